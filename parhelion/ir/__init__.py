@@ -1,0 +1,1 @@
+"""The intermediate representation: nodes, how to build, walk and print them."""

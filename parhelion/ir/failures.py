@@ -1,0 +1,74 @@
+"""The failures that compiled code can report: a code's name, and its message.
+
+Generated code carries the number (the position here plus one), the values of the
+`Assert`'s arguments, and nothing else; Python puts the sentence together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parhelion.errors import (
+    BoundsError,
+    BufferError_,
+    HalideError,
+    OutOfMemoryError,
+    PipelineRuntimeError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`template` is for str.format with the Assert's arguments by position."""
+
+    error: type[HalideError]
+    template: str
+    hint: str = ""
+
+
+FAILURES: dict[str, Failure] = {
+    # (buffer, dimension, needed min, needed max, given min, given max)
+    "input_too_small": Failure(
+        BoundsError,
+        "input image {0!r} is too small in dimension {1}: the pipeline reads "
+        "{2} to {3}, but the image covers {4} to {5}",
+        "give a larger image, or read it through hl.BoundaryConditions.repeat_edge",
+    ),
+    "output_too_small": Failure(
+        BoundsError,
+        "output buffer {0!r} is too small in dimension {1}: the schedule writes "
+        "{2} to {3}, but the buffer covers {4} to {5}",
+        "realize([extents]) allocates what the schedule rounds up to; or split with "
+        "TailStrategy.GuardWithIf",
+    ),
+    # (buffer, dimension, extent)
+    "extent_negative": Failure(
+        BoundsError, "buffer {0!r} has the negative extent {2} in dimension {1}"
+    ),
+    # (buffer)
+    "size_overflow": Failure(
+        BoundsError, "buffer {0!r} has more elements than its index type can count"
+    ),
+    # (func)
+    "allocation_too_large": Failure(
+        BoundsError, "the storage of Func {0!r} overflows its index type"
+    ),
+    # (what was promised, promised value, given value)
+    "constraint": Failure(BufferError_, "{0} must be {1}, but it is {2}"),
+    # (param, least, value)
+    "param_below": Failure(BoundsError, "Param {0!r} is {2}, below its minimum {1}"),
+    "param_above": Failure(BoundsError, "Param {0!r} is {2}, above its maximum {1}"),
+    # (func, dimension, bound min, bound max, needed min, needed max)
+    "bound_too_small": Failure(
+        BoundsError,
+        "Func {0!r} is bound in dimension {1} to {2}..{3}, but {4}..{5} is needed",
+    ),
+    # (func, bytes)
+    "out_of_memory": Failure(
+        OutOfMemoryError, "out of memory: Func {0!r} needs {1} bytes of storage"
+    ),
+    # (message parts…)
+    "require": Failure(PipelineRuntimeError, "requirement failed: {0}"),
+}
+
+CODES: dict[str, int] = {name: i + 1 for i, name in enumerate(FAILURES)}

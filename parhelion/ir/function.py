@@ -1,0 +1,113 @@
+"""The algorithm as data: Functions, their definitions and reduction domains.
+
+`lang` builds these; the schedule hangs on them; `lower` and `interp` read them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parhelion.errors import Site
+from parhelion.ir.expr import Expr, Var
+from parhelion.types import INT32, Type
+
+if TYPE_CHECKING:
+    from parhelion.ir.symbols import BufferSym
+    from parhelion.schedule.directives import FuncSchedule, StageSchedule
+
+
+class ReductionDomain:
+    """A box of integers walked in lexicographic order, first variable fastest.
+
+    vars: one `Var` per dimension, whose lo and hi are the domain's inclusive bounds
+        and whose origin is this domain.
+    mins, extents: the same bounds as given.
+    predicate: points where it is false are skipped (`where`).
+    """
+
+    __slots__ = ("vars", "mins", "extents", "predicate", "site")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        mins: tuple[Expr, ...],
+        extents: tuple[Expr, ...],
+        predicate: Expr,
+        site: Site | None = None,
+    ) -> None:
+        from parhelion.ir.build import add, int32, sub
+
+        self.mins, self.extents, self.predicate = mins, extents, predicate
+        self.site = site
+        self.vars = tuple(
+            Var(n, INT32, lo=lo, hi=sub(add(lo, e), int32(1)), origin=self)
+            for n, lo, e in zip(names, mins, extents, strict=True)
+        )
+
+
+class Definition:
+    """One definition of a Func: ``f[args] = values``.
+
+    For the pure definition `args` are the Func's own Vars. For an update, an arg is
+    either the Func's own Var of that position (a pure dimension) or any expression
+    over RVars and pure Vars. `rdom` is None when no RVar is used.
+    """
+
+    __slots__ = ("args", "values", "rdom", "schedule", "site")
+
+    def __init__(
+        self,
+        args: tuple[Expr, ...],
+        values: tuple[Expr, ...],
+        rdom: ReductionDomain | None,
+        schedule: StageSchedule,
+        site: Site | None,
+    ) -> None:
+        self.args, self.values, self.rdom = args, values, rdom
+        self.schedule, self.site = schedule, site
+
+
+class Function:
+    """A stage of the pipeline: a value, or a tuple of values, at each grid point.
+
+    name: unique in the process. args: the pure Vars, innermost first.
+    pure: the pure definition. updates: applied in order.
+    buffers: one output `BufferSym` per value, the Func's storage if it is an output.
+    """
+
+    __slots__ = (
+        "name",
+        "args",
+        "types",
+        "pure",
+        "updates",
+        "schedule",
+        "site",
+        "buffers",
+        "__weakref__",
+    )
+
+    def __init__(self, name: str, schedule: FuncSchedule, site: Site | None) -> None:
+        self.name = name
+        self.schedule = schedule
+        self.site = site
+        self.args: tuple[Var, ...] = ()
+        self.types: tuple[Type, ...] = ()
+        self.pure: Definition | None = None
+        self.updates: list[Definition] = []
+        self.buffers: tuple[BufferSym, ...] = ()
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.args)
+
+    @property
+    def defined(self) -> bool:
+        return self.pure is not None
+
+    def stages(self) -> list[Definition]:
+        """The pure definition and the updates, in order."""
+        return ([self.pure] if self.pure is not None else []) + self.updates
+
+    def __repr__(self) -> str:
+        return f"<Function {self.name}({', '.join(a.name for a in self.args)})>"

@@ -1,0 +1,103 @@
+"""The built-in operations that `Intrinsic` nodes name.
+
+One line each: the name, how many arguments, whether it is pure (may be moved, shared
+and dropped), and its meaning. Types: unless said otherwise all arguments and the
+result have one type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class IntrinsicInfo:
+    arity: int | None
+    pure: bool
+    meaning: str
+
+
+def _pure(arity: int | None, meaning: str) -> IntrinsicInfo:
+    return IntrinsicInfo(arity, True, meaning)
+
+
+INTRINSICS: dict[str, IntrinsicInfo] = {
+    # Bits.
+    "bit_and": _pure(2, "a & b"),
+    "bit_or": _pure(2, "a | b"),
+    "bit_xor": _pure(2, "a ^ b"),
+    "bit_not": _pure(1, "~a"),
+    "shift_left": _pure(2, "a << b; b has a's width; a negative b shifts right"),
+    "shift_right": _pure(2, "a >> b, arithmetic for signed a; negative b: left"),
+    "popcount": _pure(1, "number of one bits"),
+    "clz": _pure(1, "leading zero bits; all bits for 0"),
+    "ctz": _pure(1, "trailing zero bits; all bits for 0"),
+    # Integers. Narrow means half the width, wide twice.
+    "abs": _pure(1, "|a|; unsigned for signed integers"),
+    "absd": _pure(2, "|a - b| without overflow; unsigned for integers"),
+    "div_round_to_zero": _pure(2, "a / b truncated; by zero gives 0"),
+    "mod_round_to_zero": _pure(2, "a - b * (a / b truncated); by zero gives 0"),
+    "widening_add": _pure(2, "wide(a) + wide(b)"),
+    "widening_sub": _pure(2, "wide(a) - wide(b), signed also for unsigned a, b"),
+    "widening_mul": _pure(2, "wide(a) * wide(b)"),
+    "widening_shift_left": _pure(2, "wide(a) << b"),
+    "widening_shift_right": _pure(2, "wide(a) >> b"),
+    "widen_right_add": _pure(2, "a + wide(b)"),
+    "widen_right_sub": _pure(2, "a - wide(b)"),
+    "widen_right_mul": _pure(2, "a * wide(b)"),
+    "halving_add": _pure(2, "(wide(a) + wide(b)) >> 1"),
+    "halving_sub": _pure(2, "(wide(a) - wide(b)) >> 1, narrowed to the type"),
+    "rounding_halving_add": _pure(2, "(wide(a) + wide(b) + 1) >> 1"),
+    "rounding_shift_left": _pure(2, "a << b; a negative b rounds to nearest"),
+    "rounding_shift_right": _pure(2, "(a + half) >> b, without overflow"),
+    "saturating_add": _pure(2, "a + b, clamped to the type"),
+    "saturating_sub": _pure(2, "a - b, clamped to the type"),
+    "saturating_cast": _pure(1, "a clamped to the result type; NaN gives 0"),
+    "mul_shift_right": _pure(3, "saturate((wide(a) * wide(b)) >> c); c unsigned"),
+    "rounding_mul_shift_right": _pure(3, "saturate(rounding_shift_right(a * b, c))"),
+    # Floats.
+    "sqrt": _pure(1, "square root, correctly rounded"),
+    "floor": _pure(1, "largest integer not above"),
+    "ceil": _pure(1, "smallest integer not below"),
+    "round": _pure(1, "nearest integer, ties to even"),
+    "trunc": _pure(1, "integer part"),
+    "exp": _pure(1, "e ** a"),
+    "log": _pure(1, "natural logarithm"),
+    "pow": _pure(2, "a ** b"),
+    "sin": _pure(1, "sine of radians"),
+    "cos": _pure(1, "cosine of radians"),
+    "tan": _pure(1, "tangent of radians"),
+    "asin": _pure(1, "arc sine"),
+    "acos": _pure(1, "arc cosine"),
+    "atan": _pure(1, "arc tangent"),
+    "atan2": _pure(2, "angle of the point (b, a)"),
+    "sinh": _pure(1, "hyperbolic sine"),
+    "cosh": _pure(1, "hyperbolic cosine"),
+    "tanh": _pure(1, "hyperbolic tangent"),
+    "asinh": _pure(1, "inverse hyperbolic sine"),
+    "acosh": _pure(1, "inverse hyperbolic cosine"),
+    "atanh": _pure(1, "inverse hyperbolic tangent"),
+    "erf": _pure(1, "error function"),
+    "fast_exp": _pure(1, "approximate exp"),
+    "fast_log": _pure(1, "approximate log"),
+    "fast_pow": _pure(2, "approximate pow"),
+    "fast_sin": _pure(1, "approximate sine"),
+    "fast_cos": _pure(1, "approximate cosine"),
+    "fast_inverse": _pure(1, "approximate 1 / a"),
+    "fast_inverse_sqrt": _pure(1, "approximate 1 / sqrt(a)"),
+    "is_nan": _pure(1, "Bool"),
+    "is_inf": _pure(1, "Bool"),
+    "is_finite": _pure(1, "Bool"),
+    "strict_float": _pure(1, "a, every operation inside it rounded by itself"),
+    # Marks: the value of the argument, with a hint to the compiler.
+    "likely": _pure(1, "a; loops are partitioned so that it holds inside"),
+    "likely_if_innermost": _pure(1, "likely, in innermost loops only"),
+    "promise_clamped": _pure(3, "a, which the user swears lies in [b, c]"),
+    "undef": _pure(0, "any value; a store of it is dropped"),
+    # Effects.
+    "require": IntrinsicInfo(None, False, "args[1] if args[0], else fail: args[2:]"),
+    "print": IntrinsicInfo(None, False, "args[0], after printing all args"),
+    "print_when": IntrinsicInfo(None, False, "args[1], printing args[1:] if args[0]"),
+    # Random numbers: a pure hash of the call's number and the coordinates.
+    "random_int": _pure(None, "32 random bits from integer args (result uint32)"),
+}

@@ -1,0 +1,171 @@
+"""Walking and rewriting trees: one table of handlers per class, memoised.
+
+A handler is a method ``on_<node class in lower case>``. Nodes without one are walked
+through (`Visitor`) or rebuilt with `map` (`Rewriter`). "Unchanged" is identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar, cast
+
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.build import block
+from parhelion.ir.expr import Expr, Let, Var
+from parhelion.ir.node import Node
+from parhelion.ir.stmt import Block, LetStmt, Stmt
+
+_N = TypeVar("_N", Expr, Stmt)
+
+_CLASSES: dict[str, type[Node]] = {
+    c.__name__.lower(): c
+    for module in (E, S)
+    for c in vars(module).values()
+    if isinstance(c, type) and issubclass(c, Node)
+}
+
+
+def _handlers(cls: type) -> dict[type[Node], Callable[[Any, Any], Any]]:
+    table: dict[type[Node], Callable[[Any, Any], Any]] = {}
+    for base in reversed(cls.__mro__):
+        for name, method in vars(base).items():
+            if name.startswith("on_"):
+                table[_CLASSES[name[3:]]] = method
+    return table
+
+
+class Rewriter:
+    """Rebuilds a tree. `go` dispatches; memoises expressions if MEMO is set.
+
+    MEMO is right for a pass whose result for an expression depends on the node
+    alone. A pass that carries scopes clears `memo` when its context changes.
+    """
+
+    MEMO: ClassVar[bool] = True
+    _table: ClassVar[dict[type[Node], Callable[[Any, Any], Any]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        cls._table = _handlers(cls)
+
+    def __init__(self) -> None:
+        self.memo: dict[Expr, Expr] = {}
+
+    def go(self, n: _N) -> _N:
+        kind = type(n)
+        if self.MEMO and isinstance(n, Expr):
+            found = self.memo.get(n)
+            if found is not None:
+                return found
+            handler = self._table.get(kind)
+            made = handler(self, n) if handler else n.map(self.go)
+            self.memo[n] = made
+            return cast(_N, made)
+        handler = self._table.get(kind)
+        return cast(_N, handler(self, n) if handler else n.map(self.go))
+
+    def on_block(self, n: Block) -> Stmt:
+        items = [self.go(item) for item in n.items]
+        if all(new is old for new, old in zip(items, n.items, strict=True)):
+            return n
+        return block(*items)
+
+
+class Visitor:
+    """Walks a tree. With ONCE set, an expression node is visited a single time."""
+
+    ONCE: ClassVar[bool] = True
+    _table: ClassVar[dict[type[Node], Callable[[Any, Any], None]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        cls._table = _handlers(cls)
+
+    def __init__(self) -> None:
+        self.seen: set[Node] = set()
+
+    def go(self, n: Node) -> None:
+        if self.ONCE and isinstance(n, Expr):
+            if n in self.seen:
+                return
+            self.seen.add(n)
+        handler = self._table.get(type(n))
+        if handler:
+            handler(self, n)
+        else:
+            self.walk(n)
+
+    def walk(self, n: Node) -> None:
+        """Visits the children of `n`."""
+        for child in n.children():
+            self.go(child)
+
+
+def nodes(root: Node) -> Iterator[Node]:
+    """Every distinct node of a tree, parents before children."""
+    seen: set[Node] = set()
+    stack = [root]
+    while stack:
+        n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        yield n
+        stack.extend(reversed(n.children()))
+
+
+_NO_VARS: frozenset[Var] = frozenset()
+_set_free = Expr._free.__set__  # type: ignore[attr-defined]
+
+
+def free_vars(n: Expr) -> frozenset[Var]:
+    """The Vars that an expression mentions and does not bind (cached on the node)."""
+    try:
+        return cast("frozenset[Var]", n._free)  # type: ignore[attr-defined]
+    except AttributeError:
+        pass
+    found: frozenset[Var]
+    if isinstance(n, Var):
+        # A set that holds its own node would be a cycle; it is rebuilt each time.
+        return frozenset((n,))
+    if isinstance(n, Let):
+        found = free_vars(n.value) | (free_vars(n.body) - {n.var})
+    else:
+        found = _NO_VARS
+        for child in n.children():
+            free = free_vars(child)
+            if found is _NO_VARS:
+                found = free
+            elif free and not free <= found:
+                found = found | free
+    _set_free(n, found)
+    return found
+
+
+class _Substitute(Rewriter):
+    def __init__(self, env: Mapping[Var, Expr]) -> None:
+        super().__init__()
+        self.env = env
+        self.keys = frozenset(env)
+
+    def go(self, n: _N) -> _N:
+        if isinstance(n, Var):
+            return cast(_N, self.env.get(n, n))
+        if isinstance(n, Expr):
+            found = self.memo.get(n)
+            if found is None:
+                found = n if self.keys.isdisjoint(free_vars(n)) else n.map(self.go)
+                self.memo[n] = found
+            return cast(_N, found)
+        if type(n) is Block:
+            return cast(_N, self.on_block(n))
+        if type(n) is LetStmt:
+            return cast(_N, LetStmt(n.var, self.go(n.value)))
+        return n.map(self.go)
+
+
+def substitute(n: _N, env: Mapping[Var, Expr]) -> _N:
+    """`n` with the Vars of `env` replaced. Vars are unique: nothing is captured.
+
+    Bound Vars (of For, Let, LetStmt) are never replaced at their binding site.
+    """
+    return _Substitute(env).go(n) if env else n

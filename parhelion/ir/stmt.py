@@ -1,0 +1,182 @@
+"""The statements of the intermediate representation.
+
+A `Block` is a flat tuple. `LetStmt` and `Allocate` are items of a block that scope
+over the rest of it, so nesting stays shallow however many of them there are.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.node import Node, node
+from parhelion.types import Type
+
+if TYPE_CHECKING:
+    from parhelion.ir.function import Function
+    from parhelion.ir.symbols import BufferSym
+
+
+class Stmt(Node):
+    __slots__ = ()
+
+
+class ForKind(enum.Enum):
+    """How the iterations of a loop run."""
+
+    SERIAL = "for"
+    PARALLEL = "parallel"
+    VECTORIZED = "vectorized"
+    UNROLLED = "unrolled"
+
+
+class MemoryKind(enum.Enum):
+    """Where an `Allocate` lives. AUTO becomes STACK or HEAP in code generation."""
+
+    AUTO = "auto"
+    STACK = "stack"
+    HEAP = "heap"
+
+
+@node
+class Block(Stmt):
+    """Statements in order. Never holds a Block without an `Allocate` of its own
+    (`build.block` lays others flat), and never just one statement."""
+
+    items: tuple[Stmt, ...]
+
+
+@node
+class LetStmt(Stmt):
+    """Names a value for the rest of the enclosing block. ``var.value is value`` is
+    usual but not required after rewriting."""
+
+    var: Var
+    value: Expr
+
+
+@node
+class Allocate(Stmt):
+    """Storage for the rest of the enclosing block, in elements of `buffer.type`.
+
+    The size is the product of `extents` (a constant one may live on the stack) plus
+    `padding` elements that may be read but hold nothing.
+    """
+
+    buffer: BufferSym
+    extents: tuple[Expr, ...]
+    condition: Expr
+    kind: MemoryKind
+    padding: int
+
+
+@node
+class Free(Stmt):
+    """Ends an allocation before its block does."""
+
+    buffer: BufferSym
+
+
+@node
+class For(Stmt):
+    """`body` for `var` from `min` to ``min + extent - 1``."""
+
+    var: Var
+    min: Expr
+    extent: Expr
+    kind: ForKind
+    body: Stmt
+
+
+@node
+class If(Stmt):
+    cond: Expr
+    then: Stmt
+    otherwise: Stmt | None
+
+
+@node
+class Store(Stmt):
+    """Writes `value` to a flat buffer at `index` (in elements), lane by lane in
+    order; lanes where `predicate` is false are not touched."""
+
+    buffer: BufferSym
+    value: Expr
+    index: Expr
+    predicate: Expr | None
+
+
+@node
+class Provide(Stmt):
+    """Sets all values of a Func at one point. Gone after flattening.
+
+    All `values` are evaluated before any is stored.
+    """
+
+    func: Function
+    values: tuple[Expr, ...]
+    args: tuple[Expr, ...]
+    predicate: Expr | None
+
+
+@node
+class Realize(Stmt):
+    """Storage for `func` over `bounds` (min, extent) pairs during `body`."""
+
+    func: Function
+    bounds: tuple[tuple[Expr, Expr], ...]
+    condition: Expr
+    body: Stmt
+
+
+@node
+class Produce(Stmt):
+    """Marks `body` as what computes `func` (or, if not `producing`, consumes it)."""
+
+    func: Function
+    producing: bool
+    body: Stmt
+
+
+@node
+class Evaluate(Stmt):
+    """Evaluates an expression for its effect (print, …)."""
+
+    value: Expr
+
+
+@node
+class Assert(Stmt):
+    """Leaves the pipeline with error `code` unless `cond` holds.
+
+    `code` names a template of `ir.failures.FAILURES`; `args` are its numbers and
+    strings.
+    """
+
+    cond: Expr
+    code: str
+    args: tuple[Expr, ...]
+
+
+NOP = Block(())
+
+__all__ = [
+    "NOP",
+    "Allocate",
+    "Assert",
+    "Block",
+    "Evaluate",
+    "For",
+    "ForKind",
+    "Free",
+    "If",
+    "LetStmt",
+    "MemoryKind",
+    "Produce",
+    "Provide",
+    "Realize",
+    "Stmt",
+    "Store",
+    "Type",
+]

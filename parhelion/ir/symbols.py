@@ -1,0 +1,111 @@
+"""What expressions refer to: run-time parameters and buffers, as unique objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from parhelion.errors import Site
+from parhelion.ir.build import int32
+from parhelion.ir.expr import Expr, Var
+from parhelion.types import INT32, Type
+
+
+class ParamSym:
+    """A scalar that is given when the pipeline runs. `var` stands for it in code.
+
+    lo, hi are the promised range (checked at each run); value is what the user set;
+    estimate serves the automatic scheduler.
+    """
+
+    __slots__ = ("name", "type", "var", "lo", "hi", "value", "estimate", "site")
+
+    def __init__(self, name: str, type: Type, site: Site | None = None) -> None:
+        self.name = name
+        self.type = type
+        self.var = Var(name, type, origin=self)
+        self.lo: Expr | None = None
+        self.hi: Expr | None = None
+        self.value: int | float | bool | None = None
+        self.estimate: Any = None
+        self.site = site
+
+    def __repr__(self) -> str:
+        return f"<ParamSym {self.name}: {self.type}>"
+
+
+class DimSym:
+    """One dimension of a `BufferSym`: Vars for its min, extent and stride, and what
+    the user promised of them (`fixed_*`, checked at each run)."""
+
+    __slots__ = (
+        "min",
+        "extent",
+        "stride",
+        "fixed_min",
+        "fixed_extent",
+        "fixed_stride",
+        "estimate_min",
+        "estimate_extent",
+    )
+
+    def __init__(self, owner: BufferSym, d: int) -> None:
+        self.min = Var(f"{owner.name}.min.{d}", INT32, origin=(owner, "min", d))
+        self.extent = Var(
+            f"{owner.name}.extent.{d}", INT32, lo=int32(0), origin=(owner, "extent", d)
+        )
+        self.stride = Var(
+            f"{owner.name}.stride.{d}", INT32, origin=(owner, "stride", d)
+        )
+        self.fixed_min: Expr | None = None
+        self.fixed_extent: Expr | None = None
+        self.fixed_stride: Expr | None = int32(1) if d == 0 else None
+        self.estimate_min: Expr | None = None
+        self.estimate_extent: Expr | None = None
+
+
+class BufferSym:
+    """A buffer that code loads from or stores to.
+
+    role: "input" and "output" buffers come from the caller as buffer structs;
+        "internal" ones are made by `Allocate`.
+    bound: for an input made from a concrete Buffer rather than an ImageParam, that
+        Buffer object; the runtime passes it without the user.
+    func, value_index: for outputs and internal storage, whose value they hold.
+    """
+
+    __slots__ = (
+        "name",
+        "type",
+        "dims",
+        "role",
+        "bound",
+        "func",
+        "value_index",
+        "site",
+        "host_alignment",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        type: Type,
+        dimensions: int,
+        role: str,
+        *,
+        bound: Any = None,
+        func: Any = None,
+        value_index: int = 0,
+        site: Site | None = None,
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.role = role
+        self.bound = bound
+        self.func = func
+        self.value_index = value_index
+        self.site = site
+        self.host_alignment = 0
+        self.dims = tuple(DimSym(self, d) for d in range(dimensions))
+
+    def __repr__(self) -> str:
+        return f"<BufferSym {self.role} {self.name}: {self.type}, {len(self.dims)}-D>"

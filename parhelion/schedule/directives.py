@@ -1,0 +1,158 @@
+"""The schedule as data: what each stage's directives add up to.
+
+`FuncSchedule` belongs to a Function (where it is stored and computed, the layout of
+its storage); `StageSchedule` to each of its definitions (the loop nest). `lang`
+changes them through the methods of `schedule.stage`, which check legality; lowering
+only reads them.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from parhelion.errors import Site
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.stmt import ForKind, MemoryKind
+
+if TYPE_CHECKING:
+    from parhelion.ir.function import Function
+
+
+class TailStrategy(enum.Enum):
+    """What a split does where the factor does not divide the extent."""
+
+    RoundUp = "round_up"
+    GuardWithIf = "guard_with_if"
+    Predicate = "predicate"
+    PredicateLoads = "predicate_loads"
+    PredicateStores = "predicate_stores"
+    ShiftInwards = "shift_inwards"
+    ShiftInwardsAndBlend = "shift_inwards_and_blend"
+    RoundUpAndBlend = "round_up_and_blend"
+    Auto = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """``old`` becomes ``outer * factor + inner``. `tail` is never Auto here."""
+
+    old: Var
+    outer: Var
+    inner: Var
+    factor: Expr
+    tail: TailStrategy
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse:
+    """``inner`` and ``outer`` become one loop ``fused``, inner fastest."""
+
+    inner: Var
+    outer: Var
+    fused: Var
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    old: Var
+    new: Var
+    site: Site | None = None
+
+
+class DimType(enum.Enum):
+    """Whether the iterations of a loop may change their order.
+
+    PURE_VAR: a dimension of the Func. PURE_RVAR: a reduction variable whose
+    iterations are independent. IMPURE_RVAR: one whose order matters.
+    """
+
+    PURE_VAR = "pure var"
+    PURE_RVAR = "pure rvar"
+    IMPURE_RVAR = "impure rvar"
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """One loop of a stage. `var` is the user's Var or RVar (interned by name)."""
+
+    var: Var
+    kind: ForKind
+    type: DimType
+
+
+@dataclass(slots=True)
+class StageSchedule:
+    """The loop nest of one definition.
+
+    transforms: splits, fuses and renames in the order given.
+    dims: the loops, innermost first.
+    """
+
+    transforms: list[Split | Fuse | Rename] = field(default_factory=list)
+    dims: list[Dim] = field(default_factory=list)
+    allow_race_conditions: bool = False
+    atomic: bool = False
+    touched: bool = False
+    sites: dict[Var, Site | None] = field(default_factory=dict)
+
+
+class Place(enum.Enum):
+    INLINED = "inlined"
+    ROOT = "root"
+    LOOP = "loop"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLevel:
+    """Where a Func is computed or stored: inlined, at root, or inside a loop.
+
+    stage: index of the definition of `func` whose loop is meant (0 is pure; -1 the
+    last one that has the loop, Halide's default).
+    """
+
+    place: Place
+    func: Function | None = None
+    var: Var | None = None
+    stage: int = -1
+    site: Site | None = None
+
+
+INLINED = LoopLevel(Place.INLINED)
+ROOT = LoopLevel(Place.ROOT)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What `bound`, `bound_extent`, `align_bounds`, `align_extent` promise of a
+    dimension: a region (min may be None), or an alignment (modulus, remainder)."""
+
+    var: Var
+    min: Expr | None
+    extent: Expr | None
+    modulus: int | None = None
+    remainder: int | None = None
+    site: Site | None = None
+
+
+@dataclass(slots=True)
+class FuncSchedule:
+    """Where a Func lives. The defaults are inline, stored innermost-first.
+
+    store: None means the same level as `compute`.
+    storage_order: positions of the dimensions, innermost first.
+    """
+
+    compute: LoopLevel = INLINED
+    store: LoopLevel | None = None
+    storage_order: list[int] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+    estimates: list[Bound] = field(default_factory=list)
+    memory: MemoryKind = MemoryKind.AUTO
+
+    @property
+    def store_level(self) -> LoopLevel:
+        return self.compute if self.store is None else self.store

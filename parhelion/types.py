@@ -1,0 +1,330 @@
+"""The types of pixels: a kind, a width in bits and a number of vector lanes.
+
+Types are interned: two equal types are one object, so ``is`` compares them.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+from parhelion.errors import TypeMismatchError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class TypeCode(enum.IntEnum):
+    """The kinds of scalar, numbered as in Halide's public run-time header."""
+
+    Int = 0
+    UInt = 1
+    Float = 2
+    Handle = 3
+    BFloat = 4
+
+
+class Type:
+    """A scalar or vector type. Make one with `Int`, `UInt`, `Float`, `Bool`, …
+
+    The accessors are methods, as in Halide; compiler code reads the slots
+    ``kind``, ``width`` (bits of one lane) and ``count`` (lanes) instead.
+    """
+
+    __slots__ = ("kind", "width", "count", "__weakref__")
+    kind: TypeCode
+    width: int
+    count: int
+
+    _table: dict[tuple[int, int, int], Type] = {}
+
+    def __new__(cls, code: TypeCode, bits: int, lanes: int = 1) -> Type:
+        key = (int(code), bits, lanes)
+        found = cls._table.get(key)
+        if found is not None:
+            return found
+        if bits not in _WIDTHS[TypeCode(code)]:
+            raise TypeMismatchError(
+                f"there is no {bits}-bit {TypeCode(code).name} type; "
+                f"the widths are {', '.join(map(str, _WIDTHS[TypeCode(code)]))}"
+            )
+        if lanes < 1:
+            raise TypeMismatchError(f"a type has at least one lane, not {lanes}")
+        made = object.__new__(cls)
+        made.kind, made.width, made.count = TypeCode(code), bits, lanes
+        return cls._table.setdefault(key, made)
+
+    def __reduce__(self) -> tuple[type[Type], tuple[TypeCode, int, int]]:
+        return Type, (self.kind, self.width, self.count)
+
+    def __copy__(self) -> Type:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Type:
+        return self
+
+    # The public accessors (Halide's names).
+    def code(self) -> TypeCode:
+        return self.kind
+
+    def bits(self) -> int:
+        """Width of one lane in bits."""
+        return self.width
+
+    def bytes(self) -> int:
+        """Storage of one lane in bytes (a Bool takes one)."""
+        return (self.width + 7) // 8
+
+    def lanes(self) -> int:
+        return self.count
+
+    def is_int(self) -> bool:
+        """Whether this is a signed integer."""
+        return self.kind is TypeCode.Int
+
+    def is_uint(self) -> bool:
+        """Whether this is an unsigned integer (a Bool is one)."""
+        return self.kind is TypeCode.UInt
+
+    def is_bool(self) -> bool:
+        return self.kind is TypeCode.UInt and self.width == 1
+
+    def is_float(self) -> bool:
+        return self.kind is TypeCode.Float or self.kind is TypeCode.BFloat
+
+    def is_bfloat(self) -> bool:
+        return self.kind is TypeCode.BFloat
+
+    def is_handle(self) -> bool:
+        return self.kind is TypeCode.Handle
+
+    def is_int_or_uint(self) -> bool:
+        return self.kind is TypeCode.Int or self.kind is TypeCode.UInt
+
+    def is_scalar(self) -> bool:
+        return self.count == 1
+
+    def is_vector(self) -> bool:
+        return self.count > 1
+
+    def same_handle_type(self, other: Type) -> bool:
+        return self.is_handle() and other.is_handle()
+
+    def element_of(self) -> Type:
+        """The type of one lane."""
+        return self if self.count == 1 else Type(self.kind, self.width, 1)
+
+    def with_bits(self, bits: int) -> Type:
+        return Type(self.kind, bits, self.count)
+
+    def with_lanes(self, lanes: int) -> Type:
+        return self if lanes == self.count else Type(self.kind, self.width, lanes)
+
+    def with_code(self, code: TypeCode) -> Type:
+        return Type(code, self.width, self.count)
+
+    # Ranges. The limits are Python numbers; `lang` wraps them for users.
+    def lowest(self) -> int | float:
+        """The least value of one lane (minus infinity for floats)."""
+        if self.kind is TypeCode.Int:
+            return -(1 << (self.width - 1))
+        if self.kind is TypeCode.UInt:
+            return 0
+        return float("-inf")
+
+    def highest(self) -> int | float:
+        """The greatest value of one lane (infinity for floats)."""
+        if self.kind is TypeCode.Int:
+            return (1 << (self.width - 1)) - 1
+        if self.kind is TypeCode.UInt:
+            return (1 << self.width) - 1
+        return float("inf")
+
+    def can_represent(self, value: Type | int | float) -> bool:
+        """Whether every value of a type, or one number, is exact in this type."""
+        if isinstance(value, Type):
+            return self._can_represent_type(value)
+        if self.is_int_or_uint():
+            if isinstance(value, float) and not value.is_integer():
+                return False
+            return self.lowest() <= value <= self.highest()
+        if self.is_handle():
+            return False
+        return _round_float(float(value), self) == value or value != value
+
+    def _can_represent_type(self, other: Type) -> bool:
+        if other is self:
+            return True
+        if self.is_handle() or other.is_handle() or self.count != other.count:
+            return False
+        if self.is_int_or_uint():
+            if not other.is_int_or_uint():
+                return False
+            return (
+                self.lowest() <= other.lowest() and other.highest() <= self.highest()
+            )
+        mantissa = _MANTISSA[self.kind, self.width]
+        if other.is_int_or_uint():
+            return other.width - (1 if other.is_int() else 0) <= mantissa and (
+                self.width > 16 or other.width <= 11
+            )
+        return mantissa >= _MANTISSA[other.kind, other.width] and not (
+            self.kind is TypeCode.Float
+            and self.width == 16
+            and other.kind is TypeCode.BFloat
+        )
+
+    def wrap(self, value: int) -> int:
+        """`value` modulo two to the width, in this integer type's range."""
+        value &= (1 << self.width) - 1
+        if self.kind is TypeCode.Int and value >> (self.width - 1):
+            value -= 1 << self.width
+        return value
+
+    def to_numpy(self) -> np.dtype:  # type: ignore[type-arg]
+        """The NumPy dtype of one lane. BFloat16 has none and travels as uint16."""
+        import numpy as np
+
+        if self.is_bool():
+            return np.dtype(np.bool_)
+        if self.kind is TypeCode.Handle:
+            return np.dtype(np.uint64)
+        if self.kind is TypeCode.BFloat:
+            return np.dtype(np.uint16)
+        letter = {TypeCode.Int: "i", TypeCode.UInt: "u", TypeCode.Float: "f"}
+        return np.dtype(f"{letter[self.kind]}{self.width // 8}")
+
+    @staticmethod
+    def from_numpy(dtype: object) -> Type:
+        """The type of an array's elements; raises TypeMismatchError if none fits."""
+        import numpy as np
+
+        dt = np.dtype(dtype)  # type: ignore[call-overload]
+        if dt.kind == "b":
+            return Bool()
+        codes = {"i": TypeCode.Int, "u": TypeCode.UInt, "f": TypeCode.Float}
+        code = codes.get(dt.kind)
+        if code is None or dt.itemsize * 8 not in _WIDTHS[code]:
+            raise TypeMismatchError(f"arrays of dtype {dt} have no matching pixel type")
+        return Type(code, dt.itemsize * 8)
+
+    def __str__(self) -> str:
+        if self.is_bool():
+            name = "bool"
+        elif self.is_handle():
+            name = "handle"
+        else:
+            name = f"{self.kind.name.lower()}{self.width}"
+        return name if self.count == 1 else f"{name}x{self.count}"
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Type {self}>"
+
+
+_WIDTHS: dict[TypeCode, tuple[int, ...]] = {
+    TypeCode.Int: (8, 16, 32, 64),
+    TypeCode.UInt: (1, 8, 16, 32, 64),
+    TypeCode.Float: (16, 32, 64),
+    TypeCode.Handle: (64,),
+    TypeCode.BFloat: (16,),
+}
+
+#: Bits of significand, the hidden one included.
+_MANTISSA: dict[tuple[TypeCode, int], int] = {
+    (TypeCode.Float, 16): 11,
+    (TypeCode.Float, 32): 24,
+    (TypeCode.Float, 64): 53,
+    (TypeCode.BFloat, 16): 8,
+}
+
+
+def _round_float(value: float, to: Type) -> float:
+    """`value` rounded to the nearest number of float type `to`."""
+    import struct
+
+    if to.width == 64:
+        return value
+    if to.kind is TypeCode.BFloat:
+        return round_to_bfloat16(value)
+    code = "e" if to.width == 16 else "f"
+    try:
+        return float(struct.unpack(code, struct.pack(code, value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def round_to_bfloat16(value: float) -> float:
+    """`value` rounded to the nearest bfloat16, ties to even."""
+    import struct
+
+    if value != value or value in (float("inf"), float("-inf")):
+        return value
+    (bits,) = struct.unpack("I", struct.pack("f", value))
+    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return float(struct.unpack("f", struct.pack("I", bits & 0xFFFFFFFF))[0])
+
+
+def round_float(value: float, to: Type) -> float:
+    """`value` rounded to the nearest number of the float type `to`."""
+    return _round_float(value, to)
+
+
+def Int(bits: int, lanes: int = 1) -> Type:
+    """A signed integer type of 8, 16, 32 or 64 bits."""
+    return Type(TypeCode.Int, bits, lanes)
+
+
+def UInt(bits: int, lanes: int = 1) -> Type:
+    """An unsigned integer type of 1 (Bool), 8, 16, 32 or 64 bits."""
+    return Type(TypeCode.UInt, bits, lanes)
+
+
+def Float(bits: int, lanes: int = 1) -> Type:
+    """An IEEE float type of 16, 32 or 64 bits."""
+    return Type(TypeCode.Float, bits, lanes)
+
+
+def BFloat(bits: int = 16, lanes: int = 1) -> Type:
+    """The 16-bit brain float: a float32 without its low 16 bits."""
+    return Type(TypeCode.BFloat, bits, lanes)
+
+
+def Bool(lanes: int = 1) -> Type:
+    """The type of comparisons: one bit, kept in one byte."""
+    return Type(TypeCode.UInt, 1, lanes)
+
+
+def Handle(lanes: int = 1) -> Type:
+    """An opaque 64-bit pointer."""
+    return Type(TypeCode.Handle, 64, lanes)
+
+
+BOOL = Bool()
+INT32 = Int(32)
+INT64 = Int(64)
+
+
+def promote(a: Type, b: Type) -> Type:
+    """The common type of two scalar operands (DESIGN, Semantics, promotion).
+
+    Two ints of one signedness: the wider. Mixed signedness: signed, of the wider
+    width. An int with a float: that float. Two floats: the wider.
+    """
+    if a is b:
+        return a
+    if a.is_handle() or b.is_handle():
+        raise TypeMismatchError(f"no arithmetic between {a} and {b}")
+    if a.is_float() and b.is_float():
+        if a.width == b.width:  # float16 with bfloat16: neither holds the other
+            return Float(32, a.count)
+        return a if a.width > b.width else b
+    if a.is_float():
+        return a
+    if b.is_float():
+        return b
+    width = max(a.width, b.width)
+    if a.kind is b.kind:
+        return Type(a.kind, width, a.count)
+    if width == 1:
+        return Bool(a.count)
+    return Int(width, a.count)
