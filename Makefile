@@ -1,0 +1,50 @@
+# make demo   run two pipelines on a photograph; PNGs and times (the first thing to try)
+# make test   every test                make check  format, lint, types
+# make bench  side by side with Halide  make clean  remove what these made
+#
+# Needs make, python3 >= 3.11 and python3-venv. Everything goes into .venv; a stamp
+# per extra says what is installed, and changes of pyproject.toml install again.
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= 2
+ARGS   ?=
+PY     := $(VENV)/bin/python
+
+.PHONY: demo test check format bench fuzz clean
+.DELETE_ON_ERROR:
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "parhelion needs Python 3.11 or later; set PYTHON=..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The package is installed in place (editable), so that only its dependencies age.
+$(VENV)/.stamp-%: pyproject.toml | $(PY)
+	$(PY) -m pip install --disable-pip-version-check --quiet -e ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.stamp-image
+	$(PY) -m apps.demo --out out $(ARGS)
+
+test: $(VENV)/.stamp-test
+	$(PY) -m pytest -n $(JOBS) $(ARGS)
+
+check: $(VENV)/.stamp-check
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy --strict
+
+format: $(VENV)/.stamp-check
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+bench: $(VENV)/.stamp-bench
+	$(PY) -m benchmarks $(ARGS)
+
+# 2,000 random pipelines with random legal schedules against the interpreter.
+fuzz: $(VENV)/.stamp-test
+	$(PY) -m tests.fuzz.run --cases 2000 --seed 1 $(ARGS)
+
+clean:
+	rm -rf $(VENV) out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
