@@ -1,0 +1,1 @@
+"""From the algorithm and its schedule to an imperative program (see `passes`)."""

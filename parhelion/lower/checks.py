@@ -1,0 +1,94 @@
+"""What is verified before any pixel is computed: the caller's buffers and parameters.
+
+Types and dimensions are checked in Python before the call; here stand the checks that
+compiled code must make itself, since only it knows the regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parhelion.ir.build import add, int32, int64, land, le, mul, sub
+from parhelion.ir.expr import EQ, LE, Cast, StringImm
+from parhelion.ir.function import Function
+from parhelion.ir.stmt import Assert, Stmt
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lower.loops import Range
+from parhelion.simplify.driver import can_prove
+from parhelion.types import INT64, Handle
+
+_ONE = int32(1)
+
+
+def _text(value: str) -> StringImm:
+    return StringImm(Handle(), value)
+
+
+def buffer_checks(buffer: BufferSym, region: Sequence[Range], code: str) -> list[Stmt]:
+    """Asserts that `buffer` covers `region` in every dimension.
+
+    `code` is the failure to report: "input_too_small" or "output_too_small".
+    """
+    out: list[Stmt] = []
+    for d, (r, dim) in enumerate(zip(region, buffer.dims, strict=True)):
+        last = sub(add(dim.min, dim.extent), _ONE)
+        if can_prove(le(dim.min, r.lo)) and can_prove(le(r.hi, last)):
+            continue
+        covers = land(le(dim.min, r.lo), le(r.hi, last))
+        args = (_text(buffer.name), int32(d), r.lo, r.hi, dim.min, last)
+        out.append(Assert(covers, code, args))
+    return out
+
+
+def layout_checks(buffer: BufferSym, index64: bool) -> list[Stmt]:
+    """Asserts of what was promised of a buffer's layout, and of its size."""
+    out: list[Stmt] = []
+    for d, dim in enumerate(buffer.dims):
+        name = f"{buffer.name}.dim({d})"
+        for what, promised, given in (
+            ("min", dim.fixed_min, dim.min),
+            ("extent", dim.fixed_extent, dim.extent),
+            ("stride", dim.fixed_stride, dim.stride),
+        ):
+            if promised is not None:
+                args = (_text(f"the {what} of {name}"), promised, given)
+                out.append(Assert(EQ(given, promised), "constraint", args))
+        negative = (_text(buffer.name), int32(d), dim.extent)
+        # Built by hand: the extent's own fact says that it is not negative.
+        out.append(Assert(LE(int32(0), dim.extent), "extent_negative", negative))
+    if not index64:
+        out += _size_checks(buffer)
+    return out
+
+
+def _size_checks(buffer: BufferSym) -> list[Stmt]:
+    """Every flat index into the buffer fits in 31 bits."""
+    limit = (1 << 31) - 1
+    out: list[Stmt] = []
+    for dim in buffer.dims:
+        span = mul(Cast(INT64, dim.extent), Cast(INT64, dim.stride))
+        for bounded in (LE(span, int64(limit)), LE(int64(-limit), span)):
+            out.append(Assert(bounded, "size_overflow", (_text(buffer.name),)))
+    return out
+
+
+def param_checks(param: ParamSym) -> list[Stmt]:
+    """Asserts that a scalar lies in the range promised for it."""
+    out: list[Stmt] = []
+    if param.lo is not None:
+        args = (_text(param.name), param.lo, param.var)
+        out.append(Assert(le(param.lo, param.var), "param_below", args))
+    if param.hi is not None:
+        args = (_text(param.name), param.hi, param.var)
+        out.append(Assert(le(param.var, param.hi), "param_above", args))
+    return out
+
+
+def bound_check(f: Function, d: int, given: Range, needed: Range) -> list[Stmt]:
+    """Asserts that what `bound` promised of dimension `d` holds what is needed."""
+    if can_prove(le(given.lo, needed.lo)) and can_prove(le(needed.hi, given.hi)):
+        return []
+    names = (_text(f.name), _text(f.args[d].name))
+    numbers = (given.lo, given.hi, needed.lo, needed.hi)
+    holds = land(le(given.lo, needed.lo), le(needed.hi, given.hi))
+    return [Assert(holds, "bound_too_small", (*names, *numbers))]

@@ -1,0 +1,104 @@
+"""Loop nests: the algorithm and its schedule become one imperative program.
+
+The program is built from the outside in. At each site (the root, or the inside of a
+loop) stand, in this order: the names of the regions that are needed there; the storage
+of the Funcs stored there; the production of the Funcs computed there, producers first;
+and whatever the site is the inside of. Bounds come from `regions`.
+"""
+
+from __future__ import annotations
+
+from parhelion.ir.build import TRUE, add, block, int32, is_true, sub
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Function
+from parhelion.ir.names import Namer
+from parhelion.ir.rewrite import substitute
+from parhelion.ir.stmt import For, If, Produce, Provide, Realize, Stmt
+from parhelion.lower.loops import StageLoops
+from parhelion.lower.regions import Regions
+from parhelion.lower.sites import Site
+from parhelion.lower.stages import Stage
+from parhelion.simplify.driver import simplify
+
+
+class NestBuilder:
+    """Builds the loop nests of one program."""
+
+    def __init__(self, regions: Regions) -> None:
+        self.regions = regions
+        self.program = regions.program
+        self.name = Namer()
+        self._computed_at: dict[Site, list[Function]] = {}
+        self._stored_at: dict[Site, list[Function]] = {}
+        for f in self.program.order:
+            self._computed_at.setdefault(regions.sites.compute(f), []).append(f)
+            self._stored_at.setdefault(regions.sites.store(f), []).append(f)
+
+    def build(self) -> Stmt:
+        """The whole program, except the lets and checks of the root."""
+        body = self._productions(self.regions.sites.root, None)
+        assert body is not None
+        return body
+
+    def _site(self, site: Site, inside: Stmt) -> Stmt:
+        """What stands at a site. `inside` is what the site's own stage does there."""
+        body = self._productions(site, inside)
+        # Only now are all lets known: building the inside asks for regions.
+        return block(*site.lets, *site.checks, body)
+
+    def _productions(self, site: Site, inside: Stmt | None) -> Stmt | None:
+        body = inside
+        computed = self._computed_at.get(site, ())
+        stored = self._stored_at.get(site, ())
+        here = [f for f in self.program.order if f in set(computed) | set(stored)]
+        for f in reversed(here):
+            if f in computed:
+                consume = None if body is None else Produce(f, False, body)
+                body = block(Produce(f, True, self._produce(f)), consume)
+            if f in stored and f not in self.program.outputs:
+                bounds = tuple(
+                    [
+                        (r.lo, simplify(add(sub(r.hi, r.lo), int32(1))))
+                        for r in self.regions.stored(f)
+                    ]
+                )
+                assert body is not None
+                body = Realize(f, bounds, TRUE, body)
+        return body
+
+    def _produce(self, f: Function) -> Stmt:
+        return block(*[self._stage(stage) for stage in self.program.stages[f]])
+
+    def _stage(self, stage: Stage) -> Stmt:
+        nest = self.regions.loops(stage)
+        return self._loop(stage, nest, 0)
+
+    def _loop(self, stage: Stage, nest: StageLoops, depth: int) -> Stmt:
+        """The stage inside `depth` loops."""
+        if depth == len(nest.loops):
+            inside = self._provide(stage, nest)
+        else:
+            loop = nest.loops[depth]
+            inside = For(
+                loop.var,
+                loop.min,
+                loop.extent,
+                loop.dim.kind,
+                self._loop(stage, nest, depth + 1),
+            )
+        if depth > 0:
+            inside = self._site(self.regions.sites.inside(stage, depth), inside)
+        for guard in nest.guards:
+            if guard.depth == depth:
+                inside = If(guard.cond, inside, None)
+        lets = [let for level, let in nest.lets if level == depth]
+        return block(*lets, inside)
+
+    def _provide(self, stage: Stage, nest: StageLoops) -> Stmt:
+        env: dict[Var, Expr] = {v: nest.values[v] for v in nest.roots}
+        values = tuple([substitute(e, env) for e in stage.values])
+        args = tuple([substitute(e, env) for e in stage.args])
+        body: Stmt = Provide(stage.func, values, args, None)
+        if not is_true(stage.predicate):
+            body = If(substitute(stage.predicate, env), body, None)
+        return body

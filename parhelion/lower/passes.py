@@ -1,0 +1,274 @@
+"""THE ORDER in which a pipeline is lowered, one line per pass.
+
+Lowering first turns the algorithm and its schedule into loop nests with bounds (see
+`stages`, `regions`, `nest`), and then runs the passes below over that one statement.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from parhelion.ir.build import block
+from parhelion.ir.deep import run_deep
+from parhelion.ir.expr import Expr, ImageLoad, Load, Var
+from parhelion.ir.function import Function
+from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
+from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.stmt import Stmt
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
+from parhelion.lower.cse import common_subexpressions
+from parhelion.lower.flatten import flatten_storage
+from parhelion.lower.loops import Range
+from parhelion.lower.nest import NestBuilder
+from parhelion.lower.partition import partition_loops
+from parhelion.lower.regions import Regions
+from parhelion.lower.remove_marks import remove_marks
+from parhelion.lower.stages import Program, collect
+from parhelion.lower.unroll import unroll_loops
+from parhelion.lower.vectorize import vectorize_loops
+from parhelion.schedule.legality import check_pipeline
+from parhelion.simplify.driver import simplify
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What passes may ask of the pipeline as a whole."""
+
+    outputs: Mapping[Function, tuple[BufferSym, ...]]
+    index64: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One step. `why_here` says what it needs from before or gives to those after."""
+
+    name: str
+    run: Callable[[Stmt, Context], Stmt]
+    what: str
+    why_here: str
+
+
+def _simplify(s: Stmt, context: Context) -> Stmt:
+    return simplify(s)
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        "simplify_bounds",
+        _simplify,
+        "fold what bounds inference left over",
+        "constant extents show here, which unrolling and stack storage need",
+    ),
+    Pass(
+        "flatten_storage",
+        lambda s, c: flatten_storage(s, c.outputs, c.index64),
+        "Funcs become flat buffers: calls are loads, definitions are stores",
+        "index arithmetic must exist before vectors are made of it",
+    ),
+    Pass(
+        "simplify_indices",
+        _simplify,
+        "fold index arithmetic",
+        "vectorisation recognises dense accesses in simplified indices",
+    ),
+    Pass(
+        "unroll_loops",
+        lambda s, c: unroll_loops(s),
+        "unrolled loops become copies of their body",
+        "before vectorising, so that constant offsets join vector indices",
+    ),
+    Pass(
+        "vectorize_loops",
+        lambda s, c: vectorize_loops(s),
+        "vectorised loops become one body over vectors",
+        "after this every loop is one that runs",
+    ),
+    Pass(
+        "simplify_vectors",
+        _simplify,
+        "fold vector index arithmetic into ramps",
+        "partitioning solves conditions in their simplest form",
+    ),
+    Pass(
+        "partition_loops",
+        lambda s, c: partition_loops(s),
+        "likely conditions become loop bounds: prologue, clean middle, epilogue",
+        "after vectorising, whose conditions are over all lanes of a vector",
+    ),
+    Pass(
+        "remove_marks",
+        lambda s, c: remove_marks(s),
+        "likely marks have served",
+        "nothing after partitioning reads them, and they hinder folding",
+    ),
+    Pass(
+        "simplify",
+        _simplify,
+        "fold what the middle of partitioned loops knows",
+        "code generation emits what is left as it stands",
+    ),
+    Pass(
+        "common_subexpressions",
+        lambda s, c: common_subexpressions(s),
+        "values used more than once get a name",
+        "last: simplification would open the names again",
+    ),
+)
+
+
+@dataclass(slots=True)
+class Trace:
+    """A record of what each pass made, and how long it took (seconds)."""
+
+    steps: list[tuple[str, Stmt, float]] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[str, Stmt, float]]:
+        return iter(self.steps)
+
+
+def lower(
+    outputs: Sequence[Function],
+    *,
+    name: str,
+    index64: bool = False,
+    strict_float: bool = False,
+    trace: Trace | None = None,
+) -> Lowered:
+    """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
+
+    Every output must have its `buffers`. Set ``PARHELION_DUMP`` to ``all`` or to
+    names of passes, comma separated, to print the program after them.
+    """
+    if trace is None and "PARHELION_DUMP" in os.environ:
+        trace = Trace()
+    lowered = run_deep(lambda: _lower(outputs, name, index64, strict_float, trace))
+    if trace is not None and "PARHELION_DUMP" in os.environ:
+        _dump(trace, os.environ["PARHELION_DUMP"])
+    return lowered
+
+
+def _lower(
+    outputs: Sequence[Function],
+    name: str,
+    index64: bool,
+    strict_float: bool,
+    trace: Trace | None,
+) -> Lowered:
+    start = time.perf_counter()
+    check_pipeline(outputs)
+    program = collect(outputs)
+    regions = Regions(program)
+    nest = NestBuilder(regions).build()
+    inputs = _inputs(program, nest)
+    required = {b: r for b in inputs if (r := regions.image(b)) is not None}
+    written = {f: regions.stored(f) for f in outputs}
+    checks = _checks(inputs, required, written, index64)
+    root = regions.sites.root
+    body = block(*root.lets, *root.checks, *checks, nest)
+    args = _arguments(body, inputs, outputs)
+    params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
+    body = block(*[c for p in params for c in param_checks(p)], body)
+    if trace is not None:
+        trace.steps.append(("loop_nests", body, time.perf_counter() - start))
+    context = Context({f: f.buffers for f in outputs}, index64)
+    for step in PASSES:
+        start = time.perf_counter()
+        body = step.run(body, context)
+        if trace is not None:
+            trace.steps.append((step.name, body, time.perf_counter() - start))
+    expand = _LetExpander()
+    return Lowered(
+        name,
+        tuple(outputs),
+        args,
+        body,
+        {b: expand.region(r) for b, r in required.items()},
+        {b: expand.region(written[f]) for f in outputs for b in f.buffers},
+        strict_float,
+        index64,
+    )
+
+
+def _checks(
+    inputs: Sequence[BufferSym],
+    required: Mapping[BufferSym, tuple[Range, ...]],
+    written: Mapping[Function, tuple[Range, ...]],
+    index64: bool,
+) -> list[Stmt]:
+    checks: list[Stmt] = []
+    outputs = [b for f in written for b in f.buffers]
+    for buffer in (*inputs, *outputs):
+        checks += layout_checks(buffer, index64)
+    for buffer, region in required.items():
+        checks += buffer_checks(buffer, region, "input_too_small")
+    for f, region in written.items():
+        for buffer in f.buffers:
+            checks += buffer_checks(buffer, region, "output_too_small")
+    return checks
+
+
+def _inputs(program: Program, nest: Stmt) -> list[BufferSym]:
+    """The input images, in the order in which the stages mention them."""
+    found: dict[BufferSym, None] = {}
+    exprs = [e for f in program.order for s in program.stages[f] for e in s.exprs]
+    for root in (*exprs, nest):
+        for n in nodes(root):
+            if isinstance(n, ImageLoad):
+                found[n.image] = None
+            elif isinstance(n, Load) and n.buffer.role == "input":
+                found[n.buffer] = None
+            elif isinstance(n, Var) and isinstance(n.origin, tuple):
+                if n.origin[0].role == "input":
+                    found[n.origin[0]] = None
+    return list(found)
+
+
+def _arguments(
+    body: Stmt, inputs: Sequence[BufferSym], outputs: Sequence[Function]
+) -> tuple[Argument, ...]:
+    params: dict[ParamSym, None] = {}
+    for n in nodes(body):
+        if isinstance(n, Var) and isinstance(n.origin, ParamSym):
+            params[n.origin] = None
+    return (
+        *[Argument(b.name, ArgKind.INPUT, b) for b in inputs],
+        *[Argument(p.name, ArgKind.SCALAR, p) for p in params],
+        *[Argument(b.name, ArgKind.OUTPUT, b) for f in outputs for b in f.buffers],
+    )
+
+
+class _LetExpander:
+    """Replaces lets by their values, all the way to arguments."""
+
+    def __init__(self) -> None:
+        self._known: dict[Var, Expr] = {}
+
+    def of(self, e: Expr) -> Expr:
+        env: dict[Var, Expr] = {}
+        for v in free_vars(e):
+            if v.value is None:
+                continue
+            if v not in self._known:
+                self._known[v] = self.of(v.value)
+            env[v] = self._known[v]
+        return simplify(substitute(e, env))
+
+    def region(self, region: tuple[Range, ...]) -> tuple[Region, ...]:
+        return tuple([Region(self.of(r.lo), self.of(r.hi)) for r in region])
+
+
+def _dump(trace: Trace, wanted: str) -> None:
+    from parhelion.ir.text import text
+
+    names = set(wanted.split(","))
+    before: Stmt | None = None
+    for name, body, seconds in trace:
+        if "all" in names or name in names:
+            print(f"=== {name} ({seconds * 1e3:.1f} ms)", file=sys.stderr)
+            print("(unchanged)" if body is before else text(body), file=sys.stderr)
+        before = body

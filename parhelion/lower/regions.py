@@ -1,0 +1,330 @@
+"""Bounds inference: what region of each Func is needed, at each place in the program.
+
+The question is always "what of `f` does everything inside this site use?". A consumer
+whose own loops enclose the site answers from the points and runs of its loops there; a
+consumer that is computed further in answers from the region needed of *it*. Answers
+are symbolic intervals over loop variables, the outputs' extents and parameters; each
+is named by a let at its site at once, so expressions stay small.
+
+Regions flow from consumers to producers, lazily: `required` asks `stage_scopes`, which
+asks `required` of the consumer. The call graph has no cycles, so neither has this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from parhelion.analysis.bounds import SymInterval, bounds_of
+from parhelion.analysis.box import Box, boxes_touched, narrow, union
+from parhelion.errors import BoundsError, internal_assert
+from parhelion.ir.build import add, int32, is_const, mod, sub
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Function
+from parhelion.ir.stmt import LetStmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.checks import bound_check
+from parhelion.lower.loops import Range, StageLoops, hull
+from parhelion.lower.sites import Site, Sites
+from parhelion.lower.sliding import slide
+from parhelion.lower.stages import Program, Stage
+from parhelion.schedule.directives import Bound
+from parhelion.simplify.driver import simplify
+from parhelion.types import INT32
+
+_ONE = int32(1)
+
+Region = tuple[Range, ...]
+Scope = Mapping[Var, SymInterval]
+
+
+class Regions:
+    """The answers for one program. All methods are memoised."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.sites = Sites(program)
+        self._required: dict[tuple[Function, Site], Region] = {}
+        self._computed: dict[Function, Region] = {}
+        self._scopes: dict[tuple[Function, Site], list[Scope]] = {}
+        self._loops: dict[Stage, StageLoops] = {}
+        self._boxes: dict[tuple[Stage, Site], dict[Function | BufferSym, Box]] = {}
+        self._values: dict[tuple[Function, int], SymInterval] = {}
+        self._touches: dict[tuple[Stage, Site], Region] = {}
+        self._names: dict[Expr, tuple[Var, Site]] = {}
+        #: Bounds that a sliding window has moved, with what they were before.
+        self.unslid: dict[Var, Expr] = {}
+
+    # What is asked for.
+
+    def required(self, f: Function, site: Site) -> Region:
+        """The region of `f` that everything inside `site` uses."""
+        key = (f, site)
+        found = self._required.get(key)
+        if found is None:
+            found = self._named(f, site, self._find_required(f, site))
+            self._required[key] = found
+        return found
+
+    def computed(self, f: Function) -> Region:
+        """The region that one production of `f` computes: what is required at its
+        compute site, less what a sliding window still has from before."""
+        found = self._computed.get(f)
+        if found is None:
+            site = self.sites.compute(f)
+            needed = self.required(f, site)
+            found = needed
+            if site is not self.sites.store(f):
+                slid = slide(self, f, needed)
+                if slid is not None:
+                    found = self._named(f, site, slid)
+                    for new, old in zip(found, needed, strict=True):
+                        self._remember(new.lo, old.lo)
+                        self._remember(new.hi, old.hi)
+            self._computed[f] = found
+        return found
+
+    def _remember(self, new: Expr, old: Expr) -> None:
+        if new is not old and isinstance(new, Var):
+            self.unslid[new] = old
+
+    def loops(self, stage: Stage) -> StageLoops:
+        """The loop nest of a stage."""
+        if stage not in self._loops:
+            self.scopes(stage.func, self.sites.compute(stage.func))
+        return self._loops[stage]
+
+    def stored(self, f: Function) -> Region:
+        """The region for which `f` needs storage: all that its stages touch."""
+        site = self.sites.store(f)
+        scopes = self.scopes(f, site)
+        return self._touched_by_stages(f, site, scopes)
+
+    def image(self, image: BufferSym) -> Region | None:
+        """What the whole program reads of an input image; None if nothing."""
+        out: Region | None = None
+        for f in self.program.order:
+            for s in self.program.stages[f]:
+                box = self.boxes(s, self.sites.root).get(image)
+                if box is None:
+                    continue
+                region = self._bounded(box, image.name, s)
+                out = region if out is None else _hulls(out, region)
+        return out
+
+    # How it is found.
+
+    def _find_required(self, f: Function, site: Site) -> Region:
+        out: Region | None = None
+        if f in self.program.outputs and site is self.sites.root:
+            out = _buffer_region(f)
+        for consumer in self.program.consumers.get(f, ()):
+            if not self._inside(consumer, site):
+                continue
+            box = self.boxes(consumer, site).get(f)
+            if box is None:
+                continue
+            region = self._bounded(box, f.name, consumer)
+            out = region if out is None else _hulls(out, region)
+        internal_assert(out is not None, f"nothing inside {site} uses {f.name}")
+        assert out is not None
+        for bound in f.schedule.bounds:
+            out = self._apply_bound(f, site, out, bound)
+        return out
+
+    def _apply_bound(
+        self, f: Function, site: Site, region: Region, bound: Bound
+    ) -> Region:
+        d = f.args.index(bound.var)
+        r = region[d]
+        if bound.extent is not None:
+            lo = r.lo if bound.min is None else bound.min
+            given = Range(lo, simplify(sub(add(lo, bound.extent), _ONE)))
+            site.checks += bound_check(f, d, given, r)
+            r = given
+        if bound.modulus is not None:
+            m, shift = int32(bound.modulus), int32(bound.remainder or 0)
+            lo = sub(r.lo, mod(sub(r.lo, shift), m))
+            size = add(sub(r.hi, lo), _ONE)
+            rounded = add(size, mod(sub(int32(0), size), m))
+            r = Range(simplify(lo), simplify(sub(add(lo, rounded), _ONE)))
+        return (*region[:d], r, *region[d + 1 :])
+
+    def _inside(self, consumer: Stage, site: Site) -> bool:
+        """Whether the stage's loops run inside `site`, at least from some depth on."""
+        if site.stage is not None and site.stage.func is consumer.func:
+            return site.stage is consumer
+        return site.contains(self.sites.compute(consumer.func))
+
+    def boxes(self, stage: Stage, site: Site) -> dict[Function | BufferSym, Box]:
+        """What one stage reads, of each Func and image, inside `site`."""
+        key = (stage, site)
+        found = self._boxes.get(key)
+        if found is None:
+            found = self._boxes[key] = self._read(stage, self.scope(stage, site))
+        return found
+
+    def _read(self, stage: Stage, scope: Scope) -> dict[Function | BufferSym, Box]:
+        found = boxes_touched(
+            stage.exprs, narrow(scope, stage.predicate), self.value_bounds
+        )
+        if not is_const(stage.predicate):
+            for key, box in boxes_touched(
+                (stage.predicate,), scope, self.value_bounds
+            ).items():
+                found[key] = union(found[key], box) if key in found else box
+        return found
+
+    def scope(self, stage: Stage, site: Site) -> Scope:
+        """The interval of each variable of a stage inside `site`."""
+        if site.stage is stage:
+            return self.loops(stage).region(site.depth)
+        return self.scopes(stage.func, site)[stage.index]
+
+    def scopes(self, f: Function, site: Site) -> list[Scope]:
+        """The intervals of the variables of each stage of `f`, seen from a site that
+        is its compute site or further out."""
+        key = (f, site)
+        found = self._scopes.get(key)
+        if found is None:
+            found = self._scopes[key] = self._find_scopes(f, site)
+        return found
+
+    def _find_scopes(self, f: Function, site: Site) -> list[Scope]:
+        at_home = site is self.sites.compute(f)
+        region = self.computed(f) if at_home else self.required(f, site)
+        scopes: list[Scope] = []
+        for stage in reversed(self.program.stages[f]):
+            nominal = self.nominal(stage, region)
+            if at_home:
+                loops = self._loops[stage] = StageLoops(stage, nominal)
+            else:
+                loops = self.loops(stage)
+            scope = {v: self._covered(v, nominal[v], loops, at_home) for v in nominal}
+            scopes.append(scope)
+            if stage.index > 0:
+                region = self._before(f, site, stage, scope, region)
+        scopes.reverse()
+        return scopes
+
+    def _covered(
+        self, v: Var, nominal: Range, loops: StageLoops, at_home: bool
+    ) -> SymInterval:
+        if at_home:
+            r = loops.covered[v]
+            return SymInterval(r.lo, r.hi)
+        below, above = loops.overshoot[v]
+        return SymInterval(
+            simplify(sub(nominal.lo, below)), simplify(add(nominal.hi, above))
+        )
+
+    def nominal(self, stage: Stage, region: Region) -> dict[Var, Range]:
+        own = dict(zip(stage.func.args, region, strict=True))
+        out = {v: own[v] for v in stage.pure_vars}
+        if stage.rdom is not None:
+            for v in stage.rdom.vars:
+                assert v.lo is not None and v.hi is not None
+                out[v] = Range(v.lo, v.hi)
+        return out
+
+    def _before(
+        self, f: Function, site: Site, stage: Stage, scope: Scope, region: Region
+    ) -> Region:
+        """What must be there before an update stage runs: what is required after it
+        and what it covers, reads or writes itself."""
+        touched = self._touch(f, site, stage, scope)
+        return self._named(f, site, _hulls(region, touched))
+
+    def _touch(self, f: Function, site: Site, stage: Stage, scope: Scope) -> Region:
+        """All of `f` that one of its own stages covers, reads or writes."""
+        key = (stage, site)
+        found = self._touches.get(key)
+        if found is None:
+            found = self._touches[key] = self._find_touch(f, stage, scope)
+        return found
+
+    def _find_touch(self, f: Function, stage: Stage, scope: Scope) -> Region:
+        narrowed = narrow(scope, stage.predicate)
+        written = tuple([bounds_of(a, narrowed, self.value_bounds) for a in stage.args])
+        out = self._bounded(written, f.name, stage)
+        own = self._read(stage, scope).get(f)
+        if own is not None:
+            out = _hulls(out, self._bounded(own, f.name, stage))
+        return out
+
+    def _touched_by_stages(
+        self, f: Function, site: Site, scopes: Sequence[Scope]
+    ) -> Region:
+        out: Region = self.required(f, site)
+        for stage, scope in zip(self.program.stages[f], scopes, strict=True):
+            out = _hulls(out, self._touch(f, site, stage, scope))
+        return self._named(f, site, out)
+
+    def value_bounds(self, f: Function, index: int) -> SymInterval:
+        """Bounds of a Func's value wherever it is evaluated; open if unknown."""
+        key = (f, index)
+        found = self._values.get(key)
+        if found is not None:
+            return found
+        stages = self.program.stages.get(f)
+        out = SymInterval(None, None)
+        if stages is not None and len(stages) == 1:
+            everywhere = {v: SymInterval(None, None) for v in f.args}
+            out = bounds_of(stages[0].values[index], everywhere, self.value_bounds)
+        self._values[key] = out
+        return out
+
+    # Names.
+
+    def _named(self, f: Function, site: Site, region: Region) -> Region:
+        """`region` with each bound that is more than a name named by a let."""
+        return tuple(
+            [
+                Range(
+                    self._name(f"{f.name}.{v.name}.min", r.lo, site),
+                    self._name(f"{f.name}.{v.name}.max", r.hi, site),
+                )
+                for v, r in zip(f.args, region, strict=True)
+            ]
+        )
+
+    def _name(self, wish: str, e: Expr, site: Site) -> Expr:
+        if isinstance(e, Var) or not e.children():
+            return e
+        known = self._names.get(e)
+        if known is not None and known[1].contains(site):
+            return known[0]
+        var = Var(wish, INT32, value=e)
+        site.lets.append(LetStmt(var, e))
+        self._names[e] = var, site
+        return var
+
+    def _bounded(self, box: Box, name: str, user: Stage) -> Region:
+        out: list[Range] = []
+        for d, i in enumerate(box):
+            if i.lo is None or i.hi is None:
+                side = "below" if i.lo is None else "above"
+                raise BoundsError(
+                    f"{user.func.name!r} reads or writes {name!r} at unbounded "
+                    f"coordinates: dimension {d} has no bound {side}",
+                    at=user.definition.site,
+                    hint="wrap the index in hl.clamp(index, low, high)",
+                )
+            out.append(Range(simplify(i.lo), simplify(i.hi)))
+        return tuple(out)
+
+
+def _hulls(a: Region, b: Region) -> Region:
+    return tuple([hull(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def _buffer_region(f: Function) -> Region:
+    """What the caller asks of an output: the region of its buffer."""
+    return tuple(
+        [
+            Range(d.min, simplify(sub(add(d.min, d.extent), _ONE)))
+            for d in f.buffers[0].dims
+        ]
+    )
+
+
+__all__ = ["Region", "Regions", "Scope"]

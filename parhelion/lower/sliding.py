@@ -1,0 +1,152 @@
+"""Sliding windows: computing only what the iterations before have not left behind.
+
+Where storage lives outside a serial loop inside which the Func is computed, the values
+of earlier iterations are still there. If the region needed moves one way along one
+dimension as the loop advances, each iteration but the first computes only what is new:
+
+    needed at y: [y - 1, y + 1]   ->   computed: [select(y > y_min, y + 1, y - 1), y + 1]
+
+The condition is marked likely, so loop partitioning peels the first iteration off.
+
+A window slides along dimension d over loop v when the other dimensions' bounds do not
+depend on v, and d's bounds do not depend on loops inside v: then each iteration of v
+finds the whole of what its predecessors computed. Several loops may slide, each along
+a dimension of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parhelion.analysis.monotonic import Monotonic, monotonic
+from parhelion.ir.build import add, int32, le, likely, lt, maximum, minimum, select, sub
+from parhelion.ir.expr import Expr, FuncCall, Var
+from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.stmt import ForKind
+from parhelion.lower.loops import Loop, Range, StageLoops
+from parhelion.simplify.driver import can_prove, simplify
+
+if TYPE_CHECKING:
+    from parhelion.lower.regions import Region, Regions
+
+_ONE = int32(1)
+_IN_ORDER = (ForKind.SERIAL, ForKind.UNROLLED)
+
+
+def slide(regions: Regions, f: Function, needed: Region) -> Region | None:
+    """The region of `f` left to compute at its compute site, or None if no window
+    slides."""
+    loops = _loops_between(regions, f)
+    if not all(loop.dim.kind in _IN_ORDER for loop in loops):
+        return None
+    out = list(needed)
+    for i, loop in enumerate(loops):
+        unfold = Unfold(loop.var, regions.unslid)
+        moving = [d for d, r in enumerate(needed) if unfold.moves(r)]
+        if len(moving) != 1:
+            continue
+        d = moving[0]
+        inner = loops[i + 1 :]
+        if any(Unfold(v.var, regions.unslid).moves(needed[d]) for v in inner):
+            continue
+        new = _advance(needed[d], loop, unfold)
+        if new is None:
+            continue
+        region = (*needed[:d], new, *needed[d + 1 :])
+        if f.updates and not _updates_stay_inside(regions, f, d, region):
+            continue
+        out[d] = new
+    return (
+        tuple(out)
+        if any(a is not b for a, b in zip(out, needed, strict=True))
+        else None
+    )
+
+
+def _loops_between(regions: Regions, f: Function) -> list[Loop]:
+    """The loops inside the storage of `f` and around its computation, outermost
+    first."""
+    found: list[Loop] = []
+    store = regions.sites.store(f)
+    for site in regions.sites.compute(f).outwards():
+        if site is store:
+            break
+        if site.stage is not None:
+            found.append(regions.loops(site.stage).loops[site.depth - 1])
+    found.reverse()
+    return found
+
+
+class Unfold:
+    """Expands lets until an expression shows how it depends on one loop variable."""
+
+    def __init__(self, loop: Var, unslid: dict[Var, Expr]) -> None:
+        self.loop = loop
+        self.unslid = unslid
+        self._known: dict[Var, Expr] = {}
+
+    def depends(self, v: Var) -> bool:
+        return v is self.loop or self._let(v) is not v
+
+    def _let(self, v: Var) -> Expr:
+        """The value of a let in terms of the loop variable; itself if it has none."""
+        found = self._known.get(v)
+        if found is None:
+            found = v
+            value = self.unslid.get(v, v.value)
+            if value is not None:
+                opened = self.of(value)
+                if self.loop in free_vars(opened):
+                    found = opened
+            self._known[v] = found
+        return found
+
+    def of(self, e: Expr) -> Expr:
+        env = {
+            v: self._let(v)
+            for v in free_vars(e)
+            if v is not self.loop and self._let(v) is not v
+        }
+        return substitute(e, env)
+
+    def moves(self, r: Range) -> bool:
+        return any(self.loop in free_vars(simplify(self.of(e))) for e in (r.lo, r.hi))
+
+
+def _advance(r: Range, loop: Loop, unfold: Unfold) -> Range | None:
+    """The new part of a range that moves one way with the loop, or None."""
+    v = loop.var
+    lo, hi = simplify(unfold.of(r.lo)), simplify(unfold.of(r.hi))
+    ways = {monotonic(lo, v), monotonic(hi, v)} - {Monotonic.CONSTANT}
+    before = {v: sub(v, _ONE)}
+    steady = likely(lt(loop.min, v))
+    if ways == {Monotonic.INCREASING}:
+        start = simplify(add(substitute(hi, before), _ONE))
+        if not can_prove(le(lo, start)):
+            start = simplify(maximum(start, r.lo))
+        return Range(select(steady, start, r.lo), r.hi)
+    if ways == {Monotonic.DECREASING}:
+        end = simplify(sub(substitute(lo, before), _ONE))
+        if not can_prove(le(end, hi)):
+            end = simplify(minimum(end, r.hi))
+        return Range(r.lo, select(steady, end, r.hi))
+    return None
+
+
+def _updates_stay_inside(regions: Regions, f: Function, d: int, region: Region) -> bool:
+    """Whether no stage of `f` touches, along dimension `d`, more than the region that
+    it is asked for. Otherwise the pure definition would start anew values that
+    earlier iterations have finished."""
+    own = f.args[d]
+    for stage in regions.program.stages[f]:
+        if stage.args[d] is not own:
+            return False
+        for e in (*stage.exprs, stage.predicate):
+            for n in nodes(e):
+                if type(n) is FuncCall and n.func is f and n.args[d] is not own:
+                    return False
+        loops = StageLoops(stage, regions.nominal(stage, region))
+        if any(not can_prove(le(o, int32(0))) for o in loops.overshoot[own]):
+            return False
+    return True
