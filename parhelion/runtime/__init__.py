@@ -1,0 +1,1 @@
+"""Running compiled code: loading it, its threads and memory, and its errors."""

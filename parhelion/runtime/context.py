@@ -1,0 +1,144 @@
+"""The structs that compiled code and Python share, and its failures as exceptions.
+
+The layouts are those of code generation (and, for buffers, of Halide's public
+`halide_buffer_t` on 64-bit machines), so they are written down once, here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from parhelion.errors import HalideError, InternalError, Site
+from parhelion.ir.failures import CODES, FAILURES
+from parhelion.types import Type
+
+MAX_FAILURE_ARGS = 8
+
+
+class Context(ctypes.Structure):
+    """What a call of compiled code has of its own: the error record, then hooks.
+
+    code is 0 until the first failure, which sets it to a value of
+    `ir.failures.CODES`; site numbers the `Assert` within its module; args hold
+    integers sign-extended and floats as the bits of doubles.
+    print_fn, if set, is called as ``void print_fn(user, text)`` with UTF-8 text.
+    """
+
+    _fields_ = [
+        ("code", ctypes.c_int32),
+        ("site", ctypes.c_int32),
+        ("nargs", ctypes.c_int32),
+        ("pad", ctypes.c_int32),
+        ("args", ctypes.c_int64 * MAX_FAILURE_ARGS),
+        ("print_fn", ctypes.c_void_p),
+        ("user", ctypes.c_void_p),
+    ]
+
+
+class Dimension(ctypes.Structure):
+    """`halide_dimension_t`: in elements, not bytes."""
+
+    _fields_ = [
+        ("min", ctypes.c_int32),
+        ("extent", ctypes.c_int32),
+        ("stride", ctypes.c_int32),
+        ("flags", ctypes.c_uint32),
+    ]
+
+
+class PixelType(ctypes.Structure):
+    """`halide_type_t`"""
+
+    _fields_ = [
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    ]
+
+
+class RawBuffer(ctypes.Structure):
+    """`halide_buffer_t`. `host` is the address of the element at all the mins."""
+
+    _fields_ = [
+        ("device", ctypes.c_uint64),
+        ("device_interface", ctypes.c_void_p),
+        ("host", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("type", PixelType),
+        ("dimensions", ctypes.c_int32),
+        ("dim", ctypes.c_void_p),
+        ("padding", ctypes.c_void_p),
+    ]
+
+
+CONTEXT_BYTES = ctypes.sizeof(Context)
+BUFFER_BYTES = ctypes.sizeof(RawBuffer)
+DIMENSION_BYTES = ctypes.sizeof(Dimension)
+HOST_OFFSET: int = RawBuffer.host.offset
+
+#: `struct` formats of the same layouts, for writing them quickly.
+DIMENSION_FORMAT = "iiiI"
+BUFFER = struct.Struct("=QQQQBBHiQQ")
+ERROR_HEAD = struct.Struct("=iiii")
+
+
+class FailureSite(Protocol):
+    """What code generation tells of an `Assert`: its code, and for each argument
+    the constant text, or the type of the next number in the record."""
+
+    @property
+    def code(self) -> str: ...
+
+    @property
+    def args(self) -> Sequence[str | Type]: ...
+
+
+def decode_number(bits: int, type: Type) -> int | float | bool:
+    """One 64-bit word of an error record as a value of `type`."""
+    if type.is_float():
+        return float(struct.unpack("=d", struct.pack("=q", bits))[0])
+    if type.is_bool():
+        return bool(bits & 1)
+    return type.wrap(bits) if type.is_int_or_uint() else bits
+
+
+def failure(
+    code: int,
+    site: int,
+    words: Sequence[int],
+    failures: Sequence[FailureSite],
+    sites: Mapping[str, Site | None],
+    fallback: Site | None,
+) -> HalideError:
+    """The exception for a failure that compiled code recorded.
+
+    words: the numbers of the record. failures: the module's table, by site.
+    sites: the user's line for the name of each Func, image and Param; the failure's
+    first argument that is such a name decides, else `fallback` (the call's line).
+    """
+    if not 0 <= site < len(failures):
+        return InternalError(f"internal error: compiled code failed with code {code}")
+    told = failures[site]
+    if CODES.get(told.code) != code:
+        return InternalError(
+            f"internal error: failure {code} at site {site}, which is {told.code!r}"
+        )
+    numbers = iter(words)
+    args = [
+        one if isinstance(one, str) else decode_number(next(numbers), one)
+        for one in told.args
+    ]
+    kind = FAILURES[told.code]
+    if told.code == "require":
+        what = kind.template.format("".join(_plain(a) for a in args))
+    else:
+        what = kind.template.format(*args)
+    named = next((sites[a] for a in args if isinstance(a, str) and a in sites), None)
+    return kind.error(what, at=named or fallback, hint=kind.hint)
+
+
+def _plain(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

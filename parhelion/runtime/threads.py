@@ -1,0 +1,100 @@
+"""The thread pool of compiled code, from Python's side.
+
+The pool itself is machine code (`pool_ir`), built once in a process when the first
+pipeline that needs it is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from parhelion.runtime.context import Context
+
+_LOCK = threading.Lock()
+
+#: What compiled pipelines may call.
+NAMES = ("ph_malloc", "ph_free", "ph_par_for", "ph_print")
+_CONTROLS = ("ph_set_num_threads", "ph_get_num_threads", "ph_live_workers")
+
+_PrintFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runtime:
+    library: Any
+    addresses: dict[str, int]
+    pipeline_symbols: dict[str, int]
+
+
+_runtime: _Runtime | None = None
+#: Set before the pool exists; 0 leaves the choice to HL_NUM_THREADS.
+_wanted = 0
+
+
+def _build() -> _Runtime:
+    global _runtime
+    with _LOCK:
+        if _runtime is not None:
+            return _runtime
+        from parhelion.runtime import jit
+        from parhelion.runtime.pool_ir import runtime_ir
+
+        architecture = jit.host_machine()[0].split("-")[0]
+        text = runtime_ir(architecture, Context.print_fn.offset, Context.user.offset)
+        names = NAMES + _CONTROLS
+        library, addresses = jit.load(jit.object_code(text), names, {})
+        # Pool threads stand in this code until the process ends.
+        library.detach()
+        made = _Runtime(library, addresses, {name: addresses[name] for name in NAMES})
+        if _wanted:
+            _control(made, "ph_set_num_threads")(_wanted)
+        _runtime = made
+        return made
+
+
+def _control(runtime: _Runtime, name: str) -> Any:
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
+    return kind(runtime.addresses[name])
+
+
+def symbols() -> dict[str, int]:
+    """Addresses of what compiled pipelines call; builds the pool at first use."""
+    return _build().pipeline_symbols
+
+
+def set_num_threads(n: int) -> int:
+    """Sets how many threads run a parallel loop, the caller's included.
+
+    0 goes back to the default: the environment's HL_NUM_THREADS, or as many as there
+    are processors for this process. Returns the number before the call.
+    """
+    global _wanted
+    if not 0 <= n <= 1024:
+        raise ValueError(f"the number of threads is 0 to 1024, not {n}")
+    before = int(_control(_build(), "ph_set_num_threads")(n))
+    _wanted = n
+    return before
+
+
+def get_num_threads() -> int:
+    """How many threads run a parallel loop, the caller's included."""
+    return int(_control(_build(), "ph_get_num_threads")(0))
+
+
+def live_workers() -> int:
+    """How many worker threads exist now; they start when first needed."""
+    return int(_control(_build(), "ph_live_workers")(0))
+
+
+def _write(_user: int | None, text: int | None) -> None:
+    if text:
+        sys.stdout.write(ctypes.string_at(text).decode("utf-8", "replace"))
+
+
+#: Writes to sys.stdout as it is when the code prints (so redirection works).
+print_callback = _PrintFunction(_write)
+PRINT_ADDRESS: int = ctypes.cast(print_callback, ctypes.c_void_p).value or 0

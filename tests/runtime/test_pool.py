@@ -1,0 +1,270 @@
+"""The thread pool, driven by hand-written LLVM text."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import os
+import sys
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from parhelion.runtime import jit, threads
+from parhelion.runtime.context import Context
+
+DECLARATIONS = """
+declare i32 @ph_par_for(ptr, ptr, i32, i32, ptr)
+declare ptr @ph_malloc(i64)
+declare void @ph_free(ptr)
+declare void @ph_print(ptr, ptr)
+declare i32 @usleep(i32)
+"""
+
+# argv[0]: extent; argv[1]: int32 counters. Each iteration adds one to its counter.
+COUNT = """
+define internal i32 @body(ptr %ctx, i32 %i, ptr %c) {
+  %p = getelementptr i32, ptr %c, i32 %i
+  %v = atomicrmw add ptr %p, i32 1 monotonic
+  ret i32 0
+}
+define i32 @count_argv(ptr %ctx, ptr %argv) {
+  %pn = load ptr, ptr %argv
+  %n = load i32, ptr %pn
+  %q = getelementptr ptr, ptr %argv, i32 1
+  %data = load ptr, ptr %q
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @body, i32 0, i32 %n, ptr %data)
+  ret i32 %r
+}
+"""
+
+# Three nested loops of extent n; the innermost adds one to counters[0].
+NEST = """
+%closure = type { i32, ptr }
+define internal i32 @three(ptr %ctx, i32 %i, ptr %c) {
+  %pp = getelementptr %closure, ptr %c, i64 0, i32 1
+  %p = load ptr, ptr %pp
+  %v = atomicrmw add ptr %p, i32 1 monotonic
+  ret i32 0
+}
+define internal i32 @two(ptr %ctx, i32 %i, ptr %c) {
+  %n = load i32, ptr %c
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @three, i32 -3, i32 %n, ptr %c)
+  ret i32 %r
+}
+define internal i32 @one(ptr %ctx, i32 %i, ptr %c) {
+  %n = load i32, ptr %c
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @two, i32 7, i32 %n, ptr %c)
+  ret i32 %r
+}
+define i32 @nest_argv(ptr %ctx, ptr %argv) {
+  %c = alloca %closure
+  %pn = load ptr, ptr %argv
+  %n = load i32, ptr %pn
+  store i32 %n, ptr %c
+  %q = getelementptr ptr, ptr %argv, i32 1
+  %data = load ptr, ptr %q
+  %pp = getelementptr %closure, ptr %c, i64 0, i32 1
+  store ptr %data, ptr %pp
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @one, i32 0, i32 %n, ptr %c)
+  ret i32 %r
+}
+"""
+
+# Iteration 100 fails with code 42; all others count themselves and take their time.
+FAIL = """
+define internal i32 @body(ptr %ctx, i32 %i, ptr %c) {
+  %bad = icmp eq i32 %i, 100
+  br i1 %bad, label %fail, label %ok
+fail:
+  ret i32 42
+ok:
+  %v = atomicrmw add ptr %c, i32 1 monotonic
+  %s = call i32 @usleep(i32 20)
+  ret i32 0
+}
+define i32 @fail_argv(ptr %ctx, ptr %argv) {
+  %pn = load ptr, ptr %argv
+  %n = load i32, ptr %pn
+  %q = getelementptr ptr, ptr %argv, i32 1
+  %data = load ptr, ptr %q
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @body, i32 0, i32 %n, ptr %data)
+  ret i32 %r
+}
+"""
+
+PRINT = """
+@text = private constant [8 x i8] c"h\\C3\\A9llo\\0A\\00"
+define internal i32 @body(ptr %ctx, i32 %i, ptr %c) {
+  call void @ph_print(ptr %ctx, ptr @text)
+  ret i32 0
+}
+define i32 @print_argv(ptr %ctx, ptr %argv) {
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @body, i32 0, i32 20, ptr null)
+  ret i32 %r
+}
+"""
+
+# argv[0]: bytes as i64; gives 1 for an aligned block, 2 for none, 3 for unaligned.
+MALLOC = """
+define i32 @malloc_argv(ptr %ctx, ptr %argv) {
+  %pn = load ptr, ptr %argv
+  %n = load i64, ptr %pn
+  %p = call ptr @ph_malloc(i64 %n)
+  %null = icmp eq ptr %p, null
+  br i1 %null, label %none, label %some
+none:
+  ret i32 2
+some:
+  %a = ptrtoint ptr %p to i64
+  %low = and i64 %a, 63
+  call void @ph_free(ptr %p)
+  %bad = icmp ne i64 %low, 0
+  %r = select i1 %bad, i32 3, i32 1
+  ret i32 %r
+}
+"""
+
+
+def compiled(name: str, text: str) -> jit.Compiled:
+    used = [
+        line
+        for line in DECLARATIONS.strip().splitlines()
+        if line.split("@")[1].split("(")[0] + "(" in text
+    ]
+    return jit.compile_module("\n".join(used) + text, name)
+
+
+def call(
+    code: jit.Compiled, n: int, data: np.ndarray, context: Context | None = None
+) -> int:
+    count = ctypes.c_int64(n)
+    argv = (ctypes.c_void_p * 2)(ctypes.addressof(count), data.ctypes.data)
+    context = context or Context()
+    return code.entry(ctypes.addressof(context), ctypes.addressof(argv))
+
+
+@pytest.fixture(scope="module")
+def count() -> jit.Compiled:
+    return compiled("count", COUNT)
+
+
+@pytest.fixture(params=[1, 2, 5])
+def num_threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    threads.set_num_threads(request.param)
+    yield request.param
+    threads.set_num_threads(0)
+
+
+@pytest.mark.parametrize("n", [-1, 0, 1, 2, 3, 100, 10_007])
+def test_every_iteration_runs_once(
+    count: jit.Compiled, n: int, num_threads: int
+) -> None:
+    data = np.zeros(max(n, 0) + 8, np.int32)
+    assert call(count, n, data) == 0
+    assert (data[: max(n, 0)] == 1).all()
+    assert (data[max(n, 0) :] == 0).all()
+
+
+def test_nested_loops_all_run(num_threads: int) -> None:
+    code = compiled("nest", NEST)
+    data = np.zeros(1, np.int32)
+    for n in (1, 2, 9, 20):
+        data[:] = 0
+        assert call(code, n, data) == 0
+        assert data[0] == n**3
+
+
+def test_an_error_stops_the_loop_and_is_returned(num_threads: int) -> None:
+    code = compiled("fail", FAIL)
+    data = np.zeros(1, np.int32)
+    assert call(code, 50_000, data) == 42
+    assert data[0] < 40_000
+    assert call(code, 50, data) == 0
+
+
+def test_several_python_threads_at_once(count: jit.Compiled) -> None:
+    threads.set_num_threads(3)
+    nest = compiled("nest", NEST)
+    wrong: list[str] = []
+
+    def work() -> None:
+        data = np.zeros(500, np.int32)
+        total = np.zeros(1, np.int32)
+        for k in range(40):
+            if call(count, 500, data) or (data != k + 1).any():
+                wrong.append("count")
+            total[:] = 0
+            if call(nest, 6, total) or total[0] != 216:
+                wrong.append("nest")
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join(60)
+    threads.set_num_threads(0)
+    assert not any(w.is_alive() for w in workers)
+    assert wrong == []
+
+
+def test_workers_start_lazily_and_leave_when_too_many(count: jit.Compiled) -> None:
+    threads.set_num_threads(5)
+    call(count, 1000, np.zeros(1000, np.int32))
+    assert 1 <= threads.live_workers() <= 4
+    threads.set_num_threads(1)
+    for _ in range(2000):
+        if threads.live_workers() == 0:
+            break
+        threading.Event().wait(0.005)
+    assert threads.live_workers() == 0
+    threads.set_num_threads(0)
+
+
+def test_set_num_threads_gives_back_the_old_number() -> None:
+    default = threads.get_num_threads()
+    assert threads.set_num_threads(7) == default
+    assert threads.get_num_threads() == 7
+    assert threads.set_num_threads(0) == 7
+    assert threads.get_num_threads() == default
+    with pytest.raises(ValueError):
+        threads.set_num_threads(-1)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_has_a_fresh_pool(count: jit.Compiled) -> None:
+    threads.set_num_threads(3)
+    data = np.zeros(1000, np.int32)
+    call(count, 1000, data)
+    pid = os.fork()
+    if pid == 0:
+        good = threads.live_workers() == 0
+        data[:] = 0
+        good = good and call(count, 1000, data) == 0 and bool((data == 1).all())
+        good = good and threads.live_workers() >= 1
+        os._exit(0 if good else 1)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert call(count, 1000, data) == 0
+    threads.set_num_threads(0)
+
+
+def test_print_goes_to_sys_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = compiled("print", PRINT)
+    threads.set_num_threads(3)
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    context = Context(print_fn=threads.PRINT_ADDRESS)
+    assert call(code, 0, np.zeros(1, np.int32), context) == 0
+    threads.set_num_threads(0)
+    assert out.getvalue() == "héllo\n" * 20
+
+
+def test_malloc_is_aligned_and_may_fail() -> None:
+    code = compiled("malloc", MALLOC)
+    data = np.zeros(1, np.int32)
+    assert call(code, 1, data) == 1
+    assert call(code, 100_001, data) == 1
+    assert call(code, 1 << 60, data) == 2
