@@ -42,6 +42,11 @@ class Node:
     def __deepcopy__(self: _T, memo: object) -> _T:
         return self
 
+    def __repr__(self) -> str:
+        from parhelion.ir.text import brief
+
+        return f"<{type(self).__name__} {brief(self)}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, name) for name in self.FIELDS)
 
