@@ -25,6 +25,11 @@ def user_rvar(name: str) -> Var:
     return _RVARS.setdefault(name, Var(name, INT32))
 
 
+def is_user_rvar(v: Var) -> bool:
+    """Whether `v` is behind an ``hl.RVar`` (one of an RDom has that as its origin)."""
+    return _RVARS.get(v.name) is v
+
+
 def unique_name(wish: str) -> str:
     """`wish`, made a valid identifier and followed by ``$n`` if it is taken.
 

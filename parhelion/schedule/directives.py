@@ -14,10 +14,42 @@ from typing import TYPE_CHECKING
 
 from parhelion.errors import Site
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.names import user_var
 from parhelion.ir.stmt import ForKind, MemoryKind
 
 if TYPE_CHECKING:
     from parhelion.ir.function import Function
+
+
+#: The loop around all loops of a stage, ``hl.Var.outermost()``: it runs once.
+OUTERMOST: Var = user_var("__outermost")
+
+_epoch = 0
+
+
+def touch() -> None:
+    """Notes that some schedule or definition of the process has changed."""
+    global _epoch
+    _epoch += 1
+
+
+def epoch() -> int:
+    """Grows with every `touch`: what was compiled under another epoch may be stale."""
+    return _epoch
+
+
+class MemoryType(enum.Enum):
+    """Where the storage of a Func lives (`Func.store_in`)."""
+
+    Auto = "auto"
+    Heap = "heap"
+    Stack = "stack"
+    Register = "register"
+    GPUShared = "gpu_shared"
+    GPUTexture = "gpu_texture"
+    LockedCache = "locked_cache"
+    VTCM = "vtcm"
+    AMXTile = "amx_tile"
 
 
 class TailStrategy(enum.Enum):
@@ -90,6 +122,9 @@ class StageSchedule:
 
     transforms: splits, fuses and renames in the order given.
     dims: the loops, innermost first.
+    touched: whether the user gave it any directive.
+    sites: where each loop was last marked parallel, vectorized, …
+    generated: how many loops it has named itself (v0, v1, …).
     """
 
     transforms: list[Split | Fuse | Rename] = field(default_factory=list)
@@ -98,6 +133,7 @@ class StageSchedule:
     atomic: bool = False
     touched: bool = False
     sites: dict[Var, Site | None] = field(default_factory=dict)
+    generated: int = 0
 
 
 class Place(enum.Enum):
@@ -110,8 +146,8 @@ class Place(enum.Enum):
 class LoopLevel:
     """Where a Func is computed or stored: inlined, at root, or inside a loop.
 
-    stage: index of the definition of `func` whose loop is meant (0 is pure; -1 the
-    last one that has the loop, Halide's default).
+    stage: index of the definition of `func` whose loop is meant (0 is pure; -1, the
+    default, every one that needs the Func and has the loop).
     """
 
     place: Place

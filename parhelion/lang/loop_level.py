@@ -1,0 +1,126 @@
+"""`LoopLevel`: a place in the loop nests, to be given to compute_at and store_at."""
+
+from __future__ import annotations
+
+from parhelion.errors import ScheduleError, here
+from parhelion.schedule.args import HasFunction, HasVar, to_function, to_var
+from parhelion.schedule.directives import (
+    INLINED,
+    FuncSchedule,
+    Place,
+    touch,
+)
+from parhelion.schedule.directives import LoopLevel as _Level
+
+
+class LoopLevel:
+    """A loop of a Func's stage, or inlined, or root.
+
+    ``LoopLevel(func, var, stage_index=-1)`` is the loop `var` of `func`; -1 means
+    every stage of it that has the loop. ``LoopLevel(other)`` is another name for
+    the same place: `set` on one of them moves both, and every Func scheduled at them.
+    """
+
+    __slots__ = ("_cell",)
+    _cell: _Cell
+
+    def __init__(
+        self,
+        func: HasFunction | LoopLevel,
+        var: HasVar | None = None,
+        stage_index: int = -1,
+    ) -> None:
+        if isinstance(func, LoopLevel):
+            if var is not None:
+                raise ScheduleError(
+                    "LoopLevel takes a Func and a Var or RVar, or another LoopLevel",
+                    at=here(),
+                )
+            self._cell = func._cell
+            return
+        if isinstance(stage_index, bool) or not isinstance(stage_index, int):
+            raise ScheduleError(
+                f"LoopLevel: the stage index must be an integer, not {stage_index!r}",
+                at=here(),
+            )
+        if stage_index < -1:
+            raise ScheduleError(
+                f"LoopLevel: there is no stage {stage_index}", at=here()
+            )
+        self._cell = _Cell(
+            _Level(
+                Place.LOOP,
+                to_function(func, "LoopLevel"),
+                to_var(var, "LoopLevel"),
+                stage_index,
+                here(),
+            )
+        )
+
+    @staticmethod
+    def inlined() -> LoopLevel:
+        """Computed where it is used."""
+        return _made(INLINED)
+
+    @staticmethod
+    def root() -> LoopLevel:
+        """Outside all loops."""
+        return _made(_Level(Place.ROOT))
+
+    def set(self, other: LoopLevel) -> None:
+        """Moves this place, and with it every Func scheduled at it, to `other`'s."""
+        if not isinstance(other, LoopLevel):
+            raise ScheduleError(
+                f"LoopLevel.set takes a LoopLevel, not {other!r}", at=here()
+            )
+        self._cell.move(other._level)
+
+    def stage_index(self) -> int:
+        """The stage whose loop is meant: 0 is the pure definition."""
+        return self._level.stage
+
+    @property
+    def _level(self) -> _Level:
+        return self._cell.level
+
+    def _attach(self, schedule: FuncSchedule, slot: str) -> None:
+        """Remembers that `schedule` has this place as its "compute" or "store"."""
+        self._cell.users.append((schedule, slot))
+
+    def __repr__(self) -> str:
+        level = self._level
+        if level.place is not Place.LOOP or level.func is None or level.var is None:
+            return f"<LoopLevel {level.place.value}>"
+        return f"<LoopLevel {level.func.name}, {level.var.name}>"
+
+
+class _Cell:
+    """What all copies of a LoopLevel share."""
+
+    __slots__ = ("level", "users")
+
+    def __init__(self, level: _Level) -> None:
+        self.level = level
+        self.users: list[tuple[FuncSchedule, str]] = []
+
+    def move(self, to: _Level) -> None:
+        old, self.level = self.level, to
+        still: list[tuple[FuncSchedule, str]] = []
+        for schedule, slot in self.users:
+            # A later directive may have put the Func elsewhere.
+            if slot == "compute" and schedule.compute is old:
+                schedule.compute = to
+            elif slot == "store" and schedule.store is old:
+                schedule.store = to
+            else:
+                continue
+            still.append((schedule, slot))
+        self.users = still
+        touch()
+
+
+def _made(level: _Level) -> LoopLevel:
+    made: LoopLevel = object.__new__(LoopLevel)
+    # A copy, so that `move` can tell this place from others that say the same.
+    made._cell = _Cell(_Level(level.place, site=here()))
+    return made

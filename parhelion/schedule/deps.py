@@ -1,0 +1,307 @@
+"""Which iterations of an update definition depend on each other.
+
+An update runs over its reduction domain in lexicographic order. Two iterations
+conflict if one writes a place of the Func that the other writes or reads. The test
+here is the classical one on affine subscripts (GCD and extreme values, after
+Banerjee), for the two directions of each reduction variable; what is not affine
+conflicts unless its range excludes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import (
+    Add,
+    And,
+    Cast,
+    Expr,
+    FuncCall,
+    Imm,
+    Intrinsic,
+    Max,
+    Min,
+    Mul,
+    Or,
+    Select,
+    Sub,
+    Var,
+)
+from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.types import INT32
+
+_INF = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Why iterations of a reduction variable may not change their order.
+
+    write: the coordinates that the update writes. other: those that another
+    iteration writes (`reads` False) or reads.
+    """
+
+    var: Var
+    write: tuple[Expr, ...]
+    other: tuple[Expr, ...]
+    reads: bool
+
+
+def self_calls(function: Function, exprs: Sequence[Expr]) -> list[FuncCall]:
+    """The distinct calls of `function` within `exprs`, in order of appearance."""
+    found: dict[FuncCall, None] = {}
+    for e in exprs:
+        for n in nodes(e):
+            if isinstance(n, FuncCall) and n.func is function:
+                found[n] = None
+    return list(found)
+
+
+def conflicts(
+    function: Function,
+    args: tuple[Expr, ...],
+    values: tuple[Expr, ...],
+    rdom: ReductionDomain | None,
+) -> dict[Var, Conflict | None]:
+    """For each reduction variable, a conflict between two of its iterations.
+
+    None means that any two iterations that differ in the variable, whatever the
+    others are, touch different places: its loop may run in any order, and at once.
+    """
+    if rdom is None:
+        return {}
+    domain = _Domain(rdom)
+    sources = (*args, *values, rdom.predicate)
+    pairs = [(args, False)]
+    pairs += [(call.args, True) for call in self_calls(function, sources)]
+    found: dict[Var, Conflict | None] = {}
+    for r in rdom.vars:
+        found[r] = None
+        for other, reads in pairs:
+            if not _distinct(args, other, r, domain):
+                found[r] = Conflict(r, args, other, reads)
+                break
+    return found
+
+
+def order_free(function: Function, definition: Definition) -> bool:
+    """Whether any order of the whole update's iterations gives the same bits.
+
+    True where every value is a constant of the domain, or folds an operand into the
+    old value at the same place with an exactly associative and commutative integer
+    operation. Float sums are not: their bits depend on the order.
+    """
+    args, values = definition.args, definition.values
+    guard = [] if definition.rdom is None else [definition.rdom.predicate]
+    if self_calls(function, [*args, *guard]):
+        return False
+    if not self_calls(function, values):
+        # What an iteration stores follows from where it stores it.
+        fixed = {a for a in args if isinstance(a, Var)}
+        return all(
+            free_vars(v) <= fixed | _run_time_vars(v) and not _has_effect(v)
+            for v in values
+        )
+    return all(
+        _folds(FuncCall(v.type, function, args, k), v, function)
+        for k, v in enumerate(values)
+    )
+
+
+def _run_time_vars(e: Expr) -> frozenset[Var]:
+    """The free Vars of `e` that one run never changes: Params, sizes of images."""
+    return frozenset(
+        v
+        for v in free_vars(e)
+        if v.origin is not None and not isinstance(v.origin, ReductionDomain)
+    )
+
+
+def _has_effect(e: Expr) -> bool:
+    """Whether the order in which `e` is evaluated can be seen."""
+    return any(
+        isinstance(n, Intrinsic) and n.op in ("print", "print_when") for n in nodes(e)
+    )
+
+
+_EXACT = (Add, Mul, Min, Max, And, Or)
+_EXACT_INTRINSICS = ("bit_and", "bit_or", "bit_xor")
+
+
+def _folds(old: FuncCall, value: Expr, function: Function) -> bool:
+    """Whether `value` is ``old op operand``, `op` exact in any order."""
+    if value.type.is_float() or not (
+        value.type.is_int_or_uint() or value.type.is_bool()
+    ):
+        return False
+    if isinstance(value, Select) and not self_calls(function, [value.cond]):
+        # select(c, old op e, old) and its mirror image.
+        if value.b is old:
+            return _folds(old, value.a, function)
+        if value.a is old:
+            return _folds(old, value.b, function)
+        return False
+    op = _operation(value)
+    if op is None:
+        return False
+    leaves: list[Expr] = []
+    stack: list[tuple[Expr, bool]] = [(value, True)]
+    while stack:
+        e, positive = stack.pop()
+        if _operation(e) == op:
+            a, b = e.args if isinstance(e, Intrinsic) else e.children()
+            stack += [(a, positive), (b, positive and not isinstance(e, Sub))]
+        elif e is old and not positive:
+            return False
+        else:
+            leaves.append(e)
+    others = [e for e in leaves if e is not old]
+    return len(others) == len(leaves) - 1 and not self_calls(function, others)
+
+
+def _operation(e: Expr) -> str | None:
+    """The exact, order-free operation at the root of `e`, by name."""
+    if isinstance(e, _EXACT):
+        return type(e).__name__
+    if isinstance(e, Sub):
+        return "Add"
+    if isinstance(e, Intrinsic):
+        if e.op in _EXACT_INTRINSICS:
+            return e.op
+        if e.op == "saturating_add" and e.type.is_uint():
+            return e.op
+    return None
+
+
+# The dependence test.
+
+
+@dataclass(frozen=True, slots=True)
+class _Affine:
+    """``const + sum(coef * atom)``, atoms being anything that is not affine."""
+
+    const: int
+    terms: dict[Expr, int]
+
+
+def affine(e: Expr) -> _Affine:
+    """`e` (int32) as an affine form over Vars and opaque atoms."""
+    const = 0
+    terms: dict[Expr, int] = {}
+    stack = [(e, 1)]
+    while stack:
+        n, k = stack.pop()
+        if isinstance(n, Imm):
+            const += k * n.value
+        elif isinstance(n, Add):
+            stack += [(n.a, k), (n.b, k)]
+        elif isinstance(n, Sub):
+            stack += [(n.a, k), (n.b, -k)]
+        elif isinstance(n, Mul) and isinstance(n.b, Imm):
+            stack.append((n.a, k * n.b.value))
+        elif isinstance(n, Mul) and isinstance(n.a, Imm):
+            stack.append((n.b, k * n.a.value))
+        elif isinstance(n, Intrinsic) and n.op in ("likely", "likely_if_innermost"):
+            stack.append((n.args[0], k))
+        elif (
+            isinstance(n, Cast)
+            and n.type is INT32
+            and n.a.type.is_int()
+            and n.a.type.width >= 32
+        ):
+            stack.append((n.a, k))
+        else:
+            terms[n] = terms.get(n, 0) + k
+    return _Affine(const, {a: k for a, k in terms.items() if k})
+
+
+class _Domain:
+    """Bounds of the reduction variables, as far as they are constant."""
+
+    def __init__(self, rdom: ReductionDomain) -> None:
+        self.vars = frozenset(rdom.vars)
+        self.extent: dict[Expr, float] = {}
+        self.range: dict[Expr, tuple[float, float]] = {}
+        for v, lo, extent in zip(rdom.vars, rdom.mins, rdom.extents, strict=True):
+            low, size = const_int(lo), const_int(extent)
+            self.extent[v] = _INF if size is None else max(size, 1)
+            self.range[v] = (
+                -_INF if low is None else low,
+                _INF if low is None or size is None else low + size - 1,
+            )
+
+
+def _times(k: int, lo: float, hi: float) -> tuple[float, float]:
+    if k == 0:
+        return (0, 0)
+    return (k * lo, k * hi) if k > 0 else (k * hi, k * lo)
+
+
+def _distinct(
+    write: tuple[Expr, ...], other: tuple[Expr, ...], r: Var, domain: _Domain
+) -> bool:
+    """Whether `write` in one iteration never equals `other` in one with another r."""
+    forms = [(affine(a), affine(b)) for a, b in zip(write, other, strict=True)]
+    return domain.extent[r] <= 1 or all(
+        any(_never_zero(a, b, r, sign, domain) for a, b in forms) for sign in (1, -1)
+    )
+
+
+def _never_zero(a: _Affine, b: _Affine, r: Var, sign: int, domain: _Domain) -> bool:
+    """Whether ``a(i) - b(i')`` cannot be 0 where ``r' - r`` has the sign given.
+
+    Pure Vars and run-time values are the same in i and i'; reduction variables and
+    what depends on them are not.
+    """
+    const = a.const - b.const
+    lo: float = const
+    hi: float = const
+    divisor = 0
+    for atom in dict.fromkeys((*a.terms, *b.terms, r)):
+        ka, kb = a.terms.get(atom, 0), b.terms.get(atom, 0)
+        if atom is r:
+            gap = domain.extent[r] - 1
+            part_lo, part_hi = _times(-kb * sign, 1, gap)
+            if ka != kb:
+                more = _times(ka - kb, *domain.range[r])
+                part_lo, part_hi = part_lo + more[0], part_hi + more[1]
+            divisor = math.gcd(divisor, ka, kb)
+        elif atom in domain.vars:
+            if ka == kb:
+                gap = abs(ka) * (domain.extent[atom] - 1)
+                part_lo, part_hi = -gap, gap
+            else:
+                one = _times(ka, *domain.range[atom])
+                two = _times(-kb, *domain.range[atom])
+                part_lo, part_hi = one[0] + two[0], one[1] + two[1]
+            divisor = math.gcd(divisor, ka, kb)
+        elif _varies(atom, domain):
+            part_lo, part_hi = _atom_range(atom, ka, kb)
+            divisor = math.gcd(divisor, ka, kb)
+        elif ka == kb:
+            continue
+        else:
+            part_lo, part_hi = _times(ka - kb, -_INF, _INF)
+            divisor = math.gcd(divisor, ka - kb)
+        lo, hi = lo + part_lo, hi + part_hi
+    if lo > 0 or hi < 0:
+        return True
+    return divisor > 0 and const % divisor != 0
+
+
+def _varies(atom: Expr, domain: _Domain) -> bool:
+    """Whether an opaque subscript may differ between iterations of the update."""
+    return not domain.vars.isdisjoint(free_vars(atom)) or any(
+        isinstance(n, (FuncCall, Intrinsic)) for n in nodes(atom)
+    )
+
+
+def _atom_range(atom: Expr, ka: int, kb: int) -> tuple[float, float]:
+    """The range of ``ka * atom - kb * atom'``."""
+    lo, hi = -_INF, _INF
+    one, two = _times(ka, lo, hi), _times(-kb, lo, hi)
+    return one[0] + two[0], one[1] + two[1]

@@ -1,0 +1,432 @@
+"""The directives on the loops of one stage, as a mixin of Func and Stage.
+
+Names, argument order and meaning are those of Halide 21's Python module. A directive
+either takes effect as a whole or raises `ScheduleError` and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self, overload
+
+from parhelion.errors import ScheduleError, here
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Function
+from parhelion.ir.stmt import ForKind
+from parhelion.schedule import legality
+from parhelion.schedule.args import (
+    HasVar,
+    IntLike,
+    is_rvar,
+    tile_form,
+    to_int,
+    to_var,
+    to_vars,
+)
+from parhelion.schedule.directives import (
+    Dim,
+    DimType,
+    Fuse,
+    Rename,
+    Split,
+    StageSchedule,
+    TailStrategy,
+    touch,
+)
+from parhelion.schedule.missing import MissingLoopDirectives
+from parhelion.types import INT32
+
+
+class LoopDirectives(MissingLoopDirectives):
+    """Directives on the loops of one definition of a Func."""
+
+    __slots__ = ()
+    _function: Function
+    _stage: int
+
+    # The loops themselves.
+
+    def split(
+        self,
+        old: HasVar,
+        outer: HasVar,
+        inner: HasVar,
+        factor: IntLike,
+        tail: TailStrategy = TailStrategy.Auto,
+    ) -> Self:
+        """``for x`` -> ``for xo: for xi in [0, factor - 1]``, ``x = xo*factor + xi``.
+
+        `outer` or `inner` may be `old`. `tail` says what happens where the factor
+        does not divide the extent.
+        """
+        with _Change(self) as change:
+            change.split(
+                to_var(old, "split"),
+                to_var(outer, "split"),
+                to_var(inner, "split"),
+                to_int(factor, "split", "factor"),
+                tail,
+                "split",
+            )
+        return self
+
+    def fuse(self, inner: HasVar, outer: HasVar, fused: HasVar) -> Self:
+        """``for y: for x`` -> ``for t``, ``x = t % extent``, ``y = t / extent``.
+
+        The fused loop stands where the inner one stood and keeps its kind.
+        """
+        with _Change(self) as change:
+            change.fuse(
+                to_var(inner, "fuse"), to_var(outer, "fuse"), to_var(fused, "fuse")
+            )
+        return self
+
+    def rename(self, old_name: HasVar, new_name: HasVar) -> Self:
+        """``for x`` -> ``for z``: the same loop under another name."""
+        with _Change(self) as change:
+            change.rename(to_var(old_name, "rename"), to_var(new_name, "rename"))
+        return self
+
+    def reorder(self, *vars: HasVar | Sequence[HasVar]) -> Self:
+        """The loops given, innermost first; the others keep their places.
+
+        Takes the loops one by one or as one list.
+        """
+        with _Change(self) as change:
+            change.reorder(to_vars(vars, "reorder"), "reorder")
+        return self
+
+    @overload
+    def tile(
+        self,
+        x: HasVar,
+        y: HasVar,
+        xo: HasVar,
+        yo: HasVar,
+        xi: HasVar,
+        yi: HasVar,
+        xfactor: IntLike,
+        yfactor: IntLike,
+        tail: TailStrategy = ...,
+    ) -> Self: ...
+
+    @overload
+    def tile(
+        self,
+        x: HasVar,
+        y: HasVar,
+        xi: HasVar,
+        yi: HasVar,
+        xfactor: IntLike,
+        yfactor: IntLike,
+        tail: TailStrategy = ...,
+    ) -> Self: ...
+
+    @overload
+    def tile(
+        self,
+        previous: Sequence[HasVar],
+        outers: Sequence[HasVar],
+        inners: Sequence[HasVar],
+        factors: Sequence[IntLike],
+        tail: TailStrategy = ...,
+    ) -> Self: ...
+
+    @overload
+    def tile(
+        self,
+        previous: Sequence[HasVar],
+        inners: Sequence[HasVar],
+        factors: Sequence[IntLike],
+        tail: TailStrategy = ...,
+    ) -> Self: ...
+
+    def tile(self, *given: object, **named: object) -> Self:
+        """``for y: for x`` -> ``for y: for x: for yi: for xi``.
+
+        Splits each loop by its factor and puts the inner ones inside the outer ones,
+        which keep their names or take those given (`xo`, `yo`; `outers`).
+        """
+        form = tile_form(given, named)
+        with _Change(self) as change:
+            olds = [to_var(v, "tile") for v in form.olds]
+            outers = [to_var(v, "tile") for v in form.outers]
+            inners = [to_var(v, "tile") for v in form.inners]
+            for old, outer, inner, factor in zip(
+                olds, outers, inners, form.factors, strict=True
+            ):
+                size = to_int(factor, "tile", "factor")
+                change.split(old, outer, inner, size, form.tail, "tile")
+            change.reorder(inners + outers, "tile")
+        return self
+
+    # How a loop runs.
+
+    def serial(self, var: HasVar) -> Self:
+        """The iterations of `var` run one after the other (the default)."""
+        with _Change(self) as change:
+            change.mark(to_var(var, "serial"), ForKind.SERIAL, "serial")
+        return self
+
+    def parallel(
+        self,
+        var: HasVar,
+        task_size: IntLike | None = None,
+        tail: TailStrategy = TailStrategy.Auto,
+    ) -> Self:
+        """The iterations of `var` are tasks of the thread pool.
+
+        With a task size, `var` is split by it first and each task runs that many.
+        """
+        with _Change(self) as change:
+            loop = to_var(var, "parallel")
+            if task_size is not None:
+                size = to_int(task_size, "parallel", "task size")
+                change.split_off(loop, size, tail, "parallel")
+            change.mark(loop, ForKind.PARALLEL, "parallel")
+        return self
+
+    def vectorize(
+        self,
+        var: HasVar,
+        factor: IntLike | None = None,
+        tail: TailStrategy = TailStrategy.Auto,
+    ) -> Self:
+        """The iterations of `var` become the lanes of vectors.
+
+        With a factor, `var` is split by it first, and the new inner loop becomes
+        the lanes. Their number must be constant.
+        """
+        with _Change(self) as change:
+            change.lanes(var, factor, tail, ForKind.VECTORIZED, "vectorize")
+        return self
+
+    def unroll(
+        self,
+        var: HasVar,
+        factor: IntLike | None = None,
+        tail: TailStrategy = TailStrategy.Auto,
+    ) -> Self:
+        """The iterations of `var` are written out one after the other.
+
+        With a factor, `var` is split by it first, and the new inner loop is
+        unrolled. Its length must be constant.
+        """
+        with _Change(self) as change:
+            change.lanes(var, factor, tail, ForKind.UNROLLED, "unroll")
+        return self
+
+    # What the user answers for.
+
+    def allow_race_conditions(self) -> Self:
+        """Lets reduction loops run in any order, and in parallel, unproven.
+
+        From here on the directives of this stage take the user's word that the
+        result is the same, or that a difference does not matter.
+        """
+        with _Change(self) as change:
+            change.schedule.allow_race_conditions = True
+        return self
+
+    def unscheduled(self) -> None:
+        """Says that leaving this stage without directives is intended."""
+        with _Change(self) as change:
+            if change.schedule.touched:
+                raise ScheduleError(
+                    f"{change.label}.unscheduled: the stage has directives already",
+                    at=here(),
+                )
+
+
+class _Change:
+    """One directive's work on a stage's schedule, undone if it is refused."""
+
+    def __init__(self, owner: LoopDirectives) -> None:
+        self.function, self.stage = owner._function, owner._stage
+        self.label = legality.stage_label(self.function, self.stage)
+        self.schedule: StageSchedule = legality.definition_of(
+            self.function, self.stage
+        ).schedule
+
+    def __enter__(self) -> _Change:
+        s = self.schedule
+        self.before = (list(s.transforms), list(s.dims), dict(s.sites), s.generated)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        s = self.schedule
+        if kind is None:
+            s.touched = True
+            touch()
+        else:
+            s.transforms, s.dims, s.sites, s.generated = self.before
+
+    def split(
+        self,
+        old: Var,
+        outer: Var,
+        inner: Var,
+        factor: Expr,
+        tail: TailStrategy,
+        directive: str,
+    ) -> None:
+        """``old`` -> ``outer``, ``inner``, all named by the user."""
+        for new in (outer, inner):
+            legality.check_same_kind(self.function, self.stage, old, new, directive)
+        self._split(old, outer, inner, factor, tail, directive)
+
+    def split_off(
+        self, old: Var, factor: Expr, tail: TailStrategy, directive: str
+    ) -> Var:
+        """``old`` -> ``old``, and an inner loop named v0, v1, … which is returned."""
+        inner = Var(f"v{self.schedule.generated}", INT32)
+        self.schedule.generated += 1
+        self._split(old, old, inner, factor, tail, directive)
+        return inner
+
+    def _split(
+        self,
+        old: Var,
+        outer: Var,
+        inner: Var,
+        factor: Expr,
+        tail: TailStrategy,
+        directive: str,
+    ) -> None:
+        function, stage, s = self.function, self.stage, self.schedule
+        if not isinstance(tail, TailStrategy):
+            raise ScheduleError(
+                f"{self.label}.{directive}: the tail must be a TailStrategy, not"
+                f" {tail!r}",
+                at=here(),
+            )
+        i = legality.find_dim(function, stage, old, directive)
+        legality.check_factor(function, stage, factor, directive)
+        if outer is inner:
+            raise ScheduleError(
+                f"{self.label}.{directive}: both loops made of {old.name} are called"
+                f" {outer.name}",
+                at=here(),
+            )
+        for new in (outer, inner):
+            legality.check_new_var(function, stage, new, (old,), directive)
+        dim = s.dims[i]
+        tail = legality.split_tail(function, stage, dim, factor, tail, directive)
+        s.dims[i : i + 1] = [
+            Dim(inner, dim.kind, dim.type),
+            Dim(outer, dim.kind, dim.type),
+        ]
+        s.transforms.append(Split(old, outer, inner, factor, tail, here()))
+
+    def fuse(self, inner: Var, outer: Var, fused: Var) -> None:
+        function, stage, s = self.function, self.stage, self.schedule
+        if inner is outer:
+            raise ScheduleError(
+                f"{self.label}.fuse: {inner.name} cannot be fused with itself",
+                at=here(),
+            )
+        i = legality.find_dim(function, stage, inner, "fuse")
+        j = legality.find_dim(function, stage, outer, "fuse")
+        one, two = s.dims[i], s.dims[j]
+        for d in (one, two):
+            if not is_rvar(fused) and d.type is not DimType.PURE_VAR:
+                raise ScheduleError(
+                    f"{self.label}.fuse: the RVar {d.var.name} cannot become part of"
+                    f" the Var {fused.name}",
+                    at=here(),
+                    hint=f"make it with hl.RVar({fused.name!r})",
+                )
+        legality.check_new_var(function, stage, fused, (inner, outer), "fuse")
+        # The outer loop comes to stand right outside the inner one.
+        order = [d for d in s.dims if d is not two]
+        order.insert(order.index(one) + 1, two)
+        legality.check_order(function, stage, order, "fuse")
+        types = (one.type, two.type)
+        merged = next(
+            t
+            for t in (DimType.IMPURE_RVAR, DimType.PURE_RVAR, DimType.PURE_VAR)
+            if t in types
+        )
+        made = Dim(fused, one.kind, merged)
+        legality.check_kind(function, stage, made, made.kind, "fuse")
+        if two.kind not in (ForKind.SERIAL, one.kind):
+            was, now = legality.KIND_WORD[two.kind], legality.KIND_WORD[one.kind]
+            legality.warn(
+                f"{self.label}.fuse: {fused.name} is {now}, like {inner.name}; that"
+                f" {outer.name} was {was} is lost",
+                here(),
+            )
+        s.dims = [made if d is one else d for d in order if d is not two]
+        s.transforms.append(Fuse(inner, outer, fused, here()))
+
+    def rename(self, old: Var, new: Var) -> None:
+        function, stage, s = self.function, self.stage, self.schedule
+        i = legality.find_dim(function, stage, old, "rename")
+        legality.check_same_kind(function, stage, old, new, "rename")
+        legality.check_new_var(function, stage, new, (old,), "rename")
+        if new is old:
+            return
+        s.dims[i] = Dim(new, s.dims[i].kind, s.dims[i].type)
+        s.transforms.append(Rename(old, new, here()))
+
+    def reorder(self, order: Sequence[Var], directive: str) -> None:
+        function, stage, s = self.function, self.stage, self.schedule
+        places = [legality.find_dim(function, stage, v, directive) for v in order]
+        for k, v in enumerate(order):
+            if v in order[:k]:
+                raise ScheduleError(
+                    f"{self.label}.{directive}: {v.name} is given twice", at=here()
+                )
+        dims = list(s.dims)
+        for place, source in zip(sorted(places), places, strict=True):
+            dims[place] = s.dims[source]
+        legality.check_order(function, stage, dims, directive)
+        s.dims = dims
+
+    def mark(self, v: Var, kind: ForKind, directive: str) -> None:
+        """Sets how the loop `v` runs."""
+        function, stage, s = self.function, self.stage, self.schedule
+        i = legality.find_dim(function, stage, v, directive)
+        dim = s.dims[i]
+        legality.check_kind(function, stage, dim, kind, directive)
+        if kind in (ForKind.VECTORIZED, ForKind.UNROLLED):
+            legality.check_lanes(function, stage, v, directive)
+        if ForKind.SERIAL not in (kind, dim.kind) and kind is not dim.kind:
+            legality.warn(
+                f"{self.label}.{directive}: {v.name} was"
+                f" {legality.KIND_WORD[dim.kind]} and now is"
+                f" {legality.KIND_WORD[kind]} only",
+                here(),
+            )
+        s.dims[i] = Dim(v, kind, dim.type)
+        s.sites[v] = here()
+
+    def lanes(
+        self,
+        var: HasVar,
+        factor: IntLike | None,
+        tail: TailStrategy,
+        kind: ForKind,
+        directive: str,
+    ) -> None:
+        """Vectorizes or unrolls a loop, or what a constant factor splits off it."""
+        loop = to_var(var, directive)
+        if factor is not None:
+            size = to_int(factor, directive, "factor")
+            if const_int(size) is None:
+                raise ScheduleError(
+                    f"{self.label}.{directive}: the factor must be a constant",
+                    at=here(),
+                )
+            i = legality.find_dim(self.function, self.stage, loop, directive)
+            dim = self.schedule.dims[i]
+            legality.check_kind(self.function, self.stage, dim, kind, directive)
+            loop = self.split_off(loop, size, tail, directive)
+        self.mark(loop, kind, directive)

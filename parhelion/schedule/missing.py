@@ -1,0 +1,120 @@
+"""Directives of Halide's that are not built yet: each says so when it is called."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from parhelion.errors import ScheduleError, here
+
+
+def not_available(directive: str) -> NoReturn:
+    """Raises the error of a directive that this version does not have."""
+    raise ScheduleError(f"the directive {directive} is not available yet", at=here())
+
+
+class MissingLoopDirectives:
+    """Directives on the loops of one stage that are not available yet.
+
+    Each raises ScheduleError, whatever it is given.
+    """
+
+    __slots__ = ()
+
+    def atomic(self, *given: object, **named: object) -> NoReturn:
+        not_available("atomic")
+
+    def compute_with(self, *given: object, **named: object) -> NoReturn:
+        not_available("compute_with")
+
+    def specialize(self, *given: object, **named: object) -> NoReturn:
+        not_available("specialize")
+
+    def specialize_fail(self, *given: object, **named: object) -> NoReturn:
+        not_available("specialize_fail")
+
+    def prefetch(self, *given: object, **named: object) -> NoReturn:
+        not_available("prefetch")
+
+    def rfactor(self, *given: object, **named: object) -> NoReturn:
+        not_available("rfactor")
+
+    def partition(self, *given: object, **named: object) -> NoReturn:
+        not_available("partition")
+
+    def never_partition(self, *given: object, **named: object) -> NoReturn:
+        not_available("never_partition")
+
+    def never_partition_all(self, *given: object, **named: object) -> NoReturn:
+        not_available("never_partition_all")
+
+    def always_partition(self, *given: object, **named: object) -> NoReturn:
+        not_available("always_partition")
+
+    def always_partition_all(self, *given: object, **named: object) -> NoReturn:
+        not_available("always_partition_all")
+
+    def gpu(self, *given: object, **named: object) -> NoReturn:
+        not_available("gpu")
+
+    def gpu_blocks(self, *given: object, **named: object) -> NoReturn:
+        not_available("gpu_blocks")
+
+    def gpu_threads(self, *given: object, **named: object) -> NoReturn:
+        not_available("gpu_threads")
+
+    def gpu_lanes(self, *given: object, **named: object) -> NoReturn:
+        not_available("gpu_lanes")
+
+    def gpu_single_thread(self, *given: object, **named: object) -> NoReturn:
+        not_available("gpu_single_thread")
+
+    def gpu_tile(self, *given: object, **named: object) -> NoReturn:
+        not_available("gpu_tile")
+
+    def hexagon(self, *given: object, **named: object) -> NoReturn:
+        not_available("hexagon")
+
+
+class MissingFuncDirectives(MissingLoopDirectives):
+    """Directives on a whole Func that are not available yet.
+
+    Each raises ScheduleError, whatever it is given.
+    """
+
+    __slots__ = ()
+
+    def hoist_storage(self, *given: object, **named: object) -> NoReturn:
+        not_available("hoist_storage")
+
+    def hoist_storage_root(self, *given: object, **named: object) -> NoReturn:
+        not_available("hoist_storage_root")
+
+    def fold_storage(self, *given: object, **named: object) -> NoReturn:
+        not_available("fold_storage")
+
+    def align_storage(self, *given: object, **named: object) -> NoReturn:
+        not_available("align_storage")
+
+    def bound_storage(self, *given: object, **named: object) -> NoReturn:
+        not_available("bound_storage")
+
+    def in_(self, *given: object, **named: object) -> NoReturn:
+        not_available("in_")
+
+    def clone_in(self, *given: object, **named: object) -> NoReturn:
+        not_available("clone_in")
+
+    def memoize(self, *given: object, **named: object) -> NoReturn:
+        not_available("memoize")
+
+    def async_(self, *given: object, **named: object) -> NoReturn:
+        not_available("async_")
+
+    def ring_buffer(self, *given: object, **named: object) -> NoReturn:
+        not_available("ring_buffer")
+
+    def copy_to_device(self, *given: object, **named: object) -> NoReturn:
+        not_available("copy_to_device")
+
+    def copy_to_host(self, *given: object, **named: object) -> NoReturn:
+        not_available("copy_to_host")

@@ -1,0 +1,368 @@
+"""The directives that users write, as mixins: what Func and Stage inherit.
+
+`LoopDirectives` (from `schedule.loops`) shapes the loops of one definition;
+`FuncDirectives` adds where a Func is computed and stored and what is promised of its
+region. Names, argument order and meaning are those of Halide 21's Python module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, overload
+
+from parhelion.errors import ScheduleError, here
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.stmt import ForKind, MemoryKind
+from parhelion.schedule import deps, legality
+from parhelion.schedule.args import (
+    HasFunction,
+    HasLevel,
+    HasVar,
+    IntLike,
+    to_function,
+    to_int,
+    to_var,
+    to_vars,
+)
+from parhelion.schedule.directives import (
+    INLINED,
+    Bound,
+    Dim,
+    DimType,
+    LoopLevel,
+    MemoryType,
+    Place,
+    StageSchedule,
+    touch,
+)
+from parhelion.schedule.loops import LoopDirectives
+from parhelion.schedule.missing import MissingFuncDirectives, not_available
+
+__all__ = ["FuncDirectives", "LoopDirectives", "initial_stage_schedule"]
+
+
+def initial_stage_schedule(
+    args: tuple[Expr, ...],
+    func_args: tuple[Var, ...],
+    rdom: ReductionDomain | None,
+    *,
+    function: Function,
+    values: tuple[Expr, ...],
+) -> StageSchedule:
+    """The schedule of a definition ``function[args] = values`` as it is made.
+
+    Reduction variables are innermost, in the order of their domain; then come the
+    Func's own Vars that stand at their own position on the left-hand side.
+    """
+    found = deps.conflicts(function, args, values, rdom)
+    dims = [
+        Dim(
+            r,
+            ForKind.SERIAL,
+            DimType.PURE_RVAR if conflict is None else DimType.IMPURE_RVAR,
+        )
+        for r, conflict in found.items()
+    ]
+    dims += [
+        Dim(own, ForKind.SERIAL, DimType.PURE_VAR)
+        for own, arg in zip(func_args, args, strict=True)
+        if arg is own
+    ]
+    return StageSchedule(dims=dims)
+
+
+_MEMORY = {
+    MemoryType.Auto: MemoryKind.AUTO,
+    MemoryType.Heap: MemoryKind.HEAP,
+    MemoryType.Stack: MemoryKind.STACK,
+    MemoryType.Register: MemoryKind.STACK,
+}
+
+
+class FuncDirectives(LoopDirectives, MissingFuncDirectives):
+    """Directives on a Func as a whole; those on loops are its pure definition's."""
+
+    __slots__ = ()
+    _stage = 0
+
+    # Where it is computed and stored.
+
+    @overload
+    def compute_at(self, f: HasFunction, var: HasVar) -> Self: ...
+
+    @overload
+    def compute_at(self, f: HasFunction, *, rvar: HasVar) -> Self: ...
+
+    @overload
+    def compute_at(self, loop_level: HasLevel) -> Self: ...
+
+    def compute_at(self, *given: object, **named: object) -> Self:
+        """Computes what each iteration of a loop of `f` needs, inside that loop.
+
+        Takes a consumer and its loop, or a LoopLevel. Unless `store_at` says
+        otherwise, the storage lives as long as one iteration.
+        """
+        self._place("compute", "compute_at", given, named)
+        return self
+
+    def compute_root(self) -> Self:
+        """Computes all that is needed, once, before the consumers."""
+        self._set_level("compute", LoopLevel(Place.ROOT, site=here()))
+        return self
+
+    def compute_inline(self) -> Self:
+        """Computes each value where it is used (the default)."""
+        schedule = self._function.schedule
+        schedule.compute, schedule.store = INLINED, None
+        touch()
+        return self
+
+    @overload
+    def store_at(self, f: HasFunction, var: HasVar) -> Self: ...
+
+    @overload
+    def store_at(self, f: HasFunction, *, rvar: HasVar) -> Self: ...
+
+    @overload
+    def store_at(self, loop_level: HasLevel) -> Self: ...
+
+    def store_at(self, *given: object, **named: object) -> Self:
+        """Keeps the storage for one iteration of a loop outside `compute_at`'s.
+
+        What earlier iterations of the loops in between computed is then reused.
+        """
+        self._place("store", "store_at", given, named)
+        return self
+
+    def store_root(self) -> Self:
+        """Keeps the storage for the whole run of the pipeline."""
+        self._set_level("store", LoopLevel(Place.ROOT, site=here()))
+        return self
+
+    def store_in(self, memory_type: MemoryType) -> Self:
+        """Says where the storage lives: on the heap, on the stack, or chosen (Auto)."""
+        if not isinstance(memory_type, MemoryType):
+            raise ScheduleError(
+                f"{self._function.name}.store_in takes a MemoryType, not"
+                f" {memory_type!r}",
+                at=here(),
+            )
+        kind = _MEMORY.get(memory_type)
+        if kind is None:
+            not_available(f"store_in(MemoryType.{memory_type.name})")
+        self._function.schedule.memory = kind
+        touch()
+        return self
+
+    def reorder_storage(self, *dims: HasVar | Sequence[HasVar]) -> Self:
+        """The dimensions given, innermost first in memory; others keep their places.
+
+        Takes the Vars one by one or as one list.
+        """
+        function = self._function
+        wanted = [
+            self._dimension(v, "reorder_storage")
+            for v in to_vars(dims, "reorder_storage")
+        ]
+        if len(wanted) < 2 or len(set(wanted)) < len(wanted):
+            raise ScheduleError(
+                f"{function.name}.reorder_storage takes two or more different"
+                " dimensions",
+                at=here(),
+                legal=[v.name for v in function.args],
+            )
+        schedule = function.schedule
+        order = schedule.storage_order or list(range(function.dimensions))
+        places = sorted(order.index(d) for d in wanted)
+        order = list(order)
+        for place, d in zip(places, wanted, strict=True):
+            order[place] = d
+        schedule.storage_order = order
+        touch()
+        return self
+
+    # What is promised of its region.
+
+    def bound(self, var: HasVar, min: IntLike | None, extent: IntLike) -> Self:
+        """Promises the region that is needed of a dimension; each run checks it."""
+        self._bound("bound", var, min, extent)
+        return self
+
+    def bound_extent(self, var: HasVar, extent: IntLike) -> Self:
+        """Promises the extent that is needed of a dimension; each run checks it."""
+        self._bound("bound_extent", var, None, extent)
+        return self
+
+    def align_bounds(
+        self, var: HasVar, modulus: IntLike, remainder: IntLike = 0
+    ) -> Self:
+        """Grows the region so that ``min % modulus == remainder``, and the extent is
+        a multiple of `modulus`."""
+        self._align("align_bounds", var, modulus, remainder)
+        return self
+
+    def align_extent(self, var: HasVar, modulus: IntLike) -> Self:
+        """Grows the region so that its extent is a multiple of `modulus`."""
+        self._align("align_extent", var, modulus, None)
+        return self
+
+    def set_estimate(self, var: HasVar, min: IntLike, extent: IntLike) -> Self:
+        """Tells the automatic scheduler what region will usually be asked for."""
+        function = self._function
+        v = function.args[self._dimension(to_var(var, "set_estimate"), "set_estimate")]
+        made = Bound(
+            v,
+            to_int(min, "set_estimate", "min"),
+            to_int(extent, "set_estimate", "extent"),
+            site=here(),
+        )
+        kept = [b for b in function.schedule.estimates if b.var is not v]
+        function.schedule.estimates = [*kept, made]
+        return self
+
+    def set_estimates(self, estimates: Sequence[object]) -> Self:
+        """`set_estimate` for every dimension: ``[(min, extent), …]`` or Ranges."""
+        function = self._function
+        if len(estimates) != function.dimensions:
+            raise ScheduleError(
+                f"{function.name}.set_estimates: {function.name} has"
+                f" {function.dimensions} dimensions, but {len(estimates)} estimates"
+                " are given",
+                at=here(),
+            )
+        made = []
+        for v, one in zip(function.args, estimates, strict=True):
+            if hasattr(one, "min") and hasattr(one, "extent"):
+                low, extent = one.min, one.extent
+            elif isinstance(one, (tuple, list)) and len(one) == 2:
+                low, extent = one
+            else:
+                raise ScheduleError(
+                    f"{function.name}.set_estimates: {one!r} is neither a Range nor"
+                    " (min, extent)",
+                    at=here(),
+                )
+            made.append(
+                Bound(
+                    v,
+                    to_int(low, "set_estimates", "min"),
+                    to_int(extent, "set_estimates", "extent"),
+                    site=here(),
+                )
+            )
+        function.schedule.estimates = made
+        return self
+
+    # Parts.
+
+    def _dimension(self, v: Var, directive: str) -> int:
+        """The position of one of the Func's own Vars."""
+        function = self._function
+        legality.definition_of(function, 0)
+        for i, own in enumerate(function.args):
+            if own is v:
+                return i
+        raise ScheduleError(
+            f"{function.name}.{directive}: {v.name} is not a dimension of"
+            f" {function.name}",
+            at=here(),
+            legal=[own.name for own in function.args],
+        )
+
+    def _set_level(self, slot: str, level: LoopLevel) -> None:
+        if slot == "compute":
+            self._function.schedule.compute = level
+        else:
+            self._function.schedule.store = level
+        touch()
+
+    def _place(
+        self,
+        slot: str,
+        directive: str,
+        given: tuple[object, ...],
+        named: dict[str, object],
+    ) -> None:
+        """Sets the compute or store level from the arguments of `compute_at`."""
+        name = self._function.name
+        values = list(given)
+        for key in ("f", "var", "rvar", "loop_level"):
+            if key in named:
+                values.append(named[key])
+        if len(values) != len(given) + len(named) or len(values) not in (1, 2):
+            raise ScheduleError(
+                f"{name}.{directive} takes a Func and a Var or RVar, or a LoopLevel",
+                at=here(),
+            )
+        if len(values) == 1:
+            level = values[0]
+            if not isinstance(level, HasLevel):
+                raise ScheduleError(
+                    f"{name}.{directive} takes a Func and a Var or RVar, or a"
+                    f" LoopLevel, not {level!r} alone",
+                    at=here(),
+                )
+            self._set_level(slot, level._level)
+            level._attach(self._function.schedule, slot)
+            return
+        consumer = to_function(values[0], directive)
+        loop = to_var(values[1], directive)
+        if consumer is self._function:
+            raise ScheduleError(
+                f"{name}.{directive}: {name} cannot be computed inside its own loop"
+                f" over {loop.name}",
+                at=here(),
+            )
+        self._set_level(slot, LoopLevel(Place.LOOP, consumer, loop, -1, here()))
+
+    def _bound(
+        self, directive: str, var: HasVar, low: IntLike | None, extent: IntLike
+    ) -> None:
+        function = self._function
+        v = function.args[self._dimension(to_var(var, directive), directive)]
+        size = to_int(extent, directive, "extent")
+        count = const_int(size)
+        if count is not None and count < 0:
+            raise ScheduleError(
+                f"{function.name}.{directive}: the extent of {v.name} must not be"
+                f" negative, but is {count}",
+                at=here(),
+            )
+        start = None if low is None else to_int(low, directive, "min")
+        made = Bound(v, start, size, site=here())
+        kept = [
+            b
+            for b in function.schedule.bounds
+            if b.var is not v or b.modulus is not None
+        ]
+        function.schedule.bounds = [*kept, made]
+        touch()
+
+    def _align(
+        self, directive: str, var: HasVar, modulus: IntLike, remainder: IntLike | None
+    ) -> None:
+        function = self._function
+        v = function.args[self._dimension(to_var(var, directive), directive)]
+        by = const_int(to_int(modulus, directive, "modulus"))
+        if by is None or by <= 0:
+            raise ScheduleError(
+                f"{function.name}.{directive}: the modulus must be a positive constant",
+                at=here(),
+            )
+        rest = None
+        if remainder is not None:
+            rest = const_int(to_int(remainder, directive, "remainder"))
+            if rest is None:
+                raise ScheduleError(
+                    f"{function.name}.{directive}: the remainder must be a constant",
+                    at=here(),
+                )
+            rest %= by
+        made = Bound(v, None, None, by, rest, here())
+        kept = [
+            b for b in function.schedule.bounds if b.var is not v or b.modulus is None
+        ]
+        function.schedule.bounds = [*kept, made]
+        touch()
