@@ -1,0 +1,297 @@
+"""Computes Funcs over boxes: which boxes are needed, and each Func's values over its.
+
+Consumers first, the boxes: what a definition reads over a box is found from the index
+arrays alone. Then producers first, the values. A Func that is read at coordinates
+that depend on pixels gets its box when these are known; if it had a smaller one, it
+is computed again over both, with whatever that needs in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, cast
+
+import numpy as np
+
+from parhelion.errors import BoundsError, DefinitionError, internal_assert
+from parhelion.interp import values as V
+from parhelion.interp.grid import Grid, OutOfBox, Realization
+from parhelion.interp.region import Box, covers, hull, shape_of, volume
+from parhelion.interp.update import Updater, update_grid
+from parhelion.interp.values import Array
+from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.symbols import BufferSym, ParamSym
+
+#: More elements than this in one Func are taken for a mistake.
+_MOST_ELEMENTS = 1 << 30
+
+#: How often a Func's box may grow by its own reads.
+_MOST_GROWTH = 64
+
+
+class _Dimension(Protocol):
+    def min(self) -> int: ...
+
+
+class _BoundBuffer(Protocol):
+    """What the interpreter asks of a Buffer that an algorithm mentions."""
+
+    def dim(self, d: int) -> _Dimension: ...
+
+
+class Machine:
+    """One evaluation: the inputs, and what has been computed so far."""
+
+    def __init__(
+        self,
+        params: Mapping[ParamSym, int | float | bool],
+        images: Mapping[BufferSym, tuple[Array, Sequence[int]]],
+    ) -> None:
+        self.params = params
+        self.images = {
+            sym: self._image(sym, pixels, mins)
+            for sym, (pixels, mins) in images.items()
+        }
+        self.strides = {sym: pixels.strides for sym, (pixels, _) in images.items()}
+        self.done: dict[Function, Realization] = {}
+        self.order: list[Function] = []
+        self.expansions: dict[Intrinsic, Expr | None] = {}
+
+    def run(self, outputs: Sequence[tuple[Function, Box]]) -> list[list[Array]]:
+        """The values of each output over its box."""
+        self.order = consumers_first([f for f, _ in outputs])
+        wanted: dict[Function, Box] = {}
+        for func, box in outputs:
+            if volume(box) > 0:
+                wanted[func] = hull(wanted[func], box) if func in wanted else box
+        self._require(wanted)
+        return [self._result(func, box) for func, box in outputs]
+
+    def _result(self, func: Function, box: Box) -> list[Array]:
+        if volume(box) == 0:
+            shape = tuple([max(n, 0) for n in shape_of(box)])
+            return [np.zeros(shape, V.dtype_of(t)) for t in func.types]
+        found = self.done[func]
+        part = tuple(
+            [
+                slice(low - origin[0], high - origin[0] + 1)
+                for (low, high), origin in zip(box, found.box, strict=True)
+            ]
+        )
+        if found.spoiled is not None and bool(found.spoiled[part].any()):
+            assert found.reason is not None
+            raise found.reason
+        return [v[part].copy() for v in found.values]
+
+    # What the grids ask (`grid.Source`).
+
+    def scalar(self, var: Var) -> int | float | bool:
+        origin = var.origin
+        if isinstance(origin, ParamSym):
+            value = self.params.get(origin, origin.value)
+            if value is None:
+                raise DefinitionError(
+                    f"Param {origin.name!r} has no value", at=origin.site
+                )
+            return value
+        if isinstance(origin, tuple) and isinstance(origin[0], BufferSym):
+            return self._image_property(*origin)
+        raise DefinitionError(
+            f"{var.name} is used here but is no argument of the Func and no RVar of "
+            "the definition"
+        )
+
+    def _image_property(self, image: BufferSym, what: str, d: int) -> int:
+        pixels, mins = self.image(image)
+        if what == "min":
+            return mins[d]
+        if what == "extent":
+            return int(pixels.shape[d])
+        return self.strides[image][d] // pixels.dtype.itemsize
+
+    def image(self, image: BufferSym) -> tuple[Array, tuple[int, ...]]:
+        found = self.images.get(image)
+        if found is None:
+            if image.bound is None:
+                raise DefinitionError(
+                    f"input image {image.name!r} was not given", at=image.site
+                )
+            buffer = cast(_BoundBuffer, image.bound)
+            # NumPy's axes are the reverse of ours.
+            pixels = np.asarray(image.bound).transpose()
+            mins = [buffer.dim(d).min() for d in range(pixels.ndim)]
+            self.strides[image] = pixels.strides
+            found = self.images[image] = self._image(image, pixels, mins)
+        return found
+
+    @staticmethod
+    def _image(
+        image: BufferSym, pixels: Array, mins: Sequence[int]
+    ) -> tuple[Array, tuple[int, ...]]:
+        internal_assert(
+            pixels.ndim == len(image.dims) == len(mins),
+            f"image {image.name} has {len(image.dims)} dimensions, not {pixels.ndim}",
+        )
+        return V.from_storage(pixels, image.type), tuple(mins)
+
+    def realization(self, func: Function, box: Box) -> Realization:
+        found = self.done.get(func)
+        if found is None or not covers(found.box, box):
+            self._require({func: box})
+        return self.done[func]
+
+    def expansion(self, e: Intrinsic) -> Expr | None:
+        if e not in self.expansions:
+            self.expansions[e] = expand(e)
+        return self.expansions[e]
+
+    # Boxes, then values.
+
+    def _require(self, wanted: Mapping[Function, Box]) -> None:
+        """Computes the Funcs over at least the boxes given."""
+        need = dict(wanted)
+        boxes: dict[Function, Box] = {}
+        for func in self.order:
+            if func not in need:
+                continue
+            box = need[func]
+            old = self.done.get(func)
+            if old is not None:
+                if covers(old.box, box):
+                    continue
+                box = hull(old.box, box)
+            boxes[func] = box = self._grown(func, box)
+            for callee, part in self._demands(func, box):
+                if callee is not func:
+                    need[callee] = hull(need[callee], part) if callee in need else part
+        for func in reversed(self.order):
+            if func in boxes:
+                self.done[func] = self._realize(func, boxes[func])
+
+    def _grown(self, func: Function, box: Box) -> Box:
+        """`box`, with all that the Func's updates read of the Func itself."""
+        self._check(func, box)
+        for _ in range(_MOST_GROWTH):
+            before = box
+            for callee, part in self._demands(func, box, updates_only=True):
+                if callee is func:
+                    box = hull(box, part)
+            if box == before:
+                return box
+            self._check(func, box)
+        raise BoundsError(
+            f"an update of Func {func.name!r} reads the Func without bound",
+            at=func.updates[-1].site,
+        )
+
+    def _check(self, func: Function, box: Box) -> None:
+        if volume(box) > _MOST_ELEMENTS:
+            region = ", ".join([f"{low}..{high}" for low, high in box])
+            raise BoundsError(
+                f"the interpreter would need {volume(box)} elements of Func "
+                f"{func.name!r} ({region})",
+                at=func.site,
+            )
+
+    def _demands(
+        self, func: Function, box: Box, updates_only: bool = False
+    ) -> Iterator[tuple[Function, Box]]:
+        """What the definitions read over `box`, as far as no pixel decides it."""
+        if not updates_only:
+            grid = self._pure_grid(func, box)
+            for value in _pure(func).values:
+                yield from grid.demands(value)
+        for update in func.updates:
+            made = update_grid(self, func, update, box)
+            if made is None:
+                continue
+            grid, predicate = made
+            guard = None
+            if predicate is not None:
+                yield from grid.demands(predicate)
+                if not grid.reads(predicate):
+                    grid.value(predicate)
+                    guard = grid.guard(None, predicate, True)
+            for e in update.args + update.values:
+                yield from grid.demands(e, guard)
+
+    def _pure_grid(self, func: Function, box: Box) -> Grid:
+        n = len(box)
+        env = {
+            var: np.arange(low, high + 1, dtype=np.int32).reshape(
+                [-1 if d == axis else 1 for d in range(n)]
+            )
+            for axis, (var, (low, high)) in enumerate(zip(func.args, box, strict=True))
+        }
+        return Grid(self, env, n)
+
+    def _realize(self, func: Function, box: Box) -> Realization:
+        while True:
+            try:
+                return self._attempt(func, box)
+            except OutOfBox as further:
+                # Read at coordinates that depend on pixels.
+                box = self._grown(func, hull(box, further.box))
+
+    def _attempt(self, func: Function, box: Box) -> Realization:
+        grid = self._pure_grid(func, box)
+        shape = shape_of(box)
+        values = []
+        for value in _pure(func).values:
+            made = grid.value(value)
+            # A 0-dimensional Func has a grid of one axis.
+            made = made.reshape(()) if not shape else np.broadcast_to(made, shape)
+            values.append(made.copy())
+        result = Realization(box, values)
+        if grid.spoiled is not None:
+            bad = grid.spoiled
+            bad = bad.reshape(()) if not shape else np.broadcast_to(bad, shape)
+            result.spoiled, result.reason = bad.copy(), grid.reason
+        for update in func.updates:
+            Updater(self, func, update, result).run()
+        return result
+
+
+def _pure(func: Function) -> Definition:
+    if func.pure is None:
+        raise DefinitionError(
+            f"Func {func.name!r} is called but never defined", at=func.site
+        )
+    return func.pure
+
+
+def consumers_first(outputs: Sequence[Function]) -> list[Function]:
+    """All Funcs that the outputs need, each before those that it calls."""
+    finished: list[Function] = []
+    state: dict[Function, bool] = {}
+    stack = [(f, False) for f in reversed(outputs)]
+    while stack:
+        func, expanded = stack.pop()
+        if expanded:
+            finished.append(func)
+        elif func not in state:
+            state[func] = True
+            stack.append((func, True))
+            stack.extend([(c, False) for c in callees(func) if c not in state])
+    return finished[::-1]
+
+
+def callees(func: Function) -> list[Function]:
+    """The other Funcs that the definitions of `func` mention."""
+    found: dict[Function, None] = {}
+    for stage in func.stages():
+        roots = list(stage.args + stage.values)
+        if stage.rdom is not None:
+            roots += [stage.rdom.predicate, *stage.rdom.mins, *stage.rdom.extents]
+        for root in roots:
+            for n in nodes(root):
+                if isinstance(n, FuncCall) and n.func is not func:
+                    found[n.func] = None
+    return list(found)
+
+
+def expand(e: Intrinsic) -> Expr | None:
+    """`e` in simpler nodes, by the definitions that compiled code uses too."""
+    return None
