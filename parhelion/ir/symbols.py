@@ -70,6 +70,7 @@ class BufferSym:
         "internal" ones are made by `Allocate`.
     bound: for an input made from a concrete Buffer rather than an ImageParam, that
         Buffer object; the runtime passes it without the user.
+    value: for an ImageParam, the Buffer that the user last set, as for `ParamSym`.
     func, value_index: for outputs and internal storage, whose value they hold.
     """
 
@@ -79,6 +80,7 @@ class BufferSym:
         "dims",
         "role",
         "bound",
+        "value",
         "func",
         "value_index",
         "site",
@@ -101,6 +103,7 @@ class BufferSym:
         self.type = type
         self.role = role
         self.bound = bound
+        self.value: Any = None
         self.func = func
         self.value_index = value_index
         self.site = site

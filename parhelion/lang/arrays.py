@@ -1,0 +1,182 @@
+"""NumPy arrays behind Buffers: taking them from any object, and making new ones.
+
+Here an array is in *dimension order*: its axis 0 is the Buffer's dimension 0 (x).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from parhelion.errors import BoundsError, BufferError_, TypeMismatchError, here
+from parhelion.types import BFloat, Type
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+#: New arrays start on a multiple of this many bytes (a cache line, and the widest
+#: vector register).
+ALIGNMENT = 64
+
+#: The order in which the letters of ``axes=`` become dimensions, innermost first.
+AXIS_ORDER = "xyzwctn"
+
+INT32_MAX = 2**31 - 1
+
+
+def array_of(source: object) -> Array:
+    """The array that an object holds, without a copy.
+
+    Takes NumPy arrays and everything with ``__array_interface__``, ``__array__``,
+    the buffer protocol or DLPack. Raises TypeMismatchError for anything else (lists
+    among them: they hold no array to share).
+    """
+    if isinstance(source, np.ndarray):
+        return source
+    if isinstance(source, np.generic):
+        raise TypeMismatchError(
+            f"a Buffer cannot share the NumPy scalar {source!r}",
+            at=here(),
+            hint="use np.array(value), or hl.Buffer.make_scalar(type)",
+        )
+    if hasattr(source, "__dlpack__") and not hasattr(source, "__array_interface__"):
+        try:
+            return np.from_dlpack(source)
+        except (BufferError, RuntimeError, TypeError) as error:
+            if not hasattr(source, "__array__"):
+                raise BufferError_(
+                    f"a {type(source).__name__} gives no array through DLPack",
+                    at=here(),
+                    detail=str(error),
+                ) from error
+    if hasattr(source, "__array_interface__") or hasattr(source, "__array__"):
+        return np.asarray(source)
+    try:
+        return np.asarray(memoryview(source))  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeMismatchError(
+            f"a Buffer cannot be made from a {type(source).__name__}",
+            at=here(),
+            legal=[
+                "hl.Buffer(array)",
+                "hl.Buffer(hl.UInt(8), [width, height])",
+                "hl.Buffer(another_buffer)",
+            ],
+            hint="np.array(values, dtype) makes an array of a list",
+        ) from None
+
+
+def pixel_type(array: Array) -> tuple[Type, Array]:
+    """The type of the elements, and the array in the dtype that we keep it in.
+
+    bfloat16 arrays (of the ml_dtypes package) are viewed as uint16. Raises
+    BufferError_ for foreign byte order and strides that are no whole elements.
+    """
+    dtype = array.dtype
+    if dtype.name == "bfloat16":
+        return BFloat(16), array.view(np.uint16)
+    if not dtype.isnative:
+        raise BufferError_(
+            f"an array of dtype {dtype} has its bytes in foreign order",
+            at=here(),
+            hint="array.astype(array.dtype.newbyteorder('=')) makes a native copy",
+        )
+    try:
+        found = Type.from_numpy(dtype)
+    except TypeMismatchError as error:
+        raise TypeMismatchError(error.what, at=here()) from None
+    size = dtype.itemsize
+    for stride, extent in zip(array.strides, array.shape, strict=True):
+        if stride % size and extent > 1:
+            raise BufferError_(
+                f"an array with strides of {array.strides} bytes cannot be addressed "
+                f"in elements of {size} bytes",
+                at=here(),
+                hint="np.ascontiguousarray(array) makes a dense copy",
+            )
+    return found, array
+
+
+def in_dimension_order(array: Array, reverse: bool, axes: str | None) -> Array:
+    """The array with axis 0 innermost: reversed, as it is, or by the axes' letters.
+
+    With ``axes="yxc"``, an (H, W, C) image becomes x, y, c: letters take the order
+    of `AXIS_ORDER`.
+    """
+    if axes is None:
+        return array.T if reverse else array
+    wrong = [a for a in axes if a not in AXIS_ORDER]
+    if wrong or len(set(axes)) != len(axes) or len(axes) != array.ndim:
+        raise TypeMismatchError(
+            f"axes={axes!r} does not name the {array.ndim} axes of an array of shape "
+            f"{array.shape}, one different letter each",
+            at=here(),
+            legal=[f"the letters of {AXIS_ORDER!r}, outermost axis first"],
+            hint="a photograph from imageio or OpenCV is axes='yxc'",
+        )
+    order = sorted(range(array.ndim), key=lambda i: AXIS_ORDER.index(axes[i]))
+    return array.transpose(order)
+
+
+def check_sizes(extents: Sequence[int], what: str) -> tuple[int, ...]:
+    """Extents as ints; raises BoundsError for what no buffer can have."""
+    sizes = []
+    for d, e in enumerate(extents):
+        try:
+            n = e.__index__()
+        except (AttributeError, TypeError):
+            raise TypeMismatchError(
+                f"the extent of dimension {d} of {what} must be an integer, not {e!r}",
+                at=here(),
+            ) from None
+        if not 0 <= n <= INT32_MAX:
+            raise BoundsError(
+                f"the extent of dimension {d} of {what} is {n}"
+                + (", which is negative" if n < 0 else f", more than {INT32_MAX}"),
+                at=here(),
+            )
+        sizes.append(n)
+    return tuple(sizes)
+
+
+def aligned(dtype: np.dtype[Any], count: int) -> Array:
+    """`count` uninitialised elements, on a multiple of `ALIGNMENT` bytes."""
+    size = count * dtype.itemsize
+    try:
+        raw = np.empty(size + ALIGNMENT, np.uint8)
+    except (MemoryError, ValueError) as error:
+        from parhelion.errors import OutOfMemoryError
+
+        raise OutOfMemoryError(
+            f"out of memory: a buffer needs {size} bytes", at=here()
+        ) from error
+    skip = -address(raw) % ALIGNMENT
+    return raw[skip : skip + size].view(dtype)
+
+
+def allocate(
+    type: Type, extents: Sequence[int], storage_order: Sequence[int] | None = None
+) -> Array:
+    """A new uninitialised array; dimension ``storage_order[0]`` lies innermost."""
+    order = list(range(len(extents)) if storage_order is None else storage_order)
+    flat = aligned(type.to_numpy(), math.prod(extents))
+    dense = flat.reshape([extents[d] for d in reversed(order)])
+    # Axis i of `dense` is dimension order[-1 - i].
+    places = [0] * len(order)
+    for i, d in enumerate(reversed(order)):
+        places[d] = i
+    return dense.transpose(places)
+
+
+def address(array: Array) -> int:
+    """Where element (0, 0, …) lies in memory."""
+    return int(array.__array_interface__["data"][0])
+
+
+def storage_order(array: Array) -> list[int]:
+    """The dimensions from the smallest stride to the largest."""
+    return sorted(
+        range(array.ndim), key=lambda d: (abs(array.strides[d]), array.shape[d] > 1, d)
+    )

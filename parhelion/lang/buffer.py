@@ -1,0 +1,480 @@
+"""`Buffer`: a NumPy array with a minimum coordinate in each dimension.
+
+Dimension 0 is x, the innermost. A C-ordered array of shape (C, H, W) is a Buffer of
+extents (W, H, C). The array is shared, never copied, and kept alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
+
+import numpy as np
+
+from parhelion.errors import (
+    BoundsError,
+    BufferError_,
+    LiteralError,
+    TypeMismatchError,
+    here,
+)
+from parhelion.ir.expr import FloatImm, float_bits
+from parhelion.ir.names import fresh
+from parhelion.ir.symbols import BufferSym
+from parhelion.lang import arrays
+from parhelion.lang.arrays import Array
+from parhelion.lang.images import is_symbolic, load
+from parhelion.lang.layout import BufferDimension, Layout
+from parhelion.lang.views import Views
+from parhelion.types import Type, UInt
+
+if TYPE_CHECKING:
+    from parhelion.lang.expr import Expr, ExprLike
+
+Scalar = int | float | bool
+Index = SupportsIndex | Sequence[SupportsIndex]
+
+
+class Buffer(Views):
+    """An image in memory.
+
+    ``Buffer(array)`` shares a NumPy array or anything that gives one (the buffer
+    protocol, ``__array_interface__``, DLPack), ``Buffer(hl.UInt(8), [w, h])``
+    allocates, ``Buffer(buffer)`` is another view of the same pixels.
+
+    reverse_axes: whether dimension 0 is the array's last axis (else its first).
+    axes: a letter for each axis of the array, ``"yxc"`` for an (H, W, C) image;
+        decides the dimensions by name instead of by place.
+    """
+
+    __slots__ = ("__weakref__", "_array", "_lay", "_mins", "_name", "_symbol", "_type")
+    #: So that ``array + buffer`` is not tried element by element.
+    __array_ufunc__ = None
+
+    _array: Array | None
+    _type: Type
+    _mins: list[int]
+
+    @overload
+    def __init__(self) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        source: object,
+        name: str = "",
+        reverse_axes: bool = True,
+        *,
+        axes: str | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(self, type: Type, sizes: Sequence[int], name: str = "") -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        type: Type,
+        sizes: Sequence[int],
+        storage_order: Sequence[int],
+        name: str = "",
+    ) -> None: ...
+
+    def __init__(  # type: ignore[misc]  # the overloads name their places
+        self,
+        source: object = None,
+        second: object = None,
+        third: object = None,
+        name: str = "",
+        *,
+        buffer: object = None,
+        reverse_axes: bool = True,
+        axes: str | None = None,
+        type: Type | None = None,
+        sizes: Sequence[int] | None = None,
+        storage_order: Sequence[int] | None = None,
+    ) -> None:
+        # Halide's overloads share places: (type, sizes, [storage_order,] name) and
+        # (buffer, name, reverse_axes).
+        self._symbol: BufferSym | None = None
+        self._lay: Layout | None = None
+        self._array = None
+        self._mins = []
+        if isinstance(source, Type) or type is not None:
+            given = [v for v in (second, third) if v is not None]
+            if sizes is None:
+                sizes = cast("Sequence[int]", given.pop(0)) if given else None
+            if given and isinstance(given[0], str):
+                name = cast(str, given.pop(0))
+            elif given:
+                storage_order = cast("Sequence[int]", given.pop(0))
+            self._name = name
+            self._allocate(type or cast(Type, source), sizes, storage_order)
+            return
+        self._name = second if isinstance(second, str) else name
+        if isinstance(third, bool):
+            reverse_axes = third
+        self._share(buffer if source is None else source, reverse_axes, axes)
+
+    def _share(self, source: object, reverse_axes: bool, axes: str | None) -> None:
+        if source is None:
+            self._type = UInt(8)
+        elif isinstance(source, Buffer):
+            self._type, self._array = source._type, source._array
+            self._mins = list(source._mins)
+            self._name = self._name or source._name
+        else:
+            self._type, array = arrays.pixel_type(arrays.array_of(source))
+            self._array = arrays.in_dimension_order(array, reverse_axes, axes)
+            self._mins = [0] * array.ndim
+
+    def _allocate(self, type: Type, sizes: object, order: Sequence[int] | None) -> None:
+        if not isinstance(sizes, Sequence) or isinstance(sizes, str):
+            raise TypeMismatchError(
+                f"hl.Buffer({type}, sizes) takes a list of extents, not {sizes!r}",
+                at=here(),
+            )
+        if not type.is_scalar():
+            raise TypeMismatchError(
+                f"the pixels of a Buffer are scalars, not {type}", at=here()
+            )
+        extents = arrays.check_sizes(sizes, "a Buffer")
+        if order is not None and sorted(order) != list(range(len(extents))):
+            raise TypeMismatchError(
+                f"storage_order {list(order)} is no order of {len(extents)} dimensions",
+                at=here(),
+            )
+        self._type = type
+        self._array = arrays.allocate(type, extents, order)
+        self._mins = [0] * len(extents)
+
+    @classmethod
+    def _of(cls, type: Type, array: Array, mins: Sequence[int], name: str) -> Buffer:
+        """A Buffer of an array in dimension order."""
+        made = cls.__new__(cls)
+        made._type, made._array, made._mins = type, array, list(mins)
+        made._name, made._symbol, made._lay = name, None, None
+        return made
+
+    @classmethod
+    def make_interleaved(
+        cls,
+        type: Type,
+        width: int,
+        height: int,
+        channels: int,
+        name: str = "",
+    ) -> Buffer:
+        """A new image (x, y, c) whose channels lie side by side in memory."""
+        return cls(type, [width, height, channels], [2, 0, 1], name)
+
+    @classmethod
+    def make_scalar(cls, type: Type, name: str = "") -> Buffer:
+        """A new Buffer of no dimensions: one value, ``b[()]``."""
+        return cls(type, [], name)
+
+    @classmethod
+    def make_with_shape_of(cls, src: Buffer, name: str = "") -> Buffer:
+        """A new Buffer with the type, region and storage order of another."""
+        array = src._pixels()
+        order = arrays.storage_order(array)
+        return cls._of(
+            src._type, arrays.allocate(src._type, array.shape, order), src._mins, name
+        )
+
+    # What it is.
+
+    def _pixels(self) -> Array:
+        if self._array is None:
+            raise BufferError_("an undefined Buffer, hl.Buffer(), is used", at=here())
+        return self._array
+
+    def _layout(self) -> Layout:
+        """Its layout, computed once until the Buffer is changed."""
+        made = self._lay
+        if made is None:
+            made = self._lay = Layout(self._type, self._pixels(), self._mins)
+        return made
+
+    @property
+    def _sym(self) -> BufferSym:
+        """What stands for this Buffer in expressions."""
+        found = self._symbol
+        if found is None or len(found.dims) != len(self._mins):
+            found = self._symbol = BufferSym(
+                self.name(),
+                self._type,
+                self._pixels().ndim,
+                "input",
+                bound=self,
+                site=here(),
+            )
+        return found
+
+    def defined(self) -> bool:
+        """False for ``hl.Buffer()``."""
+        return self._array is not None
+
+    def type(self) -> Type:
+        return self._type
+
+    def dimensions(self) -> int:
+        return len(self._mins)
+
+    def name(self) -> str:
+        if not self._name:
+            self._name = fresh("b")
+        return self._name
+
+    def set_name(self, name: str) -> None:
+        self._name = name
+        self._symbol = None
+
+    def same_as(self, other: Buffer) -> bool:
+        """Whether both are the same object."""
+        return self is other
+
+    def dim(self, dimension: int) -> BufferDimension:
+        """One dimension; its min, extent, max and stride are methods."""
+        d = self._dimension(dimension)
+        layout = self._layout()
+        return BufferDimension(layout.mins[d], layout.extents[d], layout.strides[d])
+
+    def _dimension(self, d: SupportsIndex) -> int:
+        n = d.__index__()
+        if not 0 <= n < self._pixels().ndim:
+            raise BoundsError(
+                f"Buffer {self.name()!r} has {len(self._mins)} dimensions; "
+                f"there is no dimension {n}",
+                at=here(),
+            )
+        return n
+
+    def _extent_or_one(self, d: int) -> int:
+        return self._pixels().shape[d] if d < len(self._mins) else 1
+
+    def width(self) -> int:
+        """The extent of dimension 0 (1 if there is none)."""
+        return self._extent_or_one(0)
+
+    def height(self) -> int:
+        """The extent of dimension 1 (1 if there is none)."""
+        return self._extent_or_one(1)
+
+    def channels(self) -> int:
+        """The extent of dimension 2 (1 if there is none)."""
+        return self._extent_or_one(2)
+
+    def left(self) -> int:
+        """The least x."""
+        return self.dim(0).min()
+
+    def right(self) -> int:
+        """The greatest x."""
+        return self.dim(0).max()
+
+    def top(self) -> int:
+        """The least y."""
+        return self.dim(1).min()
+
+    def bottom(self) -> int:
+        """The greatest y."""
+        return self.dim(1).max()
+
+    def number_of_elements(self) -> int:
+        return self._pixels().size
+
+    def size_in_bytes(self) -> int:
+        """Bytes from the first element in memory to the end of the last."""
+        return self._layout().span * self._type.bytes() if self._pixels().size else 0
+
+    def contains(self, *coords: SupportsIndex | Sequence[SupportsIndex]) -> bool:
+        """Whether a point, given as one list or as separate numbers, lies inside."""
+        at = self._coordinates(coords)
+        return all(
+            m <= i < m + e
+            for i, m, e in zip(at, self._mins, self._pixels().shape, strict=True)
+        )
+
+    def _coordinates(self, given: tuple[Any, ...]) -> list[int]:
+        if len(given) == 1 and isinstance(given[0], list | tuple):
+            given = tuple(given[0])
+        if len(given) != len(self._mins):
+            raise TypeMismatchError(
+                f"Buffer {self.name()!r} has {len(self._mins)} dimensions; "
+                f"{len(given)} coordinates are given",
+                at=here(),
+            )
+        return [i.__index__() for i in given]
+
+    def __repr__(self) -> str:
+        if self._array is None:
+            return "<undefined parhelion.Buffer>"
+        layout = self._layout()
+        shape = ",".join(
+            f"[{m},{e},{s}]"
+            for m, e, s in zip(layout.mins, layout.extents, layout.strides, strict=True)
+        )
+        return f"<parhelion.Buffer of type {self._type} shape:[{shape}]>"
+
+    # Pixels.
+
+    def _place(self, index: object) -> tuple[int, ...]:
+        """The array index of a point; raises for what lies outside."""
+        given = index if isinstance(index, tuple) else (index,)
+        array = self._pixels()
+        at = self._coordinates(given)
+        for d, (i, m, e) in enumerate(zip(at, self._mins, array.shape, strict=True)):
+            if not m <= i < m + e:
+                raise BoundsError(
+                    f"index {i} is out of bounds for dimension {d} of Buffer "
+                    f"{self.name()!r}, which covers {m} to {m + e - 1}",
+                    at=here(),
+                )
+        return tuple([i - m for i, m in zip(at, self._mins, strict=True)])
+
+    @overload
+    def __getitem__(self, index: Index) -> Scalar: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def __getitem__(self, index: ExprLike | Sequence[ExprLike]) -> Expr: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        """``b[3, 4]`` is a number; ``b[x, y]`` with Vars or Exprs is an Expr."""
+        if is_symbolic(index):
+            return load(self._sym, index)
+        return self._to_python(self._pixels()[self._place(index)])
+
+    def __setitem__(self, index: Index, value: Scalar | np.generic) -> None:
+        place = self._place(index)
+        self._writable()[place] = self._from_python(value)
+
+    def __call__(self, *index: Any) -> Any:
+        """The same as indexing."""
+        return self[index]
+
+    def _writable(self) -> Array:
+        array = self._pixels()
+        if not array.flags.writeable:
+            raise BufferError_(
+                f"Buffer {self.name()!r} shares a read-only array", at=here()
+            )
+        return array
+
+    def _to_python(self, value: Any) -> Scalar:
+        if self._type.is_bfloat():
+            return FloatImm(self._type, int(value)).value
+        return cast("Scalar", value.item())
+
+    def _from_python(self, value: Any) -> Any:
+        """A number as the array stores it; raises if the type cannot hold it."""
+        t = self._type
+        if isinstance(value, np.generic):
+            value = value.item()
+        if not isinstance(value, int | float):
+            raise TypeMismatchError(
+                f"a pixel of Buffer {self.name()!r} is a number of type {t}, "
+                f"not {value!r}",
+                at=here(),
+            )
+        if t.is_int_or_uint() and not t.can_represent(value):
+            raise LiteralError(
+                f"{value} does not fit the type {t} of Buffer {self.name()!r}",
+                at=here(),
+            )
+        if t.is_bfloat():
+            return float_bits(value, t)
+        return value
+
+    def fill(self, value: Scalar | np.generic) -> None:
+        """Sets every pixel."""
+        self._writable()[...] = self._from_python(value)
+
+    def all_equal(self, value: Scalar | np.generic) -> bool:
+        """Whether every pixel has this value."""
+        return bool((self._pixels() == self._from_python(value)).all())
+
+    def for_each_element(self, f: Callable[[list[int]], object]) -> None:
+        """Calls `f` with the coordinates of each pixel, dimension 0 fastest."""
+        shape = self._pixels().shape
+        for at in np.ndindex(*reversed(shape)):
+            f([i + m for i, m in zip(reversed(at), self._mins, strict=True)])
+
+    def copy(self) -> Buffer:
+        """A Buffer with its own pixels, in the same storage order, dense."""
+        made = Buffer.make_with_shape_of(self, self._name)
+        made._pixels()[...] = self._pixels()
+        return made
+
+    def copy_from(self, src: Buffer) -> None:
+        """Copies the pixels of the region that both have."""
+        mine, theirs = self._writable(), src._pixels()
+        if src._type is not self._type or theirs.ndim != mine.ndim:
+            raise TypeMismatchError(
+                f"cannot copy a {src._type} Buffer of {theirs.ndim} dimensions into "
+                f"one of {self._type} and {mine.ndim}",
+                at=here(),
+            )
+        to, source = [], []
+        for d in range(mine.ndim):
+            a, b = self._mins[d], src._mins[d]
+            lo = max(a, b)
+            hi = max(min(a + mine.shape[d], b + theirs.shape[d]), lo)
+            to.append(slice(lo - a, hi - a))
+            source.append(slice(lo - b, hi - b))
+        mine[tuple(to)] = theirs[tuple(source)]
+
+    def _become(self, array: Array, mins: Sequence[int]) -> None:
+        self._array, self._mins, self._lay = array, list(mins), None
+
+    def _view(self) -> Buffer:
+        return Buffer._of(self._type, self._pixels(), self._mins, self._name)
+
+    # NumPy and friends. Outside, the last axis is dimension 0.
+
+    def __array__(
+        self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
+    ) -> Array:
+        array = self._pixels().T
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"an array of {dtype} would have to be a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self._pixels().T.__array_interface__
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """The buffer protocol (Python 3.12)."""
+        return memoryview(self._pixels().T)  # type: ignore[arg-type]
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._pixels().T.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._pixels().T.__dlpack_device__()
+
+    # Halide's names for copies on a device: the pixels are always in main memory.
+
+    def has_device_allocation(self) -> bool:
+        return False
+
+    def host_dirty(self) -> bool:
+        return False
+
+    def device_dirty(self) -> bool:
+        return False
+
+    def set_host_dirty(self, dirty: bool = True) -> None:
+        """Nothing to do: there is no device copy to become stale."""
+
+    def set_device_dirty(self, dirty: bool = True) -> None:
+        """Nothing to do: there is no device copy."""
+
+    def copy_to_host(self) -> int:
+        return 0
+
+    def device_sync(self) -> int:
+        return 0

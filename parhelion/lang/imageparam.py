@@ -1,0 +1,278 @@
+"""`ImageParam`: an image that is given when the pipeline runs; and the same view of
+a Func's output, `OutputImageParam`, for promises about the caller's buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.ir.build import add, cast, int32, sub
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.names import fresh, unique_name
+from parhelion.ir.symbols import BufferSym, DimSym
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.expr import Expr, wrap
+from parhelion.lang.images import load
+from parhelion.types import INT32, Type
+
+if TYPE_CHECKING:
+    from parhelion.lang.expr import ExprLike
+
+
+class Dimension:
+    """One dimension of an image parameter.
+
+    `min`, `extent`, `max`, `stride` are expressions: what was promised, or else what
+    the image has when the pipeline runs. The `set_` methods promise; each run checks
+    the promise, and code is made on the strength of it.
+    """
+
+    __slots__ = ("_d", "_image", "_sym")
+
+    def __init__(self, image: OutputImageParam, d: int) -> None:
+        self._image, self._d = image, d
+        self._sym: DimSym = image._sym.dims[d]
+
+    def min(self) -> Expr:
+        """The first coordinate."""
+        return wrap(self._min())
+
+    def extent(self) -> Expr:
+        """How many coordinates there are."""
+        return wrap(self._extent())
+
+    def max(self) -> Expr:
+        """The last coordinate."""
+        return wrap(sub(add(self._min(), self._extent()), int32(1)))
+
+    def stride(self) -> Expr:
+        """Elements from one coordinate to the next in memory."""
+        fixed = self._sym.fixed_stride
+        return wrap(self._sym.stride if fixed is None else fixed)
+
+    def _min(self) -> Node:
+        fixed = self._sym.fixed_min
+        return self._sym.min if fixed is None else fixed
+
+    def _extent(self) -> Node:
+        fixed = self._sym.fixed_extent
+        return self._sym.extent if fixed is None else fixed
+
+    def set_min(self, min: ExprLike) -> Self:
+        """Promises the first coordinate."""
+        self._sym.fixed_min = _int32_or_none(min, "min")
+        return self
+
+    def set_extent(self, extent: ExprLike) -> Self:
+        """Promises how many coordinates there are."""
+        self._sym.fixed_extent = _int32_or_none(extent, "extent")
+        return self
+
+    def set_bounds(self, min: ExprLike, extent: ExprLike) -> Self:
+        """Promises the region."""
+        return self.set_min(min).set_extent(extent)
+
+    def set_stride(self, stride: ExprLike) -> Self:
+        """Promises the stride in elements; dimension 0 has a promise of 1 at first,
+        which ``set_stride(hl.Expr())`` takes back."""
+        self._sym.fixed_stride = _int32_or_none(stride, "stride")
+        return self
+
+    def set_estimate(self, min: ExprLike, extent: ExprLike) -> Self:
+        """Tells the automatic scheduler what region to expect."""
+        self._sym.estimate_min = _int32_or_none(min, "min")
+        self._sym.estimate_extent = _int32_or_none(extent, "extent")
+        return self
+
+    def dim(self, dimension: int) -> Dimension:
+        """Another dimension of the same image."""
+        return self._image.dim(dimension)
+
+
+def _int32_or_none(value: ExprLike, what: str) -> Node | None:
+    from parhelion.lang.convert import node_of
+
+    if isinstance(value, Expr) and not value.defined():
+        return None
+    node = node_of(value)
+    if not node.type.is_int_or_uint() or not INT32.can_represent(node.type):
+        raise TypeMismatchError(
+            f"the {what} of a dimension is an int32, not {node.type}", at=here()
+        )
+    return cast(INT32, node)
+
+
+class OutputImageParam:
+    """The image that a Func is computed into: `Func.output_buffer`."""
+
+    __slots__ = ("_sym",)
+    #: NumPy leaves operators with arrays to the other operand.
+    __array_ufunc__ = None
+    _sym: BufferSym
+
+    @classmethod
+    def _of(cls, sym: BufferSym) -> Self:
+        made = cls.__new__(cls)
+        made._sym = sym
+        return made
+
+    def name(self) -> str:
+        return self._sym.name
+
+    def type(self) -> Type:
+        return self._sym.type
+
+    def dimensions(self) -> int:
+        return len(self._sym.dims)
+
+    def defined(self) -> bool:
+        return True
+
+    def dim(self, dimension: int) -> Dimension:
+        """One dimension: what it is, as expressions, and what is promised of it."""
+        d = dimension.__index__()
+        if not 0 <= d < len(self._sym.dims):
+            raise BoundsError(
+                f"{self._what()} has {len(self._sym.dims)} dimensions; there is no "
+                f"dimension {d}",
+                at=here(),
+            )
+        return Dimension(self, d)
+
+    def _what(self) -> str:
+        return f"the output of Func {self.name()!r}"
+
+    def width(self) -> Expr:
+        """The extent of dimension 0."""
+        return self.dim(0).extent()
+
+    def height(self) -> Expr:
+        """The extent of dimension 1."""
+        return self.dim(1).extent()
+
+    def channels(self) -> Expr:
+        """The extent of dimension 2."""
+        return self.dim(2).extent()
+
+    def left(self) -> Expr:
+        """The least x."""
+        return self.dim(0).min()
+
+    def right(self) -> Expr:
+        """The greatest x."""
+        return self.dim(0).max()
+
+    def top(self) -> Expr:
+        """The least y."""
+        return self.dim(1).min()
+
+    def bottom(self) -> Expr:
+        """The greatest y."""
+        return self.dim(1).max()
+
+    def set_estimates(self, estimates: Sequence[tuple[ExprLike, ExprLike]]) -> Self:
+        """``set_estimate(min, extent)`` for each dimension."""
+        if len(estimates) != self.dimensions():
+            raise TypeMismatchError(
+                f"{self._what()} has {self.dimensions()} dimensions; "
+                f"{len(estimates)} estimates are given",
+                at=here(),
+            )
+        for d, (lo, extent) in enumerate(estimates):
+            self.dim(d).set_estimate(lo, extent)
+        return self
+
+    def host_alignment(self) -> int:
+        """The promised alignment of the first pixel, in bytes."""
+        return self._sym.host_alignment or self._sym.type.bytes()
+
+    def set_host_alignment(self, bytes: int) -> Self:
+        """Promises that the first pixel lies on a multiple of `bytes`."""
+        if bytes < 1 or bytes & (bytes - 1):
+            raise TypeMismatchError(
+                f"an alignment is a power of two, not {bytes}", at=here()
+            )
+        self._sym.host_alignment = bytes
+        return self
+
+    def parameter(self) -> Self:
+        """Itself (Halide has a class of its own for what is behind an image)."""
+        return self
+
+    def __repr__(self) -> str:
+        return (
+            f"<parhelion.{type(self).__name__} {self.name()!r}, "
+            f"dims: {self.dimensions()}, type: {self.type()}>"
+        )
+
+
+class ImageParam(OutputImageParam):
+    """An input image: ``hl.ImageParam(hl.UInt(8), 2, "input")``.
+
+    ``image[x, y]`` with Vars or expressions is a pixel. What was last `set` holds for
+    the following calls of `realize`; a `Callable` takes the image as an argument.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, type: Type, dimensions: int, name: str = "") -> None:
+        if not isinstance(type, Type) or not type.is_scalar():
+            raise TypeMismatchError(
+                f"an ImageParam has a scalar type such as hl.UInt(8), not {type!r}",
+                at=here(),
+            )
+        known = unique_name(name) if name else fresh("p")
+        n = dimensions.__index__()
+        if n < 0:
+            raise TypeMismatchError(f"an image cannot have {n} dimensions", at=here())
+        self._sym = BufferSym(known, type, n, "input", site=here())
+
+    def _what(self) -> str:
+        return f"ImageParam {self.name()!r}"
+
+    def set(self, image: object) -> None:
+        """Gives the image for the calls of `realize` that follow: a Buffer, or an
+        array, taken as by ``hl.Buffer(array)``. It is shared, not copied.
+
+        Raises TypeMismatchError if type or dimensions do not fit.
+        """
+        buffer = image if isinstance(image, Buffer) else Buffer(image)
+        if not buffer.defined():
+            self.reset()
+            return
+        if buffer.type() is not self._sym.type:
+            raise TypeMismatchError(
+                f"{self._what()} is of type {self._sym.type}; the image given is "
+                f"{buffer.type()}",
+                at=here(),
+                hint=_dtype_hint(self._sym.type),
+            )
+        if buffer.dimensions() != self.dimensions():
+            raise TypeMismatchError(
+                f"{self._what()} has {self.dimensions()} dimensions; the image given "
+                f"has {buffer.dimensions()}",
+                at=here(),
+            )
+        self._sym.value = buffer
+
+    def get(self) -> Buffer:
+        """The image that was set, or an undefined Buffer."""
+        given = self._sym.value
+        return given if isinstance(given, Buffer) else Buffer()
+
+    def reset(self) -> None:
+        """Forgets the image."""
+        self._sym.value = None
+
+    def __getitem__(self, index: Any) -> Expr:
+        """The pixel at the given coordinates, Vars or expressions."""
+        return load(self._sym, index)
+
+    def __call__(self, *index: Any) -> Expr:
+        """The same as indexing."""
+        return load(self._sym, index)
+
+
+def _dtype_hint(type: Type) -> str:
+    return f"array.astype(np.{type.to_numpy().name}) converts"

@@ -1,0 +1,165 @@
+"""`Param`: a scalar that is given when the pipeline runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parhelion.errors import BoundsError, LiteralError, TypeMismatchError, here
+from parhelion.ir.build import const_int, imm
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.expr import FloatImm
+from parhelion.ir.names import fresh, unique_name
+from parhelion.ir.symbols import ParamSym
+from parhelion.lang.convert import node_or_none
+from parhelion.lang.expr import Expr, Operand, wrap
+from parhelion.types import Type
+
+if TYPE_CHECKING:
+    from parhelion.lang.expr import ExprLike
+
+Value = int | float | bool
+
+
+def checked_value(value: object, type: Type, name: str) -> Value:
+    """A Python or NumPy number as a value of `type`.
+
+    Raises TypeMismatchError for what is no number, LiteralError for a number that
+    the type cannot hold. Floats are kept as they are given; code rounds them.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float):
+        raise TypeMismatchError(
+            f"Param {name!r} of type {type} takes a number, not {value!r}", at=here()
+        )
+    if type.is_bool():
+        if value not in (0, 1):
+            raise LiteralError(
+                f"Param {name!r} is a bool; it cannot be {value!r}", at=here()
+            )
+        return bool(value)
+    if type.is_float():
+        return float(value)
+    if not type.can_represent(value):
+        raise LiteralError(
+            f"{value!r} does not fit the type {type} of Param {name!r}",
+            at=here(),
+            hint=f"{type} holds {type.lowest()} to {type.highest()}",
+        )
+    return int(value)
+
+
+class Param(Operand):
+    """A scalar parameter: ``hl.Param(hl.Float(32), "gain", 1.5)``.
+
+    It stands in expressions like any value. What was last `set` holds for the
+    following calls of `realize`; a `Callable` takes the value as an argument.
+    The name and the initial value may be left out.
+    """
+
+    __slots__ = ("_sym",)
+
+    def __init__(
+        self,
+        type: Type,
+        name: str | Value | np.generic | None = None,
+        value: Value | np.generic | None = None,
+    ) -> None:
+        if not isinstance(type, Type) or not type.is_scalar():
+            raise TypeMismatchError(
+                f"a Param has a scalar type such as hl.Int(32), not {type!r}",
+                at=here(),
+            )
+        if name is not None and not isinstance(name, str):
+            name, value = None, name
+        known = unique_name(name) if name else fresh("p")
+        self._sym = ParamSym(known, type, here())
+        if value is not None:
+            self.set(value)
+
+    @property
+    def _node(self) -> Node:
+        return self._sym.var
+
+    def name(self) -> str:
+        return self._sym.name
+
+    def type(self) -> Type:
+        return self._sym.type
+
+    def set(self, value: Value | np.generic) -> None:
+        """Sets the value for the calls of `realize` that follow."""
+        self._sym.value = checked_value(value, self._sym.type, self._sym.name)
+
+    def get(self) -> Value | None:
+        """The value that was set, or None."""
+        return self._sym.value
+
+    def set_range(self, min: ExprLike, max: ExprLike) -> None:
+        """Promises that the value lies in [min, max]; each run checks it."""
+        self.set_min_value(min)
+        self.set_max_value(max)
+
+    def set_min_value(self, min: ExprLike) -> None:
+        """Promises that the value is at least `min`; each run checks it."""
+        self._sym.lo = self._limit(min)
+        self._check_order()
+
+    def set_max_value(self, max: ExprLike) -> None:
+        """Promises that the value is at most `max`; each run checks it."""
+        self._sym.hi = self._limit(max)
+        self._check_order()
+
+    def _limit(self, value: ExprLike) -> Node | None:
+        if isinstance(value, Expr) and not value.defined():
+            return None
+        node = node_or_none(value)
+        if node is None:
+            return imm(checked_value(value, self.type(), self.name()), self.type())
+        if node.type is not self.type():
+            raise TypeMismatchError(
+                f"a limit of Param {self.name()!r} is of type {self.type()}, "
+                f"not {node.type}",
+                at=here(),
+            )
+        return node
+
+    def _check_order(self) -> None:
+        lo, hi = number_of(self._sym.lo), number_of(self._sym.hi)
+        if lo is not None and hi is not None and lo > hi:
+            raise BoundsError(
+                f"the range of Param {self.name()!r} is empty: {lo} to {hi}",
+                at=here(),
+            )
+
+    def min_value(self) -> Expr:
+        """The promised minimum; an undefined Expr if there is none."""
+        return Expr() if self._sym.lo is None else wrap(self._sym.lo)
+
+    def max_value(self) -> Expr:
+        """The promised maximum; an undefined Expr if there is none."""
+        return Expr() if self._sym.hi is None else wrap(self._sym.hi)
+
+    def get_range(self) -> tuple[Expr, Expr]:
+        """`min_value` and `max_value`."""
+        return self.min_value(), self.max_value()
+
+    def set_estimate(self, value: Value | np.generic) -> None:
+        """Tells the automatic scheduler what value to expect."""
+        self._sym.estimate = checked_value(value, self._sym.type, self._sym.name)
+
+    def parameter(self) -> Param:
+        """Itself (Halide has a class of its own for what is behind a Param)."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Param {self.name()!r} type {self.type()}>"
+
+
+def number_of(e: Node | None) -> Value | None:
+    """The value of a constant node, else None."""
+    if isinstance(e, FloatImm):
+        return e.value
+    return None if e is None else const_int(e)

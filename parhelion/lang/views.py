@@ -1,0 +1,161 @@
+"""Other views of a Buffer's pixels: crop, slice, embed, translate, transpose.
+
+Each has a form that changes the Buffer and one, in the past tense, that returns a
+new Buffer of the same pixels.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any, Self, SupportsIndex
+
+import numpy as np
+
+from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.lang.arrays import Array
+
+
+class Views:
+    """What `Buffer` inherits; it has the pixels, the mins and `_become`."""
+
+    __slots__ = ()
+    _mins: list[int]
+
+    def _pixels(self) -> Array:
+        raise NotImplementedError
+
+    def _dimension(self, d: SupportsIndex) -> int:
+        raise NotImplementedError
+
+    def _become(self, array: Array, mins: Sequence[int]) -> None:
+        raise NotImplementedError
+
+    def _view(self) -> Self:
+        raise NotImplementedError
+
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def crop(self, *where: Any) -> None:
+        """``crop(dimension, min, extent)`` or ``crop([(min, extent), …])``: keeps
+        only that region. Raises BoundsError if it is not inside."""
+        if len(where) == 3:
+            regions = [(self._dimension(where[0]), where[1], where[2])]
+        else:
+            (rect,) = where
+            if len(rect) > len(self._mins):
+                self._dimension(len(rect) - 1)
+            regions = [(d, m, e) for d, (m, e) in enumerate(rect)]
+        array, mins = self._pixels(), list(self._mins)
+        cut: list[builtins.slice] = [slice(None)] * array.ndim
+        for d, m, e in regions:
+            lo, n = mins[d], array.shape[d]
+            if not (lo <= m and e >= 0 and m + e <= lo + n):
+                raise BoundsError(
+                    f"a crop of dimension {d} to min {m} and extent {e} is not inside "
+                    f"Buffer {self.name()!r}, which covers {lo} to {lo + n - 1}",
+                    at=here(),
+                )
+            cut[d] = slice(m - lo, m - lo + e)
+            mins[d] = m
+        self._become(array[tuple(cut)], mins)
+
+    def cropped(self, *where: Any) -> Self:
+        """A view of a region; see `crop`."""
+        made = self._view()
+        made.crop(*where)
+        return made
+
+    def slice(self, dimension: int, pos: int | None = None) -> None:
+        """Drops a dimension, keeping what lies at `pos` (default: at its min)."""
+        d = self._dimension(dimension)
+        array = self._pixels()
+        at = self._mins[d] if pos is None else pos
+        if not self._mins[d] <= at < self._mins[d] + array.shape[d]:
+            raise BoundsError(
+                f"{at} is outside dimension {d} of Buffer {self.name()!r}", at=here()
+            )
+        cut: list[builtins.slice | int] = [slice(None)] * array.ndim
+        cut[d] = at - self._mins[d]
+        self._become(array[(*cut, ...)], self._mins[:d] + self._mins[d + 1 :])
+
+    def sliced(self, dimension: int, pos: int | None = None) -> Self:
+        """A view without one dimension; see `slice`."""
+        made = self._view()
+        made.slice(dimension, pos)
+        return made
+
+    def embed(self, dimension: int, pos: int = 0) -> None:
+        """Adds a dimension of extent 1, whose coordinate is `pos`."""
+        d = dimension.__index__()
+        if not 0 <= d <= len(self._mins):
+            self._dimension(d)
+        array = np.expand_dims(self._pixels(), d)
+        self._become(array, [*self._mins[:d], pos, *self._mins[d:]])
+
+    def embedded(self, dimension: int, pos: int = 0) -> Self:
+        """A view with one more dimension; see `embed`."""
+        made = self._view()
+        made.embed(dimension, pos)
+        return made
+
+    def add_dimension(self) -> None:
+        """Adds an outermost dimension of extent 1."""
+        self.embed(len(self._mins))
+
+    def translate(self, *delta: Any) -> None:
+        """``translate(dimension, dx)`` or ``translate([dx, dy, …])``: moves the
+        coordinates, not the pixels."""
+        mins = list(self._mins)
+        if len(delta) == 2:
+            mins[self._dimension(delta[0])] += delta[1].__index__()
+        else:
+            for d, dx in enumerate(delta[0]):
+                mins[self._dimension(d)] += dx.__index__()
+        self._become(self._pixels(), mins)
+
+    def translated(self, *delta: Any) -> Self:
+        """A view with other coordinates; see `translate`."""
+        made = self._view()
+        made.translate(*delta)
+        return made
+
+    def set_min(self, *mins: Any) -> None:
+        """``set_min([x, y, …])``: the least coordinates, innermost first."""
+        if len(mins) == 1 and isinstance(mins[0], list | tuple):
+            mins = tuple(mins[0])
+        if len(mins) > len(self._mins):
+            self._dimension(len(mins) - 1)
+        given = [m.__index__() for m in mins]
+        self._become(self._pixels(), given + self._mins[len(given) :])
+
+    def transpose(self, *order: Any) -> None:
+        """``transpose(d1, d2)`` swaps two dimensions; ``transpose([2, 0, 1])`` moves
+        dimension 0 to place 2, dimension 1 to place 0 and dimension 2 to place 1."""
+        places = list(range(len(self._mins)))
+        if len(order) == 2:
+            a, b = self._dimension(order[0]), self._dimension(order[1])
+            places[a], places[b] = b, a
+        else:
+            given = [o.__index__() for o in order[0]]
+            if sorted(given) != places:
+                raise TypeMismatchError(
+                    f"{given} is no order of the {len(places)} dimensions of Buffer "
+                    f"{self.name()!r}",
+                    at=here(),
+                )
+            for old, new in enumerate(given):
+                places[new] = old
+        array = self._pixels().transpose(places)
+        self._become(array, [self._mins[p] for p in places])
+
+    def transposed(self, *order: Any) -> Self:
+        """A view with the dimensions in another order; see `transpose`."""
+        made = self._view()
+        made.transpose(*order)
+        return made
+
+    def reverse_axes(self) -> Self:
+        """A view with the dimensions in reverse order."""
+        return self.transposed(list(range(len(self._mins)))[::-1])
