@@ -86,8 +86,8 @@ def saturating_cast(a: Array, src: Type, dst: Type) -> Array:
 
     A float clamps to the finite range of a narrower float, as in Halide.
     """
-    if src is dst:
-        return a
+    if src is dst or dst.is_bool():
+        return cast(a, src, dst)
     if dst.is_float():
         return _saturate_to_float(a, src, dst)
     if src.is_float():
