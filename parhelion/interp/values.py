@@ -82,14 +82,9 @@ def reinterpret(a: Array, src: Type, dst: Type) -> Array:
 
 
 def saturating_cast(a: Array, src: Type, dst: Type) -> Array:
-    """`a` clamped to the range of `dst`; NaN gives 0 in an integer.
-
-    A float clamps to the finite range of a narrower float, as in Halide.
-    """
-    if src is dst or dst.is_bool():
+    """`a` clamped to the range of the integer type `dst`; NaN gives 0."""
+    if src is dst or dst.is_bool() or dst.is_float():
         return cast(a, src, dst)
-    if dst.is_float():
-        return _saturate_to_float(a, src, dst)
     if src.is_float():
         low, high = dst.lowest(), dst.highest()
         wide = a.astype(np.float64)
@@ -107,15 +102,6 @@ def saturating_cast(a: Array, src: Type, dst: Type) -> Array:
         return cast(a, src, dst)
     kind = dtype_of(src).type
     return cast(np.minimum(np.maximum(a, kind(low)), kind(high)), src, dst)
-
-
-def _saturate_to_float(a: Array, src: Type, dst: Type) -> Array:
-    made = cast(a, src, dst)
-    if not src.is_float():
-        return made
-    largest = 3.3895313892515355e38 if dst.is_bfloat() else np.finfo(made.dtype).max
-    limit = made.dtype.type(largest)
-    return np.where(made > limit, limit, np.where(made < -limit, -limit, made))
 
 
 # Integers.

@@ -1,0 +1,143 @@
+"""The shape of the code base: who may import whom, how long files are, the map.
+
+``python tests/test_architecture.py`` writes docs/map.md anew from the first lines of
+the files' docstrings.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "parhelion"
+MAP = ROOT / "docs" / "map.md"
+
+#: Lowest first. A module imports from its own layer or from lower ones.
+LAYERS = (
+    ("errors", "types"),
+    ("ir",),
+    ("analysis",),
+    ("simplify",),
+    ("schedule",),
+    ("lower",),
+    ("codegen",),
+    ("runtime",),
+    ("lang",),
+    ("imageio",),
+    ("__init__",),
+    ("tools",),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+#: The oracle shares nothing with the compiler but the IR.
+INTERP_KNOWS = {"errors", "types", "ir", "interp"}
+
+#: Files over 600 lines, each with its reason. None may pass 900.
+LONG: dict[str, str] = {}
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def layer_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """(module, line) of each import that happens at run time."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            assert node.module is not None
+            yield node.module, node.lineno
+            yield from ((f"{node.module}.{a.name}", node.lineno) for a in node.names)
+        else:
+            yield from imports(node)
+
+
+def first_line(path: Path) -> str:
+    doc = ast.get_docstring(ast.parse(path.read_text()))
+    assert doc, f"{path.relative_to(ROOT)} has no docstring"
+    # The first sentence, which may go over two lines.
+    paragraph = " ".join(doc.split("\n\n")[0].split())
+    return paragraph.split(". ")[0].rstrip(".")
+
+
+def map_text() -> str:
+    lines = [
+        "# Map of the code",
+        "",
+        "One line per file, in the order of the layers; written by",
+        "`python tests/test_architecture.py` from the files' own docstrings.",
+    ]
+    rank = {name: i for i, name in enumerate([*RANK, "interp"])}
+    by_layer: dict[str, list[Path]] = {}
+    for path in sources():
+        name = layer_of(path)
+        by_layer.setdefault(name, []).append(path)
+    last = ""
+    for name in sorted(by_layer, key=lambda n: rank.get(n, len(rank))):
+        folder = (PACKAGE / name).is_dir()
+        heading = f"{name}/" if folder else "the package"
+        if heading != last:
+            lines += ["", f"## {heading}", ""]
+            last = heading
+        for path in by_layer[name]:
+            place = path.relative_to(PACKAGE).as_posix()
+            lines.append(f"- `{place}`: {first_line(path)}.")
+    return "\n".join(lines) + "\n"
+
+
+def test_imports_go_downwards_only() -> None:
+    wrong = []
+    for path in sources():
+        layer = layer_of(path)
+        for module, line in imports(ast.parse(path.read_text())):
+            parts = module.split(".")
+            if parts[0] != "parhelion" or len(parts) == 1:
+                continue
+            target = parts[1]
+            if target not in RANK and target != "interp":
+                continue  # a name imported from the package itself
+            at = f"{path.relative_to(ROOT)}:{line} imports {module}"
+            if layer == "interp":
+                if target not in INTERP_KNOWS:
+                    wrong.append(at)
+            elif target == "interp":
+                if layer not in ("tools", "__init__"):
+                    wrong.append(at)
+            elif RANK[target] > RANK[layer]:
+                wrong.append(at)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_layer_is_known() -> None:
+    unknown = {layer_of(p) for p in sources()} - set(RANK) - {"interp"}
+    assert not unknown, f"give {unknown} a place in LAYERS"
+
+
+def test_files_are_short() -> None:
+    for path in sources():
+        place = path.relative_to(PACKAGE).as_posix()
+        count = len(path.read_text().splitlines())
+        assert count <= 900, f"{place} has {count} lines: split it"
+        assert count <= 600 or place in LONG, f"{place} has {count} lines: why?"
+
+
+def test_the_map_is_that_of_the_tree() -> None:
+    assert MAP.read_text() == map_text(), (
+        "docs/map.md is out of date: run `python tests/test_architecture.py`"
+    )
+
+
+if __name__ == "__main__":
+    MAP.write_text(map_text())
+    print(f"wrote {MAP.relative_to(ROOT)}")
