@@ -30,6 +30,11 @@ def is_user_rvar(v: Var) -> bool:
     return _RVARS.get(v.name) is v
 
 
+def is_user_var(v: Var) -> bool:
+    """Whether `v` is behind an ``hl.Var``."""
+    return _VARS.get(v.name) is v
+
+
 def unique_name(wish: str) -> str:
     """`wish`, made a valid identifier and followed by ``$n`` if it is taken.
 

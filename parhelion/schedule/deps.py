@@ -13,14 +13,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.linear import Linear, linear
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import (
     Add,
     And,
-    Cast,
     Expr,
     FuncCall,
-    Imm,
     Intrinsic,
     Max,
     Min,
@@ -32,7 +32,6 @@ from parhelion.ir.expr import (
 )
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.rewrite import free_vars, nodes
-from parhelion.types import INT32
 
 _INF = math.inf
 
@@ -74,7 +73,7 @@ def conflicts(
     """
     if rdom is None:
         return {}
-    domain = _Domain(rdom)
+    domain = _Domain(rdom, function)
     sources = (*args, *values, rdom.predicate)
     pairs = [(args, False)]
     pairs += [(call.args, True) for call in self_calls(function, sources)]
@@ -180,49 +179,11 @@ def _operation(e: Expr) -> str | None:
 # The dependence test.
 
 
-@dataclass(frozen=True, slots=True)
-class _Affine:
-    """``const + sum(coef * atom)``, atoms being anything that is not affine."""
-
-    const: int
-    terms: dict[Expr, int]
-
-
-def affine(e: Expr) -> _Affine:
-    """`e` (int32) as an affine form over Vars and opaque atoms."""
-    const = 0
-    terms: dict[Expr, int] = {}
-    stack = [(e, 1)]
-    while stack:
-        n, k = stack.pop()
-        if isinstance(n, Imm):
-            const += k * n.value
-        elif isinstance(n, Add):
-            stack += [(n.a, k), (n.b, k)]
-        elif isinstance(n, Sub):
-            stack += [(n.a, k), (n.b, -k)]
-        elif isinstance(n, Mul) and isinstance(n.b, Imm):
-            stack.append((n.a, k * n.b.value))
-        elif isinstance(n, Mul) and isinstance(n.a, Imm):
-            stack.append((n.b, k * n.a.value))
-        elif isinstance(n, Intrinsic) and n.op in ("likely", "likely_if_innermost"):
-            stack.append((n.args[0], k))
-        elif (
-            isinstance(n, Cast)
-            and n.type is INT32
-            and n.a.type.is_int()
-            and n.a.type.width >= 32
-        ):
-            stack.append((n.a, k))
-        else:
-            terms[n] = terms.get(n, 0) + k
-    return _Affine(const, {a: k for a, k in terms.items() if k})
-
-
 class _Domain:
-    """Bounds of the reduction variables, as far as they are constant."""
+    """The reduction variables, with their bounds as far as they are constant."""
 
-    def __init__(self, rdom: ReductionDomain) -> None:
+    def __init__(self, rdom: ReductionDomain, function: Function) -> None:
+        self.function = function
         self.vars = frozenset(rdom.vars)
         self.extent: dict[Expr, float] = {}
         self.range: dict[Expr, tuple[float, float]] = {}
@@ -245,13 +206,13 @@ def _distinct(
     write: tuple[Expr, ...], other: tuple[Expr, ...], r: Var, domain: _Domain
 ) -> bool:
     """Whether `write` in one iteration never equals `other` in one with another r."""
-    forms = [(affine(a), affine(b)) for a, b in zip(write, other, strict=True)]
+    forms = [(linear(a), linear(b)) for a, b in zip(write, other, strict=True)]
     return domain.extent[r] <= 1 or all(
         any(_never_zero(a, b, r, sign, domain) for a, b in forms) for sign in (1, -1)
     )
 
 
-def _never_zero(a: _Affine, b: _Affine, r: Var, sign: int, domain: _Domain) -> bool:
+def _never_zero(a: Linear, b: Linear, r: Var, sign: int, domain: _Domain) -> bool:
     """Whether ``a(i) - b(i')`` cannot be 0 where ``r' - r`` has the sign given.
 
     Pure Vars and run-time values are the same in i and i'; reduction variables and
@@ -296,12 +257,16 @@ def _never_zero(a: _Affine, b: _Affine, r: Var, sign: int, domain: _Domain) -> b
 def _varies(atom: Expr, domain: _Domain) -> bool:
     """Whether an opaque subscript may differ between iterations of the update."""
     return not domain.vars.isdisjoint(free_vars(atom)) or any(
-        isinstance(n, (FuncCall, Intrinsic)) for n in nodes(atom)
+        (isinstance(n, FuncCall) and n.func is domain.function)
+        or (isinstance(n, Intrinsic) and n.op == "undef")
+        for n in nodes(atom)
     )
 
 
 def _atom_range(atom: Expr, ka: int, kb: int) -> tuple[float, float]:
     """The range of ``ka * atom - kb * atom'``."""
-    lo, hi = -_INF, _INF
+    found = constant_interval(atom)
+    lo = -_INF if found.lo is None else found.lo
+    hi = _INF if found.hi is None else found.hi
     one, two = _times(ka, lo, hi), _times(-kb, lo, hi)
     return one[0] + two[0], one[1] + two[1]

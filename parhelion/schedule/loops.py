@@ -15,7 +15,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
-from parhelion.schedule import legality
+from parhelion.schedule import rules
 from parhelion.schedule.args import (
     HasVar,
     IntLike,
@@ -245,8 +245,8 @@ class _Change:
 
     def __init__(self, owner: LoopDirectives) -> None:
         self.function, self.stage = owner._function, owner._stage
-        self.label = legality.stage_label(self.function, self.stage)
-        self.schedule: StageSchedule = legality.definition_of(
+        self.label = rules.stage_label(self.function, self.stage)
+        self.schedule: StageSchedule = rules.definition_of(
             self.function, self.stage
         ).schedule
 
@@ -279,7 +279,7 @@ class _Change:
     ) -> None:
         """``old`` -> ``outer``, ``inner``, all named by the user."""
         for new in (outer, inner):
-            legality.check_same_kind(self.function, self.stage, old, new, directive)
+            rules.check_same_kind(self.function, self.stage, old, new, directive)
         self._split(old, outer, inner, factor, tail, directive)
 
     def split_off(
@@ -307,8 +307,8 @@ class _Change:
                 f" {tail!r}",
                 at=here(),
             )
-        i = legality.find_dim(function, stage, old, directive)
-        legality.check_factor(function, stage, factor, directive)
+        i = rules.find_dim(function, stage, old, directive)
+        rules.check_factor(function, stage, factor, directive)
         if outer is inner:
             raise ScheduleError(
                 f"{self.label}.{directive}: both loops made of {old.name} are called"
@@ -316,9 +316,9 @@ class _Change:
                 at=here(),
             )
         for new in (outer, inner):
-            legality.check_new_var(function, stage, new, (old,), directive)
+            rules.check_new_var(function, stage, new, (old,), directive)
         dim = s.dims[i]
-        tail = legality.split_tail(function, stage, dim, factor, tail, directive)
+        tail = rules.split_tail(function, stage, dim, factor, tail, directive)
         s.dims[i : i + 1] = [
             Dim(inner, dim.kind, dim.type),
             Dim(outer, dim.kind, dim.type),
@@ -332,8 +332,8 @@ class _Change:
                 f"{self.label}.fuse: {inner.name} cannot be fused with itself",
                 at=here(),
             )
-        i = legality.find_dim(function, stage, inner, "fuse")
-        j = legality.find_dim(function, stage, outer, "fuse")
+        i = rules.find_dim(function, stage, inner, "fuse")
+        j = rules.find_dim(function, stage, outer, "fuse")
         one, two = s.dims[i], s.dims[j]
         for d in (one, two):
             if not is_rvar(fused) and d.type is not DimType.PURE_VAR:
@@ -343,11 +343,11 @@ class _Change:
                     at=here(),
                     hint=f"make it with hl.RVar({fused.name!r})",
                 )
-        legality.check_new_var(function, stage, fused, (inner, outer), "fuse")
+        rules.check_new_var(function, stage, fused, (inner, outer), "fuse")
         # The outer loop comes to stand right outside the inner one.
         order = [d for d in s.dims if d is not two]
         order.insert(order.index(one) + 1, two)
-        legality.check_order(function, stage, order, "fuse")
+        rules.check_order(function, stage, order, "fuse")
         types = (one.type, two.type)
         merged = next(
             t
@@ -355,10 +355,10 @@ class _Change:
             if t in types
         )
         made = Dim(fused, one.kind, merged)
-        legality.check_kind(function, stage, made, made.kind, "fuse")
+        rules.check_kind(function, stage, made, made.kind, "fuse")
         if two.kind not in (ForKind.SERIAL, one.kind):
-            was, now = legality.KIND_WORD[two.kind], legality.KIND_WORD[one.kind]
-            legality.warn(
+            was, now = rules.KIND_WORD[two.kind], rules.KIND_WORD[one.kind]
+            rules.warn(
                 f"{self.label}.fuse: {fused.name} is {now}, like {inner.name}; that"
                 f" {outer.name} was {was} is lost",
                 here(),
@@ -368,9 +368,9 @@ class _Change:
 
     def rename(self, old: Var, new: Var) -> None:
         function, stage, s = self.function, self.stage, self.schedule
-        i = legality.find_dim(function, stage, old, "rename")
-        legality.check_same_kind(function, stage, old, new, "rename")
-        legality.check_new_var(function, stage, new, (old,), "rename")
+        i = rules.find_dim(function, stage, old, "rename")
+        rules.check_same_kind(function, stage, old, new, "rename")
+        rules.check_new_var(function, stage, new, (old,), "rename")
         if new is old:
             return
         s.dims[i] = Dim(new, s.dims[i].kind, s.dims[i].type)
@@ -378,7 +378,7 @@ class _Change:
 
     def reorder(self, order: Sequence[Var], directive: str) -> None:
         function, stage, s = self.function, self.stage, self.schedule
-        places = [legality.find_dim(function, stage, v, directive) for v in order]
+        places = [rules.find_dim(function, stage, v, directive) for v in order]
         for k, v in enumerate(order):
             if v in order[:k]:
                 raise ScheduleError(
@@ -387,22 +387,22 @@ class _Change:
         dims = list(s.dims)
         for place, source in zip(sorted(places), places, strict=True):
             dims[place] = s.dims[source]
-        legality.check_order(function, stage, dims, directive)
+        rules.check_order(function, stage, dims, directive)
         s.dims = dims
 
     def mark(self, v: Var, kind: ForKind, directive: str) -> None:
         """Sets how the loop `v` runs."""
         function, stage, s = self.function, self.stage, self.schedule
-        i = legality.find_dim(function, stage, v, directive)
+        i = rules.find_dim(function, stage, v, directive)
         dim = s.dims[i]
-        legality.check_kind(function, stage, dim, kind, directive)
+        rules.check_kind(function, stage, dim, kind, directive)
         if kind in (ForKind.VECTORIZED, ForKind.UNROLLED):
-            legality.check_lanes(function, stage, v, directive)
+            rules.check_lanes(function, stage, v, directive)
         if ForKind.SERIAL not in (kind, dim.kind) and kind is not dim.kind:
-            legality.warn(
+            rules.warn(
                 f"{self.label}.{directive}: {v.name} was"
-                f" {legality.KIND_WORD[dim.kind]} and now is"
-                f" {legality.KIND_WORD[kind]} only",
+                f" {rules.KIND_WORD[dim.kind]} and now is"
+                f" {rules.KIND_WORD[kind]} only",
                 here(),
             )
         s.dims[i] = Dim(v, kind, dim.type)
@@ -425,8 +425,8 @@ class _Change:
                     f"{self.label}.{directive}: the factor must be a constant",
                     at=here(),
                 )
-            i = legality.find_dim(self.function, self.stage, loop, directive)
+            i = rules.find_dim(self.function, self.stage, loop, directive)
             dim = self.schedule.dims[i]
-            legality.check_kind(self.function, self.stage, dim, kind, directive)
+            rules.check_kind(self.function, self.stage, dim, kind, directive)
             loop = self.split_off(loop, size, tail, directive)
         self.mark(loop, kind, directive)

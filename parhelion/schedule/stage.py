@@ -15,7 +15,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function, ReductionDomain
 from parhelion.ir.stmt import ForKind, MemoryKind
-from parhelion.schedule import deps, legality
+from parhelion.schedule import deps, rules
 from parhelion.schedule.args import (
     HasFunction,
     HasLevel,
@@ -260,7 +260,7 @@ class FuncDirectives(LoopDirectives, MissingFuncDirectives):
     def _dimension(self, v: Var, directive: str) -> int:
         """The position of one of the Func's own Vars."""
         function = self._function
-        legality.definition_of(function, 0)
+        rules.definition_of(function, 0)
         for i, own in enumerate(function.args):
             if own is v:
                 return i

@@ -1,0 +1,214 @@
+"""Loop nests as text, in the form of Halide's print_loop_nest.
+
+`nest_text` prints a program that lowering has made, with the loops' constant ranges.
+`draw` prints what the schedule alone says, for messages about schedules that cannot
+be lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import Var
+from parhelion.ir.function import Function
+from parhelion.ir.stmt import (
+    Block,
+    For,
+    If,
+    Produce,
+    Provide,
+    Realize,
+    Stmt,
+)
+from parhelion.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule
+from parhelion.schedule.sites import LoopSite, Nests, Stack
+
+
+def loop_names(schedule: StageSchedule) -> dict[Var, str]:
+    """The name of each loop, after the directives that made it: ``x.xi`` is the loop
+    xi that a split of x made, ``x.xi.v0`` one that was split off that in turn."""
+    path: dict[Var, str] = {}
+
+    def of(v: Var) -> str:
+        # A reduction variable is printed by the name of its domain.
+        return path.get(v, v.name.split("$")[0])
+
+    for t in schedule.transforms:
+        if isinstance(t, Split):
+            old = of(t.old)
+            made = {t.outer: f"{old}.{t.outer.name}", t.inner: f"{old}.{t.inner.name}"}
+        elif isinstance(t, Fuse):
+            made = {t.fused: f"{of(t.inner)}.{t.fused.name}"}
+        else:
+            made = {t.new: f"{of(t.old)}.{t.new.name}"}
+        path.update(made)
+    return {d.var: of(d.var) for d in schedule.dims}
+
+
+class _Lines:
+    """Indented lines."""
+
+    def __init__(self, indent: int) -> None:
+        self.lines: list[str] = []
+        self.indent = indent
+
+    def add(self, line: str) -> None:
+        self.lines.append(" " * self.indent + line)
+
+    def block(self, head: str, inside: Callable[[], None]) -> None:
+        self.add(f"{head}:")
+        self.indent += 2
+        inside()
+        self.indent -= 2
+
+
+def func_name(f: Function) -> str:
+    """A Func's name without what makes it unique."""
+    return f.name.split("$")[0]
+
+
+def nest_text(body: Stmt, outputs: Sequence[Function]) -> str:
+    """The loop nests of a program that has not been flattened yet."""
+    printer = _Program(outputs)
+    printer.go(body, None)
+    return "".join(f"{line}\n" for line in printer.lines)
+
+
+class _Program(_Lines):
+    """Prints statements; everything that is no loop and stores nothing is left out."""
+
+    def __init__(self, outputs: Sequence[Function]) -> None:
+        super().__init__(0)
+        self.outputs = frozenset(outputs)
+        self._names: dict[tuple[Function, int], dict[str, str]] = {}
+
+    def go(self, s: Stmt, func: Function | None) -> None:
+        """Prints a statement inside the production of `func`."""
+        if isinstance(s, Block):
+            for item in s.items:
+                self.go(item, func)
+        elif isinstance(s, For):
+            self.block(self._head(s, func), lambda: self.go(s.body, func))
+        elif isinstance(s, If):
+            self.go(s.then, func)
+            if s.otherwise is not None:
+                self.go(s.otherwise, func)
+        elif isinstance(s, Provide):
+            self.add(_provide(s.func))
+        elif isinstance(s, Realize):
+            if _stored_apart(s.func):
+                self.block(f"store {func_name(s.func)}", lambda: self.go(s.body, func))
+            else:
+                self.go(s.body, func)
+        elif isinstance(s, Produce):
+            self._produce(s, func)
+
+    def _produce(self, s: Produce, func: Function | None) -> None:
+        if s.producing:
+            self.block(f"produce {func_name(s.func)}", lambda: self.go(s.body, s.func))
+        elif s.func in self.outputs:
+            self.go(s.body, func)
+        else:
+            self.block(f"consume {func_name(s.func)}", lambda: self.go(s.body, func))
+
+    def _head(self, s: For, func: Function | None) -> str:
+        head = f"{s.kind.value} {self._loop_name(s.var, func)}"
+        low, extent = const_int(s.min), const_int(s.extent)
+        if low is None or extent is None:
+            return head
+        return f"{head} in [{low}, {low + extent - 1}]"
+
+    def _loop_name(self, v: Var, func: Function | None) -> str:
+        """The path of a loop that lowering called ``f.s0.xi``."""
+        if func is None or not v.name.startswith(f"{func.name}.s"):
+            return v.name
+        stage, _, name = v.name.removeprefix(f"{func.name}.s").partition(".")
+        k = int(stage)
+        known = self._names.get((func, k))
+        if known is None:
+            made = loop_names(func.stages()[k].schedule)
+            known = {var.name: path for var, path in made.items()}
+            self._names[func, k] = known
+        return known.get(name, name)
+
+
+def _provide(f: Function) -> str:
+    return f"{func_name(f)}(...) = ..."
+
+
+def _stored_apart(f: Function) -> bool:
+    """Whether the storage outlives one computation."""
+    compute, store = f.schedule.compute, f.schedule.store_level
+    return (compute.place, compute.func, compute.var) != (
+        store.place,
+        store.func,
+        store.var,
+    )
+
+
+def draw(nests: Nests, f: Function, indent: int = 0) -> str:
+    """The loops around the uses of `f`, each use marked, as far as Funcs are placed."""
+    drawing = _Drawing(nests, f, indent)
+    drawing.productions((), lambda: None)
+    return "\n".join(drawing.lines)
+
+
+class _Drawing(_Lines):
+    """Prints nests by the schedule alone."""
+
+    def __init__(self, nests: Nests, f: Function, indent: int) -> None:
+        super().__init__(indent)
+        self.nests = nests
+        self.f = f
+        self.uses = {(u.func, u.stage, u.stack) for u in nests.uses[f]}
+        around = {s.func for u in nests.uses[f] for s in u.stack}
+        self.shown = [g for g in nests.order if g in around and g in nests.computed]
+
+    def productions(self, at: Stack, inside: Callable[[], None]) -> None:
+        """What is stored and computed at a place, around what else stands there."""
+        computed, stored = self.nests.computed, self.nests.stored
+        here = [g for g in self.shown if at in computed[g] or at in stored[g]]
+
+        def level(i: int) -> None:
+            if i == len(here):
+                inside()
+                return
+            g = here[i]
+            if at in computed[g]:
+                self.block(f"produce {g.name}", lambda: self._produce(g, at))
+                last = i + 1 == len(here) and not at
+                if last or g in self.nests.outputs:
+                    level(i + 1)
+                else:
+                    self.block(f"consume {g.name}", lambda: level(i + 1))
+            else:
+                self.block(f"store {g.name}", lambda: level(i + 1))
+
+        level(0)
+
+    def _produce(self, g: Function, at: Stack) -> None:
+        for k in range(len(g.stages())):
+            self._loops(g, k, at, self.nests.sites(g, k), 0)
+
+    def _loops(
+        self, g: Function, k: int, at: Stack, sites: Sequence[LoopSite], i: int
+    ) -> None:
+        """Stage `k` inside its first `i` loops; the outermost site prints nothing."""
+        if i == len(sites):
+            mark = f"  <- uses {self.f.name}" if (g, k, at) in self.uses else ""
+            self.add(f"{g.name}(...) = ...{mark}")
+            return
+        site = sites[i]
+        inner = (*at, site)
+
+        def inside() -> None:
+            self.productions(inner, lambda: self._loops(g, k, inner, sites, i + 1))
+
+        if site.dim.var is OUTERMOST:
+            inside()
+        else:
+            self.block(f"{site.dim.kind.value} {site.dim.var.name}", inside)
+
+
+__all__ = ["draw", "func_name", "loop_names", "nest_text"]

@@ -1,0 +1,355 @@
+"""Checks that directives make when they are given.
+
+Each raises `ScheduleError` with the user's line and the alternatives, and changes
+nothing. What depends on more than one Func is checked in `schedule.legality`, when
+the pipeline is lowered.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from parhelion.errors import ScheduleError, Site, here
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.stmt import ForKind
+from parhelion.schedule import deps
+from parhelion.schedule.args import is_rvar
+from parhelion.schedule.directives import (
+    Dim,
+    DimType,
+    Fuse,
+    Rename,
+    Split,
+    StageSchedule,
+    TailStrategy,
+)
+
+KIND_WORD = {
+    ForKind.SERIAL: "serial",
+    ForKind.PARALLEL: "parallel",
+    ForKind.VECTORIZED: "vectorized",
+    ForKind.UNROLLED: "unrolled",
+}
+
+
+class ScheduleWarning(UserWarning):
+    """A directive that is legal but undoes, or is undone by, another one."""
+
+
+def warn(what: str, at: Site | None) -> None:
+    """Warns of a directive that has no effect, at the user's line."""
+    if at is None:
+        warnings.warn(what, ScheduleWarning, stacklevel=2)
+    else:
+        warnings.warn_explicit(what, ScheduleWarning, at.file, at.line)
+
+
+def stage_label(function: Function, stage: int) -> str:
+    """``f`` for the pure definition, ``f.update(1)`` for the second update."""
+    return function.name if stage == 0 else f"{function.name}.update({stage - 1})"
+
+
+def definition_of(function: Function, stage: int) -> Definition:
+    """The definition that a directive is for; the Func must have one."""
+    stages = function.stages()
+    if not stages:
+        raise ScheduleError(
+            f"{function.name} cannot be scheduled before it is defined", at=here()
+        )
+    return stages[stage]
+
+
+def var_label(v: Var) -> str:
+    return v.name
+
+
+def loop_names(schedule: StageSchedule) -> list[str]:
+    """The loops of a stage by name, innermost first."""
+    return [var_label(d.var) for d in schedule.dims]
+
+
+def loops_line(schedule: StageSchedule) -> str:
+    names = loop_names(schedule)
+    return "loops, innermost first: " + (", ".join(names) if names else "none")
+
+
+def find_dim(function: Function, stage: int, v: Var, directive: str) -> int:
+    """The position of the loop `v` in the stage, innermost being 0."""
+    schedule = definition_of(function, stage).schedule
+    for i, d in enumerate(schedule.dims):
+        if d.var is v:
+            return i
+    label = stage_label(function, stage)
+    raise ScheduleError(
+        f"{label}.{directive}: {label} has no loop {var_label(v)}",
+        at=here(),
+        legal=loop_names(schedule) or ["(it has no loops)"],
+        hint=_gone_hint(schedule, v),
+    )
+
+
+def _gone_hint(schedule: StageSchedule, v: Var) -> str:
+    """What became of a loop that an earlier directive replaced."""
+    for t in reversed(schedule.transforms):
+        where = f" at {t.site}" if t.site is not None else ""
+        if isinstance(t, Split) and t.old is v:
+            return f"{v.name} was split into {t.outer.name} and {t.inner.name}{where}"
+        if isinstance(t, Fuse) and v in (t.inner, t.outer):
+            return f"{v.name} was fused into {t.fused.name}{where}"
+        if isinstance(t, Rename) and t.old is v:
+            return f"{v.name} was renamed to {t.new.name}{where}"
+    same = [d.var for d in schedule.dims if d.var.name == v.name]
+    if same:
+        kinds = ("an RVar", "a Var") if is_rvar(same[0]) else ("a Var", "an RVar")
+        if is_rvar(same[0]) != is_rvar(v):
+            return f"the loop {v.name} is {kinds[0]}; {kinds[1]} was given"
+        return f"another RDom's variable of the same name {v.name} is a loop here"
+    return ""
+
+
+def check_new_var(
+    function: Function, stage: int, new: Var, old: Sequence[Var], directive: str
+) -> None:
+    """A name made by split, fuse or rename must not be a loop of the stage yet."""
+    schedule = definition_of(function, stage).schedule
+    if any(d.var is new for d in schedule.dims) and all(new is not o for o in old):
+        label = stage_label(function, stage)
+        raise ScheduleError(
+            f"{label}.{directive}: {var_label(new)} is already a loop of {label}",
+            at=here(),
+            detail=loops_line(schedule),
+            hint="give the new loop a name of its own",
+        )
+
+
+def check_same_kind(
+    function: Function, stage: int, old: Var, new: Var, directive: str
+) -> None:
+    """RVars become RVars, and Vars become Vars."""
+    if is_rvar(old) == is_rvar(new):
+        return
+    label = stage_label(function, stage)
+    one, other = ("RVar", "Var") if is_rvar(old) else ("Var", "RVar")
+    raise ScheduleError(
+        f"{label}.{directive}: the {one} {var_label(old)} cannot become the {other}"
+        f" {var_label(new)}",
+        at=here(),
+        hint=f"make it with hl.{one}({new.name!r})",
+    )
+
+
+def check_factor(function: Function, stage: int, factor: Expr, directive: str) -> None:
+    """A constant factor must be positive."""
+    value = const_int(factor)
+    if value is not None and value <= 0:
+        raise ScheduleError(
+            f"{stage_label(function, stage)}.{directive}: the factor must be positive,"
+            f" not {value}",
+            at=here(),
+        )
+
+
+def check_order(
+    function: Function, stage: int, new: Sequence[Dim], directive: str
+) -> None:
+    """Impure reduction loops may only change their order where that is proven safe.
+
+    new: the loops as they would stand, innermost first, under their present names.
+    """
+    definition = definition_of(function, stage)
+    schedule = definition.schedule
+    if schedule.allow_race_conditions:
+        return
+    impure = [d for d in new if d.type is DimType.IMPURE_RVAR]
+    place = {d.var: i for i, d in enumerate(schedule.dims)}
+    for i, a in enumerate(impure):
+        for b in impure[i + 1 :]:
+            if place[a.var] < place[b.var]:
+                continue
+            if deps.order_free(function, definition):
+                return
+            label = stage_label(function, stage)
+            raise ScheduleError(
+                f"{label}.{directive}: {var_label(a.var)} cannot move inside"
+                f" {var_label(b.var)}: the order of their iterations decides the"
+                " result",
+                at=here(),
+                detail=_reason(function, definition),
+                hint="RVars may be reordered where their iterations touch different"
+                " places, or where the update folds integers with +, *, min, max,"
+                " &, | or ^; allow_race_conditions() takes the responsibility",
+            )
+
+
+def check_lanes(function: Function, stage: int, v: Var, directive: str) -> None:
+    """A loop to vectorize or unroll must not have a length known only at run time."""
+    schedule = definition_of(function, stage).schedule
+    for t in reversed(schedule.transforms):
+        if isinstance(t, Split) and t.inner is v and const_int(t.factor) is None:
+            label = stage_label(function, stage)
+            raise ScheduleError(
+                f"{label}.{directive}: {v.name} has the length of the split that made"
+                " it, which is not a constant",
+                at=here(),
+                detail=f"{t.old.name} was split at {t.site}" if t.site else "",
+            )
+        if v in _made_by(t):
+            return
+
+
+def _made_by(t: Split | Fuse | Rename) -> tuple[Var, ...]:
+    if isinstance(t, Split):
+        return (t.outer, t.inner)
+    return (t.fused,) if isinstance(t, Fuse) else (t.new,)
+
+
+def check_kind(
+    function: Function, stage: int, dim: Dim, kind: ForKind, directive: str
+) -> None:
+    """A loop whose iterations depend on each other runs one iteration at a time."""
+    definition = definition_of(function, stage)
+    if (
+        dim.type is not DimType.IMPURE_RVAR
+        or kind not in (ForKind.PARALLEL, ForKind.VECTORIZED)
+        or definition.schedule.allow_race_conditions
+    ):
+        return
+    label = stage_label(function, stage)
+    raise ScheduleError(
+        f"{label}.{directive}: {var_label(dim.var)} cannot be {KIND_WORD[kind]}:"
+        " its iterations depend on each other",
+        at=here(),
+        detail=_reason(function, definition),
+        legal=[
+            var_label(d.var)
+            for d in definition.schedule.dims
+            if d.type is not DimType.IMPURE_RVAR
+        ],
+        hint="allow_race_conditions() takes the responsibility",
+    )
+
+
+def _reason(function: Function, definition: Definition) -> str:
+    """A sentence on the first two conflicting accesses of an update."""
+    found = deps.conflicts(
+        function, definition.args, definition.values, definition.rdom
+    )
+    for conflict in found.values():
+        if conflict is None:
+            continue
+        write = _place(function, conflict.write)
+        if conflict.reads:
+            other = _place(function, conflict.other)
+            if conflict.other == conflict.write:
+                return f"iterations may read and write the same {write}"
+            return f"one iteration writes {write}, another may read it as {other}"
+        return f"several iterations may write the same {write}"
+    return "fused or split loops inherit the order of the RVars they came from"
+
+
+def _place(function: Function, args: tuple[Expr, ...]) -> str:
+    from parhelion.ir.text import text
+
+    return f"{function.name}[{', '.join(text(a) for a in args)}]"
+
+
+def split_tail(
+    function: Function,
+    stage: int,
+    dim: Dim,
+    factor: Expr,
+    tail: TailStrategy,
+    directive: str,
+) -> TailStrategy:
+    """The tail strategy of a split: `tail` checked, or the best one for Auto.
+
+    Pure definitions shift inwards: whatever is recomputed has the same value. Where
+    the loop is itself the outer loop of such a split, of a factor at least as large,
+    rounding up only repeats its last iteration. Updates must not run an iteration
+    twice, so that they are guarded.
+    """
+    schedule = definition_of(function, stage).schedule
+    label = stage_label(function, stage)
+    old = dim.var
+    if tail is TailStrategy.Auto:
+        if stage > 0:
+            return TailStrategy.GuardWithIf
+        covered = _shifted_factor(schedule, old)
+        size = const_int(factor)
+        if covered is not None and size is not None and covered >= size:
+            return TailStrategy.RoundUp
+        return TailStrategy.ShiftInwards
+    if tail not in (
+        TailStrategy.RoundUp,
+        TailStrategy.ShiftInwards,
+        TailStrategy.GuardWithIf,
+    ):
+        raise ScheduleError(
+            f"{label}.{directive}: TailStrategy.{tail.name} is not available yet",
+            at=here(),
+            legal=["Auto", "RoundUp", "ShiftInwards", "GuardWithIf"],
+        )
+    if dim.type is not DimType.PURE_VAR and tail is not TailStrategy.GuardWithIf:
+        raise ScheduleError(
+            f"{label}.{directive}: TailStrategy.{tail.name} would run iterations"
+            f" outside the domain of the RVar {var_label(old)}",
+            at=here(),
+            legal=["Auto", "GuardWithIf"],
+        )
+    if stage == 0:
+        return tail
+    if tail is TailStrategy.ShiftInwards:
+        raise ScheduleError(
+            f"{label}.{directive}: TailStrategy.ShiftInwards would update some places"
+            " twice",
+            at=here(),
+            legal=["Auto", "GuardWithIf", "RoundUp"],
+        )
+    if tail is TailStrategy.RoundUp and _is_inner(schedule, old):
+        raise ScheduleError(
+            f"{label}.{directive}: TailStrategy.RoundUp of {var_label(old)}, which is"
+            " the inner loop of another split, would update some places twice",
+            at=here(),
+            legal=["Auto", "GuardWithIf"],
+        )
+    return tail
+
+
+def _shifted_factor(schedule: StageSchedule, v: Var) -> int | None:
+    """The factor of the ShiftInwards split that `v` descends from the outer loop of."""
+    covered: dict[Var, int] = {}
+    for t in schedule.transforms:
+        if isinstance(t, Split):
+            above = covered.pop(t.old, None)
+            size = const_int(t.factor)
+            if t.tail is TailStrategy.ShiftInwards and size is not None:
+                covered[t.outer] = size
+            elif above is not None:
+                covered[t.outer] = covered[t.inner] = above
+        elif isinstance(t, Rename):
+            above = covered.pop(t.old, None)
+            if above is not None:
+                covered[t.new] = above
+    return covered.get(v)
+
+
+def _is_inner(schedule: StageSchedule, v: Var) -> bool:
+    """Whether the loop `v` comes from the inner loop of a split."""
+    inner: set[Var] = set()
+    for t in schedule.transforms:
+        if isinstance(t, Split):
+            was = t.old in inner
+            inner.discard(t.old)
+            inner.add(t.inner)
+            if was:
+                inner.add(t.outer)
+        elif isinstance(t, Rename) and t.old in inner:
+            inner.discard(t.old)
+            inner.add(t.new)
+        elif isinstance(t, Fuse) and (t.inner in inner or t.outer in inner):
+            inner -= {t.inner, t.outer}
+            inner.add(t.fused)
+    return v in inner

@@ -1,0 +1,240 @@
+"""Where every Func of a pipeline is computed and stored, read off the schedule.
+
+`Nests` works from the outputs towards the inputs. Each use of a Func stands inside
+some loops; its compute level must be one of them, for every use. What `lower` needs
+to know (which stage's loop a level means, in what order Funcs are produced) and what
+messages show (legal sites, the loop nest) come from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from parhelion.errors import DefinitionError
+from parhelion.ir.expr import Expr, FuncCall, Var
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.names import is_user_var
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import ForKind
+from parhelion.schedule.args import is_rvar
+from parhelion.schedule.directives import OUTERMOST, Dim, DimType, LoopLevel, Place
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSite:
+    """The inside of one loop of a stage. `dim.var` is `OUTERMOST` for the place
+    outside all loops of the stage but inside the production of its Func."""
+
+    func: Function
+    stage: int
+    dim: Dim
+
+    def matches(self, level: LoopLevel) -> bool:
+        return (
+            level.func is self.func
+            and level.var is self.dim.var
+            and level.stage in (-1, self.stage)
+        )
+
+    @property
+    def nameable(self) -> bool:
+        """Whether the user has a Var for this loop."""
+        v = self.dim.var
+        return is_rvar(v) or is_user_var(v) or v in self.func.args
+
+
+#: Sites from the outermost to the innermost; the root is the empty stack.
+Stack = tuple[LoopSite, ...]
+
+_OUTERMOST_DIM = Dim(OUTERMOST, ForKind.SERIAL, DimType.PURE_VAR)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One stage that calls a Func (perhaps through inlined ones), and its loops."""
+
+    func: Function
+    stage: int
+    stack: Stack
+
+
+def inlines(f: Function, outputs: Sequence[Function]) -> bool:
+    """Whether calls of `f` are replaced by its definition."""
+    return (
+        f.schedule.compute.place is Place.INLINED and not f.updates and f not in outputs
+    )
+
+
+def innermost(f: Function, outputs: Sequence[Function]) -> bool:
+    """Whether `f`, left inline though it has updates, is computed anew inside the
+    innermost loop of each stage that uses it."""
+    return (
+        f.schedule.compute.place is Place.INLINED
+        and bool(f.updates)
+        and f not in outputs
+    )
+
+
+def stage_loops(function: Function, stage: int) -> list[Dim]:
+    """The loops of a stage, outermost first."""
+    return list(reversed(function.stages()[stage].schedule.dims))
+
+
+def _sources(d: Definition) -> tuple[Expr, ...]:
+    guard = () if d.rdom is None else (d.rdom.predicate,)
+    return (*d.values, *d.args, *guard)
+
+
+def stage_callees(function: Function, stage: int) -> list[Function]:
+    """The other Funcs that one stage calls, in order of first appearance."""
+    found: dict[Function, None] = {}
+    seen: set[Expr] = set()
+    for e in _sources(function.stages()[stage]):
+        if e in seen:
+            continue
+        seen.add(e)
+        for n in nodes(e):
+            if isinstance(n, FuncCall) and n.func is not function:
+                found[n.func] = None
+    return list(found)
+
+
+def callees(function: Function) -> list[Function]:
+    """The other Funcs that any stage of `function` calls, in order."""
+    found: dict[Function, None] = {}
+    for k in range(len(function.stages())):
+        found.update(dict.fromkeys(stage_callees(function, k)))
+    return list(found)
+
+
+def realization_order(outputs: Sequence[Function]) -> list[Function]:
+    """All Funcs that the outputs need, each after those it calls.
+
+    Depth first, the callees of a Func by name, as Halide orders them. Raises
+    DefinitionError if Funcs call each other in a circle.
+    """
+    order: dict[Function, None] = {}
+    open_: dict[Function, None] = {}
+
+    def callees_by_name(f: Function) -> Iterator[Function]:
+        return iter(sorted(callees(f), key=lambda g: g.name))
+
+    for output in outputs:
+        if output in order:
+            continue
+        open_[output] = None
+        stack = [(output, callees_by_name(output))]
+        while stack:
+            f, rest = stack[-1]
+            g = next(rest, None)
+            if g is None:
+                stack.pop()
+                del open_[f]
+                order[f] = None
+            elif g in open_:
+                circle = [h.name for h in open_]
+                circle = [*circle[circle.index(g.name) :], g.name]
+                raise DefinitionError(
+                    f"Funcs call each other in a circle: {' -> '.join(circle)}",
+                    at=g.site,
+                )
+            elif g not in order:
+                open_[g] = None
+                stack.append((g, callees_by_name(g)))
+    return list(order)
+
+
+class Nests:
+    """The loop nests of a pipeline, as far as the Funcs have been placed.
+
+    order: all Funcs, producers first. uses: of each Func, who calls it, inside what.
+    computed, stored: the stacks inside which each Func is computed (several for one
+    computed in more than one stage of its consumer) and, in step, stored.
+    """
+
+    def __init__(self, outputs: Sequence[Function]) -> None:
+        self.outputs = tuple(outputs)
+        self.order = realization_order(outputs)
+        self.uses: dict[Function, list[Use]] = {f: [] for f in self.order}
+        self.computed: dict[Function, list[Stack]] = {}
+        self.stored: dict[Function, list[Stack]] = {}
+        self._reached: dict[Function, list[Function]] = {}
+
+    def inlines(self, f: Function) -> bool:
+        return inlines(f, self.outputs)
+
+    def place(
+        self, f: Function, computed: Sequence[Stack], stored: Sequence[Stack]
+    ) -> None:
+        """Puts `f` inside the stacks given, and enters what its stages use."""
+        both = dict.fromkeys(zip(computed, stored, strict=True))
+        self.computed[f] = [at for at, _ in both]
+        self.stored[f] = [at for _, at in both]
+        for k in range(len(f.stages())):
+            inside = self.sites(f, k)
+            for g in self.reached(f, k):
+                for stack in self.computed[f]:
+                    self.uses[g].append(Use(f, k, stack + inside))
+
+    @staticmethod
+    def sites(f: Function, stage: int) -> Stack:
+        """The sites of one stage, from outside all its loops to the innermost."""
+        loops = (_OUTERMOST_DIM, *stage_loops(f, stage))
+        return tuple([LoopSite(f, stage, d) for d in loops])
+
+    def reached(self, f: Function, stage: int) -> list[Function]:
+        """The Funcs with loops of their own that a stage calls once inlined ones are
+        replaced by their definitions."""
+        found: dict[Function, None] = {}
+        for g in stage_callees(f, stage):
+            found.update(dict.fromkeys(self._through(g)))
+        return list(found)
+
+    def _through(self, f: Function) -> list[Function]:
+        if not self.inlines(f):
+            return [f]
+        found = self._reached.get(f)
+        if found is None:
+            # Producers come first in the order, so that this depth is bounded by
+            # what has been entered already; inlined chains may still be long.
+            for g in self.order:
+                if self.inlines(g) and g not in self._reached:
+                    into: dict[Function, None] = {}
+                    for h in callees(g):
+                        into.update(
+                            dict.fromkeys(self._reached[h] if self.inlines(h) else [h])
+                        )
+                    self._reached[g] = list(into)
+            found = self._reached[f]
+        return found
+
+    def legal_sites(self, f: Function) -> list[LoopSite]:
+        """The loops that enclose every use of `f`, outermost first. A loop that
+        several stages of one Func have counts as one."""
+        uses = self.uses[f]
+        if not uses:
+            return []
+        return [
+            site
+            for site in uses[0].stack
+            if all(
+                any(s.func is site.func and s.dim.var is site.dim.var for s in u.stack)
+                for u in uses[1:]
+            )
+        ]
+
+
+__all__ = [
+    "LoopSite",
+    "Nests",
+    "Stack",
+    "Use",
+    "Var",
+    "callees",
+    "inlines",
+    "innermost",
+    "realization_order",
+    "stage_callees",
+    "stage_loops",
+]
