@@ -15,7 +15,7 @@ from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import cast, const_int, int32
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Function, ReductionDomain
-from parhelion.ir.names import is_user_rvar
+from parhelion.ir.names import is_user_rvar, is_user_var
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import ParamSym
 from parhelion.schedule.directives import FuncSchedule, LoopLevel, TailStrategy
@@ -67,6 +67,11 @@ IntLike: TypeAlias = "SupportsIndex | HasNode | HasSym"
 def is_rvar(v: Var) -> bool:
     """Whether `v` belongs to an RDom or was made by ``hl.RVar``."""
     return isinstance(v.origin, ReductionDomain) or is_user_rvar(v)
+
+
+def nameable(v: Var) -> bool:
+    """Whether the user has an object for this Var: it was not made by a directive."""
+    return is_rvar(v) or is_user_var(v)
 
 
 def to_var(given: object, directive: str) -> Var:
@@ -138,6 +143,8 @@ def is_int_like(given: object) -> TypeGuard[IntLike]:
 
 
 def _int_node(given: object) -> Expr | None:
+    if has_var(given):
+        return to_var(given, "")
     node = getattr(given, "_node", None)
     if isinstance(node, Expr):
         return node

@@ -21,7 +21,7 @@ from parhelion.schedule.directives import (
     Split,
 )
 from parhelion.schedule.loopnest import draw
-from parhelion.schedule.rules import KIND_WORD, stage_label, warn
+from parhelion.schedule.rules import KIND_WORD, stage_label, var_label, warn
 from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
 
 
@@ -109,7 +109,7 @@ def _check_inlined(f: Function) -> None:
     for d in schedule.dims:
         if d.kind is not ForKind.SERIAL:
             raise ScheduleError(
-                f"{f.name} is inlined and has no loop {d.var.name} that could be"
+                f"{f.name} is inlined and has no loop that could be"
                 f" {KIND_WORD[d.kind]}",
                 at=schedule.sites.get(d.var),
                 hint=f"compute it at a place of its own: {f.name}.compute_root(), or"
@@ -212,17 +212,17 @@ def _why_illegal(nests: Nests, f: Function, level: LoopLevel) -> str:
     labels = " or ".join(stage_label(g, k) for k in stages)
     having = [k for k in stages if any(d.var is v for d in g.stages()[k].schedule.dims)]
     if v is not OUTERMOST and not having:
-        return f"{labels} has no loop {v.name}"
+        return f"{labels} has no loop {var_label(v)}"
     if not any(site.func is g for use in users for site in use.stack):
         return f"{g.name} does not use {f.name}"
     outside = [use for use in users if _depth(use.stack, level) is None]
     where = stage_label(outside[0].func, outside[0].stage)
-    return f"{where} uses {f.name} outside the loop {v.name} of {g.name}"
+    return f"{where} uses {f.name} outside the loop {var_label(v)} of {g.name}"
 
 
 def _race(nests: Nests, f: Function, site: LoopSite, outside: Stack) -> ScheduleError:
     compute, store = f.schedule.compute, f.schedule.store_level
-    loop = f"{site.dim.var.name} of {stage_label(site.func, site.stage)}"
+    loop = f"{var_label(site.dim.var)} of {stage_label(site.func, site.stage)}"
     return ScheduleError(
         f"{f.name} is stored outside the {KIND_WORD[site.dim.kind]} loop {loop} but"
         " computed inside it: its iterations would overwrite each other's values",
@@ -256,7 +256,7 @@ def _call(f: Function, directive: str, level: LoopLevel) -> str:
     if level.place is Place.ROOT:
         return f"{f.name}.{directive.removesuffix('_at')}_root()"
     assert level.func is not None and level.var is not None
-    v = "hl.Var.outermost()" if level.var is OUTERMOST else level.var.name
+    v = "hl.Var.outermost()" if level.var is OUTERMOST else var_label(level.var)
     if level.stage >= 0:
         return f"{f.name}.{directive}(LoopLevel({level.func.name}, {v}, {level.stage}))"
     return f"{f.name}.{directive}({level.func.name}, {v})"

@@ -36,6 +36,7 @@ from parhelion.schedule.directives import (
     touch,
 )
 from parhelion.schedule.missing import MissingLoopDirectives
+from parhelion.schedule.rules import var_label
 from parhelion.types import INT32
 
 
@@ -311,8 +312,8 @@ class _Change:
         rules.check_factor(function, stage, factor, directive)
         if outer is inner:
             raise ScheduleError(
-                f"{self.label}.{directive}: both loops made of {old.name} are called"
-                f" {outer.name}",
+                f"{self.label}.{directive}: both loops made of {var_label(old)} are"
+                f" called {var_label(outer)}",
                 at=here(),
             )
         for new in (outer, inner):
@@ -329,7 +330,7 @@ class _Change:
         function, stage, s = self.function, self.stage, self.schedule
         if inner is outer:
             raise ScheduleError(
-                f"{self.label}.fuse: {inner.name} cannot be fused with itself",
+                f"{self.label}.fuse: {var_label(inner)} cannot be fused with itself",
                 at=here(),
             )
         i = rules.find_dim(function, stage, inner, "fuse")
@@ -338,8 +339,8 @@ class _Change:
         for d in (one, two):
             if not is_rvar(fused) and d.type is not DimType.PURE_VAR:
                 raise ScheduleError(
-                    f"{self.label}.fuse: the RVar {d.var.name} cannot become part of"
-                    f" the Var {fused.name}",
+                    f"{self.label}.fuse: the RVar {var_label(d.var)} cannot become part"
+                    f" of the Var {fused.name}",
                     at=here(),
                     hint=f"make it with hl.RVar({fused.name!r})",
                 )
@@ -359,8 +360,8 @@ class _Change:
         if two.kind not in (ForKind.SERIAL, one.kind):
             was, now = rules.KIND_WORD[two.kind], rules.KIND_WORD[one.kind]
             rules.warn(
-                f"{self.label}.fuse: {fused.name} is {now}, like {inner.name}; that"
-                f" {outer.name} was {was} is lost",
+                f"{self.label}.fuse: {fused.name} is {now}, like {var_label(inner)};"
+                f" that {var_label(outer)} was {was} is lost",
                 here(),
             )
         s.dims = [made if d is one else d for d in order if d is not two]
@@ -382,7 +383,8 @@ class _Change:
         for k, v in enumerate(order):
             if v in order[:k]:
                 raise ScheduleError(
-                    f"{self.label}.{directive}: {v.name} is given twice", at=here()
+                    f"{self.label}.{directive}: {var_label(v)} is given twice",
+                    at=here(),
                 )
         dims = list(s.dims)
         for place, source in zip(sorted(places), places, strict=True):
@@ -400,7 +402,7 @@ class _Change:
             rules.check_lanes(function, stage, v, directive)
         if ForKind.SERIAL not in (kind, dim.kind) and kind is not dim.kind:
             rules.warn(
-                f"{self.label}.{directive}: {v.name} was"
+                f"{self.label}.{directive}: {var_label(v)} was"
                 f" {rules.KIND_WORD[dim.kind]} and now is"
                 f" {rules.KIND_WORD[kind]} only",
                 here(),

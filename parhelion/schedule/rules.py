@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from parhelion.errors import ScheduleError, Site, here
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.function import Definition, Function
+from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import ForKind
+from parhelion.ir.text import brief
 from parhelion.schedule import deps
-from parhelion.schedule.args import is_rvar
+from parhelion.schedule.args import is_rvar, nameable
 from parhelion.schedule.directives import (
     Dim,
     DimType,
@@ -63,12 +65,21 @@ def definition_of(function: Function, stage: int) -> Definition:
 
 
 def var_label(v: Var) -> str:
-    return v.name
+    """A Var as the user writes it: ``x``, or ``r.x`` for one of an RDom."""
+    return v.name.replace("$", ".") if isinstance(v.origin, ReductionDomain) else v.name
+
+
+def loop_label(schedule: StageSchedule, v: Var) -> str:
+    """`var_label`, and for a loop that has no Var of the user's, where it is from."""
+    for t in schedule.transforms:
+        if isinstance(t, Split) and t.inner is v and not nameable(v):
+            return f"{v.name} (split off {var_label(t.old)})"
+    return var_label(v)
 
 
 def loop_names(schedule: StageSchedule) -> list[str]:
-    """The loops of a stage by name, innermost first."""
-    return [var_label(d.var) for d in schedule.dims]
+    """The loops of a stage that a user can name, innermost first."""
+    return [var_label(d.var) for d in schedule.dims if nameable(d.var)]
 
 
 def loops_line(schedule: StageSchedule) -> str:
@@ -96,11 +107,12 @@ def _gone_hint(schedule: StageSchedule, v: Var) -> str:
     for t in reversed(schedule.transforms):
         where = f" at {t.site}" if t.site is not None else ""
         if isinstance(t, Split) and t.old is v:
-            return f"{v.name} was split into {t.outer.name} and {t.inner.name}{where}"
+            made = f"{var_label(t.outer)} and {var_label(t.inner)}"
+            return f"{var_label(v)} was split into {made}{where}"
         if isinstance(t, Fuse) and v in (t.inner, t.outer):
-            return f"{v.name} was fused into {t.fused.name}{where}"
+            return f"{var_label(v)} was fused into {t.fused.name}{where}"
         if isinstance(t, Rename) and t.old is v:
-            return f"{v.name} was renamed to {t.new.name}{where}"
+            return f"{var_label(v)} was renamed to {t.new.name}{where}"
     same = [d.var for d in schedule.dims if d.var.name == v.name]
     if same:
         kinds = ("an RVar", "a Var") if is_rvar(same[0]) else ("a Var", "an RVar")
@@ -226,7 +238,7 @@ def check_kind(
         legal=[
             var_label(d.var)
             for d in definition.schedule.dims
-            if d.type is not DimType.IMPURE_RVAR
+            if d.type is not DimType.IMPURE_RVAR and nameable(d.var)
         ],
         hint="allow_race_conditions() takes the responsibility",
     )
@@ -251,9 +263,11 @@ def _reason(function: Function, definition: Definition) -> str:
 
 
 def _place(function: Function, args: tuple[Expr, ...]) -> str:
-    from parhelion.ir.text import text
-
-    return f"{function.name}[{', '.join(text(a) for a in args)}]"
+    shown = f"{function.name}[{', '.join(brief(a, 60) for a in args)}]"
+    for a in args:
+        for v in free_vars(a):
+            shown = shown.replace(v.name, var_label(v))
+    return shown
 
 
 def split_tail(

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parhelion.errors import DefinitionError
-from parhelion.ir.expr import Expr, FuncCall, Var
+from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Definition, Function
-from parhelion.ir.names import is_user_var
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
-from parhelion.schedule.args import is_rvar
+from parhelion.schedule.args import nameable
 from parhelion.schedule.directives import OUTERMOST, Dim, DimType, LoopLevel, Place
 
 
@@ -40,8 +39,7 @@ class LoopSite:
     @property
     def nameable(self) -> bool:
         """Whether the user has a Var for this loop."""
-        v = self.dim.var
-        return is_rvar(v) or is_user_var(v) or v in self.func.args
+        return nameable(self.dim.var) or self.dim.var in self.func.args
 
 
 #: Sites from the outermost to the innermost; the root is the empty stack.
@@ -230,7 +228,6 @@ __all__ = [
     "Nests",
     "Stack",
     "Use",
-    "Var",
     "callees",
     "inlines",
     "innermost",
