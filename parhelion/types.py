@@ -13,6 +13,8 @@ from parhelion.errors import TypeMismatchError
 if TYPE_CHECKING:
     import numpy as np
 
+    from parhelion.lang.expr import Expr
+
 
 class TypeCode(enum.IntEnum):
     """The kinds of scalar, numbered as in Halide's public run-time header."""
@@ -139,6 +141,14 @@ class Type:
         if self.kind is TypeCode.UInt:
             return (1 << self.width) - 1
         return float("inf")
+
+    if TYPE_CHECKING:  # `lang.functions` provides them: they build expressions
+
+        def min(self) -> Expr:
+            """The least value of one lane, as an expression."""
+
+        def max(self) -> Expr:
+            """The greatest value of one lane, as an expression."""
 
     def can_represent(self, value: Type | int | float) -> bool:
         """Whether every value of a type, or one number, is exact in this type."""

@@ -23,9 +23,10 @@ class ReductionDomain:
         and whose origin is this domain.
     mins, extents: the same bounds as given.
     predicate: points where it is false are skipped (`where`).
+    frozen: whether a definition uses it, so that it may not change any more.
     """
 
-    __slots__ = ("vars", "mins", "extents", "predicate", "site")
+    __slots__ = ("vars", "mins", "extents", "predicate", "site", "frozen")
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class ReductionDomain:
 
         self.mins, self.extents, self.predicate = mins, extents, predicate
         self.site = site
+        self.frozen = False
         self.vars = tuple(
             Var(n, INT32, lo=lo, hi=sub(add(lo, e), int32(1)), origin=self)
             for n, lo, e in zip(names, mins, extents, strict=True)
@@ -73,6 +75,7 @@ class Function:
     name: unique in the process. args: the pure Vars, innermost first.
     pure: the pure definition. updates: applied in order.
     buffers: one output `BufferSym` per value, the Func's storage if it is an output.
+    frozen: whether another Func's definition uses it: it takes no more definitions.
     """
 
     __slots__ = (
@@ -84,6 +87,7 @@ class Function:
         "schedule",
         "site",
         "buffers",
+        "frozen",
         "__weakref__",
     )
 
@@ -96,6 +100,7 @@ class Function:
         self.pure: Definition | None = None
         self.updates: list[Definition] = []
         self.buffers: tuple[BufferSym, ...] = ()
+        self.frozen = False
 
     @property
     def dimensions(self) -> int:

@@ -1,0 +1,210 @@
+"""``hl.BoundaryConditions``: what a Func or an image is outside its bounds.
+
+Each function takes a Buffer or an ImageParam, whose own bounds are the default, or a
+Func with the bounds given: one ``(min, extent)`` pair (or `Range`) per dimension, the
+innermost first; None, ``(None, None)`` or a missing one leaves the dimension alone.
+The result is a new Func of the same dimensions and types. The interior is marked
+likely, so that loops run there without any of this. Extents of 0 are not allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, cast
+
+from parhelion.errors import DefinitionError, TypeMismatchError, here
+from parhelion.lang.convert import literal_as, node_or_none
+from parhelion.lang.effects import likely
+from parhelion.lang.expr import Expr, ExprLike, is_undefined, to_expr, wrap
+from parhelion.lang.func import Func, Image
+from parhelion.lang.functions import abs as abs_
+from parhelion.lang.functions import clamp, i32, select
+from parhelion.lang.rdom import Bounded, Range, RangeLike, pair_of
+from parhelion.lang.tuples import Tuple, values_of
+from parhelion.lang.var import Var
+
+__all__ = [
+    "constant_exterior",
+    "mirror_image",
+    "mirror_interior",
+    "repeat_edge",
+    "repeat_image",
+]
+
+Source: TypeAlias = Func | Image
+Region: TypeAlias = Sequence[RangeLike | None]
+_Limits = list[tuple[Expr, Expr] | None]
+
+
+def repeat_edge(f: Source, bounds: Region | None = None) -> Func:
+    """Outside its bounds, the nearest value at the edge."""
+
+    def inside(x: Expr, low: Expr, extent: Expr) -> Expr:
+        return clamp(likely(x), low, low + extent - 1)
+
+    return _remapped("repeat_edge", f, bounds, inside)
+
+
+def repeat_image(f: Source, bounds: Region | None = None) -> Func:
+    """Outside its bounds, the image over and over, side by side."""
+
+    def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
+        return (x - low) % extent + low
+
+    return _remapped("repeat_image", f, bounds, _unless_inside(outside))
+
+
+def mirror_image(f: Source, bounds: Region | None = None) -> Func:
+    """Outside its bounds, the image mirrored, the edge standing twice."""
+
+    def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
+        place = (x - low) % (2 * extent)
+        back = select(place >= extent, 2 * extent - 1 - place, place)
+        return clamp(back + low, low, low + extent - 1)
+
+    return _remapped("mirror_image", f, bounds, _unless_inside(outside))
+
+
+def mirror_interior(f: Source, bounds: Region | None = None) -> Func:
+    """Outside its bounds, the image mirrored, the edge standing once."""
+
+    def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
+        limit = extent - 1
+        place = (x - low) % (2 * limit)
+        back = limit - i32(abs_(place - limit)) + low
+        return clamp(back, low, low + extent - 1)
+
+    return _remapped("mirror_interior", f, bounds, _unless_inside(outside))
+
+
+def constant_exterior(
+    f: Source, exterior: ExprLike | Tuple, bounds: Region | None = None
+) -> Func:
+    """Outside its bounds, the value `exterior`, of the type of `f` (a Tuple, if `f`
+    has several values)."""
+    args, limits = _place("constant_exterior", f, bounds)
+    edge = repeat_edge(f, bounds)
+    outside: Expr | None = None
+    for x, limit in zip(args, limits, strict=True):
+        if limit is None:
+            continue
+        low, extent = limit
+        beyond = (x < low) | (x >= low + extent)
+        outside = beyond if outside is None else outside | beyond
+    made = Func("constant_exterior")
+    inside = edge[tuple(args)]
+    columns = values_of(inside) or [inside]
+    constants = values_of(exterior) or [exterior]
+    if len(constants) == 1:
+        constants *= len(columns)
+    if len(constants) != len(columns):
+        raise TypeMismatchError(
+            f"constant_exterior: {len(constants)} exterior values for a Func of "
+            f"{len(columns)}",
+            at=here(),
+        )
+    values = []
+    for constant, column in zip(constants, columns, strict=True):
+        value = to_expr(column)
+        wanted = _constant(constant, value)
+        values.append(
+            value if outside is None else select(outside, wanted, likely(value))
+        )
+    made[tuple(args)] = Tuple(*values) if len(values) > 1 else values[0]
+    return made
+
+
+def _constant(given: object, beside: Expr) -> Expr:
+    t = beside.type()
+    node = node_or_none(given)
+    if node is None and isinstance(given, int | float):
+        node = literal_as(given, t)
+    if node is None or node.type is not t:
+        shown = type(given).__name__ if node is None else str(node.type)
+        raise TypeMismatchError(
+            f"constant_exterior: the exterior value is of type {shown}, the image of "
+            f"type {t}",
+            at=here(),
+            hint="cast one of them",
+        )
+    return wrap(node)
+
+
+_Remap = Callable[[Expr, Expr, Expr], Expr]
+
+
+def _unless_inside(outside: _Remap) -> _Remap:
+    """A coordinate that is itself inside the bounds, `outside` of it beyond them."""
+
+    def remap(x: Expr, low: Expr, extent: Expr) -> Expr:
+        inside = likely(clamp(likely(x), low, low + extent - 1))
+        return select((x < low) | (x >= low + extent), outside(x, low, extent), inside)
+
+    return remap
+
+
+def _remapped(name: str, f: Source, bounds: Region | None, remap: _Remap) -> Func:
+    args, limits = _place(name, f, bounds)
+    places: list[object] = []
+    for x, limit in zip(args, limits, strict=True):
+        places.append(x if limit is None else remap(to_expr(x), *limit))
+    made = Func(name)
+    made[tuple(args)] = f[tuple(places)]
+    return made
+
+
+def _place(name: str, f: Source, bounds: Region | None) -> tuple[list[Var], _Limits]:
+    """The Vars of the new Func, and the bounds of each dimension."""
+    if isinstance(f, Func):
+        if not f.defined():
+            raise DefinitionError(
+                f"{name} of Func {f.name()!r}, which is not defined", at=here()
+            )
+        if bounds is None:
+            raise TypeMismatchError(
+                f"{name} of a Func needs its bounds",
+                at=here(),
+                hint=f"hl.BoundaryConditions.{name}(f, [(0, width), (0, height)])",
+            )
+        args = f.args()
+    elif isinstance(f, Bounded):
+        args = [Var.implicit(d) for d in range(f.dimensions())]
+        if bounds is None:
+            dims = [f.dim(d) for d in range(f.dimensions())]
+            bounds = [(d.min(), d.extent()) for d in dims]
+    else:
+        raise TypeMismatchError(
+            f"{name} takes a Func, a Buffer or an ImageParam, not a "
+            f"{type(f).__name__}",
+            at=here(),
+        )
+    if len(bounds) > len(args):
+        raise TypeMismatchError(
+            f"{name}: bounds for {len(bounds)} dimensions of {f.name()!r}, which has "
+            f"{len(args)}",
+            at=here(),
+        )
+    limits: _Limits = [_limit(name, d, one) for d, one in enumerate(bounds)]
+    return args, limits + [None] * (len(args) - len(limits))
+
+
+def _limit(name: str, d: int, one: RangeLike | None) -> tuple[Expr, Expr] | None:
+    if one is None:
+        return None
+    low, extent = pair_of(one, name)
+    if is_undefined(low) and is_undefined(extent):
+        return None
+    if is_undefined(low) or is_undefined(extent):
+        raise TypeMismatchError(
+            f"{name}: dimension {d} has a min without an extent, or the reverse",
+            at=here(),
+        )
+    made = Range(cast("ExprLike", low), cast("ExprLike", extent))
+    for e in (made.min, made.extent):
+        if not e.type().is_int_or_uint():
+            raise TypeMismatchError(
+                f"{name}: the bounds of dimension {d} are of type {e.type()}; they "
+                "are integers",
+                at=here(),
+            )
+    return i32(made.min), i32(made.extent)

@@ -1,0 +1,311 @@
+"""`Func`, a stage of a pipeline, and `Stage`, one of its definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
+
+from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.names import fresh, unique_name
+from parhelion.lang.definition import Requirement, define
+from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
+from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
+from parhelion.lang.rdom import RVar, of_rvar
+from parhelion.lang.tuples import Tuple
+from parhelion.lang.var import Var, of_var
+from parhelion.schedule.directives import FuncSchedule
+from parhelion.schedule.stage import FuncDirectives, LoopDirectives
+from parhelion.types import Type
+
+if TYPE_CHECKING:
+    from parhelion.lang.pipeline import Pipeline
+
+
+@runtime_checkable
+class Image(Protocol):
+    """A Buffer or an ImageParam."""
+
+    def name(self) -> str: ...
+
+    def dimensions(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
+class Stage(LoopDirectives):
+    """One definition of a Func, to be scheduled: ``f.update(0).vectorize(x, 8)``."""
+
+    __slots__ = ("_function", "_stage")
+    _function: Function
+    _stage: int
+
+    def __init__(self, func: Func, index: int = 0) -> None:
+        self._function, self._stage = func._function, index
+
+    def name(self) -> str:
+        """``f`` for the pure definition, ``f.update(0)``, … for updates."""
+        name = self._function.name
+        return f"{name}.update({self._stage - 1})" if self._stage else name
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Stage {self.name()}>"
+
+
+class Func(FuncDirectives, Arithmetic):
+    """A function from integer coordinates to a value, or several: one stage of a
+    pipeline.
+
+    ``Func("name")`` or ``Func()`` is undefined until ``f[x, y] = …``. ``Func(expr)``
+    is defined by an expression over implicit Vars or undecorated Funcs, ``Func(image)``
+    by a Buffer or an ImageParam. ``Func(type, dimensions, name)`` (or a list of types)
+    declares what it must hold.
+
+    Undecorated, a Func in arithmetic stands for itself point by point: ``a + b`` is
+    ``a[hl._] + b[hl._]``.
+    """
+
+    __slots__ = ("_function", "_required", "_pipeline")
+    _function: Function
+
+    def __init__(
+        self,
+        source: str | Expr | Image | Type | Sequence[Type] | Arithmetic | None = None,
+        required_dimensions: int | None = None,
+        name: str | None = None,
+        *,
+        required_type: Type | None = None,
+        required_types: Sequence[Type] | None = None,
+    ) -> None:
+        if required_type is not None:
+            source = required_type
+        elif required_types is not None:
+            source = required_types
+        required = Requirement()
+        value: object = None
+        if isinstance(source, str):
+            name = source
+        elif isinstance(source, Type):
+            required = Requirement((source,), required_dimensions)
+        elif isinstance(source, tuple | list) and all(
+            isinstance(t, Type) for t in source
+        ):
+            required = Requirement(tuple(source), required_dimensions)
+        elif isinstance(source, Func):
+            raise TypeMismatchError(
+                "a Func is not made from another Func",
+                at=here(),
+                hint="bind a second name to it, g = f, or wrap it: g = hl.Func(f + 0)",
+            )
+        elif source is not None:
+            value = source
+        self._required = required
+        self._pipeline: Pipeline | None = None
+        self._function = Function(
+            fresh("f") if name is None else unique_name(name), FuncSchedule(), here()
+        )
+        if value is not None:
+            if isinstance(value, Image) and not isinstance(value, Arithmetic):
+                dims = [Var.implicit(d) for d in range(value.dimensions())]
+                self[tuple(dims)] = value[tuple(dims)]
+            else:
+                self[Var("_")] = value
+
+    # References and definitions.
+
+    def __getitem__(self, key: Any) -> FuncRef:
+        """``f[x, y]``: the value at a point, or the left-hand side of an update."""
+        return FuncRef(self._function, as_indices(key))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """``f[x, y] = e``: the pure definition, or the next update.
+
+        `value` is an expression, a Tuple or Python tuple for several values, or an
+        undecorated Func. Raises DefinitionError and TypeMismatchError.
+        """
+        if isinstance(value, Func):
+            value = value[Var("_")]
+        if isinstance(value, Unevaluated) and value.ref._function is not self._function:
+            raise DefinitionError(
+                f"{describe(value.ref._function)} is used before it is defined",
+                at=here(),
+            )
+        given = as_indices(key)
+        if len(given) == 1 and isinstance(given[0], FuncRef) and (
+            given[0]._function is self._function
+        ):
+            given = given[0]._given
+        define(self._function, given, value, self._required)
+
+    @property
+    def _node(self) -> Node:
+        return self[Var("_")]._node
+
+    def _several(self) -> list[object] | None:
+        return self[Var("_")]._several()
+
+    def __iter__(self) -> NoReturn:
+        raise TypeMismatchError(
+            f"{describe(self._function)} has no elements to iterate over",
+            at=here(),
+            hint="values of a Tuple are f[x][0], f[x][1], …",
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise TypeMismatchError(
+            f"{describe(self._function)} has no truth value",
+            at=here(),
+            hint="f.defined() tells whether it is defined; choose between values with "
+            "hl.select(condition, a, b)",
+        )
+
+    # What it is.
+
+    def name(self) -> str:
+        """The name, unique in the process."""
+        return self._function.name
+
+    def defined(self) -> bool:
+        """Whether it has its pure definition."""
+        return self._function.defined
+
+    def _pure(self, what: str) -> Definition:
+        pure = self._function.pure
+        if pure is None:
+            raise DefinitionError(
+                f"{what} of {describe(self._function)}, which is not defined",
+                at=here(),
+                hint="defined() tells whether it is",
+            )
+        return pure
+
+    def dimensions(self) -> int:
+        """The number of arguments; that declared, if it is not defined yet."""
+        if not self.defined() and self._required.dimensions is not None:
+            return self._required.dimensions
+        self._pure("dimensions()")
+        return self._function.dimensions
+
+    def args(self) -> list[Var]:
+        """The Vars of the pure definition, innermost first; empty if undefined."""
+        return [of_var(v) for v in self._function.args]
+
+    def types(self) -> list[Type]:
+        """The types of the values; those declared, if it is not defined yet."""
+        if not self.defined() and self._required.types is not None:
+            return list(self._required.types)
+        self._pure("types()")
+        return list(self._function.types)
+
+    def type(self) -> Type:
+        """The type of the value; raises TypeMismatchError if there are several."""
+        types = self.types()
+        if len(types) != 1:
+            raise TypeMismatchError(
+                f"{describe(self._function)} has {len(types)} values; types() gives "
+                "their types",
+                at=here(),
+            )
+        return types[0]
+
+    def outputs(self) -> int:
+        """The number of values."""
+        return len(self.types())
+
+    def value(self) -> Expr:
+        """The right-hand side of the pure definition, if it is one value."""
+        return self._one(self._pure("value()"), "values()")
+
+    def values(self) -> tuple[Expr, ...]:
+        """The right-hand sides of the pure definition."""
+        return tuple(wrap(v) for v in self._pure("values()").values)
+
+    def _one(self, d: Definition, instead: str) -> Expr:
+        if len(d.values) != 1:
+            raise TypeMismatchError(
+                f"{describe(self._function)} has {len(d.values)} values; {instead} "
+                "gives them all",
+                at=here(),
+            )
+        return wrap(d.values[0])
+
+    # Updates.
+
+    def has_update_definition(self) -> bool:
+        """Whether there is any update."""
+        return bool(self._function.updates)
+
+    def num_update_definitions(self) -> int:
+        """The number of updates."""
+        return len(self._function.updates)
+
+    def _update(self, idx: int) -> Definition:
+        updates = self._function.updates
+        if isinstance(idx, bool) or not isinstance(idx, int):
+            raise TypeMismatchError(
+                f"an update is numbered by an int, not {idx!r:.60}", at=here()
+            )
+        if not 0 <= idx < len(updates):
+            raise DefinitionError(
+                f"{describe(self._function)} has no update {idx}; it has "
+                f"{len(updates)}",
+                at=here(),
+            )
+        return updates[idx]
+
+    def update(self, idx: int = 0) -> Stage:
+        """The `idx`-th update, to be scheduled."""
+        self._update(idx)
+        return Stage(self, idx + 1)
+
+    def update_args(self, idx: int = 0) -> list[Expr]:
+        """The left-hand side of an update."""
+        return [wrap(a) for a in self._update(idx).args]
+
+    def update_value(self, idx: int = 0) -> Expr:
+        """The right-hand side of an update, if it is one value."""
+        return self._one(self._update(idx), f"update_values({idx})")
+
+    def update_values(self, idx: int = 0) -> tuple[Expr, ...]:
+        """The right-hand sides of an update."""
+        return tuple(wrap(v) for v in self._update(idx).values)
+
+    def rvars(self, idx: int = 0) -> list[RVar]:
+        """The dimensions of the RDom that an update walks over."""
+        rdom = self._update(idx).rdom
+        return [] if rdom is None else [of_rvar(v) for v in rdom.vars]
+
+    # What later parts bring.
+
+    def is_extern(self) -> bool:
+        """Whether it is computed by foreign code: never yet."""
+        return False
+
+    def define_extern(self, *given: object, **named: object) -> NoReturn:
+        """Not available yet."""
+        self._not_yet("define_extern")
+
+    def extern_function_name(self) -> NoReturn:
+        """Not available yet: no Func is external."""
+        self._not_yet("extern_function_name")
+
+    def _not_yet(self, what: str) -> NoReturn:
+        raise HalideError(f"Func.{what} is not available yet", at=here())
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Func {self._function.name!r}>"
+
+
+def funcs(names: str) -> tuple[Func, ...]:
+    """One Func for each word of `names`: ``f, g = hl.funcs("f g")``."""
+    return tuple(Func(name) for name in names.split())
+
+
+def lambda_func(*args: Var | ExprLike | Tuple) -> Func:
+    """An anonymous Func: ``lambda_func(x, y, e)`` is `e` over the Vars before it."""
+    if not args:
+        raise TypeMismatchError("lambda_func needs at least the value", at=here())
+    f = Func(fresh("lambda_"))
+    f[tuple(args[:-1])] = args[-1]
+    return f

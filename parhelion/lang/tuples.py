@@ -1,0 +1,66 @@
+"""`Tuple`: several values for one point of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast, overload
+
+from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.lang.expr import Expr, ExprLike, to_expr
+
+
+class Tuple:
+    """Values that a Func computes together: ``f[x] = hl.Tuple(a, b)``.
+
+    Made from several expressions, from one Python sequence of them, or from a
+    reference to a Func with several values. Elements are `Expr`.
+    """
+
+    __slots__ = ("_elements",)
+
+    def __init__(self, *values: ExprLike | Iterable[ExprLike]) -> None:
+        elements: Iterable[object] = values
+        if len(values) == 1:
+            inside = values_of(values[0])
+            if inside is not None:
+                elements = inside
+        self._elements = tuple(to_expr(v) for v in elements)
+        if not self._elements:
+            raise TypeMismatchError("a Tuple has at least one value", at=here())
+
+    def size(self) -> int:
+        """The number of values."""
+        return len(self._elements)
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def __iter__(self) -> Iterator[Expr]:
+        return iter(self._elements)
+
+    @overload
+    def __getitem__(self, index: int) -> Expr: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Expr, ...]: ...
+    def __getitem__(self, index: int | slice) -> Expr | tuple[Expr, ...]:
+        try:
+            return self._elements[index]
+        except IndexError:
+            raise BoundsError(
+                f"a Tuple of {len(self._elements)} values has no element {index}",
+                at=here(),
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Tuple ({', '.join(map(repr, self._elements))})>"
+
+
+def values_of(x: object) -> list[object] | None:
+    """The elements of a Tuple, a Python sequence, or a reference to a Func with
+    several values; None for a single value."""
+    if isinstance(x, Tuple):
+        return list(x._elements)
+    if isinstance(x, tuple | list):
+        return cast("list[object]", list(x))
+    several = getattr(x, "_several", None)
+    return None if several is None else cast("list[object] | None", several())
