@@ -1,0 +1,1 @@
+"""Pure facts about IR nodes: intervals, linear forms, alignment, bounds, boxes."""

@@ -1,0 +1,1 @@
+"""The simplifier: rule tables, linear normal forms and what encloses a statement."""

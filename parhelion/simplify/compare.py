@@ -1,0 +1,142 @@
+"""Rules for comparisons that linear forms do not cover. `a > b` is `b < a`."""
+
+from __future__ import annotations
+
+from parhelion.ir.rules import (
+    FALSE,
+    TRUE,
+    broadcast,
+    consts,
+    eq,
+    fold,
+    max_,
+    min_,
+    ne,
+    ramp,
+    rule,
+    select,
+    wilds,
+)
+
+x, y, z, w, c = wilds("x y z w c")
+c0, c1, c2 = consts("c0 c1 c2")
+
+LT = (
+    rule(x < x, FALSE, floats=True),
+    rule(max_(x, y) < x, FALSE),
+    rule(x < min_(x, y), FALSE),
+    rule(x < max_(x, y), x < y),
+    rule(min_(x, y) < x, y < x),
+    rule(min_(x, y) < max_(x, y), ne(x, y)),
+    rule(max_(x, y) < min_(x, y), FALSE),
+    rule(x + c0 < c1, x < fold(c1 - c0), exact=True),
+    rule(c0 < x + c1, fold(c0 - c1) < x, exact=True),
+    rule(x + y < x + z, y < z, exact=True),
+    rule(x - y < x - z, z < y, exact=True),
+    rule(x - y < z - y, x < z, exact=True),
+    rule(x * c0 < y * c0, x < y, "c0 > 0", exact=True),
+    rule(x * c0 < y * c0, y < x, "c0 < 0", exact=True),
+    rule(x * c0 < c1, x < fold((c1 + c0 - 1) // c0), "c0 > 0", exact=True),
+    rule(c1 < x * c0, fold(c1 // c0) < x, "c0 > 0", exact=True),
+    rule(x // c0 < c1, x < fold(c0 * c1), "c0 > 0 and fits(T, c0 * c1)"),
+    rule(
+        c1 < x // c0,
+        fold(c0 * c1 + c0 - 1) < x,
+        "c0 > 0 and fits(T, c0 * c1 + c0 - 1)",
+    ),
+    rule(min_(x, c0) < c1, x < c1, "c0 >= c1"),
+    rule(min_(x, c0) < c1, TRUE, "c0 < c1"),
+    rule(max_(x, c0) < c1, x < c1, "c0 < c1"),
+    rule(max_(x, c0) < c1, FALSE, "c0 >= c1"),
+    rule(c1 < min_(x, c0), c1 < x, "c1 < c0"),
+    rule(c1 < min_(x, c0), FALSE, "c1 >= c0"),
+    rule(c1 < max_(x, c0), c1 < x, "c1 >= c0"),
+    rule(c1 < max_(x, c0), TRUE, "c1 < c0"),
+    rule(select(c, c0, c1) < c2, c, "c0 < c2 <= c1"),
+    rule(select(c, c0, c1) < c2, ~c, "c1 < c2 <= c0"),
+    rule(c2 < select(c, c0, c1), c, "c1 <= c2 < c0"),
+    rule(c2 < select(c, c0, c1), ~c, "c0 <= c2 < c1"),
+    # Vectors.
+    rule(broadcast(x) < broadcast(y), broadcast(x < y), floats=True),
+    rule(ramp(x, y) < ramp(z, y), broadcast(x < z), exact=True),
+)
+
+LE = (
+    rule(x <= x, TRUE),
+    rule(x <= max_(x, y), TRUE),
+    rule(min_(x, y) <= x, TRUE),
+    rule(max_(x, y) <= x, y <= x),
+    rule(x <= min_(x, y), x <= y),
+    rule(min_(x, y) <= max_(x, y), TRUE),
+    rule(max_(x, y) <= min_(x, y), eq(x, y)),
+    rule(x + c0 <= c1, x <= fold(c1 - c0), exact=True),
+    rule(c0 <= x + c1, fold(c0 - c1) <= x, exact=True),
+    rule(x + y <= x + z, y <= z, exact=True),
+    rule(x - y <= x - z, z <= y, exact=True),
+    rule(x - y <= z - y, x <= z, exact=True),
+    rule(x * c0 <= y * c0, x <= y, "c0 > 0", exact=True),
+    rule(x * c0 <= y * c0, y <= x, "c0 < 0", exact=True),
+    rule(x * c0 <= c1, x <= fold(c1 // c0), "c0 > 0", exact=True),
+    rule(c1 <= x * c0, fold((c1 + c0 - 1) // c0) <= x, "c0 > 0", exact=True),
+    rule(
+        x // c0 <= c1,
+        x <= fold(c0 * c1 + c0 - 1),
+        "c0 > 0 and fits(T, c0 * c1 + c0 - 1)",
+    ),
+    rule(c1 <= x // c0, fold(c0 * c1) <= x, "c0 > 0 and fits(T, c0 * c1)"),
+    rule(min_(x, c0) <= c1, x <= c1, "c0 > c1"),
+    rule(min_(x, c0) <= c1, TRUE, "c0 <= c1"),
+    rule(max_(x, c0) <= c1, x <= c1, "c0 <= c1"),
+    rule(max_(x, c0) <= c1, FALSE, "c0 > c1"),
+    rule(c1 <= min_(x, c0), c1 <= x, "c1 <= c0"),
+    rule(c1 <= min_(x, c0), FALSE, "c1 > c0"),
+    rule(c1 <= max_(x, c0), c1 <= x, "c1 > c0"),
+    rule(c1 <= max_(x, c0), TRUE, "c1 <= c0"),
+    rule(select(c, c0, c1) <= c2, c, "c0 <= c2 < c1"),
+    rule(select(c, c0, c1) <= c2, ~c, "c1 <= c2 < c0"),
+    rule(c2 <= select(c, c0, c1), c, "c1 < c2 <= c0"),
+    rule(c2 <= select(c, c0, c1), ~c, "c0 < c2 <= c1"),
+    # Vectors.
+    rule(broadcast(x) <= broadcast(y), broadcast(x <= y), floats=True),
+    rule(ramp(x, y) <= ramp(z, y), broadcast(x <= z), exact=True),
+)
+
+EQ = (
+    rule(eq(x, x), TRUE),
+    rule(eq(x + c0, c1), eq(x, fold(c1 - c0))),
+    rule(eq(c0 - x, c1), eq(x, fold(c0 - c1))),
+    rule(eq(x + y, x + z), eq(y, z)),
+    rule(eq(x + y, x), eq(y, 0)),
+    rule(eq(x - y, 0), eq(x, y)),
+    rule(eq(x - y, x - z), eq(y, z)),
+    rule(eq(x - y, z - y), eq(x, z)),
+    rule(eq(x * c0, y * c0), eq(x, y), "c0 != 0", exact=True),
+    rule(eq(x * c0, c1), eq(x, fold(c1 // c0)), "c0 > 0 and c1 % c0 == 0", exact=True),
+    rule(eq(x * c0, c1), FALSE, "c0 > 0 and c1 % c0 != 0", exact=True),
+    rule(eq(select(c, c0, c1), c2), c, "c0 == c2 != c1"),
+    rule(eq(select(c, c0, c1), c2), ~c, "c0 != c2 == c1"),
+    rule(eq(select(c, c0, c1), c2), FALSE, "c0 != c2 and c1 != c2"),
+    # Vectors.
+    rule(eq(broadcast(x), broadcast(y)), broadcast(eq(x, y)), floats=True),
+    rule(eq(ramp(x, y), ramp(z, y)), broadcast(eq(x, z))),
+)
+
+NE = (
+    rule(ne(x, x), FALSE),
+    rule(ne(x + c0, c1), ne(x, fold(c1 - c0))),
+    rule(ne(c0 - x, c1), ne(x, fold(c0 - c1))),
+    rule(ne(x + y, x + z), ne(y, z)),
+    rule(ne(x + y, x), ne(y, 0)),
+    rule(ne(x - y, 0), ne(x, y)),
+    rule(ne(x - y, x - z), ne(y, z)),
+    rule(ne(x - y, z - y), ne(x, z)),
+    rule(ne(x * c0, y * c0), ne(x, y), "c0 != 0", exact=True),
+    rule(ne(x * c0, c1), ne(x, fold(c1 // c0)), "c0 > 0 and c1 % c0 == 0", exact=True),
+    rule(ne(x * c0, c1), TRUE, "c0 > 0 and c1 % c0 != 0", exact=True),
+    rule(ne(select(c, c0, c1), c2), ~c, "c0 == c2 != c1"),
+    rule(ne(select(c, c0, c1), c2), c, "c0 != c2 == c1"),
+    rule(ne(select(c, c0, c1), c2), TRUE, "c0 != c2 and c1 != c2"),
+    # Vectors.
+    rule(ne(broadcast(x), broadcast(y)), broadcast(ne(x, y)), floats=True),
+    rule(ne(ramp(x, y), ramp(z, y)), broadcast(ne(x, z))),
+)

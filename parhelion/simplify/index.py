@@ -1,0 +1,224 @@
+"""Index arithmetic: sums, quotients and remainders as linear forms.
+
+Each function takes a node whose children are simplified already and returns what it
+becomes, or None where it has nothing to say. All of it reasons on unlimited integers,
+so the functions apply to tame scalar nodes only (`analysis.interval`).
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from parhelion.analysis.interval import is_index_type, tame
+from parhelion.analysis.linear import Linear, build, difference, linear
+from parhelion.analysis.modulus import alignment
+from parhelion.analysis.rank import reads_data, tree_size
+from parhelion.ir.expr import Add, Div, Expr, Imm, Max, Min, Mod, Mul, Sub
+from parhelion.simplify.engine import Engine, form_interval
+from parhelion.types import Type
+
+
+def is_index(n: Expr) -> bool:
+    """Whether `n` is index arithmetic: tame, scalar, 32 or 64 bits, no pixel data.
+
+    Sums of pixels keep the user's association: regrouping them could undo sharing.
+    """
+    t = n.type
+    return t.count == 1 and is_index_type(t) and tame(n) and not reads_data(n)
+
+
+def sum_form(s: Engine, n: Add | Sub | Mul) -> Expr | None:
+    """The canonical sum."""
+    form = linear(n)
+    if len(form.terms) > 1:
+        form = _improved(s, form, n.a.type)
+    made = build(form, n.a.type)
+    return None if made is n else made
+
+
+def _improved(s: Engine, form: Linear, t: Type) -> Linear:
+    while True:
+        better = _better(s, form, t)
+        if better is None:
+            return form
+        form = better
+
+
+def _cost(form: Linear, t: Type) -> tuple[int, int]:
+    return tree_size(build(form, t)), len(form.terms)
+
+
+def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
+    """A form of the same value that is smaller, or as small with fewer terms."""
+    special = [a for a in form.terms if type(a) in (Div, Mod, Min, Max)]
+    if not special:
+        return None
+    cost: tuple[int, int] | None = None
+    for i, atom in enumerate(special):
+        k = form.terms[atom]
+        kind = type(atom)
+        if kind is Div or kind is Mod:
+            other = _by_remainder(s, form, atom, k)
+        else:
+            for partner in special[i + 1 :]:
+                pair = _cancelled(form, atom, partner)
+                if pair is not None:
+                    return pair
+            other = _distributed(s, form, atom, k, t)
+        if other is not None:
+            cost = cost or _cost(form, t)
+            if _cost(other, t) < cost:
+                return other
+    return None
+
+
+def _by_remainder(s: Engine, form: Linear, atom: Expr, k: int) -> Linear | None:
+    """Uses ``x == x/c*c + x%c`` to trade a quotient for a remainder or back."""
+    assert isinstance(atom, Div | Mod)
+    c = atom.b
+    if type(c) is not Imm or c.value <= 1 or not tame(atom.a):
+        return None
+    rest = form.without(atom).plus(linear(atom.a), 0)
+    if type(atom) is Mod:
+        inner = linear(atom.a)
+        quotient = linear(s.go(Div(atom.a, c)))
+        return rest.plus(inner, k).plus(quotient, -k * c.value)
+    if k % c.value:
+        return None
+    # With the constant that `linear` took out of the division put back, if that
+    # makes the dividend a sum that occurs here.
+    q = k // c.value
+    inner = linear(atom.a)
+    if inner.terms.keys().isdisjoint(rest.terms):
+        return None
+    remainder = linear(s.go(Mod(atom.a, c)))
+    return rest.plus(inner, q).plus(remainder, -q)
+
+
+def _cancelled(form: Linear, p: Expr, q: Expr) -> Linear | None:
+    """``min(a, b) - min(c, d)`` where a - c equals b - d; ``min + max`` of one pair."""
+    assert isinstance(p, Min | Max) and isinstance(q, Min | Max)
+    k = form.terms[p]
+    if type(p) is type(q):
+        if form.terms[q] != -k:
+            return None
+        for c, d in ((q.a, q.b), (q.b, q.a)):
+            first = difference(p.a, c)
+            if first.same(difference(p.b, d)):
+                return form.without(p).without(q).plus(first, k)
+        return None
+    if form.terms[q] == k and {p.a, p.b} == {q.a, q.b}:
+        total = linear(p.a) + linear(p.b)
+        return form.without(p).without(q).plus(total, k)
+    return None
+
+
+def _distributed(s: Engine, form: Linear, atom: Expr, k: int, t: Type) -> Linear | None:
+    """``min(x + 3, y) - x`` as ``min(y - x, 3)``: moves in the terms that cancel."""
+    assert isinstance(atom, Min | Max)
+    if abs(k) != 1 and not any(c % k == 0 for c in form.terms.values()):
+        return None
+    a, b = linear(atom.a), linear(atom.b)
+    moved: dict[Expr, int] = {}
+    for other, c in form.terms.items():
+        if other is not atom and c % k == 0:
+            at = -c // k
+            if a.terms.get(other) == at or b.terms.get(other) == at:
+                moved[other] = c // k
+    const = 0
+    if form.const and form.const % k == 0 and -form.const // k in (a.const, b.const):
+        const = form.const // k
+    if not moved and not const:
+        return None
+    shift = Linear(const, moved)
+    made = s.go(type(atom)(build(a + shift, t), build(b + shift, t)))
+    rest = form.without(atom).plus(shift, -k)
+    return rest.plus(linear(made), k)
+
+
+def quotient(s: Engine, n: Div) -> Expr | None:
+    """Division of a tame dividend by a constant above 1."""
+    d = n.b
+    if type(d) is not Imm or d.value <= 1 or not tame(n.a):
+        return None
+    t = n.a.type
+    form = linear(n)
+    if not (len(form.terms) == 1 and form.const == 0 and form.terms.get(n) == 1):
+        made = build(form, t)
+        if made is not n and tree_size(made) <= tree_size(n):
+            return made
+    inner, k = linear(n.a), d.value
+    # x/3/4 is x/12; (x/3 + 2)/4 is (x + 6)/12.
+    if len(inner.terms) == 1:
+        (atom, c), *_ = inner.terms.items()
+        if c == 1 and type(atom) is Div and type(atom.b) is Imm and tame(atom.a):
+            e = atom.b.value
+            if e > 1 and t.can_represent(e * k):
+                total = linear(atom.a).shifted(inner.const * e)
+                return Div(build(total, t), Imm(t, e * k))
+    parts = _split(s, inner, k)
+    if parts is None:
+        return None
+    g, whole, _ = parts
+    if g == k:
+        return build(whole, t)
+    made = Div(build(whole, t), Imm(t, k // g))
+    return made if tree_size(made) < tree_size(n) else None
+
+
+def _split(s: Engine, inner: Linear, d: int) -> tuple[int, Linear, Linear] | None:
+    """`inner` as ``g*whole + rest`` with 0 <= rest < g, for the largest g that
+    divides d. None if there is none above 1."""
+    for g in sorted({gcd(c, d) for c in inner.terms.values()} | {d}, reverse=True):
+        if g <= 1:
+            return None
+        rest = Linear(inner.const, {a: c for a, c in inner.terms.items() if c % g})
+        lo, hi = form_interval(rest, s.facts)
+        if lo is None or hi is None or lo // g != hi // g:
+            continue
+        q = int(lo // g)
+        whole = Linear(q, {a: c // g for a, c in inner.terms.items() if c % g == 0})
+        return g, whole, rest.shifted(-q * g)
+    return None
+
+
+def remainder(s: Engine, n: Mod) -> Expr | None:
+    """Remainder of a tame dividend by a constant above 1."""
+    d = n.b
+    if type(d) is not Imm or d.value <= 1 or not tame(n.a):
+        return None
+    t, k = n.a.type, d.value
+    inner = linear(n.a)
+    reduced = Linear(inner.const % k, {})
+    for atom, c in inner.terms.items():
+        c = c if -k < c < k else c % k
+        if not c:
+            continue
+        if type(atom) is Mod and type(atom.b) is Imm and atom.b.value % k == 0:
+            # (x % 16 + y) % 8 is (x + y) % 8.
+            if atom.b.value > 0 and tame(atom.a):
+                reduced = reduced.plus(linear(atom.a), c)
+                continue
+        reduced = reduced.plus(Linear(0, {atom: c}))
+    reduced = Linear(reduced.const % k, reduced.terms)
+    m, r = 0, reduced.const
+    for atom, c in reduced.terms.items():
+        am, ar = alignment(atom)
+        m, r = gcd(m, am * c), r + ar * c
+    if m % k == 0:
+        return Imm(t, r % k)
+    parts = _split(s, reduced, k)
+    if parts is not None:
+        g, whole, rest = parts
+        if g == k:
+            return build(rest, t)
+        high = s.go(Mod(build(whole, t), Imm(t, k // g)))
+        made = build(linear(high).scaled(g) + rest, t)
+        if tree_size(made) <= tree_size(n):
+            return made
+    if not reduced.same(inner):
+        dividend = build(reduced, t)
+        if tree_size(dividend) <= tree_size(n.a):
+            made = Mod(dividend, d)
+            return None if made is n else made
+    return None

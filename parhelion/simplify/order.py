@@ -1,0 +1,376 @@
+"""Comparisons, minima and maxima of integers, by the linear form of a difference.
+
+As in `index`, each function takes a node with simplified children and returns what it
+becomes, or None. Forms are exact, so all of this serves every integer type; sides are
+rearranged for index arithmetic only.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from parhelion.analysis.facts import unmarked
+from parhelion.analysis.interval import is_index_type, tame
+from parhelion.analysis.linear import Linear, build, linear
+from parhelion.analysis.modulus import alignment
+from parhelion.analysis.rank import reads_data, sort_key, tree_size
+from parhelion.ir.build import FALSE, TRUE, imm
+from parhelion.ir.expr import (
+    EQ,
+    LE,
+    LT,
+    NE,
+    And,
+    Div,
+    Expr,
+    Imm,
+    Max,
+    Min,
+    Not,
+    Or,
+    Select,
+)
+from parhelion.simplify.engine import Engine, form_interval, known_sign
+from parhelion.types import Type
+
+
+def plain(form: Linear) -> Linear:
+    """The form with `likely` marks around atoms dropped."""
+    if all(unmarked(a) is a for a in form.terms):
+        return form
+    total = Linear(form.const, {})
+    for atom, k in form.terms.items():
+        inner = unmarked(atom)
+        part = Linear(0, {atom: 1}) if inner is atom else plain(linear(inner))
+        total = total.plus(part, k)
+    return total
+
+
+def _truth(n: Expr, value: bool) -> Expr:
+    return imm(value, n.type)
+
+
+def inequality(s: Engine, n: LT | LE) -> Expr | None:
+    """``a < b`` or ``a <= b`` of integer scalars."""
+    form = linear(n.b) - linear(n.a)
+    if type(n) is LT:
+        form = form.shifted(-1)
+    known = decide(s, plain(form))
+    if known is not None:
+        return TRUE if known else FALSE
+    t = n.a.type
+    if not form.terms:
+        return None
+    reduced = _split_choice(s, form, t) or _unscaled(form, t)
+    if reduced is None:
+        return None
+    if isinstance(reduced, Expr):
+        return reduced
+    made = at_least_zero(reduced, t)
+    return _accept(n, made)
+
+
+def _accept(n: LT | LE | EQ | NE, made: Expr | None) -> Expr | None:
+    """`made`, if rearranging `n` into it is right and good."""
+    if made is None or made is n:
+        return None
+    assert isinstance(made, LT | LE | EQ | NE)
+    if tree_size(made) > tree_size(n):
+        return None
+    if reads_data(n) and tree_size(made) == tree_size(n):
+        return None
+    # Where arithmetic may wrap, the rearranged sides must not.
+    if not is_index_type(n.a.type) and not (_sound(made.a) and _sound(made.b)):
+        return None
+    return made
+
+
+def _sound(e: Expr) -> bool:
+    """Whether arithmetic of a narrow type in `e` is known not to wrap."""
+    form = linear(e)
+    return form.terms.get(e) is None or e.children() == () or tame(e)
+
+
+def decide(s: Engine, form: Linear) -> bool | None:
+    """Whether ``form >= 0``, looking through one minimum or maximum."""
+    known = known_sign(form, s.facts)
+    if known is not None:
+        return known
+    for atom, k in form.terms.items():
+        if type(atom) is not Min and type(atom) is not Max:
+            continue
+        rest = form.without(atom)
+        a = known_sign(rest.plus(plain(linear(atom.a)), k), s.facts)
+        b = known_sign(rest.plus(plain(linear(atom.b)), k), s.facts)
+        if (type(atom) is Min) is (k > 0):  # both must hold
+            if a and b:
+                return True
+            if a is False or b is False:
+                return False
+        else:
+            if a or b:
+                return True
+            if a is False and b is False:
+                return False
+    return None
+
+
+def _split_choice(s: Engine, form: Linear, t: Type) -> Linear | Expr | None:
+    """Drops the branch of a min, max or select that cannot decide ``form >= 0``."""
+    for atom, k in form.terms.items():
+        kind = type(atom)
+        if kind is Min or kind is Max:
+            rest = form.without(atom)
+            first = rest.plus(linear(atom.a), k)  # type: ignore[attr-defined]
+            other = rest.plus(linear(atom.b), k)  # type: ignore[attr-defined]
+            both = (kind is Min) is (k > 0)
+            for p, q in ((first, other), (other, first)):
+                if known_sign(plain(p), s.facts) is both:
+                    return q
+        elif kind is Select and atom.cond.type.count == 1:  # type: ignore[attr-defined]
+            assert isinstance(atom, Select)
+            rest = form.without(atom)
+            a = known_sign(rest.plus(plain(linear(atom.a)), k), s.facts)
+            b = known_sign(rest.plus(plain(linear(atom.b)), k), s.facts)
+            if a is not None and b is not None and a is not b:
+                return atom.cond if a else Not(atom.cond)
+    return None
+
+
+def _unscaled(form: Linear, t: Type) -> Linear:
+    """An equivalent of ``form >= 0``: common factors and divisions taken out."""
+    g = gcd(*form.terms.values())
+    if g > 1:
+        form = Linear(form.const // g, {a: c // g for a, c in form.terms.items()})
+    best, size = form, -1
+    for atom, k in form.terms.items():
+        if type(atom) is not Div or abs(k) != 1:
+            continue
+        d = atom.b
+        if type(d) is not Imm or d.value <= 1 or not tame(atom.a):
+            continue
+        rest = form.without(atom).scaled(d.value)
+        inner = linear(atom.a)
+        # x/d >= -rest is x >= -rest*d;  x/d <= rest is x <= rest*d + d - 1.
+        made = rest + inner if k > 0 else (rest - inner).shifted(d.value - 1)
+        if size < 0:
+            old = at_least_zero(form, t)
+            size = tree_size(old) if old is not None else 1 << 30
+        new = at_least_zero(made, t)
+        if new is not None and tree_size(new) <= size:
+            best, size = made, tree_size(new)
+    return best if best is form else _unscaled(best, t)
+
+
+def at_least_zero(form: Linear, t: Type) -> Expr | None:
+    """The canonical comparison for ``form >= 0``; None if a constant does not fit.
+
+    One-sided: ``x < 8``, ``8 <= x``. Otherwise the constant is on the right, and of
+    < and <= the one with the smaller constant.
+    """
+    if not form.terms:
+        return TRUE if form.const >= 0 else FALSE
+    more = {a: k for a, k in form.terms.items() if k > 0}
+    less = {a: -k for a, k in form.terms.items() if k < 0}
+    c = form.const
+    if not t.can_represent(c) or not t.can_represent(c + 1):
+        return None
+    if not less:
+        if not t.can_represent(-c):
+            return None
+        return LE(Imm(t, -c), build(Linear(0, more), t))
+    if not more:
+        if not t.can_represent(c + 1):
+            return None
+        return LT(build(Linear(0, less), t), Imm(t, c + 1))
+    low = build(Linear(0, less), t)
+    if c >= 0:
+        return LE(low, build(Linear(c, more), t))
+    if t.is_uint() and c + 1 < 0:
+        return LT(build(Linear(-c - 1, less), t), build(Linear(0, more), t))
+    return LT(low, build(Linear(c + 1, more), t))
+
+
+def equality(s: Engine, n: EQ | NE) -> Expr | None:
+    """``a == b`` or ``a != b`` of integer scalars."""
+    is_eq = type(n) is EQ
+    form = linear(n.b) - linear(n.a)
+    bare = plain(form)
+    lo, hi = form_interval(bare, s.facts)
+    if lo == 0 and hi == 0:
+        return _truth(n, is_eq)
+    if (lo is not None and lo > 0) or (hi is not None and hi < 0):
+        return _truth(n, not is_eq)
+    m, r = 0, bare.const
+    for atom, k in bare.terms.items():
+        am, ar = alignment(atom)
+        m, r = gcd(m, am * k), r + ar * k
+    if m > 1 and r % m:
+        return _truth(n, not is_eq)
+    if known_sign(bare.shifted(-1), s.facts) is True:
+        return _truth(n, not is_eq)
+    if known_sign(bare, s.facts) is False:
+        return _truth(n, not is_eq)
+    if not form.terms:
+        return None
+    t = n.a.type
+    g = gcd(*form.terms.values())
+    if form.const % g:
+        return _truth(n, not is_eq)
+    if g > 1:
+        form = Linear(form.const // g, {a: k // g for a, k in form.terms.items()})
+    first = min(form.terms, key=sort_key)
+    if form.terms[first] < 0:
+        form = form.scaled(-1)
+    if not t.can_represent(-form.const) or not t.can_represent(form.const):
+        return None
+    left = {a: k for a, k in form.terms.items() if k > 0}
+    right = {a: -k for a, k in form.terms.items() if k < 0}
+    if t.is_uint() and form.const > 0:
+        sides = build(Linear(form.const, left), t), build(Linear(0, right), t)
+    else:
+        sides = build(Linear(0, left), t), build(Linear(-form.const, right), t)
+    return _accept(n, type(n)(*sides))
+
+
+def extremum(s: Engine, n: Min | Max) -> Expr | None:
+    """A minimum or maximum of integer scalars."""
+    kind = type(n)
+    items = _flat(kind, n)
+    kept = _undominated(s, kind, items)
+    if len(kept) < len(items):
+        if len(kept) == 1:
+            return unmarked(kept[0])
+        return _folded(kind, kept)
+    if len(items) > 2:
+        ordered = sorted(items, key=sort_key)
+        made = _folded(kind, ordered)
+        return None if made is n else made
+    return _pulled(s, n)
+
+
+def _flat(kind: type[Expr], n: Expr) -> list[Expr]:
+    if type(n) is not kind:
+        return [n]
+    return _flat(kind, n.a) + _flat(kind, n.b)  # type: ignore[attr-defined]
+
+
+def _folded(kind: type[Min | Max | And | Or], items: list[Expr]) -> Expr:
+    made = items[0]
+    for e in items[1:]:
+        made = kind(made, e)
+    return made
+
+
+def _undominated(s: Engine, kind: type[Expr], items: list[Expr]) -> list[Expr]:
+    """The operands that can be the result."""
+    forms = [plain(linear(e)) for e in items]
+    kept: list[int] = []
+    for i, form in enumerate(forms):
+        beaten = False
+        for j in list(kept):
+            gap = form - forms[j] if kind is Min else forms[j] - form
+            if decide(s, gap):  # j is always at least as good
+                beaten = True
+                break
+            if decide(s, gap.scaled(-1)):
+                kept.remove(j)
+        if not beaten:
+            kept.append(i)
+    return [items[i] for i in kept]
+
+
+def _pulled(s: Engine, n: Min | Max) -> Expr | None:
+    """``min(x + z, y + z)`` as ``min(x, y) + z``; common factors likewise."""
+    t = n.a.type
+    a, b = linear(n.a), linear(n.b)
+    kind: type[Min] | type[Max] = type(n)
+    if not is_index_type(t) or not (tame(n.a) and tame(n.b)):
+        return None
+    common = {x: k for x, k in a.terms.items() if b.terms.get(x) == k}
+    const = a.const if a.const and b.const else 0
+    if const and b.terms and (not a.terms or abs(b.const) < abs(a.const)):
+        const = b.const
+    if not a.terms or not b.terms:
+        # min(x + 3, 10) is min(x, 7) + 3.
+        const = a.const if a.terms else b.const
+    if common or const:
+        shift = Linear(const, common)
+        ends = build(a - shift, t), build(b - shift, t)
+        made = build(shift + Linear(0, {s.go(kind(*ends)): 1}), t)
+        if tree_size(made) <= tree_size(n):
+            return made
+    if not a.terms or not b.terms:
+        return None
+    g = gcd(a.const, b.const, *a.terms.values(), *b.terms.values())
+    negative = all(k < 0 for k in (*a.terms.values(), *b.terms.values()))
+    if g > 1 or negative:
+        if negative:
+            g = -g
+            kind = Max if kind is Min else Min
+        ends = build(_divided(a, g), t), build(_divided(b, g), t)
+        made = build(linear(kind(*ends)).scaled(g), t)
+        if tree_size(made) < tree_size(n):
+            return made
+    return None
+
+
+def _divided(form: Linear, g: int) -> Linear:
+    return Linear(form.const // g, {a: k // g for a, k in form.terms.items()})
+
+
+def conjunction(s: Engine, n: And) -> Expr | None:
+    """``a and b``: conditions that others of the chain imply or contradict."""
+    return _junction(s, n, And)
+
+
+def disjunction(s: Engine, n: Or) -> Expr | None:
+    """``a or b``, dually."""
+    return _junction(s, n, Or)
+
+
+def _junction(s: Engine, n: And | Or, kind: type[And] | type[Or]) -> Expr | None:
+    """Among inequalities of one linear form only the tightest (loosest) counts."""
+    items = _flat(kind, n)
+    forms = [_inequality_form(e) for e in items]
+    kept: list[int] = []
+    for i, form in enumerate(forms):
+        drop = False
+        for j in list(kept):
+            if items[j] is items[i]:
+                drop = True
+                break
+            other = forms[j]
+            if form is None or other is None:
+                continue
+            gap = form - other
+            if not gap.terms:
+                # i implies j where it is the smaller form.
+                if (gap.const >= 0) is (kind is And):
+                    drop = True
+                    break
+                kept.remove(j)
+                continue
+            total = form + other
+            if not total.terms:
+                if kind is And and total.const < 0:
+                    return FALSE
+                if kind is Or and total.const >= -1:
+                    return TRUE
+        if not drop:
+            kept.append(i)
+    if len(kept) == len(items):
+        return None
+    return _folded(kind, [items[i] for i in kept])
+
+
+def _inequality_form(e: Expr) -> Linear | None:
+    """`form` for a comparison that says ``form >= 0``."""
+    e = unmarked(e)
+    if type(e) is not LT and type(e) is not LE:
+        return None
+    t = e.a.type
+    if t.count > 1 or not t.is_int_or_uint():
+        return None
+    form = plain(linear(e.b) - linear(e.a))
+    return form.shifted(-1) if type(e) is LT else form
