@@ -1,0 +1,1 @@
+"""Code generation: a lowered program as the text of an LLVM module."""

@@ -1,0 +1,130 @@
+"""Parallel loops: the body becomes a function of an index and a closure.
+
+The closure is a struct in the caller's frame that holds the pointers and scalars the
+body mentions. The run time calls the body from its threads and returns the first
+failure's code, 0 for none; the caller then frees what it holds and returns it too.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen import effects
+from parhelion.codegen.memory import index_value
+from parhelion.codegen.module import EFFECT, quoted
+from parhelion.codegen.types import value_type
+from parhelion.codegen.writer import Function
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.node import Node
+from parhelion.ir.rewrite import free_vars
+from parhelion.ir.stmt import Stmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32
+
+
+def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
+    """The free Vars of a statement, and the buffers it uses but does not allocate."""
+    found: set[Var] = set()
+    bound: set[Var] = set()
+    buffers: dict[BufferSym, None] = {}
+    own: set[BufferSym] = {EFFECT}
+    seen: set[Node] = set()
+    stack: list[Node] = [s]
+    while stack:
+        n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        if isinstance(n, Expr):
+            found |= free_vars(n)
+            buffers.update(dict.fromkeys(_ordered(f, n)))
+            continue
+        if isinstance(n, S.LetStmt | S.For):
+            bound.add(n.var)
+        elif isinstance(n, S.Store):
+            buffers[n.buffer] = None
+        elif isinstance(n, S.Allocate):
+            own.add(n.buffer)
+        stack.extend(reversed(n.children()))
+    return frozenset(found - bound), tuple(b for b in buffers if b not in own)
+
+
+def _ordered(f: Function, e: Expr) -> list[BufferSym]:
+    """The buffers that an expression reads, in an order that is always the same."""
+    reads = f.module.reads(e)
+    return [b for b in f.pointers if b in reads] if reads else []
+
+
+def parallel_loop(f: Function, s: S.For) -> None:
+    """Outlines the loop's body and calls the run time's parallel for."""
+    free, buffers = uses(f, s.body)
+    module = f.module
+    name = module.unique(f"{f.symbol}.par")
+    body = Function(
+        module,
+        f"define internal i32 @{quoted(name)}(ptr noalias %ctx, i32 %index, "
+        "ptr noalias readonly %closure)",
+        name,
+        f.rebound,
+    )
+    # What the body needs, as (type, the caller's text), in the order of binding.
+    fields: list[tuple[str, str]] = []
+
+    def field(kind: str, text: str) -> str:
+        fields.append((kind, text))
+        return f"%c{len(fields) - 1}"
+
+    for buffer in f.pointers:
+        if buffer in buffers:
+            body.pointers[buffer] = (field("ptr", f.pointers[buffer][0]), 0)
+    for var in list(f.vars):
+        if var not in free or var is s.var:
+            continue
+        text = f.value(var)
+        inner = field(value_type(var.type), text) if text.startswith("%") else text
+        body.bind(var, inner, 0)
+    struct = "{ " + ", ".join(kind for kind, _ in fields) + " }"
+    for i, (kind, _) in enumerate(fields):
+        at = f"%p{i}"
+        body.out(f"  {at} = getelementptr {struct}, ptr %closure, i32 0, i32 {i}")
+        body.out(f"  %c{i} = load {kind}, ptr {at}, !invariant.load !4")
+    body.bind(s.var, "%index", 0)
+    if s.var.type is INT32:
+        body.wide[s.var] = body.op("sext i32 %index to i64")
+    else:
+        body.bind(s.var, body.op("sext i32 %index to i64"), 0)
+    from parhelion.codegen.stmt import emit
+
+    emit(body, s.body)
+    body.out("  ret i32 0")
+    effects.write_exits(body)
+    body.finish()
+
+    start, extent = _as_int32(f, s.min), _as_int32(f, s.extent)
+    closure = f.alloca(struct) if fields else "null"
+    for i, (kind, text) in enumerate(fields):
+        at = f.op(f"getelementptr {struct}, ptr {closure}, i32 0, i32 {i}")
+        f.out(f"  store {kind} {text}, ptr {at}")
+    module.declare("ph_par_for", "i32", "ptr, ptr, i32, i32, ptr")
+    result = f.op(
+        f"call i32 @ph_par_for(ptr %ctx, ptr @{quoted(name)}, i32 {start}, "
+        f"i32 {extent}, ptr {closure})"
+    )
+    for buffer in module.writes(s.body):
+        f.forget_loads(buffer)
+    good = f.op(f"icmp eq i32 {result}, 0")
+    bad, ok = f.label("failed"), f.label("ok")
+    f.out(f"  br i1 {good}, label %{ok}, label %{bad}{module.LIKELY}")
+    before, out = f.block, f.out
+    f.block, f.out = bad, f.cold.append
+    f.out(f"{bad}:")
+    effects.leave(f, result)
+    f.block, f.out = before, out
+    f.start(ok)
+
+
+def _as_int32(f: Function, e: Expr) -> str:
+    if e.type is INT32:
+        return f.value(e)
+    text = index_value(f, e)
+    return f.op(f"trunc i64 {text} to i32") if text.startswith("%") else text
+

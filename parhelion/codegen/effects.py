@@ -1,0 +1,208 @@
+"""What leaves the straight line: failures, printing, `require`.
+
+A failure is written to the error record at the start of the run-time context by the
+one that comes first; then the function frees what it allocated and returns the code.
+All of that is cold code at the end of the function.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen.expr import convert
+from parhelion.codegen.module import MAX_FAILURE_ARGS, FailureSite
+from parhelion.codegen.vector import all_lanes, extract
+from parhelion.codegen.writer import Function, ScopeKind
+from parhelion.ir import expr as E
+from parhelion.ir.expr import Expr
+from parhelion.ir.failures import CODES
+from parhelion.types import Float, Int, Type, UInt
+
+_FAIL = """define internal i32 @parhelion.fail(ptr %ctx, i32 %code, i32 %site, i32 %count, ptr %args) cold noinline {
+entry:
+  %pair = cmpxchg ptr %ctx, i32 0, i32 %code acq_rel monotonic
+  %first = extractvalue { i32, i1 } %pair, 1
+  br i1 %first, label %write, label %done
+write:
+  %at.site = getelementptr i8, ptr %ctx, i64 4
+  store i32 %site, ptr %at.site, align 4
+  %at.count = getelementptr i8, ptr %ctx, i64 8
+  store i32 %count, ptr %at.count, align 4
+  %at.args = getelementptr i8, ptr %ctx, i64 16
+  %bytes = mul i32 %count, 8
+  call void @llvm.memcpy.p0.p0.i32(ptr align 8 %at.args, ptr align 8 %args, i32 %bytes, i1 false)
+  br label %done
+done:
+  ret i32 %code
+}
+"""  # noqa: E501 - LLVM's assembly has no line breaks here
+
+
+def _fail_function(f: Function) -> None:
+    m = f.module
+    if m.is_declared("llvm.memcpy.p0.p0.i32"):
+        return
+    m.declare("llvm.memcpy.p0.p0.i32", "void", "ptr, ptr, i32, i1")
+    m.functions.append(_FAIL)
+
+
+def unless(f: Function, cond: str, code: str, args: tuple[Expr, ...]) -> None:
+    """Leaves the pipeline with failure `code` if `cond` (an ``i1``) is false."""
+    fail, ok = f.label("fail"), f.label("ok")
+    f.out(f"  br i1 {cond}, label %{ok}, label %{fail}{f.module.LIKELY}")
+    before = f.block
+    f.push(ScopeKind.BRANCH)
+    f.start(fail)
+    _raise(f, code, args)
+    f.cold.extend(f.pop())
+    f.block = before
+    f.start(ok)
+
+
+def _raise(f: Function, code: str, args: tuple[Expr, ...]) -> None:
+    _fail_function(f)
+    site = len(f.module.failures)
+    kinds: list[str | Type] = []
+    texts: list[str] = []
+    for arg in args:
+        if isinstance(arg, E.StringImm):
+            kinds.append(arg.value)
+        elif len(texts) == MAX_FAILURE_ARGS:
+            kinds.append("…")
+        else:
+            text, t = f.value(arg), arg.type
+            if t.count > 1:
+                # Of a vector, the first lane.
+                text, t = extract(f, text, t, 0), t.element_of()
+            kinds.append(t)
+            texts.append(_as_bits(f, text, t))
+    f.module.failures.append(FailureSite(code, tuple(kinds)))
+    record = "null"
+    if texts:
+        record = f.alloca(f"[{len(texts)} x i64], align 8")
+    for i, text in enumerate(texts):
+        at = f.op(f"getelementptr i64, ptr {record}, i64 {i}") if i else record
+        f.out(f"  store i64 {text}, ptr {at}, align 8")
+    result = f.op(
+        f"call i32 @parhelion.fail(ptr %ctx, i32 {CODES[code]}, i32 {site}, "
+        f"i32 {len(texts)}, ptr {record})"
+    )
+    leave(f, result)
+
+
+def _as_bits(f: Function, text: str, t: Type) -> str:
+    """A scalar as the 64 bits that an error record keeps of it."""
+    if t.is_float():
+        text = convert(f, text, t, Float(64))
+        return f.op(f"bitcast double {text} to i64")
+    if t.is_handle():
+        return f.op(f"ptrtoint ptr {text} to i64")
+    return convert(f, text, t, Int(64))
+
+
+def leave(f: Function, code: str) -> None:
+    """Frees what the function holds and returns `code`. Ends the block."""
+    live = tuple(pointer for _, pointer in f.live)
+    if not live:
+        f.out(f"  ret i32 {code}")
+        return
+    label, incoming = f.exits.setdefault(live, (f.label("unwind"), []))
+    incoming.append((code, f.block))
+    f.out(f"  br label %{label}")
+
+
+def write_exits(f: Function) -> None:
+    """Writes the blocks that `leave` branches to."""
+    for live, (label, incoming) in f.exits.items():
+        name = f.name()
+        pairs = ", ".join(f"[ {code}, %{block} ]" for code, block in incoming)
+        f.cold.append(f"{label}:")
+        f.cold.append(f"  {name} = phi i32 {pairs}")
+        for pointer in reversed(live):
+            f.cold.append(f"  call void @ph_free(ptr {pointer})")
+        f.cold.append(f"  ret i32 {name}")
+
+
+def require(f: Function, e: E.Intrinsic) -> str:
+    """``args[1]``, unless ``args[0]`` fails in some lane."""
+    cond = e.args[0]
+    unless(
+        f, all_lanes(f, f.value(cond), cond.type), "require", e.args[2:]
+    )
+    return f.value(e.args[1])
+
+
+def print_values(f: Function, e: E.Intrinsic) -> str:
+    """``args[0]``, after printing all of them on a line."""
+    text = f.value(e.args[0])
+    _print_lanes(f, None, e.args)
+    return text
+
+
+def print_when(f: Function, e: E.Intrinsic) -> str:
+    """``args[1]``, printing it and what follows where ``args[0]`` holds."""
+    text = f.value(e.args[1])
+    _print_lanes(f, e.args[0], e.args[1:])
+    return text
+
+
+def _print_lanes(f: Function, cond: Expr | None, args: tuple[Expr, ...]) -> None:
+    lanes = max(
+        [a.type.count for a in args] + ([cond.type.count] if cond is not None else [])
+    )
+    texts = [
+        None if isinstance(a, E.StringImm) else f.value(a) for a in args
+    ]
+    test = f.value(cond) if cond is not None else None
+    for lane in range(lanes):
+        done = ""
+        if cond is not None and test is not None:
+            one = extract(f, test, cond.type, lane) if cond.type.count > 1 else test
+            yes, done = f.label("print"), f.label("printed")
+            f.out(f"  br i1 {one}, label %{yes}, label %{done}")
+            f.start(yes)
+        _print_line(f, args, texts, lane)
+        if done:
+            f.out(f"  br label %{done}")
+            f.start(done)
+
+
+def _print_line(
+    f: Function, args: tuple[Expr, ...], texts: list[str | None], lane: int
+) -> None:
+    """Formats one line into a stack buffer and prints it."""
+    form: list[str] = []
+    given: list[str] = []
+    room = 2
+    for arg, text in zip(args, texts, strict=True):
+        if isinstance(arg, E.StringImm) or text is None:
+            assert isinstance(arg, E.StringImm)
+            form.append("%s")
+            given.append(f"ptr {f.module.string(arg.value)}")
+            room += len(arg.value.encode()) + 1
+            continue
+        t = arg.type.element_of()
+        one = extract(f, text, arg.type, lane)
+        if t.is_float():
+            form.append("%f")
+            given.append(f"double {convert(f, one, t, Float(64))}")
+            room += 340 if t.width == 64 else 60
+        elif t.is_handle():
+            form.append("%p")
+            given.append(f"ptr {one}")
+            room += 20
+        else:
+            signed = t.is_int()
+            form.append("%lld" if signed else "%llu")
+            wide = convert(f, one, t, Int(64) if signed else UInt(64))
+            given.append(f"i64 {wide}")
+            room += 22
+    f.module.declare("snprintf", "i32", "ptr, i64, ptr, ...")
+    f.module.declare("ph_print", "void", "ptr, ptr")
+    line = f.alloca(f"[{room} x i8], align 16")
+    spec = f.module.string(" ".join(form) + "\n")
+    rest = "".join(f", {g}" for g in given)
+    f.op(
+        f"call i32 (ptr, i64, ptr, ...) @snprintf(ptr {line}, i64 {room}, ptr {spec}"
+        f"{rest})"
+    )
+    f.out(f"  call void @ph_print(ptr %ctx, ptr {line})")
+

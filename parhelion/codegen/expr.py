@@ -1,0 +1,346 @@
+"""Arithmetic, comparisons, conversions and names."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from parhelion.codegen.division import divide, remainder
+from parhelion.codegen.types import integers, splat, suffix, value_type, zero
+from parhelion.codegen.writer import Function, emits
+from parhelion.errors import InternalError
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir.expr import Expr
+from parhelion.types import Float, Type, TypeCode, UInt
+
+
+@emits(E.Var)
+def variable(f: Function, e: E.Var) -> str:
+    text, level = f.vars[e]
+    if text is not None:
+        return text
+    return f.at(level, f"trunc i64 {f.wide[e]} to {value_type(e.type)}")
+
+
+@emits(E.Let)
+def let(f: Function, e: E.Let) -> str:
+    text = f.value(e.value)
+    f.vars[e.var] = (text, f.vars[e.var][1])
+    f.let_values[e.var] = e.value
+    return f.value(e.body)
+
+
+def in_float32(f: Function, e: Expr, result: Type) -> str:
+    """A node over BFloat operands, computed in float32 and rounded to `result`."""
+
+    def widen(a: Expr) -> Expr:
+        if a.type.kind is TypeCode.BFloat:
+            return build.cast(Float(32, a.type.count), a)
+        return a
+
+    wide = e.map(widen)
+    return f.value(E.Cast(result, wide) if wide.type is not result else wide)
+
+
+def _arithmetic(op: str, float_op: str) -> None:
+    kind: type[E.Add] = getattr(E, op.capitalize())
+
+    def emit(f: Function, e: E.Add) -> str:
+        t = e.type
+        if t.kind is TypeCode.Float:
+            a, b = f.value(e.a), f.value(e.b)
+            return f.op(f"{float_op}{f.fp} {value_type(t)} {a}, {b}")
+        if t.kind is TypeCode.BFloat:
+            return in_float32(f, e, t)
+        return f.op(f"{op} {value_type(t)} {f.value(e.a)}, {f.value(e.b)}")
+
+    emits(kind)(emit)
+
+
+_arithmetic("add", "fadd")
+_arithmetic("sub", "fsub")
+_arithmetic("mul", "fmul")
+
+
+def _reciprocal(e: Expr) -> Expr | None:
+    """1 / e for a finite float constant whose reciprocal is a normal number."""
+    if isinstance(e, E.Broadcast):
+        inner = _reciprocal(e.value)
+        return None if inner is None else E.Broadcast(inner, e.lanes)
+    if not isinstance(e, E.FloatImm) or e.value == 0 or e.value - e.value != 0:
+        return None
+    least = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}[e.type.width]
+    inverse = cast(E.FloatImm, build.imm(1.0 / e.value, e.type))
+    if abs(inverse.value) < least or inverse.value - inverse.value != 0:
+        return None
+    return inverse
+
+
+@emits(E.Div)
+def div(f: Function, e: E.Div) -> str:
+    t = e.type
+    if t.kind is TypeCode.Float:
+        if not f.strict:
+            inverse = _reciprocal(e.b)
+            if inverse is not None:
+                return f.value(E.Mul(e.a, inverse))
+        return f.op(f"fdiv{f.fp} {value_type(t)} {f.value(e.a)}, {f.value(e.b)}")
+    if t.kind is TypeCode.BFloat:
+        return in_float32(f, e, t)
+    return divide(f, e.a, e.b)
+
+
+@emits(E.Mod)
+def mod(f: Function, e: E.Mod) -> str:
+    t = e.type
+    if t.kind is TypeCode.BFloat:
+        return in_float32(f, e, t)
+    if t.kind is TypeCode.Float:
+        # a - b * floor(a / b): takes the sign of b.
+        quotient = E.Intrinsic(t, "floor", (E.Div(e.a, e.b),))
+        return f.strictly(E.Sub(e.a, E.Mul(e.b, quotient)))
+    return remainder(f, e.a, e.b)
+
+
+def extremum(f: Function, name: str, t: Type, a: str, b: str) -> str:
+    """The "min" or "max" of two values of type `t`."""
+    vt = value_type(t)
+    if t.kind is TypeCode.BFloat:
+        wide = Float(32, t.count)
+        a, b = convert(f, a, t, wide), convert(f, b, t, wide)
+        return convert(f, extremum(f, name, wide, a, b), wide, t)
+    if t.kind is TypeCode.Float:
+        # This order of operands is x86's minps b, a: one instruction.
+        test = f.op(f"fcmp {'olt' if name == 'min' else 'ogt'} {vt} {b}, {a}")
+        return f.op(f"select {bool_type(t)} {test}, {vt} {b}, {vt} {a}")
+    if t.width == 1:
+        return f.op(f"{'and' if name == 'min' else 'or'} {vt} {a}, {b}")
+    sign = "s" if t.kind is TypeCode.Int else "u"
+    return intrinsic(f, f"{sign}{name}", t, a, b)
+
+
+@emits(E.Min)
+def minimum(f: Function, e: E.Min) -> str:
+    return extremum(f, "min", e.type, f.value(e.a), f.value(e.b))
+
+
+@emits(E.Max)
+def maximum(f: Function, e: E.Max) -> str:
+    return extremum(f, "max", e.type, f.value(e.a), f.value(e.b))
+
+
+def bool_type(t: Type) -> str:
+    """The LLVM type of a Bool per lane of `t`."""
+    return "i1" if t.count == 1 else f"<{t.count} x i1>"
+
+
+def intrinsic(f: Function, name: str, t: Type, *args: str, extra: str = "") -> str:
+    """Calls ``llvm.NAME`` overloaded on `t` alone, all of its arguments of type `t`."""
+    vt = value_type(t)
+    params = ", ".join([vt] * len(args)) + (", i1" if extra else "")
+    at = f.module.declare(f"llvm.{name}.{suffix(t)}", vt, params)
+    given = ", ".join([f"{vt} {a}" for a in args]) + extra
+    fp = f.fp if t.kind is TypeCode.Float else ""
+    return f.op(f"call{fp} {vt} {at}({given})")
+
+
+def _comparison(kind: type[E.EQ], of_int: str, of_float: str) -> None:
+    def emit(f: Function, e: E.EQ) -> str:
+        t = e.a.type
+        if t.kind is TypeCode.BFloat:
+            return in_float32(f, e, e.type)
+        a, b = f.value(e.a), f.value(e.b)
+        if t.kind is TypeCode.Float:
+            return f.op(f"fcmp {of_float} {value_type(t)} {a}, {b}")
+        sign = "s" if t.kind is TypeCode.Int else "u"
+        test = of_int if of_int in ("eq", "ne") else sign + of_int
+        return f.op(f"icmp {test} {value_type(t)} {a}, {b}")
+
+    emits(kind)(emit)
+
+
+_comparison(E.EQ, "eq", "oeq")
+_comparison(cast("type[E.EQ]", E.NE), "ne", "une")
+_comparison(cast("type[E.EQ]", E.LT), "lt", "olt")
+_comparison(cast("type[E.EQ]", E.LE), "le", "ole")
+
+
+@emits(E.And)
+def both(f: Function, e: E.And) -> str:
+    return f.op(f"and {value_type(e.type)} {f.value(e.a)}, {f.value(e.b)}")
+
+
+@emits(E.Or)
+def either(f: Function, e: E.Or) -> str:
+    return f.op(f"or {value_type(e.type)} {f.value(e.a)}, {f.value(e.b)}")
+
+
+@emits(E.Not)
+def invert(f: Function, e: E.Not) -> str:
+    t = e.type
+    ones = "true" if t.count == 1 else "splat (i1 true)"
+    return f.op(f"xor {value_type(t)} {f.value(e.a)}, {ones}")
+
+
+@emits(E.Select)
+def select(f: Function, e: E.Select) -> str:
+    vt = value_type(e.type)
+    cond, a, b = e.cond, e.a, e.b
+    # A vector condition of equal lanes is a scalar one, which LLVM turns to a blend
+    # of whole registers.
+    if isinstance(cond, E.Broadcast):
+        cond = cond.value
+    c = f.value(cond)
+    return f.op(f"select {value_type(cond.type)} {c}, {vt} {f.value(a)}, {vt} {f.value(b)}")
+
+
+# Conversions.
+@emits(E.Cast)
+def conversion(f: Function, e: E.Cast) -> str:
+    return convert(f, f.value(e.a), e.a.type, e.type)
+
+
+def convert(f: Function, a: str, old: Type, new: Type) -> str:
+    """`a` converted from type `old` to type `new`, lanes unchanged."""
+    if old is new:
+        return a
+    if old.is_float():
+        return _from_float(f, a, old, new)
+    if old.is_handle() or new.is_handle():
+        return _handle(f, a, old, new)
+    source, to = value_type(old), value_type(new)
+    if new.is_float():
+        return _to_float(f, a, old, new)
+    if new.width == 1:
+        return f.op(f"icmp ne {source} {a}, {zero(old)}")
+    if new.width == old.width:
+        return a
+    if new.width < old.width:
+        return f.op(f"trunc {source} {a} to {to}")
+    extend = "sext" if old.kind is TypeCode.Int else "zext"
+    return f.op(f"{extend} {source} {a} to {to}")
+
+
+def _handle(f: Function, a: str, old: Type, new: Type) -> str:
+    source, to = value_type(old), value_type(new)
+    if old.is_handle():
+        bits = UInt(64, old.count)
+        if new.is_int_or_uint():
+            text = f.op(f"ptrtoint {source} {a} to {value_type(bits)}")
+            return convert(f, text, bits, new)
+    elif old.is_int_or_uint():
+        wide = convert(f, a, old, UInt(64, old.count))
+        return f.op(f"inttoptr {value_type(UInt(64, old.count))} {wide} to {to}")
+    raise InternalError(f"no conversion of {old} to {new}")
+
+
+def _to_float(f: Function, a: str, old: Type, new: Type) -> str:
+    """Integers to floats, rounded to nearest."""
+    lanes = new.count
+    if new.kind is TypeCode.BFloat:
+        # Through a float32 rounded to odd, so that the second rounding is right.
+        if old.width <= 16:
+            return _to_bfloat(f, _to_float(f, a, old, Float(32, lanes)), lanes)
+        wide = _to_float(f, a, old, Float(64, lanes))
+        return _to_bfloat(f, round_to_odd(f, wide, lanes), lanes)
+    op = "sitofp" if old.kind is TypeCode.Int else "uitofp"
+    if new.width == 16 and old.width > 16:
+        # Values that float32 cannot hold exactly are infinite as float16.
+        single = Float(32, lanes)
+        text = f.op(f"{op} {value_type(old)} {a} to {value_type(single)}")
+        return f.op(f"fptrunc {value_type(single)} {text} to {value_type(new)}")
+    return f.op(f"{op} {value_type(old)} {a} to {value_type(new)}")
+
+
+def _from_float(f: Function, a: str, old: Type, new: Type) -> str:
+    source, to, lanes = value_type(old), value_type(new), new.count
+    if old.kind is TypeCode.BFloat:
+        bits, single = UInt(32, lanes), Float(32, lanes)
+        wide = f.op(f"zext {source} {a} to {value_type(bits)}")
+        wide = f.op(f"shl {value_type(bits)} {wide}, {integers(bits, 16)}")
+        text = f.op(f"bitcast {value_type(bits)} {wide} to {value_type(single)}")
+        return convert(f, text, single, new)
+    if new.kind is TypeCode.BFloat:
+        if old.width == 64:
+            return _to_bfloat(f, round_to_odd(f, a, lanes), lanes)
+        single = Float(32, lanes)
+        return _to_bfloat(f, convert(f, a, old, single), lanes)
+    if new.is_float():
+        if new.width > old.width:
+            return f.op(f"fpext {source} {a} to {to}")
+        if old.width == 64 and new.width == 16:
+            single = Float(32, lanes)
+            odd = round_to_odd(f, a, lanes)
+            return f.op(f"fptrunc {value_type(single)} {odd} to {to}")
+        return f.op(f"fptrunc {source} {a} to {to}")
+    if new.width == 1:
+        return f.op(f"fcmp une {source} {a}, {zero(old)}")
+    # A value out of range gives poison; frozen it is some number. Narrow types go
+    # through int32, so that scalar and vector code wrap alike.
+    through = new if new.width >= 32 else Type(TypeCode.Int, 32, lanes)
+    op = "fptosi" if through.kind is TypeCode.Int else "fptoui"
+    text = f.op(f"{op} {source} {a} to {value_type(through)}")
+    text = f.op(f"freeze {value_type(through)} {text}")
+    return convert(f, text, through, new)
+
+
+def _to_bfloat(f: Function, a: str, lanes: int) -> str:
+    """A float32 rounded to the nearest bfloat16, ties to even; NaN stays NaN."""
+    single, bits, half = Float(32, lanes), UInt(32, lanes), UInt(16, lanes)
+    vt, bt = value_type(bits), bool_type(bits)
+    raw = f.op(f"bitcast {value_type(single)} {a} to {vt}")
+    high = f.op(f"lshr {vt} {raw}, {integers(bits, 16)}")
+    odd = f.op(f"and {vt} {high}, {integers(bits, 1)}")
+    bias = f.op(f"add {vt} {odd}, {integers(bits, 0x7FFF)}")
+    rounded = f.op(f"lshr {vt} {f.op(f'add {vt} {raw}, {bias}')}, {integers(bits, 16)}")
+    quiet = f.op(f"or {vt} {high}, {integers(bits, 0x40)}")
+    nan = f.op(f"fcmp uno {value_type(single)} {a}, {a}")
+    text = f.op(f"select {bt} {nan}, {vt} {quiet}, {vt} {rounded}")
+    return f.op(f"trunc {vt} {text} to {value_type(half)}")
+
+
+def round_to_odd(f: Function, a: str, lanes: int) -> str:
+    """A float64 as the float32 that, where inexact, has an odd last bit.
+
+    Rounding that again to fewer than 23 bits gives the nearest value (S. Boldo and
+    G. Melquiond, "When double rounding is odd").
+    """
+    double, single, bits = Float(64, lanes), Float(32, lanes), UInt(32, lanes)
+    dt, st, vt, bt = (
+        value_type(double),
+        value_type(single),
+        value_type(bits),
+        bool_type(bits),
+    )
+    near = f.op(f"fptrunc {dt} {a} to {st}")
+    back = f.op(f"fpext {st} {near} to {dt}")
+    inexact = f.op(f"fcmp one {dt} {back}, {a}")
+    size = intrinsic(f, "fabs", double, a)
+    above = f.op(f"fcmp ogt {dt} {intrinsic(f, 'fabs', double, back)}, {size}")
+    raw = f.op(f"bitcast {st} {near} to {vt}")
+    less = f.op(f"sub {vt} {raw}, {f.op(f'zext {bt} {above} to {vt}')}")
+    odd = f.op(f"or {vt} {less}, {f.op(f'zext {bt} {inexact} to {vt}')}")
+    return f.op(f"bitcast {vt} {odd} to {st}")
+
+
+@emits(E.Reinterpret)
+def reinterpret(f: Function, e: E.Reinterpret) -> str:
+    old, new = e.a.type, e.type
+    source, to = value_type(old), value_type(new)
+    a = f.value(e.a)
+    if source == to:
+        return a
+    if old.is_handle() or new.is_handle():
+        return _handle(f, a, old, new)
+    return f.op(f"bitcast {source} {a} to {to}")
+
+
+def broadcast(f: Function, a: str, t: Type) -> str:
+    """A scalar in every lane of the vector type `t`."""
+    if not a.startswith("%"):
+        return splat(a, t)
+    vt, st = value_type(t), value_type(t.element_of())
+    one = f.op(f"insertelement {vt} poison, {st} {a}, i64 0")
+    return f.op(
+        f"shufflevector {vt} {one}, {vt} poison, <{t.count} x i32> zeroinitializer"
+    )

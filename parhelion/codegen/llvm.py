@@ -1,0 +1,136 @@
+"""A lowered pipeline as the text of an LLVM module: the way in to this package.
+
+The module defines ``i32 NAME_argv(ptr ctx, ptr argv)``. argv[i] points to the i-th
+argument: a ``halide_buffer_t`` for a buffer, the value itself for a scalar. The result
+is 0, or the code of the failure that the error record at `ctx` describes. Run time
+calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C library.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen import effects
+from parhelion.codegen import intrinsics as _intrinsics  # registers the emitters
+from parhelion.codegen import memory as _memory
+from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
+from parhelion.codegen.stmt import emit as emit_stmt
+from parhelion.codegen.target import Target
+from parhelion.codegen.types import memory_type
+from parhelion.codegen.writer import Function
+from parhelion.errors import InternalError
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Var
+from parhelion.ir.pipeline import Lowered
+from parhelion.ir.stmt import Stmt
+from parhelion.ir.symbols import BufferSym, ParamSym
+
+#: Byte offsets in halide_buffer_t, and in the dimensions it points to.
+HOST_OFFSET, DIM_OFFSET, DIM_SIZE = 16, 40, 16
+_DIM_FIELDS = {"min": 0, "extent": 4, "stride": 8}
+
+
+def emit(lowered: Lowered, target: Target) -> str:
+    """The text of the module for a lowered pipeline."""
+    return emit_with_sites(lowered, target).text
+
+
+def emit_with_sites(lowered: Lowered, target: Target) -> Emitted:
+    """The module, and what each of its assertions reports."""
+    module = Module(target, strict_float=lowered.strict_float)
+    symbol = module.unique(f"{lowered.name}_argv")
+    f = Function(
+        module,
+        f"define i32 @{quoted(symbol)}(ptr noalias %ctx, ptr noalias readonly %argv)",
+        symbol,
+        bound_twice(lowered.body),
+    )
+    _bind_arguments(f, lowered)
+    emit_stmt(f, lowered.body)
+    f.out("  ret i32 0")
+    effects.write_exits(f)
+    f.finish()
+    return Emitted(module.text(lowered.name), tuple(module.failures))
+
+
+def bound_twice(s: Stmt) -> frozenset[Var]:
+    """The Vars that more than one LetStmt binds: copies made by unrolling."""
+    once: set[Var] = set()
+    again: set[Var] = set()
+    stack: list[Stmt] = [s]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, S.LetStmt):
+            (again if n.var in once else once).add(n.var)
+            continue
+        for child in n.children():
+            if isinstance(child, Stmt):
+                stack.append(child)
+    return frozenset(again)
+
+
+def _bind_arguments(f: Function, lowered: Lowered) -> None:
+    from parhelion.codegen.closures import uses
+
+    symbols = [arg.symbol for arg in lowered.args]
+    for symbol in symbols:
+        if isinstance(symbol, BufferSym):
+            f.pointers[symbol] = ("", 0)
+    free, buffers = uses(f, lowered.body)
+    left = set(free)
+    for i, symbol in enumerate(symbols):
+        slot = f"getelementptr ptr, ptr %argv, i64 {i}" if i else ""
+        if isinstance(symbol, ParamSym):
+            if symbol.var in free:
+                _bind_param(f, symbol, slot)
+                left.discard(symbol.var)
+            continue
+        _bind_buffer(f, symbol, slot, free, symbol in buffers)
+        for dim in symbol.dims:
+            left -= {dim.min, dim.extent, dim.stride}
+    if left:
+        names = ", ".join(sorted(v.name for v in left))
+        raise InternalError(f"lowered code mentions what nothing binds: {names}")
+
+
+def _argument(f: Function, slot: str) -> str:
+    at = f.op(slot) if slot else "%argv"
+    return f.op(f"load ptr, ptr {at}, align 8, !invariant.load !4")
+
+
+def _bind_param(f: Function, param: ParamSym, slot: str) -> None:
+    t = param.type
+    text = f.op(
+        f"load {memory_type(t)}, ptr {_argument(f, slot)}, align {t.bytes()}"
+    )
+    if t.is_bool():
+        text = f.op(f"icmp ne i8 {text}, 0")
+    f.bind(param.var, text, 0)
+
+
+def _bind_buffer(
+    f: Function, buffer: BufferSym, slot: str, free: frozenset[Var], used: bool
+) -> None:
+    wanted = [
+        (getattr(dim, name), d * DIM_SIZE + offset)
+        for d, dim in enumerate(buffer.dims)
+        for name, offset in _DIM_FIELDS.items()
+        if getattr(dim, name) in free
+    ]
+    if not wanted and not used:
+        del f.pointers[buffer]
+        return
+    struct = _argument(f, slot)
+    if used:
+        at = f.op(f"getelementptr i8, ptr {struct}, i64 {HOST_OFFSET}")
+        f.pointers[buffer] = (f.op(f"load ptr, ptr {at}, align 8"), 0)
+    else:
+        del f.pointers[buffer]
+    if not wanted:
+        return
+    at = f.op(f"getelementptr i8, ptr {struct}, i64 {DIM_OFFSET}")
+    dims = f.op(f"load ptr, ptr {at}, align 8")
+    for var, offset in wanted:
+        at = f.op(f"getelementptr i8, ptr {dims}, i64 {offset}")
+        f.bind(var, f.op(f"load i32, ptr {at}, align 4"), 0)
+
+
+__all__ = ["Emitted", "FailureSite", "bound_twice", "emit", "emit_with_sites"]

@@ -1,0 +1,504 @@
+"""Addresses, loads and stores.
+
+An index is a sum. Its terms are added in 64 bits (so int32 arithmetic on coordinates
+cannot overflow here), the terms that vary least first: what an outer loop knows is
+added to the pointer outside the inner loop, and the constant comes last, where it
+folds into the instruction. Vector accesses are dense, reversed, strided by 2 to 4
+(dense loads and shuffles), broadcast, or else lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parhelion.codegen.expr import broadcast
+from parhelion.codegen.types import memory_type, suffix, value_type
+from parhelion.codegen.vector import (
+    concatenate,
+    extract,
+    reversed_lanes,
+    shuffle,
+    slice_lanes,
+)
+from parhelion.codegen.writer import Function, emits
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir.expr import Expr
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32, INT64, Bool, Type, UInt
+
+#: One term of an index: a scalar expression and its constant factor.
+Term = tuple[Expr, int]
+
+
+def _collect(f: Function, e: Expr, scale: int, terms: dict[Expr, int]) -> int:
+    """Adds the terms of ``scale * e`` to `terms`; returns the constant part."""
+    kind = type(e)
+    if kind is E.Imm:
+        assert isinstance(e, E.Imm)
+        return scale * e.value
+    if kind is E.Add:
+        assert isinstance(e, E.Add)
+        return _collect(f, e.a, scale, terms) + _collect(f, e.b, scale, terms)
+    if kind is E.Sub:
+        assert isinstance(e, E.Sub)
+        return _collect(f, e.a, scale, terms) + _collect(f, e.b, -scale, terms)
+    if kind is E.Mul:
+        assert isinstance(e, E.Mul)
+        for x, c in ((e.a, build.const_int(e.b)), (e.b, build.const_int(e.a))):
+            if c is not None:
+                return _collect(f, x, scale * c, terms)
+    elif kind is E.Var:
+        assert isinstance(e, E.Var)
+        value = f.let_values.get(e)
+        if value is not None:
+            return _collect(f, value, scale, terms)
+    elif kind is E.Cast and e.type is INT64:
+        assert isinstance(e, E.Cast)
+        if e.a.type is INT32:
+            return _collect(f, e.a, scale, terms)
+    terms[e] = terms.get(e, 0) + scale
+    return 0
+
+
+def index_value(f: Function, e: Expr) -> str:
+    """A scalar index (int32 or int64) in 64 bits."""
+    terms: dict[Expr, int] = {}
+    offset = _collect(f, e, 1, terms)
+    text = ""
+    level = 0
+    for (term, scale), at in _by_level(f, terms):
+        level = at
+        part = _scaled(f, term, scale, at)
+        text = part if not text else f.at(level, f"add i64 {text}, {part}")
+    if not text:
+        return str(offset)
+    return f.at(level, f"add i64 {text}, {offset}") if offset else text
+
+
+def _by_level(f: Function, terms: dict[Expr, int]) -> list[tuple[Term, int]]:
+    found = [(term, f.level(term[0])) for term in terms.items() if term[1]]
+    found.sort(key=lambda item: item[1])
+    return found
+
+
+def _scaled(f: Function, e: Expr, scale: int, level: int) -> str:
+    """``scale * e`` in 64 bits."""
+    if scale == 1:
+        return wide_value(f, e, level)
+    key = ("scaled", e, scale)
+    found = f.memo.get(key)
+    if found is None:
+        text = f.at(level, f"mul i64 {wide_value(f, e, level)}, {scale}")
+        found = f.remember(key, text, level, e)
+    return found
+
+
+def wide_value(f: Function, e: Expr, level: int) -> str:
+    """A scalar integer term of an index, sign-extended to 64 bits."""
+    if isinstance(e, E.Var):
+        wide = f.wide.get(e)
+        if wide is not None:
+            return wide
+    elif isinstance(e, E.Mul) and e.type.width <= 64:
+        # A product of two run-time values: exact in 64 bits.
+        key = ("wide", e)
+        found = f.memo.get(key)
+        if found is None:
+            a = wide_value(f, e.a, f.level(e.a))
+            b = wide_value(f, e.b, f.level(e.b))
+            found = f.remember(key, f.at(level, f"mul i64 {a}, {b}"), level, e)
+        return found
+    elif isinstance(e, E.Add | E.Sub):
+        return index_value(f, e)
+    text = f.value(e)
+    if e.type.width == 64:
+        return text
+    if not text.startswith("%"):
+        return text
+    key = ("wide", e)
+    found = f.memo.get(key)
+    if found is None:
+        extend = "sext" if e.type.is_int() else "zext"
+        text = f.at(level, f"{extend} {value_type(e.type)} {text} to i64")
+        found = f.remember(key, text, level, e)
+    return found
+
+
+def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
+    """A pointer and a constant offset in elements: where a scalar index lies."""
+    terms: dict[Expr, int] = {}
+    offset = _collect(f, index, 1, terms)
+    pointer, level = f.pointers[buffer]
+    element = memory_type(buffer.type)
+    done: tuple[object, ...] = ("address", buffer)
+    mentioned: list[Expr] = []
+    for (term, scale), at in _by_level(f, terms):
+        level = max(level, at)
+        mentioned.append(term)
+        done = (*done, term, scale)
+        found = f.memo.get(done)
+        if found is None:
+            step = _scaled(f, term, scale, at)
+            found = f.at(level, f"getelementptr {element}, ptr {pointer}, i64 {step}")
+            f.remember(done, found, level, *mentioned)
+        pointer = found
+    return pointer, offset
+
+
+def _offset(f: Function, pointer: str, t: Type, elements: int) -> str:
+    """`pointer` moved by a constant number of elements of (one lane of) `t`."""
+    if not elements:
+        return pointer
+    one = memory_type(t.element_of())
+    return f.op(f"getelementptr {one}, ptr {pointer}, i64 {elements}")
+
+
+def as_ramp(e: Expr) -> tuple[Expr, Expr] | None:
+    """The base and stride of a vector index that is a ramp (stride 0: broadcast)."""
+    if isinstance(e, E.Ramp):
+        return e.base, e.stride
+    if isinstance(e, E.Broadcast):
+        return e.value, build.imm(0, e.value.type)
+    if isinstance(e, E.Add | E.Sub):
+        a = as_ramp(e.a)
+        b = as_ramp(e.b) if a is not None else None
+        if a is None or b is None:
+            return None
+        op = build.add if isinstance(e, E.Add) else build.sub
+        return op(a[0], b[0]), op(a[1], b[1])
+    if isinstance(e, E.Mul):
+        for x, y in ((e.a, e.b), (e.b, e.a)):
+            if isinstance(y, E.Broadcast):
+                a = as_ramp(x)
+                if a is not None:
+                    return build.mul(a[0], y.value), build.mul(a[1], y.value)
+    return None
+
+
+def _from_memory(f: Function, a: str, t: Type) -> str:
+    """A loaded value in its register form: Bools are bytes in memory."""
+    if not t.is_bool():
+        return a
+    none = "0" if t.count == 1 else "zeroinitializer"
+    return f.op(f"icmp ne {memory_type(t)} {a}, {none}")
+
+
+def _to_memory(f: Function, a: str, t: Type) -> str:
+    if not t.is_bool():
+        return a
+    return f.op(f"zext {value_type(t)} {a} to {memory_type(t)}")
+
+
+def _load(f: Function, buffer: BufferSym, pointer: str, t: Type) -> str:
+    text = f.op(
+        f"load {memory_type(t)}, ptr {pointer}, align {t.bytes()}"
+        f"{f.module.tbaa(buffer)}"
+    )
+    return _from_memory(f, text, t)
+
+
+def _store(f: Function, buffer: BufferSym, pointer: str, a: str, t: Type) -> None:
+    a = _to_memory(f, a, t)
+    f.out(
+        f"  store {memory_type(t)} {a}, ptr {pointer}, align {t.bytes()}"
+        f"{f.module.tbaa(buffer)}"
+    )
+
+
+@emits(E.Load)
+def load(f: Function, e: E.Load) -> str:
+    t, buffer, index = e.type, e.buffer, e.index
+    if e.predicate is not None and not build.is_true(e.predicate):
+        return _load_masked(f, e, e.predicate)
+    if t.count == 1:
+        pointer, offset = address(f, buffer, index)
+        return _load(f, buffer, _offset(f, pointer, t, offset), t)
+    parts = _concatenated(index)
+    if parts is not None:
+        texts = [
+            (f.value(E.Load(t.with_lanes(p.type.count), buffer, p, None)), p.type)
+            for p in parts
+        ]
+        return concatenate(f, [(a, t.with_lanes(p.count)) for a, p in texts])[0]
+    ramp = as_ramp(index)
+    if ramp is None:
+        return _gather(f, e)
+    base, stride = ramp
+    step = build.const_int(stride)
+    if step == 0:
+        one = f.value(E.Load(t.element_of(), buffer, base, None))
+        return broadcast(f, one, t)
+    if step is None or abs(step) > 4:
+        return _load_lanes(f, e, base, stride)
+    pointer, offset = address(f, buffer, base)
+    if step == 1:
+        return _load(f, buffer, _offset(f, pointer, t, offset), t)
+    if step == -1:
+        start = _offset(f, pointer, t, offset - (t.count - 1))
+        return reversed_lanes(f, _load(f, buffer, start, t), t)
+    return _load_strided(f, buffer, pointer, offset, step, t)
+
+
+def _concatenated(index: Expr) -> Sequence[Expr] | None:
+    """The pieces of an index that was put together from several vectors."""
+    if not isinstance(index, E.Shuffle):
+        return None
+    lanes = sum(v.type.count for v in index.vectors)
+    if len(index.vectors) < 2 or index.indices != tuple(range(lanes)):
+        return None
+    return index.vectors
+
+
+def _load_strided(
+    f: Function, buffer: BufferSym, pointer: str, offset: int, step: int, t: Type
+) -> str:
+    """Every `step`-th element, from dense loads that stay inside the span touched."""
+    size, lanes = abs(step), t.count
+    span = size * (lanes - 1) + 1
+    first = offset if step > 0 else offset - (span - 1)
+    starts = [min(k * lanes, span - lanes) for k in range(size)]
+    wanted = [i * size if step > 0 else (lanes - 1 - i) * size for i in range(lanes)]
+    # Each dense part gives the lanes it was loaded for.
+    text, filled = "", [-1] * lanes
+    for k, start in enumerate(starts):
+        mine = [k * lanes <= w < (k + 1) * lanes for w in wanted]
+        if not any(mine):
+            continue
+        part = _load(f, buffer, _offset(f, pointer, t, first + start), t)
+        local = [w - start if m else -1 for w, m in zip(wanted, mine, strict=True)]
+        if not text:
+            text, filled = part, local
+            continue
+        joint = [
+            lanes + new if new >= 0 else old
+            for new, old in zip(local, filled, strict=True)
+        ]
+        text = shuffle(f, t, text, part, joint)
+        filled = [i if j >= 0 else -1 for i, j in enumerate(joint)]
+    return text
+
+
+def _load_lanes(f: Function, e: E.Load, base: Expr, stride: Expr) -> str:
+    """A stride known at run time: one load a lane, stepping the pointer."""
+    t, one = e.type, e.type.element_of()
+    mt, st = memory_type(t), memory_type(one)
+    pointer, offset = address(f, e.buffer, base)
+    pointer = _offset(f, pointer, t, offset)
+    step = index_value(f, stride)
+    tag = f.module.tbaa(e.buffer)
+    text = "poison"
+    for lane in range(t.count):
+        if lane:
+            pointer = f.op(f"getelementptr {st}, ptr {pointer}, i64 {step}")
+        a = f.op(f"load {st}, ptr {pointer}, align {t.bytes()}{tag}")
+        text = f.op(f"insertelement {mt} {text}, {st} {a}, i64 {lane}")
+    return _from_memory(f, text, t)
+
+
+def _lane_pointers(f: Function, buffer: BufferSym, index: Expr, lanes: int) -> str:
+    """A vector of pointers, for an index that is data."""
+    start, offset, rest = f.pointers[buffer][0], 0, index
+    if isinstance(index, E.Add):
+        if isinstance(index.b, E.Broadcast):
+            start, offset = address(f, buffer, index.b.value)
+            rest = index.a
+        elif isinstance(index.a, E.Broadcast):
+            start, offset = address(f, buffer, index.a.value)
+            rest = index.b
+    one = buffer.type.element_of()
+    start = _offset(f, start, one, offset)
+    return f.op(
+        f"getelementptr {memory_type(one)}, ptr {start}, "
+        f"{value_type(rest.type)} {f.value(rest)}"
+    )
+
+
+def _gather(f: Function, e: E.Load) -> str:
+    t, one = e.type, e.type.element_of()
+    mt, st = memory_type(t), memory_type(one)
+    lanes = _lane_pointers(f, e.buffer, e.index, t.count)
+    tag = f.module.tbaa(e.buffer)
+    text = "poison"
+    for lane in range(t.count):
+        pointer = f.op(f"extractelement <{t.count} x ptr> {lanes}, i64 {lane}")
+        a = f.op(f"load {st}, ptr {pointer}, align {t.bytes()}{tag}")
+        text = f.op(f"insertelement {mt} {text}, {st} {a}, i64 {lane}")
+    return _from_memory(f, text, t)
+
+
+def _storage(t: Type) -> Type:
+    """The type whose registers look like `t` in memory: bytes for Bools."""
+    return UInt(8, t.count) if t.is_bool() else t
+
+
+def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
+    t, buffer = e.type, e.buffer
+    mask = f.value(predicate)
+    kept = _storage(t)
+    if t.count == 1:
+        # Where the predicate fails, read a zero that is always there.
+        pointer, offset = address(f, buffer, e.index)
+        pointer = _offset(f, pointer, t, offset)
+        none = f.module.add_global(
+            "parhelion.zero", "private unnamed_addr constant i64 0, align 8"
+        )
+        pointer = f.op(f"select i1 {mask}, ptr {pointer}, ptr {none}")
+        text = f.op(f"load {memory_type(t)}, ptr {pointer}, align {t.bytes()}")
+        return _from_memory(f, text, t)
+    vt, mt = memory_type(t), f"<{t.count} x i1>"
+    ramp = as_ramp(e.index)
+    step = build.const_int(ramp[1]) if ramp is not None else None
+    tag = f.module.tbaa(buffer)
+    if ramp is not None and step in (1, -1):
+        pointer, offset = address(f, buffer, ramp[0])
+        if step == -1:
+            offset -= t.count - 1
+            mask = reversed_lanes(f, mask, Bool(t.count))
+        pointer = _offset(f, pointer, t, offset)
+        at = f.module.declare(
+            f"llvm.masked.load.{suffix(kept)}.p0", vt, f"ptr, {mt}, {vt}"
+        )
+        text = f.op(
+            f"call {vt} {at}(ptr align {t.bytes()} {pointer}, {mt} {mask}, "
+            f"{vt} zeroinitializer){tag}"
+        )
+        text = _from_memory(f, text, t)
+        return reversed_lanes(f, text, t) if step == -1 else text
+    lanes = _lane_pointers(f, buffer, e.index, t.count)
+    pt = f"<{t.count} x ptr>"
+    at = f.module.declare(
+        f"llvm.masked.gather.{suffix(kept)}.v{t.count}p0", vt, f"{pt}, {mt}, {vt}"
+    )
+    text = f.op(
+        f"call {vt} {at}({pt} align {t.bytes()} {lanes}, {mt} {mask}, "
+        f"{vt} zeroinitializer){tag}"
+    )
+    return _from_memory(f, text, t)
+
+
+def store(
+    f: Function, buffer: BufferSym, value: Expr, index: Expr, predicate: Expr | None
+) -> None:
+    """Writes `value` at `index`, lanes in order."""
+    t = value.type
+    if predicate is not None and not build.is_true(predicate):
+        _store_masked(f, buffer, value, index, predicate)
+        return
+    text = f.value(value)
+    if t.count == 1:
+        pointer, offset = address(f, buffer, index)
+        _store(f, buffer, _offset(f, pointer, t, offset), text, t)
+        return
+    parts = _concatenated(index)
+    if parts is not None:
+        start = 0
+        for part in parts:
+            count = part.type.count
+            piece = slice_lanes(f, text, t, start, count)
+            _store_piece(f, buffer, piece, t.with_lanes(count), part)
+            start += count
+        return
+    _store_piece(f, buffer, text, t, index)
+
+
+def _store_piece(
+    f: Function, buffer: BufferSym, text: str, t: Type, index: Expr
+) -> None:
+    if t.count == 1:
+        pointer, offset = address(f, buffer, index)
+        _store(f, buffer, _offset(f, pointer, t, offset), text, t)
+        return
+    ramp = as_ramp(index)
+    step = build.const_int(ramp[1]) if ramp is not None else None
+    if ramp is not None and step in (1, -1):
+        pointer, offset = address(f, buffer, ramp[0])
+        if step == -1:
+            offset -= t.count - 1
+            text = reversed_lanes(f, text, t)
+        _store(f, buffer, _offset(f, pointer, t, offset), text, t)
+        return
+    if ramp is not None and step == 0:
+        # Lanes are written in order: the last one stays.
+        pointer, offset = address(f, buffer, ramp[0])
+        last = extract(f, text, t, t.count - 1)
+        one = t.element_of()
+        _store(f, buffer, _offset(f, pointer, t, offset), last, one)
+        return
+    _scatter(f, buffer, text, t, index, ramp)
+
+
+def _scatter(
+    f: Function,
+    buffer: BufferSym,
+    text: str,
+    t: Type,
+    index: Expr,
+    ramp: tuple[Expr, Expr] | None,
+) -> None:
+    one = t.element_of()
+    st = memory_type(one)
+    if ramp is not None:
+        pointer, offset = address(f, buffer, ramp[0])
+        pointer = _offset(f, pointer, one, offset)
+        step = index_value(f, ramp[1])
+        for lane in range(t.count):
+            if lane:
+                pointer = f.op(f"getelementptr {st}, ptr {pointer}, i64 {step}")
+            _store(f, buffer, pointer, extract(f, text, t, lane), one)
+        return
+    lanes = _lane_pointers(f, buffer, index, t.count)
+    for lane in range(t.count):
+        pointer = f.op(f"extractelement <{t.count} x ptr> {lanes}, i64 {lane}")
+        _store(f, buffer, pointer, extract(f, text, t, lane), one)
+
+
+def _store_masked(
+    f: Function, buffer: BufferSym, value: Expr, index: Expr, predicate: Expr
+) -> None:
+    t = value.type
+    kept = _storage(t)
+    mask = f.value(predicate)
+    text = f.value(value)
+    if t.count == 1:
+        pointer, offset = address(f, buffer, index)
+        pointer = _offset(f, pointer, t, offset)
+        yes, done = f.label("store"), f.label("stored")
+        f.out(f"  br i1 {mask}, label %{yes}, label %{done}")
+        f.start(yes)
+        _store(f, buffer, pointer, text, t)
+        f.out(f"  br label %{done}")
+        f.start(done)
+        return
+    text = _to_memory(f, text, t)
+    vt, mt = memory_type(t), f"<{t.count} x i1>"
+    ramp = as_ramp(index)
+    step = build.const_int(ramp[1]) if ramp is not None else None
+    tag = f.module.tbaa(buffer)
+    if ramp is not None and step in (1, -1):
+        pointer, offset = address(f, buffer, ramp[0])
+        if step == -1:
+            offset -= t.count - 1
+            mask = reversed_lanes(f, mask, Bool(t.count))
+            text = reversed_lanes(f, text, kept)
+        pointer = _offset(f, pointer, t, offset)
+        at = f.module.declare(
+            f"llvm.masked.store.{suffix(kept)}.p0", "void", f"{vt}, ptr, {mt}"
+        )
+        f.out(
+            f"  call void {at}({vt} {text}, ptr align {t.bytes()} {pointer}, "
+            f"{mt} {mask}){tag}"
+        )
+        return
+    lanes = _lane_pointers(f, buffer, index, t.count)
+    pt = f"<{t.count} x ptr>"
+    at = f.module.declare(
+        f"llvm.masked.scatter.{suffix(kept)}.v{t.count}p0", "void", f"{vt}, {pt}, {mt}"
+    )
+    f.out(
+        f"  call void {at}({vt} {text}, {pt} align {t.bytes()} {lanes}, "
+        f"{mt} {mask}){tag}"
+    )
+
+
+

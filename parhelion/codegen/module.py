@@ -1,0 +1,229 @@
+"""The module under construction: declarations, constants, metadata, failure sites."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from parhelion.codegen.target import Target
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Expr
+from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.stmt import Stmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import Type, UInt
+
+#: How many run-time numbers an error record holds (see `runtime.context`).
+MAX_FAILURE_ARGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSite:
+    """What an assertion of the module reports.
+
+    code: a name of `ir.failures.FAILURES`.
+    args: its arguments in order. A str is known already; a Type says how to read the
+        next 64-bit number of the error record (see `decode`).
+    """
+
+    code: str
+    args: tuple[str | Type, ...]
+
+    def decode(self, raw: tuple[int, ...]) -> tuple[str | int | float | bool, ...]:
+        """The arguments, given the numbers of the error record."""
+        import struct
+
+        left = iter(raw)
+        out: list[str | int | float | bool] = []
+        for arg in self.args:
+            if isinstance(arg, str):
+                out.append(arg)
+                continue
+            number = next(left, 0)
+            if arg.is_float():
+                packed = struct.pack("<Q", number & (1 << 64) - 1)
+                out.append(float(struct.unpack("<d", packed)[0]))
+            elif arg.is_bool():
+                out.append(bool(number))
+            elif arg.is_handle():
+                out.append(number & (1 << 64) - 1)
+            else:
+                out.append(arg.wrap(number))
+        return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A module's text, and what its assertions mean, by their number."""
+
+    text: str
+    failures: tuple[FailureSite, ...]
+
+
+#: In the set that `Module.reads` returns: the expression has an effect.
+EFFECT = BufferSym("effect", UInt(8), 0, "internal")
+
+_NOTHING: frozenset[BufferSym] = frozenset()
+_PLAIN = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*\Z")
+
+
+def quoted(name: str) -> str:
+    """`name` as an LLVM identifier (without its sigil)."""
+    if _PLAIN.match(name):
+        return name
+    escaped = "".join(
+        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}"
+        for b in name.encode()
+    )
+    return f'"{escaped}"'
+
+
+class Module:
+    """Everything of a module that is not inside a function."""
+
+    def __init__(self, target: Target, *, strict_float: bool) -> None:
+        self.target = target
+        self.strict_float = strict_float
+        self.functions: list[str] = []
+        self.failures: list[FailureSite] = []
+        self._declared: dict[str, str] = {}
+        self._globals: list[str] = []
+        self._strings: dict[bytes, str] = {}
+        self._metadata: list[str] = [
+            '!{!"parhelion"}',
+            '!{!"llvm.loop.unroll.disable"}',
+            '!{!"llvm.loop.vectorize.enable", i1 false}',
+            '!{!"branch_weights", i32 2000, i32 1}',
+            "!{}",
+        ]
+        self._tbaa: dict[BufferSym, str] = {}
+        self._reads: dict[Expr, frozenset[BufferSym]] = {}
+        self._writes: dict[Stmt, frozenset[BufferSym]] = {}
+        self._names: dict[str, int] = {}
+
+    # Declarations and constants.
+    def declare(self, name: str, result: str, params: str, attributes: str = "") -> str:
+        """Declares a function once; returns ``@name``."""
+        at = f"@{quoted(name)}"
+        if name not in self._declared:
+            self._declared[name] = f"declare {result} {at}({params}) {attributes}"
+        return at
+
+    def is_declared(self, name: str) -> bool:
+        return name in self._declared
+
+    def string(self, data: str) -> str:
+        """The address of a constant, NUL-terminated UTF-8 string."""
+        raw = data.encode() + b"\0"
+        name = self._strings.get(raw)
+        if name is None:
+            name = f"@.str.{len(self._strings)}"
+            self._strings[raw] = name
+            text = "".join(
+                chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}"
+                for b in raw
+            )
+            self._globals.append(
+                f"{name} = private unnamed_addr constant "
+                f'[{len(raw)} x i8] c"{text}", align 1'
+            )
+        return name
+
+    def add_global(self, name: str, definition: str) -> str:
+        """Adds a global variable once; returns ``@name``."""
+        if name not in self._names:
+            self._names[name] = 0
+            self._globals.append(f"@{name} = {definition}")
+        return f"@{name}"
+
+    def unique(self, wish: str) -> str:
+        """A function name that the module has not used yet."""
+        n = self._names.get(wish)
+        self._names[wish] = 0 if n is None else n + 1
+        return wish if n is None else self.unique(f"{wish}.{n}")
+
+    # Metadata.
+    def _node(self, text: str) -> str:
+        self._metadata.append(text)
+        return f"!{len(self._metadata) - 1}"
+
+    def tbaa(self, buffer: BufferSym) -> str:
+        """The access tag of a buffer: no two buffers are assumed to overlap.
+
+        Callers must pass outputs that overlap neither each other nor the inputs, as
+        in Halide; `runtime` copies where they do.
+        """
+        found = self._tbaa.get(buffer)
+        if found is None:
+            kind = self._node(f'!{{!"{len(self._tbaa)}", !0, i64 0}}')
+            tag = self._node(f"!{{{kind}, {kind}, i64 0}}")
+            found = self._tbaa[buffer] = f", !tbaa {tag}"
+        return found
+
+    def loop(self) -> str:
+        """Metadata of one loop: LLVM shall neither unroll nor vectorise it."""
+        n = len(self._metadata)
+        self._metadata.append(f"distinct !{{!{n}, !1, !2}}")
+        return f", !llvm.loop !{n}"
+
+    #: Branch weights: the first destination is the likely one.
+    LIKELY = ", !prof !3"
+
+    # Effects.
+    def reads(self, e: Expr) -> frozenset[BufferSym]:
+        """The buffers that an expression loads from; `EFFECT` if it has effects."""
+        found = self._reads.get(e)
+        if found is not None:
+            return found
+        found = _NOTHING
+        for child in e.children():
+            theirs = self.reads(child)
+            if theirs and not theirs <= found:
+                found = found | theirs if found else theirs
+        kind = type(e)
+        if kind is E.Load:
+            assert isinstance(e, E.Load)
+            found = found | {e.buffer}
+        elif kind is E.Intrinsic:
+            assert isinstance(e, E.Intrinsic)
+            if not INTRINSICS[e.op].pure:
+                found = found | {EFFECT}
+        self._reads[e] = found
+        return found
+
+    def writes(self, s: Stmt) -> frozenset[BufferSym]:
+        """The buffers that a statement stores to, allocates or frees."""
+        found = self._writes.get(s)
+        if found is not None:
+            return found
+        kind = type(s)
+        if kind is S.Store or kind is S.Allocate or kind is S.Free:
+            assert isinstance(s, S.Store | S.Allocate | S.Free)
+            found = frozenset((s.buffer,))
+        else:
+            found = _NOTHING
+            for child in s.children():
+                if isinstance(child, Stmt):
+                    theirs = self.writes(child)
+                    if theirs and not theirs <= found:
+                        found = found | theirs if found else theirs
+        self._writes[s] = found
+        return found
+
+    def text(self, comment: str) -> str:
+        """The whole module."""
+        lines = [
+            f"; {comment}",
+            f'target triple = "{self.target.triple}"',
+            "",
+            *self._globals,
+            "",
+            *self._declared.values(),
+            "",
+            *self.functions,
+            "",
+            *[f"!{i} = {text}" for i, text in enumerate(self._metadata)],
+            "",
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,259 @@
+"""Statements: blocks, bindings, branches, loops, allocations, assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from parhelion.codegen import closures, effects
+from parhelion.codegen.memory import index_value, store
+from parhelion.codegen.types import memory_type
+from parhelion.codegen.writer import Function, ScopeKind
+from parhelion.errors import InternalError
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32, INT64
+
+#: An AUTO allocation of a known size up to this many bytes lives on the stack.
+STACK_LIMIT = 16 * 1024
+#: All stack allocations of one function together stay below this many bytes.
+FRAME_LIMIT = 256 * 1024
+
+
+def emit(f: Function, s: Stmt) -> None:
+    """Writes one statement."""
+    f.forget_effects()
+    handler = _STATEMENTS.get(type(s))
+    if handler is None:
+        raise InternalError(f"code generation met a {type(s).__name__} statement")
+    handler(f, s)
+
+
+def _block(f: Function, s: S.Block) -> None:
+    outer = len(f.live), len(f.on_stack)
+    for item in s.items:
+        emit(f, item)
+    while len(f.on_stack) > outer[1]:
+        _end_lifetime(f, f.on_stack.pop())
+    while len(f.live) > outer[0]:
+        buffer, pointer = f.live.pop()
+        f.out(f"  call void @ph_free(ptr {pointer})")
+        f.pointers.pop(buffer, None)
+
+
+def _let(f: Function, s: S.LetStmt) -> None:
+    bind_let(f, s.var, s.value)
+
+
+def bind_let(f: Function, var: Var, value: Expr) -> None:
+    """Binds a let. Indices see through it to the sum that it stands for."""
+    text = f.value(value)
+    f.bind(var, text, f.level(value))
+    if (var.type is INT32 or var.type is INT64) and isinstance(
+        value, E.Add | E.Sub | E.Mul | E.Var
+    ):
+        if not f.module.reads(value):
+            f.let_values[var] = value
+
+
+def _if(f: Function, s: S.If) -> None:
+    cond = f.value(s.cond)
+    yes, end = f.label("then"), f.label("end")
+    no = f.label("else") if s.otherwise is not None else end
+    f.out(f"  br i1 {cond}, label %{yes}, label %{no}")
+    for label, part in ((yes, s.then), (no, s.otherwise)):
+        if part is None:
+            continue
+        f.push(ScopeKind.BRANCH)
+        f.start(label)
+        emit(f, part)
+        f.out(f"  br label %{end}")
+        f.append(f.pop())
+    f.start(end)
+
+
+def _for(f: Function, s: S.For) -> None:
+    if s.kind is ForKind.PARALLEL:
+        closures.parallel_loop(f, s)
+        return
+    if s.kind is not ForKind.SERIAL:
+        raise InternalError(f"code generation met a {s.kind.value} loop")
+    serial_loop(f, s)
+
+
+def serial_loop(f: Function, s: S.For) -> None:
+    """A loop with its test at the end, behind a guard unless it surely runs.
+
+    Whatever its body computes that does not change is written before it (see
+    `writer`), inside the guard.
+    """
+    known = build.const_int(s.extent)
+    if known is not None and known <= 0:
+        return
+    start = index_value(f, s.min)
+    stop = index_value(f, build.add(s.min, s.extent))
+    pre, loop, end = f.label("pre"), f.label("loop"), f.label("end")
+    if known is None:
+        runs = f.op(f"icmp slt i64 {start}, {stop}")
+        f.out(f"  br i1 {runs}, label %{pre}, label %{end}")
+    else:
+        f.out(f"  br label %{pre}")
+    outside = f.push(ScopeKind.PREHEADER, sure=known is not None)
+    f.start(pre)
+    inside = f.push(ScopeKind.BODY, f.module.writes(s.body))
+    f.start(loop)
+    counter, after = f.name(), f.name()
+    phi = len(inside.lines)
+    f.out("")
+    f.bind(s.var, None, f.top)
+    f.wide[s.var] = counter
+    if s.var.type.width == 64:
+        f.vars[s.var] = (counter, f.top)
+    emit(f, s.body)
+    latch = f.block
+    inside.lines[phi] = (
+        f"  {counter} = phi i64 [ {start}, %{pre} ], [ {after}, %{latch} ]"
+    )
+    f.out(f"  {after} = add nsw i64 {counter}, 1")
+    more = f.op(f"icmp slt i64 {after}, {stop}")
+    f.out(f"  br i1 {more}, label %{loop}, label %{end}{f.module.loop()}")
+    body = f.pop()
+    outside.lines.append(f"  br label %{loop}")
+    outside.lines.extend(body)
+    f.append(f.pop())
+    f.start(end)
+
+
+def _store(f: Function, s: S.Store) -> None:
+    store(f, s.buffer, s.value, s.index, s.predicate)
+    f.forget_loads(s.buffer)
+
+
+def _evaluate(f: Function, s: S.Evaluate) -> None:
+    f.value(s.value)
+
+
+def _assert(f: Function, s: S.Assert) -> None:
+    if not build.is_true(s.cond):
+        effects.unless(f, f.value(s.cond), s.code, s.args)
+
+
+def _produce(f: Function, s: S.Produce) -> None:
+    emit(f, s.body)
+
+
+# Allocations.
+def _allocate(f: Function, s: S.Allocate) -> None:
+    buffer = s.buffer
+    f.forget_loads(buffer)
+    size = _constant_size(s)
+    if (
+        size is not None
+        and s.kind is not MemoryKind.HEAP
+        and build.is_true(s.condition)
+        and (s.kind is MemoryKind.STACK or size <= STACK_LIMIT)
+        and f.frame + size <= FRAME_LIMIT
+    ):
+        _on_stack(f, buffer, size)
+    else:
+        _on_heap(f, s)
+
+
+def _constant_size(s: S.Allocate) -> int | None:
+    """The size in bytes, if it is known."""
+    elements = 1
+    for extent in s.extents:
+        known = build.const_int(extent)
+        if known is None:
+            return None
+        elements *= max(known, 0)
+    return (elements + s.padding) * s.buffer.type.bytes()
+
+
+def _on_stack(f: Function, buffer: BufferSym, size: int) -> None:
+    one = memory_type(buffer.type)
+    count = max(size // buffer.type.bytes(), 1)
+    pointer = f.alloca(f"[{count} x {one}], align 64")
+    f.frame += (size + 63) // 64 * 64
+    at = f.module.declare("llvm.lifetime.start.p0", "void", "ptr")
+    f.out(f"  call void {at}(ptr {pointer})")
+    f.on_stack.append((buffer, pointer))
+    f.pointers[buffer] = (pointer, 0)
+
+
+def _end_lifetime(f: Function, of: tuple[BufferSym, str]) -> None:
+    buffer, pointer = of
+    at = f.module.declare("llvm.lifetime.end.p0", "void", "ptr")
+    f.out(f"  call void {at}(ptr {pointer})")
+    f.pointers.pop(buffer, None)
+
+
+def _on_heap(f: Function, s: S.Allocate) -> None:
+    """Memory from the run time, checked; a size beyond 63 bits counts as too much."""
+    buffer = s.buffer
+    sizes = [index_value(f, e) for e in s.extents]
+    total, wrong = str(buffer.type.bytes()), "false"
+    pair = "{ i64, i1 }"
+    times = f.module.declare("llvm.smul.with.overflow.i64", pair, "i64, i64")
+    for text in sizes:
+        at = f.module.declare("llvm.smax.i64", "i64", "i64, i64")
+        text = f.op(f"call i64 {at}(i64 {text}, i64 0)")
+        both = f.op(f"call {pair} {times}(i64 {total}, i64 {text})")
+        total = f.op(f"extractvalue {pair} {both}, 0")
+        over = f.op(f"extractvalue {pair} {both}, 1")
+        wrong = over if wrong == "false" else f.op(f"or i1 {wrong}, {over}")
+    # The padding, and the slack that `ph_malloc` rounds up by, must not wrap either.
+    extra = s.padding * buffer.type.bytes()
+    large = f.op(f"icmp ugt i64 {total}, {(1 << 62) - extra}")
+    wrong = large if wrong == "false" else f.op(f"or i1 {wrong}, {large}")
+    if extra:
+        total = f.op(f"add i64 {total}, {extra}")
+    total = f.op(f"select i1 {wrong}, i64 -1, i64 {total}")
+    if not build.is_true(s.condition):
+        cond = f.value(s.condition)
+        total = f.op(f"select i1 {cond}, i64 {total}, i64 0")
+    f.module.declare("ph_malloc", "noalias align 64 ptr", "i64", "nounwind")
+    f.module.declare("ph_free", "void", "ptr", "nounwind")
+    # All ones is never asked of the allocator.
+    refused = f.op(f"icmp eq i64 {total}, -1")
+    asked = f.op(f"select i1 {refused}, i64 9223372036854775744, i64 {total}")
+    pointer = f.op(f"call ptr @ph_malloc(i64 {asked})")
+    missing = f.op(f"icmp eq ptr {pointer}, null")
+    unwanted = f.op(f"icmp eq i64 {total}, 0")
+    ok = f.op(f"xor i1 {missing}, true")
+    ok = f.op(f"or i1 {ok}, {unwanted}")
+    name = buffer.func.name if buffer.func is not None else buffer.name
+    amount = Var("bytes", INT64)
+    f.bind(amount, total, f.top)
+    effects.unless(f, ok, "out_of_memory", (E.StringImm(INT32, name), amount))
+    f.live.append((buffer, pointer))
+    f.pointers[buffer] = (pointer, f.top)
+
+
+def _free(f: Function, s: S.Free) -> None:
+    """Ends an allocation early. One of an enclosing construct stays to its end, as
+    the code after that construct frees it."""
+    f.forget_loads(s.buffer)
+    if f.live and f.live[-1][0] is s.buffer:
+        if f.pointers[s.buffer][1] == f.top:
+            _, pointer = f.live.pop()
+            f.out(f"  call void @ph_free(ptr {pointer})")
+            f.pointers.pop(s.buffer, None)
+
+
+_STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
+    S.Block: _block,
+    S.LetStmt: _let,
+    S.If: _if,
+    S.For: _for,
+    S.Store: _store,
+    S.Evaluate: _evaluate,
+    S.Assert: _assert,
+    S.Produce: _produce,
+    S.Allocate: _allocate,
+    S.Free: _free,
+}

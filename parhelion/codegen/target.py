@@ -1,0 +1,87 @@
+"""What machine code is made for: the processor, its features and vector width."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from parhelion.errors import HalideError
+from parhelion.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine to generate code for.
+
+    triple, cpu, features: as LLVM spells them; `features` is the sorted tuple of
+        those that are on.
+    vector_bits: width of the widest registers that code should use.
+    """
+
+    triple: str
+    cpu: str
+    features: tuple[str, ...]
+    vector_bits: int
+
+    def has(self, feature: str) -> bool:
+        """Whether the machine has `feature` (LLVM's name: "avx2", "f16c", …)."""
+        return feature in self.features
+
+    @property
+    def arch(self) -> str:
+        """The first part of the triple: "x86_64", "aarch64", …"""
+        return self.triple.split("-", 1)[0]
+
+    def is_x86(self) -> bool:
+        return self.arch in ("x86_64", "amd64")
+
+    def natural_vector_size(self, t: Type) -> int:
+        """How many lanes of `t` fill one vector register."""
+        return max(1, self.vector_bits // (8 * t.bytes()))
+
+    def feature_string(self) -> str:
+        """The features as LLVM's target machine takes them."""
+        return ",".join(f"+{f}" for f in self.features)
+
+
+def _vector_bits(arch: str, features: frozenset[str]) -> int:
+    if arch not in ("x86_64", "amd64"):
+        return 128
+    if {"avx512bw", "avx512dq", "avx512vl"} <= features:
+        return 512
+    return 256 if "avx2" in features else 128
+
+
+def make_target(triple: str, cpu: str, features: tuple[str, ...]) -> Target:
+    """A target whose vector width follows from its features."""
+    ordered = tuple(sorted(set(features)))
+    arch = triple.split("-", 1)[0]
+    return Target(triple, cpu, ordered, _vector_bits(arch, frozenset(ordered)))
+
+
+@functools.cache
+def host_target() -> Target:
+    """This machine. Loads llvmlite at the first call."""
+    import llvmlite.binding as llvm
+
+    triple = llvm.get_default_triple()
+    found = llvm.get_host_cpu_features()
+    features = tuple(name for name, on in found.items() if on)
+    return make_target(triple, llvm.get_host_cpu_name(), features)
+
+
+def generic_target(vector_bits: int = 128) -> Target:
+    """An x86-64 machine with the vector extensions of the given width, and no more:
+    128 (SSE4.1), 256 (AVX2 and FMA) or 512 (AVX-512 of 2017)."""
+    levels = {
+        128: ("x86-64-v2", ("sse4.1", "sse4.2", "ssse3", "popcnt")),
+        256: ("x86-64-v3", ("avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "sse4.1")),
+        512: ("x86-64-v4", ("avx2", "fma", "f16c", "avx512f", "avx512bw", "sse4.1")),
+    }
+    if vector_bits not in levels:
+        raise HalideError(
+            f"there is no x86-64 level with {vector_bits}-bit vectors",
+            legal=[str(bits) for bits in levels],
+        )
+    cpu, features = levels[vector_bits]
+    return Target("x86_64-unknown-linux-gnu", cpu, tuple(sorted(features)), vector_bits)
