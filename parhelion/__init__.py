@@ -17,7 +17,7 @@ from parhelion.errors import OutOfMemoryError as OutOfMemoryError
 from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
-from parhelion.lang import boundary as BoundaryConditions
+from parhelion.lang import boundary as _boundary
 from parhelion.lang.definition import RedefinitionWarning as RedefinitionWarning
 from parhelion.lang.effects import gather as gather
 from parhelion.lang.effects import likely as likely
@@ -143,6 +143,8 @@ from parhelion.lang.rdom import RVar as RVar
 from parhelion.lang.ref import FuncRef as FuncRef
 from parhelion.lang.ref import FuncTupleElementRef as FuncTupleElementRef
 from parhelion.lang.tuples import Tuple as Tuple
+from parhelion.lang.var import Var as Var
+from parhelion.lang.var import _ as _
 from parhelion.lang.var import _0 as _0
 from parhelion.lang.var import _1 as _1
 from parhelion.lang.var import _2 as _2
@@ -153,8 +155,6 @@ from parhelion.lang.var import _6 as _6
 from parhelion.lang.var import _7 as _7
 from parhelion.lang.var import _8 as _8
 from parhelion.lang.var import _9 as _9
-from parhelion.lang.var import Var as Var
-from parhelion.lang.var import _ as _
 from parhelion.lang.var import vars as vars
 from parhelion.schedule.directives import MemoryType as MemoryType
 from parhelion.schedule.directives import TailStrategy as TailStrategy
@@ -166,3 +166,5 @@ from parhelion.types import Int as Int
 from parhelion.types import Type as Type
 from parhelion.types import TypeCode as TypeCode
 from parhelion.types import UInt as UInt
+
+BoundaryConditions = _boundary

@@ -174,8 +174,7 @@ def _place(name: str, f: Source, bounds: Region | None) -> tuple[list[Var], _Lim
             bounds = [(d.min(), d.extent()) for d in dims]
     else:
         raise TypeMismatchError(
-            f"{name} takes a Func, a Buffer or an ImageParam, not a "
-            f"{type(f).__name__}",
+            f"{name} takes a Func, a Buffer or an ImageParam, not a {type(f).__name__}",
             at=here(),
         )
     if len(bounds) > len(args):

@@ -26,6 +26,7 @@ from parhelion.ir.rewrite import Rewriter, free_vars, nodes
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang.convert import literal_as, node_or_none, not_a_value
 from parhelion.lang.convert import node_of as any_node
+from parhelion.lang.expr import text_of, wrap
 from parhelion.lang.ref import (
     FuncRef,
     Unevaluated,
@@ -33,7 +34,6 @@ from parhelion.lang.ref import (
     expand,
     index_node,
 )
-from parhelion.lang.expr import text_of, wrap
 from parhelion.lang.tuples import values_of
 from parhelion.lang.var import Var, implicit_index
 from parhelion.schedule.directives import touch
@@ -52,7 +52,7 @@ class _Survey:
         )
         self.calls: list[FuncCall] = []
         self.random = False
-        seen: set[Node] = set()
+        seen: set[object] = set()
         for tree in trees:
             if tree in seen:
                 continue
@@ -502,4 +502,3 @@ def _user_depth() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, depth = frame.f_back, depth + 1
     return depth
-

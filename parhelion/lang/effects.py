@@ -37,7 +37,7 @@ def _shown(args: tuple[ExprLike | str, ...]) -> tuple[Node, ...]:
     )
 
 
-def print(value: ExprLike, *args: ExprLike | str) -> Expr:  # noqa: A001
+def print(value: ExprLike, *args: ExprLike | str) -> Expr:
     """`value`; prints it and the other arguments, with spaces between, whenever it is
     computed."""
     if isinstance(value, str):
@@ -166,5 +166,3 @@ def scatter(values: object) -> NoReturn:
 
 def _not_yet(name: str) -> NoReturn:
     raise HalideError(f"hl.{name} is not available yet", at=here())
-
-

@@ -236,7 +236,7 @@ class Expr(Operand):
 
 
 _new = object.__new__
-_get_node = Expr._node.__get__  # type: ignore[attr-defined]
+_get_node = Expr._node.__get__  # type: ignore[attr-defined, misc]
 
 
 def wrap(node: Node) -> Expr:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
-from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
+from parhelion.errors import DefinitionError, TypeMismatchError, here
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import fresh, unique_name
-from parhelion.lang.definition import Requirement, define
+from parhelion.lang.definition import ANYTHING, Requirement, define
 from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
-from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
 from parhelion.lang.rdom import RVar, of_rvar
+from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
+from parhelion.lang.running import Running
 from parhelion.lang.tuples import Tuple
 from parhelion.lang.var import Var, of_var
 from parhelion.schedule.directives import FuncSchedule
@@ -20,6 +21,7 @@ from parhelion.schedule.stage import FuncDirectives, LoopDirectives
 from parhelion.types import Type
 
 if TYPE_CHECKING:
+    from parhelion.lang.imageparam import OutputImageParam
     from parhelion.lang.pipeline import Pipeline
 
 
@@ -53,7 +55,7 @@ class Stage(LoopDirectives):
         return f"<parhelion.Stage {self.name()}>"
 
 
-class Func(FuncDirectives, Arithmetic):
+class Func(FuncDirectives, Running, Arithmetic):
     """A function from integer coordinates to a value, or several: one stage of a
     pipeline.
 
@@ -66,7 +68,7 @@ class Func(FuncDirectives, Arithmetic):
     ``a[hl._] + b[hl._]``.
     """
 
-    __slots__ = ("_function", "_required", "_pipeline")
+    __slots__ = ("_function", "_required", "_kept")
     _function: Function
 
     def __init__(
@@ -101,7 +103,7 @@ class Func(FuncDirectives, Arithmetic):
         elif source is not None:
             value = source
         self._required = required
-        self._pipeline: Pipeline | None = None
+        self._kept: Pipeline | None = None
         self._function = Function(
             fresh("f") if name is None else unique_name(name), FuncSchedule(), here()
         )
@@ -111,6 +113,13 @@ class Func(FuncDirectives, Arithmetic):
                 self[tuple(dims)] = value[tuple(dims)]
             else:
                 self[Var("_")] = value
+
+    @classmethod
+    def _of(cls, function: Function) -> Func:
+        """The user's handle on a Function."""
+        made = object.__new__(cls)
+        made._function, made._required, made._kept = function, ANYTHING, None
+        return made
 
     # References and definitions.
 
@@ -132,8 +141,10 @@ class Func(FuncDirectives, Arithmetic):
                 at=here(),
             )
         given = as_indices(key)
-        if len(given) == 1 and isinstance(given[0], FuncRef) and (
-            given[0]._function is self._function
+        if (
+            len(given) == 1
+            and isinstance(given[0], FuncRef)
+            and (given[0]._function is self._function)
         ):
             given = given[0]._given
         define(self._function, given, value, self._required)
@@ -276,22 +287,28 @@ class Func(FuncDirectives, Arithmetic):
         rdom = self._update(idx).rdom
         return [] if rdom is None else [of_rvar(v) for v in rdom.vars]
 
-    # What later parts bring.
+    def output_buffer(self) -> OutputImageParam:
+        """The output's storage, to make promises about its bounds and strides; raises
+        TypeMismatchError if there are several values."""
+        buffers = self.output_buffers()
+        if len(buffers) != 1:
+            raise TypeMismatchError(
+                f"{describe(self._function)} has {len(buffers)} values; "
+                "output_buffers() gives the storage of each",
+                at=here(),
+            )
+        return buffers[0]
+
+    def output_buffers(self) -> list[OutputImageParam]:
+        """The storage of each value, if this is an output."""
+        from parhelion.lang.imageparam import OutputImageParam
+
+        self._pure("output_buffers()")
+        return [OutputImageParam._of(sym) for sym in self._function.buffers]
 
     def is_extern(self) -> bool:
         """Whether it is computed by foreign code: never yet."""
         return False
-
-    def define_extern(self, *given: object, **named: object) -> NoReturn:
-        """Not available yet."""
-        self._not_yet("define_extern")
-
-    def extern_function_name(self) -> NoReturn:
-        """Not available yet: no Func is external."""
-        self._not_yet("extern_function_name")
-
-    def _not_yet(self, what: str) -> NoReturn:
-        raise HalideError(f"Func.{what} is not available yet", at=here())
 
     def __repr__(self) -> str:
         return f"<parhelion.Func {self._function.name!r}>"

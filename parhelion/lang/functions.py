@@ -84,10 +84,10 @@ def same_type(values: Sequence[object], what: str) -> list[Node]:
 
 @overload
 def select(
-    condition: ExprLike | TupleLike, true_value: TupleLike, false_value: TupleLike
+    condition: ExprLike | TupleLike, true_value: TupleLike, false_value: TupleLike, /
 ) -> Tuple: ...
 @overload
-def select(condition: ExprLike, true_value: ExprLike, *rest: ExprLike) -> Expr: ...
+def select(condition: ExprLike, true_value: ExprLike, /, *rest: ExprLike) -> Expr: ...
 def select(*args: object) -> Expr | Tuple:
     """``select(c, a, b)`` is `a` where `c` holds, else `b`; ``select(c0, v0, c1, v1,
     …, v)`` is the value after the first condition that holds, else the last one.

@@ -54,7 +54,8 @@ def _reduction(kind: str, given: Sequence[object], name: Func | str) -> _Reducti
             items.pop()
     explicit: ReductionDomain | None = None
     if len(items) == 2 and isinstance(items[0], RDom):
-        explicit = items.pop(0)._domain
+        explicit = items[0]._domain
+        del items[0]
     if len(items) != 1:
         raise TypeMismatchError(
             f"{kind} takes an expression, or an RDom and an expression", at=here()
@@ -131,7 +132,7 @@ def _accumulate(
 def sum(expr: ExprLike, name: str | Func = ...) -> Expr: ...
 @overload
 def sum(rdom: RDom, expr: ExprLike, name: str | Func = ...) -> Expr: ...
-def sum(  # noqa: A001
+def sum(
     *given: object,
     rdom: RDom | None = None,
     expr: ExprLike | None = None,
@@ -145,9 +146,7 @@ def sum(  # noqa: A001
     an undefined Func to use. Raises DefinitionError and TypeMismatchError.
     """
     r = _reduction("sum", _collect(given, rdom, expr), name)
-    return _accumulate(
-        r, imm(0, r.value.type), lambda a, b: ops.add(wrap(a), wrap(b))
-    )
+    return _accumulate(r, imm(0, r.value.type), lambda a, b: ops.add(wrap(a), wrap(b)))
 
 
 @overload
@@ -162,9 +161,7 @@ def product(
 ) -> Expr:
     """The product of an expression over an RDom; otherwise as `sum`."""
     r = _reduction("product", _collect(given, rdom, expr), name)
-    return _accumulate(
-        r, imm(1, r.value.type), lambda a, b: ops.mul(wrap(a), wrap(b))
-    )
+    return _accumulate(r, imm(1, r.value.type), lambda a, b: ops.mul(wrap(a), wrap(b)))
 
 
 @overload

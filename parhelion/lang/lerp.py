@@ -53,8 +53,9 @@ def lerp(zero_val: ExprLike, one_val: ExprLike, weight: ExprLike) -> Expr:
         # In order, from 0 up: flip the sign bit on the way in and out.
         u = UInt(t.width)
         bias = imm(1 << (t.width - 1), u)
-        shifted = [build.sub(cast(u, v), bias) for v in (zero, one)]
-        return wrap(cast(t, build.add(_between_unsigned(*shifted, w), bias)))
+        zero = build.sub(cast(u, zero), bias)
+        one = build.sub(cast(u, one), bias)
+        return wrap(cast(t, build.add(_between_unsigned(zero, one, w), bias)))
     return wrap(_between_unsigned(zero, one, w))
 
 
@@ -70,9 +71,7 @@ def _between_floats(zero: Node, one: Node, w: Node) -> Node:
     work = t if t.width >= w.type.width else w.type
     w = cast(work, w)
     rest = build.sub(imm(1.0, work), w)
-    total = build.add(
-        build.mul(cast(work, zero), rest), build.mul(cast(work, one), w)
-    )
+    total = build.add(build.mul(cast(work, zero), rest), build.mul(cast(work, one), w))
     return cast(t, total)
 
 

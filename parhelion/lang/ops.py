@@ -29,9 +29,7 @@ from parhelion.lang.convert import (
 from parhelion.types import Int, Type
 
 
-def _check_overflow(
-    a: Node, b: Node, sign: str, f: Callable[[int, int], int]
-) -> None:
+def _check_overflow(a: Node, b: Node, sign: str, f: Callable[[int, int], int]) -> None:
     if not (isinstance(a, Imm) and isinstance(b, Imm)):
         return
     t = a.type

@@ -4,6 +4,7 @@ rules for indices."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from parhelion.errors import (
     BoundsError,
@@ -56,7 +57,9 @@ def index_node(given: object, position: int, owner: str) -> Node:
     return cast(INT32, node)
 
 
-def index_nodes(given: Sequence[object], dimensions: int, owner: str) -> tuple[Node, ...]:
+def index_nodes(
+    given: Sequence[object], dimensions: int, owner: str
+) -> tuple[Node, ...]:
     """All indices of a reference, ``hl._`` expanded, their number checked."""
     full = expand(given, dimensions)
     if len(full) != dimensions:
@@ -190,40 +193,40 @@ class FuncRef(Operand):
         own = self._several() or [self]
         return Tuple(*[wrap(op(a, b)) for a, b in zip(own, several, strict=True)])
 
-    def __iadd__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __iadd__(self, value: ExprLike) -> Any:
         return self._step(ops.add, value, 0)
 
-    def __isub__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __isub__(self, value: ExprLike) -> Any:
         return self._step(ops.sub, value, 0)
 
-    def __imul__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __imul__(self, value: ExprLike) -> Any:
         return self._step(ops.mul, value, 1)
 
-    def __itruediv__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __itruediv__(self, value: ExprLike) -> Any:
         return self._step(ops.div, value, 1)
 
-    def __ifloordiv__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __ifloordiv__(self, value: ExprLike) -> Any:
         return self._step(ops.floor_div, value, None)
 
-    def __imod__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __imod__(self, value: ExprLike) -> Any:
         return self._step(ops.mod, value, None)
 
-    def __ipow__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:  # type: ignore[misc]
+    def __ipow__(self, value: ExprLike) -> Any:
         return self._step(ops.power, value, None)
 
-    def __iand__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __iand__(self, value: ExprLike) -> Any:
         return self._step(ops.bit_and, value, None)
 
-    def __ior__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __ior__(self, value: ExprLike) -> Any:
         return self._step(ops.bit_or, value, None)
 
-    def __ixor__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __ixor__(self, value: ExprLike) -> Any:
         return self._step(ops.bit_xor, value, None)
 
-    def __ilshift__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __ilshift__(self, value: ExprLike) -> Any:
         return self._step(_shift_left, value, None)
 
-    def __irshift__(self, value: ExprLike) -> Expr | Tuple | Unevaluated:
+    def __irshift__(self, value: ExprLike) -> Any:
         return self._step(_shift_right, value, None)
 
     def __repr__(self) -> str:

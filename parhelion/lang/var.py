@@ -82,7 +82,7 @@ def implicit_index(v: IRVar) -> int:
     return int(name[1:]) if name[:1] == "_" and name[1:].isdecimal() else -1
 
 
-def vars(names: str) -> tuple[Var, ...]:  # noqa: A001
+def vars(names: str) -> tuple[Var, ...]:
     """One Var for each word of `names`: ``x, y = hl.vars("x y")``."""
     return tuple(Var(name) for name in names.split())
 

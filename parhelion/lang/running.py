@@ -1,0 +1,175 @@
+"""Running a Func by itself: what `Func` passes on to the `Pipeline` of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+
+from parhelion.errors import HalideError, here
+from parhelion.ir.function import Function
+
+if TYPE_CHECKING:
+    from parhelion.lang.callable import Argument, ArgumentLike, Callable
+    from parhelion.lang.loop_dump import StmtOutputFormat
+    from parhelion.lang.pipeline import Destination, Pipeline, Result
+    from parhelion.lang.target_api import Target
+
+
+class Running:
+    """The methods that compile and run, for a class that has a `_function`.
+
+    Each is the method of that name of a `Pipeline` with this one output, which is
+    kept: what it compiled serves again until something changes.
+    """
+
+    __slots__ = ()
+    _function: Function
+    _kept: Pipeline | None
+
+    def _pipeline(self) -> Pipeline:
+        if self._kept is None:
+            from parhelion.lang.func import Func
+            from parhelion.lang.pipeline import Pipeline
+
+            assert isinstance(self, Func)
+            self._kept = Pipeline([self])
+        return self._kept
+
+    def realize(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        target: Target | None = None,
+    ) -> Result:
+        """Computes the Func over ``[width, height, …]``, from 0 on, or over the region
+        of the Buffer (or Buffers, for several values) given, into it.
+
+        Returns a Buffer, or a tuple of Buffers for several values. Raises what
+        `Pipeline.realize` raises.
+        """
+        return self._pipeline().realize(where, target)
+
+    def compile_jit(self, target: Target | None = None) -> None:
+        """Compiles now what `realize` would compile at its first call."""
+        self._pipeline().compile_jit(target)
+
+    def compile_to_callable(
+        self, arguments: Sequence[ArgumentLike], target: Target | None = None
+    ) -> Callable:
+        """A Python function of the arguments in this order, then the outputs."""
+        return self._pipeline().compile_to_callable(arguments, target)
+
+    def infer_arguments(self) -> list[Argument]:
+        """The Params and images that the Func depends on."""
+        return self._pipeline().infer_arguments()
+
+    def infer_input_bounds(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        target: Target | None = None,
+    ) -> None:
+        """Gives each unset ImageParam a new Buffer of the size that the region of the
+        output needs."""
+        self._pipeline().infer_input_bounds(where, target)
+
+    def print_loop_nest(self) -> None:
+        """Prints the loops that the schedule makes, without the arithmetic."""
+        self._pipeline().print_loop_nest()
+
+    def compile_to_lowered_stmt(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fmt: StmtOutputFormat | None = None,
+        target: Target | None = None,
+    ) -> None:
+        """Writes the lowered program to a file, as text or as an HTML page."""
+        from parhelion.lang.loop_dump import StmtOutputFormat
+
+        self._pipeline().compile_to_lowered_stmt(
+            filename, arguments, StmtOutputFormat.Text if fmt is None else fmt, target
+        )
+
+    def compile_to_llvm_assembly(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the LLVM IR to a file."""
+        self._pipeline().compile_to_llvm_assembly(filename, arguments, fn_name, target)
+
+    def compile_to_assembly(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the machine's assembly text to a file."""
+        self._pipeline().compile_to_assembly(filename, arguments, fn_name, target)
+
+    # What later parts bring. Each raises HalideError, whatever it is given.
+
+    def compile_to(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to")
+
+    def compile_to_bitcode(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_bitcode")
+
+    def compile_to_c(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_c")
+
+    def compile_to_conceptual_stmt(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_conceptual_stmt")
+
+    def compile_to_file(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_file")
+
+    def compile_to_header(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_header")
+
+    def compile_to_module(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_module")
+
+    def compile_to_object(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_object")
+
+    def compile_to_static_library(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("compile_to_static_library")
+
+    def compile_to_multitarget_object_files(
+        self, *given: object, **named: object
+    ) -> NoReturn:
+        _not_yet("compile_to_multitarget_object_files")
+
+    def compile_to_multitarget_static_library(
+        self, *given: object, **named: object
+    ) -> NoReturn:
+        _not_yet("compile_to_multitarget_static_library")
+
+    def define_extern(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("define_extern")
+
+    def extern_function_name(self) -> NoReturn:
+        _not_yet("extern_function_name")
+
+    def debug_to_file(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("debug_to_file")
+
+    def trace_loads(self) -> NoReturn:
+        _not_yet("trace_loads")
+
+    def trace_stores(self) -> NoReturn:
+        _not_yet("trace_stores")
+
+    def trace_realizations(self) -> NoReturn:
+        _not_yet("trace_realizations")
+
+    def add_trace_tag(self, *given: object, **named: object) -> NoReturn:
+        _not_yet("add_trace_tag")
+
+
+def _not_yet(what: str) -> NoReturn:
+    raise HalideError(f"Func.{what} is not available yet", at=here())
