@@ -8,11 +8,12 @@ and every use of a name lights up under the pointer. The page loads nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
 from parhelion.ir.deep import run_deep
+from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.text import KEYWORDS, text
 
@@ -40,14 +41,25 @@ class _Line:
     end: str = ""
 
 
-def stmt_html(body: Stmt, title: str) -> str:
+def lowered_html(lowered: Lowered) -> str:
+    """The page of a lowered pipeline, with its arguments."""
+    args = [f"{a.kind.value} {a.name}: {a.symbol.type}" for a in lowered.args]
+    return stmt_html(lowered.body, lowered.name, args)
+
+
+def stmt_html(body: Stmt, title: str, arguments: Sequence[str] = ()) -> str:
     """The page of a program. `title` names the pipeline."""
     lines = run_deep(lambda: text(body)).splitlines()
     tree = _tree(lines)
     program = run_deep(lambda: "\n".join(_code(tree)))
     outline = run_deep(lambda: "\n".join(_outline(tree)))
     return _PAGE.format(
-        title=escape(title), outline=outline, program=program, style=_STYLE, js=_SCRIPT
+        title=escape(title),
+        arguments="".join([f"<li><code>{_colour(a)}</code></li>" for a in arguments]),
+        outline=outline,
+        program=program,
+        style=_STYLE,
+        js=_SCRIPT,
     )
 
 
@@ -152,7 +164,7 @@ nav { flex: 0 0 24em; overflow: auto; border-right: 1px solid var(--line);
 main { flex: 1; overflow: auto; padding: 1em; }
 h1 { font-size: 15px; margin: 0 0 .6em; }
 ul { list-style: none; margin: 0; padding-left: 1em; }
-nav > ul { padding-left: 0; }
+nav > ul { padding: 0 0 .8em; }
 a { color: inherit; text-decoration: none; }
 a:hover { text-decoration: underline; }
 code { font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -208,6 +220,7 @@ _PAGE = """<!DOCTYPE html>
 <body>
 <nav>
 <h1>{title}</h1>
+<ul>{arguments}</ul>
 <button id="open">unfold all</button><button id="close">fold all</button>
 {outline}
 </nav>

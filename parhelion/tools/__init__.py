@@ -1,1 +1,0 @@
-"""Tools for looking at programs: pages, dumps, the command line."""
