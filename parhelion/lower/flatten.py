@@ -1,0 +1,339 @@
+"""Storage flattening: Funcs and images become flat buffers, calls become loads.
+
+An element's index is a sum over the dimensions in storage order. The caller's buffers
+keep their run-time strides; their mins are gathered in one sum, named at the top of
+the program, so that inner loops add one invariant:
+
+    in(x, y)   ->   in[x + y*in.stride.1 - in.offset]
+    let in.offset = in.min.1*in.stride.1 + in.min.0
+
+Internal storage starts at the min of its region, which usually cancels against the
+loops that fill it, so there the mins are subtracted from each coordinate:
+
+    f(x, y)    ->   f[x - f.min.0 + (y - f.min.1)*f.stride.1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from parhelion.analysis.interval import constant_interval
+from parhelion.errors import internal_assert
+from parhelion.ir.build import (
+    add,
+    block,
+    cast,
+    const_int,
+    imm,
+    int32,
+    lnot,
+    maximum,
+    mul,
+    sub,
+)
+from parhelion.ir.expr import (
+    Add,
+    Expr,
+    FuncCall,
+    ImageLoad,
+    Imm,
+    Intrinsic,
+    Load,
+    Mul,
+    Select,
+    Sub,
+    Var,
+)
+from parhelion.ir.function import Function
+from parhelion.ir.rewrite import Rewriter, nodes
+from parhelion.ir.stmt import (
+    NOP,
+    Allocate,
+    Block,
+    If,
+    LetStmt,
+    Provide,
+    Realize,
+    Stmt,
+    Store,
+)
+from parhelion.ir.symbols import BufferSym, DimSym
+from parhelion.simplify.driver import simplify
+from parhelion.types import INT32, INT64, Type
+
+#: Storage of at most this many bytes takes a constant upper bound of its extents in
+#: their place: constant strides, and one allocation for all iterations around it.
+MOST_ROUNDED_UP = 256 << 10
+
+
+def flatten_storage(
+    s: Stmt, outputs: Mapping[Function, tuple[BufferSym, ...]], index64: bool
+) -> Stmt:
+    """Replaces Realize, Provide, FuncCall and ImageLoad by Allocate, Store and Load.
+
+    `outputs` are stored in the caller's buffers. Indices are int32, or int64 if
+    `index64`.
+    """
+    flatten = _Flatten(INT64 if index64 else INT32)
+    for func, buffers in outputs.items():
+        flatten.places[func] = tuple(map(flatten.outside, buffers))
+    body = flatten.go(s)
+    return block(*flatten.offsets, body)
+
+
+_SUMS: dict[type[Expr], Callable[[Expr, Expr], Expr]] = {Add: add, Sub: sub, Mul: mul}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a Func's value or an image lives: the index of a point is
+    ``sum((args[d] - mins[d]) * strides[d]) - offset``, over `order`."""
+
+    buffer: BufferSym
+    order: tuple[int, ...]
+    mins: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    offset: Expr
+
+
+class _Flatten(Rewriter):
+    def __init__(self, index: Type) -> None:
+        super().__init__()
+        self.index = index
+        self.places: dict[Function, tuple[_Place, ...]] = {}
+        self.images: dict[BufferSym, _Place] = {}
+        self.realized: set[Function] = set()
+        self.offsets: list[Stmt] = []
+        self.widened: dict[Expr, Expr] = {}
+
+    # Places.
+
+    def outside(self, buffer: BufferSym) -> _Place:
+        """The layout of a buffer that the caller gives."""
+        zero = imm(0, self.index)
+        strides = tuple([self.wide(_stride(d)) for d in buffer.dims])
+        sums = [
+            mul(self.wide(_known(d.fixed_min, d.min)), stride)
+            for d, stride in zip(buffer.dims, strides, strict=True)
+        ]
+        total = _sum(reversed(sums), zero)
+        offset = total
+        if total.children():
+            offset = Var(f"{buffer.name}.offset", self.index, value=total)
+            self.offsets.append(LetStmt(offset, total))
+        order = sorted(range(len(buffer.dims)), key=lambda d: _rank(buffer.dims[d]))
+        return _Place(buffer, tuple(order), (zero,) * len(order), strides, offset)
+
+    def wide(self, e: Expr) -> Expr:
+        """A coordinate in the index type. Index arithmetic does not overflow, so the
+        conversion moves inside sums, where strides and constants join it."""
+        if e.type is self.index:
+            return e
+        found = self.widened.get(e)
+        if found is None:
+            if isinstance(e, (Add, Sub, Mul)):
+                found = _SUMS[type(e)](self.wide(e.a), self.wide(e.b))
+            elif type(e) is Intrinsic and e.op in ("likely", "likely_if_innermost"):
+                found = Intrinsic(self.index, e.op, (self.wide(e.args[0]),))
+            else:
+                found = cast(self.index, e)
+            self.widened[e] = found
+        return found
+
+    def at(self, place: _Place, args: Sequence[Expr]) -> Expr:
+        """The flat index of a point."""
+        terms = [
+            mul(sub(self.wide(args[d]), place.mins[d]), place.strides[d])
+            for d in place.order
+        ]
+        return sub(_sum(terms, imm(0, self.index)), place.offset)
+
+    # Reads.
+
+    def on_funccall(self, n: FuncCall) -> Expr:
+        places = self.places.get(n.func)
+        internal_assert(places, f"{n.func.name} is called but has no storage")
+        assert places is not None
+        place = places[n.index]
+        index = self.at(place, [self.go(a) for a in n.args])
+        return Load(n.type, place.buffer, index, None)
+
+    def on_imageload(self, n: ImageLoad) -> Expr:
+        place = self.images.get(n.image)
+        if place is None:
+            place = self.images[n.image] = self.outside(n.image)
+        index = self.at(place, [self.go(a) for a in n.args])
+        return Load(n.type, n.image, index, None)
+
+    # Writes.
+
+    def on_provide(self, n: Provide) -> Stmt:
+        places = self.places.get(n.func)
+        internal_assert(places, f"{n.func.name} is defined but has no storage")
+        assert places is not None
+        args = [self.go(a) for a in n.args]
+        values = [self.go(v) for v in n.values]
+        predicate = None if n.predicate is None else self.go(n.predicate)
+        lets: list[Stmt] = []
+        if _interfere(n):
+            args = [self.named(n.func, "at", a, lets) for a in args]
+            values = [self.named(n.func, "value", v, lets) for v in values]
+            if predicate is not None:
+                predicate = self.named(n.func, "where", predicate, lets)
+        stores = [
+            _store(place.buffer, value, self.at(place, args), predicate)
+            for place, value in zip(places, values, strict=True)
+        ]
+        return block(*lets, *stores)
+
+    def named(self, func: Function, what: str, e: Expr, lets: list[Stmt]) -> Expr:
+        """`e`, evaluated before the stores that follow."""
+        if isinstance(e, (Var, Imm)) or _is_undef(e) or _undef_branch(e) is not None:
+            return e
+        var = Var(f"{func.name}.{what}", e.type, value=e)
+        lets.append(LetStmt(var, e))
+        return var
+
+    def on_realize(self, n: Realize) -> Stmt:
+        func = n.func
+        order = _storage_order(func)
+        lets: list[Stmt] = []
+        mins = tuple([self.wide(self.go(low)) for low, _ in n.bounds])
+        extents = self.extents(n, order)
+        strides: dict[int, Expr] = {}
+        stride: Expr = imm(1, self.index)
+        for d in order:
+            if stride.children():
+                named = Var(f"{func.name}.stride.{d}", self.index, value=stride)
+                lets.append(LetStmt(named, stride))
+                stride = named
+            strides[d] = stride
+            stride = mul(stride, self.wide(extents[d]))
+        outer = self.places.get(func)
+        places: list[_Place] = []
+        for i, t in enumerate(func.types):
+            name = func.name if len(func.types) == 1 else f"{func.name}.{i}"
+            buffer = BufferSym(
+                name, t, len(order), "internal", func=func, value_index=i
+            )
+            by_dim = tuple([strides[d] for d in range(len(order))])
+            places.append(_Place(buffer, order, mins, by_dim, imm(0, self.index)))
+        if func in self.realized:
+            self.memo.clear()  # it speaks of the storage of an earlier realization
+        self.realized.add(func)
+        self.places[func] = tuple(places)
+        condition = self.go(n.condition)
+        body = self.go(n.body)
+        if outer is None:
+            del self.places[func]
+        else:
+            self.places[func] = outer
+            self.memo.clear()
+        sizes = tuple([extents[d] for d in order])
+        allocations = [
+            Allocate(p.buffer, sizes, condition, func.schedule.memory, 0)
+            for p in places
+        ]
+        return _scoped(lets, allocations, body)
+
+    def extents(self, n: Realize, order: Sequence[int]) -> dict[int, Expr]:
+        """The extents to allocate: constant where possible, never negative."""
+        exact = {}
+        for d in order:
+            e = simplify(self.go(n.bounds[d][1]))
+            low = constant_interval(e).lo
+            exact[d] = e if low is not None and low >= 0 else maximum(e, int32(0))
+        if all(const_int(e) is not None for e in exact.values()):
+            return exact
+        size = max((t.bytes() for t in n.func.types), default=1)
+        rounded = {}
+        for d, e in exact.items():
+            most = constant_interval(e).hi
+            if most is None:
+                return exact
+            size *= max(int(most), 1)
+            rounded[d] = imm(int(most), e.type)
+        return rounded if size <= MOST_ROUNDED_UP else exact
+
+
+def _scoped(lets: Sequence[Stmt], allocations: Sequence[Allocate], body: Stmt) -> Stmt:
+    """One block. A block with allocations of its own may be laid flat into the end of
+    another: both end at the same place."""
+    tail = body.items if type(body) is Block else (body,)
+    return Block((*lets, *allocations, *tail))
+
+
+def _sum(terms: Iterable[Expr], zero: Expr) -> Expr:
+    total: Expr | None = None
+    for t in terms:
+        total = t if total is None else add(total, t)
+    return zero if total is None else total
+
+
+def _known(promised: Expr | None, run_time: Var) -> Expr:
+    """A constant that was promised (and is checked), else the run-time value."""
+    return run_time if promised is None or const_int(promised) is None else promised
+
+
+def _stride(d: DimSym) -> Expr:
+    return _known(d.fixed_stride, d.stride)
+
+
+def _rank(d: DimSym) -> int:
+    """Dense dimensions come first in an index, so that its vector part is at hand."""
+    stride = const_int(_stride(d))
+    return 1 if stride is None else 0 if stride == 1 else 2
+
+
+def _storage_order(func: Function) -> tuple[int, ...]:
+    return tuple(func.schedule.storage_order) or tuple(range(func.dimensions))
+
+
+def _interfere(n: Provide) -> bool:
+    """Whether a store of one value could change what another one reads."""
+    if len(n.values) < 2:
+        return False
+    written: set[int] = set()
+    for i, value in enumerate(n.values):
+        if i > 0 and written & _reads(n.func, (value, *n.args)):
+            return True
+        if i > 0 and n.predicate is not None:
+            if written & _reads(n.func, (n.predicate,)):
+                return True
+        written.add(i)
+    return False
+
+
+def _reads(func: Function, exprs: Sequence[Expr]) -> set[int]:
+    """Which values of `func` the expressions read."""
+    return {
+        e.index
+        for root in exprs
+        for e in nodes(root)
+        if type(e) is FuncCall and e.func is func
+    }
+
+
+def _is_undef(e: Expr) -> bool:
+    return type(e) is Intrinsic and e.op == "undef"
+
+
+def _undef_branch(e: Expr) -> tuple[Expr, Expr] | None:
+    """(condition, value) of a select one branch of which is undef."""
+    if type(e) is Select:
+        if _is_undef(e.b):
+            return e.cond, e.a
+        if _is_undef(e.a):
+            return lnot(e.cond), e.b
+    return None
+
+
+def _store(buffer: BufferSym, value: Expr, index: Expr, predicate: Expr | None) -> Stmt:
+    """A store; none of an undefined value."""
+    if _is_undef(value):
+        return NOP
+    partly = _undef_branch(value)
+    if partly is not None:
+        return If(partly[0], _store(buffer, partly[1], index, predicate), None)
+    return Store(buffer, value, index, predicate)

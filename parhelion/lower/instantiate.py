@@ -1,0 +1,140 @@
+"""Copies of a statement with Vars or conditions replaced, whose own Vars know it.
+
+Unrolling and loop partitioning put several copies of a body side by side. A let or a
+loop inside it is then about other values than before, so each copy binds fresh Vars
+wherever the value or the bounds changed: facts on a Var always describe that Var.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from parhelion.ir.build import is_const, is_false, is_true, land, lnot, lor, select
+from parhelion.ir.expr import And, Expr, Intrinsic, Let, Not, Or, Select, Var
+from parhelion.ir.rewrite import _N, Rewriter, free_vars
+from parhelion.ir.stmt import NOP, For, If, LetStmt, Stmt
+
+
+class _Instantiate(Rewriter):
+    def __init__(
+        self, env: Mapping[Var, Expr], replace: Mapping[Expr, Expr] | None
+    ) -> None:
+        super().__init__()
+        self.env: dict[Var, Expr] = dict(env)
+        self.replace = replace or {}
+        #: What mentions none of these stays as it is. (A node that is replaced has
+        #: free Vars, and so has all that contains it.)
+        self.watched: set[Var] = set(env)
+        for e in self.replace:
+            self.watched |= free_vars(e)
+
+    def go(self, n: _N) -> _N:
+        if isinstance(n, Expr):
+            return cast(_N, self.expr(n))  # type: ignore[redundant-cast]
+        handler = self._table.get(type(n))
+        return cast(_N, handler(self, n) if handler else n.map(self.go))
+
+    def expr(self, e: Expr) -> Expr:
+        if isinstance(e, Var) and e not in self.replace:
+            return self.env.get(e, e)
+        found = self.memo.get(e)
+        if found is None:
+            found = self.memo[e] = self.copy(e)
+        return found
+
+    def copy(self, e: Expr) -> Expr:
+        if self.watched.isdisjoint(free_vars(e)):
+            return e
+        other = self.replace.get(e)
+        if other is not None:
+            return self.expr(other)
+        if type(e) is Let:
+            value = self.expr(e.value)
+            var = self.bind(e.var, value)
+            return Let(var, value, self.expr(e.body))
+        fold = _FOLDS.get(type(e))
+        return fold(self, e) if fold else e.map(self.expr)
+
+    # What a replaced condition decides is folded at once.
+
+    def fold_and(self, e: And) -> Expr:
+        return land(self.expr(e.a), self.expr(e.b))
+
+    def fold_or(self, e: Or) -> Expr:
+        return lor(self.expr(e.a), self.expr(e.b))
+
+    def fold_not(self, e: Not) -> Expr:
+        a = self.expr(e.a)
+        return e if a is e.a else lnot(a)
+
+    def fold_select(self, e: Select) -> Expr:
+        return select(self.expr(e.cond), self.expr(e.a), self.expr(e.b))
+
+    def fold_mark(self, e: Intrinsic) -> Expr:
+        made = e.map(self.expr)
+        marks = ("likely", "likely_if_innermost")
+        return made.args[0] if e.op in marks and is_const(made.args[0]) else made
+
+    def on_if(self, n: If) -> Stmt:
+        cond = self.expr(n.cond)
+        if is_true(cond):
+            return self.go(n.then)
+        otherwise = NOP if n.otherwise is None else self.go(n.otherwise)
+        if is_false(cond):
+            return otherwise
+        return If(cond, self.go(n.then), None if otherwise is NOP else otherwise)
+
+    # Scopes.
+
+    def bind(self, old: Var, value: Expr) -> Var:
+        """The Var that names `value` in this copy."""
+        new = old if old.value is value else Var(old.name, old.type, value=value)
+        self.rename(old, new)
+        return new
+
+    def rename(self, old: Var, new: Var) -> None:
+        if old in self.env:
+            # A sibling scope bound it before: what was made of it is stale.
+            self.memo.clear()
+            self.env[old] = new
+        elif new is not old:
+            self.env[old] = new
+            self.watched.add(old)
+
+    def on_letstmt(self, n: LetStmt) -> Stmt:
+        value = self.expr(n.value)
+        if value is n.value and n.var not in self.env:
+            return n
+        return LetStmt(self.bind(n.var, value), value)
+
+    def on_for(self, n: For) -> Stmt:
+        low, extent = self.expr(n.min), self.expr(n.extent)
+        var = n.var
+        lo = None if var.lo is None else self.expr(var.lo)
+        hi = None if var.hi is None else self.expr(var.hi)
+        old = (n.min, n.extent, var.lo, var.hi)
+        if any(a is not b for a, b in zip(old, (low, extent, lo, hi), strict=True)):
+            var = Var(var.name, var.type, lo=lo, hi=hi, origin=var.origin)
+        self.rename(n.var, var)
+        body = self.go(n.body)
+        return NOP if body is NOP else For(var, low, extent, n.kind, body)
+
+
+_FOLDS: dict[type[Expr], Callable[[_Instantiate, Any], Expr]] = {
+    And: _Instantiate.fold_and,
+    Or: _Instantiate.fold_or,
+    Not: _Instantiate.fold_not,
+    Select: _Instantiate.fold_select,
+    Intrinsic: _Instantiate.fold_mark,
+}
+
+
+def instantiate(
+    s: Stmt,
+    env: Mapping[Var, Expr],
+    replace: Mapping[Expr, Expr] | None = None,
+) -> Stmt:
+    """`s` with the Vars of `env` and the nodes of `replace` replaced, and its bound
+    Vars renewed where needed. What the replacements decide is folded."""
+    return _Instantiate(env, replace).go(s) if env or replace else s

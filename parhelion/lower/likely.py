@@ -1,0 +1,258 @@
+"""Finding the conditions that a loop may be partitioned by.
+
+A mark speaks for the nearest condition around it: `likely(x)` inside a Min says which
+side the Min mostly takes; inside a Select's or an If's condition, that it mostly holds;
+inside one branch of a Select, that this branch is mostly taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parhelion.ir.build import imm
+from parhelion.ir.expr import (
+    LE,
+    And,
+    Expr,
+    Extern,
+    Intrinsic,
+    Let,
+    Load,
+    Max,
+    Min,
+    Not,
+    Or,
+    Select,
+    Var,
+)
+from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.rewrite import free_vars
+from parhelion.ir.stmt import (
+    Allocate,
+    Block,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    Stmt,
+    Store,
+)
+from parhelion.lower.solve import Solution, Solver
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """`node` is `steady` where `solution` holds, and surely `other` beyond its exact
+    bounds."""
+
+    node: Expr
+    steady: Expr
+    other: Expr
+    solution: Solution
+
+
+def find_candidates(loop: For, innermost: bool) -> list[Candidate]:
+    """The conditions in the loop's body that its variable can be solved for."""
+    finder = _Finder(loop, innermost)
+    finder.statement(loop.body, whole=innermost and loop.kind is ForKind.SERIAL)
+    return finder.found
+
+
+def runs_loops(s: Stmt) -> bool:
+    """Whether a loop that runs at run time (not a vectorised or unrolled one) is in
+    `s`."""
+    stack: list[Stmt] = [s]
+    while stack:
+        n = stack.pop()
+        if type(n) is For and n.kind in (ForKind.SERIAL, ForKind.PARALLEL):
+            return True
+        stack.extend([c for c in n.children() if isinstance(c, Stmt)])
+    return False
+
+
+class _Finder:
+    def __init__(self, loop: For, innermost: bool) -> None:
+        self.solver = Solver(loop)
+        self.marks = ("likely", "likely_if_innermost") if innermost else ("likely",)
+        self.innermost = innermost
+        self.found: list[Candidate] = []
+        self._seen: set[tuple[Expr, bool]] = set()
+        self._tried: set[tuple[Expr, Expr]] = set()
+        self._worth: dict[Expr, bool] = {}
+
+    # Statements.
+
+    def statement(self, s: Stmt, whole: bool = False) -> None:
+        """`whole`: nothing but names is beside `s` in the loop's body."""
+        if isinstance(s, Block):
+            acting = [i for i in s.items if type(i) not in (LetStmt, Allocate)]
+            for item in s.items:
+                self.statement(item, whole and len(acting) == 1)
+        elif isinstance(s, LetStmt):
+            self.expression(s.value, False)
+            self.bind(s.var, s.value)
+        elif isinstance(s, For):
+            self.expression(s.min, False)
+            self.expression(s.extent, False)
+            if s.var in self.solver.inner:
+                self.forget()
+            self.solver.enter(s)
+            self.statement(s.body)
+        elif isinstance(s, If):
+            self.condition(s.cond)
+            if whole and s.otherwise is None:
+                self.trim(s.cond)
+            self.expression(s.cond, False)
+            self.statement(s.then, whole and s.otherwise is None)
+            if s.otherwise is not None:
+                self.statement(s.otherwise)
+        elif isinstance(s, Store):
+            self.expression(s.value, False)
+            self.expression(s.index, True)
+            if s.predicate is not None:
+                self.expression(s.predicate, False)
+        else:
+            for child in s.children():
+                if isinstance(child, Stmt):
+                    self.statement(child)
+                else:
+                    self.expression(child, False)
+
+    def bind(self, var: Var, value: Expr) -> None:
+        if var in self.solver.lets:
+            self.forget()
+        self.solver.let(var, value)
+
+    def forget(self) -> None:
+        """A Var is bound anew in a sibling scope: look at everything again."""
+        self._seen.clear()
+        self._tried.clear()
+
+    # Expressions.
+
+    def worth(self, e: Expr) -> bool:
+        """Whether a mark or (in an innermost loop) a clamp is anywhere inside."""
+        found = self._worth.get(e)
+        if found is None:
+            kind = type(e)
+            found = (
+                (kind is Intrinsic and e.op in self.marks)  # type: ignore[attr-defined]
+                or (self.innermost and kind in (Min, Max))
+                or any([self.worth(c) for c in e.children()])
+            )
+            self._worth[e] = found
+        return found
+
+    def expression(self, e: Expr, in_index: bool) -> None:
+        """Looks for candidates in `e`; `in_index`: it selects what is accessed."""
+        key = e, in_index
+        if key in self._seen or not self.worth(e):
+            return
+        self._seen.add(key)
+        if isinstance(e, Load):
+            in_index = True
+        elif isinstance(e, (Min, Max)):
+            self.clamp(e, in_index)
+        elif isinstance(e, Select):
+            self.choice(e)
+        elif isinstance(e, Let):
+            self.bind(e.var, e.value)
+        for child in e.children():
+            self.expression(child, in_index)
+
+    def marked(self, e: Expr, captured: bool) -> bool:
+        """Whether a mark in `e` speaks for the operation around `e`; with `captured`,
+        also one that already speaks for a Min, Max or Select inside."""
+        if not self.worth(e):
+            return False
+        if isinstance(e, Intrinsic):
+            if e.op in self.marks:
+                return True
+            if not INTRINSICS[e.op].pure:
+                return False
+        if isinstance(e, (Load, Extern)):
+            return False
+        if isinstance(e, (Min, Max)) and not captured:
+            return False
+        if isinstance(e, Select):
+            return captured and (
+                self.marked(e.a, captured) or self.marked(e.b, captured)
+            )
+        return any([self.marked(c, captured) for c in e.children()])
+
+    def clamp(self, e: Min | Max, in_index: bool) -> None:
+        a, b = self.marked(e.a, False), self.marked(e.b, False)
+        if not (a or b):
+            a, b = self.marked(e.a, True), self.marked(e.b, True)
+        if not (a or b) and in_index and self.innermost:
+            a, b = self.moves(e.a), self.moves(e.b)
+        if a is b:
+            return
+        likely, other = (e.a, e.b) if a else (e.b, e.a)
+        holds = LE(likely, other) if isinstance(e, Min) else LE(other, likely)
+        self.consider(e, likely, other, holds, True)
+
+    def moves(self, e: Expr) -> bool:
+        return not self.solver.varying.isdisjoint(free_vars(e))
+
+    def choice(self, e: Select) -> None:
+        if self.condition(e.cond):
+            return
+        a, b = self.marked(e.a, False), self.marked(e.b, False)
+        if a is not b:
+            for leaf, want in _leaves(e.cond, a):
+                self.decide(leaf, want)
+
+    # Conditions.
+
+    def condition(self, cond: Expr) -> bool:
+        """Takes the marked parts of a Bool as candidates; whether there were any."""
+        found = False
+        stack: list[tuple[Expr, bool]] = [(cond, True)]
+        while stack:
+            c, want = stack.pop()
+            if isinstance(c, Intrinsic) and c.op in self.marks:
+                found = True
+                for leaf, value in _leaves(c.args[0], True):
+                    self.decide(leaf, value)
+            elif isinstance(c, (And, Or)):
+                stack += [(c.b, want), (c.a, want)]
+            elif isinstance(c, Not):
+                stack.append((c.a, not want))
+            elif self.marked(c, False):
+                found = True
+                self.decide(c, want)
+        return found
+
+    def decide(self, leaf: Expr, want: bool) -> None:
+        self.consider(leaf, imm(want, leaf.type), imm(not want, leaf.type), leaf, want)
+
+    def trim(self, cond: Expr) -> None:
+        """An unmarked condition around the whole body, if it only cuts iterations."""
+        for leaf, want in _leaves(cond, True):
+            found = self.solver.solve(leaf, want)
+            if found is None or found.guards:
+                continue
+            if all(b.exact for b in (*found.lows, *found.highs)):
+                self.decide(leaf, want)
+
+    def consider(
+        self, node: Expr, steady: Expr, other: Expr, holds: Expr, want: bool
+    ) -> None:
+        if (node, steady) in self._tried:
+            return
+        self._tried.add((node, steady))
+        found = self.solver.solve(holds, want)
+        if found is not None and (found.bounded or found.everywhere):
+            self.found.append(Candidate(node, steady, other, found))
+
+
+def _leaves(cond: Expr, want: bool) -> list[tuple[Expr, bool]]:
+    """The parts that each must have a value for `cond` to be `want`."""
+    if isinstance(cond, And) and want or isinstance(cond, Or) and not want:
+        return _leaves(cond.a, want) + _leaves(cond.b, want)
+    if isinstance(cond, Not):
+        return _leaves(cond.a, not want)
+    if isinstance(cond, Intrinsic) and cond.op in ("likely", "likely_if_innermost"):
+        return _leaves(cond.args[0], want)
+    return [(cond, want)]

@@ -1,0 +1,237 @@
+"""Loop partitioning: the interior of a guarded or clamped loop runs without guards.
+
+Conditions marked `likely` (by boundary conditions, splits and sliding windows) are
+solved for the loop variable (`lower.solve`). Where all of them hold is the steady
+state, whose body has them replaced by true, and each clamp by its likely side:
+
+    for x in a..b: f[x] = g[max(min(likely(x), n), 0)]
+
+    for x in a..p: f[x] = g[max(min(x, n), 0)]         p = clamp(0, a, b)
+    for x in p..e: f[x] = g[x]                         e = max(min(n + 1, b), p)
+    for x in e..b: f[x] = g[max(min(x, n), 0)]
+
+Loops are taken from the outside in, and only the steady state is partitioned again:
+code grows by a constant for each level, not by a factor. (In the rest, innermost loops
+still are, since that is where the time goes.) A loop that contains others, or runs in
+parallel, keeps one piece and branches inside, so that it has two bodies, not three.
+
+In innermost loops, a clamp in an index counts as likely to do nothing, and an `if`
+around the whole body as likely to hold if it just makes the loop shorter.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from parhelion.ir.build import (
+    add,
+    block,
+    conjunction,
+    int32,
+    le,
+    maximum,
+    minimum,
+    select,
+    sub,
+)
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.rewrite import _N, Rewriter
+from parhelion.ir.stmt import (
+    NOP,
+    Allocate,
+    Block,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    Produce,
+    Stmt,
+)
+from parhelion.lower.instantiate import instantiate
+from parhelion.lower.likely import Candidate, find_candidates, runs_loops
+from parhelion.simplify.driver import can_prove, simplify
+
+
+def partition_loops(s: Stmt) -> Stmt:
+    """Splits loops at the bounds where their likely conditions hold."""
+    return _Partition(slow=False).go(s)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Where a loop's steady state is.
+
+    lows, highs: inclusive bounds of it, besides the loop's own; guards: what must
+    hold besides, or there is none.
+    steady, before, after: what replaces each condition in, below and above it.
+    """
+
+    steady: dict[Expr, Expr] = field(default_factory=dict)
+    before: dict[Expr, Expr] = field(default_factory=dict)
+    after: dict[Expr, Expr] = field(default_factory=dict)
+    lows: list[Expr] = field(default_factory=list)
+    highs: list[Expr] = field(default_factory=list)
+    guards: list[Expr] = field(default_factory=list)
+
+
+class _Partition(Rewriter):
+    """`slow` marks code beside a steady state: only innermost loops are split."""
+
+    def __init__(self, slow: bool) -> None:
+        super().__init__()
+        self.slow = slow
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        innermost = not runs_loops(n.body)
+        runs = n.kind in (ForKind.SERIAL, ForKind.PARALLEL)
+        if runs and (innermost or not self.slow):
+            plan = _plan(n, find_candidates(n, innermost))
+            if plan is not None:
+                return self.split(n, plan, innermost)
+        return For(n.var, n.min, n.extent, n.kind, self.go(n.body))
+
+    def beside(self, s: Stmt) -> Stmt:
+        """Code that runs where the steady state does not."""
+        return s if not runs_loops(s) else _Partition(slow=True).go(s)
+
+    def split(self, n: For, plan: _Plan, innermost: bool) -> Stmt:
+        if not (plan.lows or plan.highs or plan.guards):
+            body = self.go(instantiate(n.body, {}, plan.steady))
+            return For(n.var, n.min, n.extent, n.kind, body)
+        one_sided = not plan.guards and not (plan.lows and plan.highs)
+        if n.kind is ForKind.SERIAL and (innermost or one_sided):
+            return self.in_pieces(n, plan)
+        return self.by_branch(n, plan)
+
+    def by_branch(self, n: For, plan: _Plan) -> Stmt:
+        """One loop, which asks in each iteration whether it is in the steady state."""
+        lets: list[Stmt] = []
+        tests = list(plan.guards)
+        if plan.lows:
+            first = _named(n, "steady", _fold(maximum, plan.lows), lets)
+            tests.append(le(first, n.var))
+        if plan.highs:
+            last = _named(n, "last", _fold(minimum, plan.highs), lets)
+            tests.append(le(n.var, last))
+        steady = self.go(instantiate(n.body, {}, plan.steady))
+        other = plan.before if not plan.highs else plan.after if not plan.lows else {}
+        rest = self.beside(instantiate(n.body, {}, other))
+        choice = If(conjunction(tests), steady, None if _is_nop(rest) else rest)
+        return block(*lets, For(n.var, n.min, n.extent, n.kind, choice))
+
+    def in_pieces(self, n: For, plan: _Plan) -> Stmt:
+        """Three loops (or two): prologue, steady state, epilogue."""
+        lets: list[Stmt] = []
+        end = add(n.min, n.extent)
+        start: Expr = n.min
+        stop: Expr = end
+        guard = conjunction(plan.guards)
+        if plan.lows:
+            start = minimum(maximum(_fold(maximum, plan.lows), n.min), end)
+            start = _named(n, "steady", select(guard, start, end), lets, n.min, end)
+        if plan.highs:
+            last = minimum(_fold(minimum, plan.highs), sub(end, int32(1)))
+            stop = maximum(add(last, int32(1)), start)
+            if not plan.lows:
+                stop = select(guard, stop, start)
+            stop = _named(n, "epilogue", stop, lets, start, end)
+        pieces: list[Stmt] = []
+        if plan.lows:
+            body = instantiate(n.body, {}, plan.before)
+            pieces.append(self.piece(n, self.beside(body), n.min, start))
+        body = instantiate(n.body, {}, plan.steady)
+        pieces.append(self.piece(n, self.go(body), start, stop))
+        if plan.highs:
+            body = instantiate(n.body, {}, plan.after)
+            pieces.append(self.piece(n, self.beside(body), stop, end))
+        return block(*lets, *pieces)
+
+    def piece(self, n: For, body: Stmt, start: Expr, stop: Expr) -> Stmt:
+        """The loop from `start` until before `stop`."""
+        if _is_nop(body):
+            return NOP
+        last = simplify(sub(stop, int32(1)))
+        var = Var(n.var.name, n.var.type, lo=start, hi=last, origin=n.var.origin)
+        body = instantiate(body, {n.var: var})
+        return For(var, start, simplify(sub(stop, start)), n.kind, body)
+
+
+def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:
+    """The steady state of all candidates that have one; None if there are none."""
+    plan = _Plan()
+    last = sub(add(n.min, n.extent), int32(1))
+    lows: dict[Expr, list[Candidate]] = {}
+    highs: dict[Expr, list[Candidate]] = {}
+    guards: dict[Expr, None] = {}
+    known: dict[Expr, bool] = {}
+
+    def proved(cond: Expr) -> bool:
+        if cond not in known:
+            known[cond] = can_prove(cond)
+        return known[cond]
+
+    for c in candidates:
+        found = c.solution
+        low = [b for b in found.lows if not proved(le(b.at, n.min))]
+        high = [b for b in found.highs if not proved(le(last, b.at))]
+        if any(proved(le(add(last, int32(1)), b.at)) for b in low):
+            continue  # nowhere in this loop
+        if any(proved(le(add(b.at, int32(1)), n.min)) for b in high):
+            continue
+        guard = [g for g in found.guards if not proved(g)]
+        if guard and not (low or high):
+            continue  # a choice between two loops, not a partition of one
+        plan.steady[c.node] = c.steady
+        for b in low:
+            lows.setdefault(simplify(b.at), []).extend([c] if b.exact else [])
+        for b in high:
+            highs.setdefault(simplify(b.at), []).extend([c] if b.exact else [])
+        guards.update(dict.fromkeys(guard))
+    if not plan.steady:
+        return None
+    plan.lows, plan.highs, plan.guards = list(lows), list(highs), list(guards)
+    if not guards:
+        # Beyond a bound that is the only one, the conditions that made it are false.
+        if len(lows) == 1:
+            plan.before = {c.node: c.other for found in lows.values() for c in found}
+        if len(highs) == 1:
+            plan.after = {c.node: c.other for found in highs.values() for c in found}
+    return plan
+
+
+def _fold(op: Callable[[Expr, Expr], Expr], bounds: Sequence[Expr]) -> Expr:
+    return functools.reduce(op, bounds)
+
+
+def _named(
+    n: For,
+    what: str,
+    value: Expr,
+    lets: list[Stmt],
+    lo: Expr | None = None,
+    hi: Expr | None = None,
+) -> Expr:
+    """A name for a bound of the steady state, unless it is simple."""
+    value = simplify(value)
+    if not value.children():
+        return value
+    var = Var(f"{n.var.name}.{what}", n.var.type, value=value, lo=lo, hi=hi)
+    lets.append(LetStmt(var, value))
+    return var
+
+
+def _is_nop(s: Stmt) -> bool:
+    """Whether `s` does nothing: it names values at most."""
+    if type(s) is Block:
+        return all(map(_is_nop, s.items))
+    if isinstance(s, (For, Produce)):
+        return _is_nop(s.body)
+    return type(s) is LetStmt or type(s) is Allocate
+
+
+__all__ = ["partition_loops"]

@@ -1,0 +1,62 @@
+"""Unrolled loops become their iterations, one after the other."""
+
+from __future__ import annotations
+
+from parhelion.analysis.interval import constant_interval
+from parhelion.errors import ScheduleError
+from parhelion.ir.build import add, block, const_int, int32, lt
+from parhelion.ir.expr import Expr, Intrinsic
+from parhelion.ir.rewrite import _N, Rewriter
+from parhelion.ir.stmt import NOP, For, ForKind, If, Stmt
+from parhelion.lower.instantiate import instantiate
+from parhelion.simplify.driver import simplify
+
+#: The longest loop of non-constant extent that is unrolled behind guards.
+_MOST_GUARDED = 64
+
+
+def unroll_loops(s: Stmt) -> Stmt:
+    """Replaces every UNROLLED loop by copies of its body.
+
+    An extent that is not constant but has a small constant upper bound is unrolled
+    up to that bound, each copy behind ``i < extent``. Raises ScheduleError where
+    there is no such bound.
+    """
+    return _Unroll().go(s)
+
+
+def constant_extent(loop: For) -> int | None:
+    """The number of iterations, if it is known now."""
+    value = const_int(loop.extent)
+    return const_int(simplify(loop.extent)) if value is None else value
+
+
+class _Unroll(Rewriter):
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        body = self.go(n.body)
+        if n.kind is not ForKind.UNROLLED:
+            return For(n.var, n.min, n.extent, n.kind, body)
+        extent = constant_extent(n)
+        if extent is not None:
+            copies = [
+                instantiate(body, {n.var: add(n.min, int32(i))}) for i in range(extent)
+            ]
+            return block(*copies) if copies else NOP
+        most = constant_interval(n.extent).hi
+        if most is None or most > _MOST_GUARDED:
+            raise ScheduleError(
+                f"the loop over {n.var.name} is unrolled, but its extent is not "
+                "constant",
+                hint="split it by a constant factor and unroll the inner loop, or "
+                "bound it",
+            )
+        guarded = []
+        for i in range(int(most)):
+            inside = lt(int32(i), n.extent)
+            mark = Intrinsic(inside.type, "likely_if_innermost", (inside,))
+            one = instantiate(body, {n.var: add(n.min, int32(i))})
+            guarded.append(If(mark, one, None))
+        return block(*guarded) if guarded else NOP
