@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from parhelion.errors import BoundsError, BufferError_, TypeMismatchError, here
+from parhelion.runtime.layout import Array, address
 from parhelion.types import BFloat, Type
-
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 #: New arrays start on a multiple of this many bytes (a cache line, and the widest
 #: vector register).
@@ -168,11 +167,6 @@ def allocate(
     for i, d in enumerate(reversed(order)):
         places[d] = i
     return dense.transpose(places)
-
-
-def address(array: Array) -> int:
-    """Where element (0, 0, …) lies in memory."""
-    return int(array.__array_interface__["data"][0])
 
 
 def storage_order(array: Array) -> list[int]:

@@ -22,10 +22,9 @@ from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
-from parhelion.lang.arrays import Array
 from parhelion.lang.images import is_symbolic, load
-from parhelion.lang.layout import BufferDimension, Layout
 from parhelion.lang.views import Views
+from parhelion.runtime.layout import Array, Layout
 from parhelion.types import Type, UInt
 
 if TYPE_CHECKING:
@@ -33,6 +32,34 @@ if TYPE_CHECKING:
 
 Scalar = int | float | bool
 Index = SupportsIndex | Sequence[SupportsIndex]
+
+
+class BufferDimension:
+    """One dimension of a Buffer, read only."""
+
+    __slots__ = ("_extent", "_min", "_stride")
+
+    def __init__(self, min: int, extent: int, stride: int) -> None:
+        self._min, self._extent, self._stride = min, extent, stride
+
+    def min(self) -> int:
+        """The first coordinate."""
+        return self._min
+
+    def max(self) -> int:
+        """The last coordinate."""
+        return self._min + self._extent - 1
+
+    def extent(self) -> int:
+        """How many coordinates there are."""
+        return self._extent
+
+    def stride(self) -> int:
+        """Elements from one coordinate to the next in memory."""
+        return self._stride
+
+    def __repr__(self) -> str:
+        return f"[{self._min},{self._extent},{self._stride}]"
 
 
 class Buffer(Views):

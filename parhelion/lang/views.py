@@ -13,7 +13,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 
 from parhelion.errors import BoundsError, TypeMismatchError, here
-from parhelion.lang.arrays import Array
+from parhelion.runtime.layout import Array
 
 
 class Views:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from parhelion.codegen.target import Target, host_target
 from parhelion.errors import InternalError
 
 if TYPE_CHECKING:
@@ -29,21 +30,6 @@ _NUMBER = itertools.count()
 
 #: Calls of compiled code: ``i32 f(ptr context, ptr argv)``. ctypes releases the GIL.
 EntryPoint = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What code is generated for: an LLVM triple, CPU and features.
-
-    The empty CPU means this computer, with all that it can do.
-    """
-
-    triple: str = ""
-    cpu: str = ""
-    features: str = ""
-
-
-HOST = Machine()
 
 
 @dataclass(slots=True)
@@ -69,7 +55,7 @@ class Compiled:
 
     name: str
     text: str
-    machine: Machine
+    target: Target
     address: int
     object_code: bytes
     times: CompileTimes
@@ -78,11 +64,11 @@ class Compiled:
 
     def llvm(self) -> str:
         """The optimised LLVM module, as text."""
-        return optimised_text(self.text, self.machine)
+        return optimised_text(self.text, self.target)
 
     def assembly(self) -> str:
         """The machine code, as assembly text."""
-        return assembly_text(self.text, self.machine)
+        return assembly_text(self.text, self.target)
 
 
 @cache
@@ -97,38 +83,21 @@ def _binding() -> Any:
     return llvm
 
 
-def host_machine() -> tuple[str, str, str]:
-    """Triple, CPU name and feature string of this computer, as LLVM sees it."""
-    llvm = _binding()
-    return (
-        llvm.get_default_triple(),
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
-    )
-
-
 @cache
-def _host() -> tuple[str, str, str]:
-    return host_machine()
+def _target_machine(target: Target) -> llvm.TargetMachine:
+    """Code generation for `target`: position independent, optimisation level 2.
 
-
-def _resolve(machine: Machine) -> tuple[str, str, str]:
-    if not machine.cpu:
-        return _host()
-    return machine.triple or _host()[0], machine.cpu, machine.features
-
-
-@cache
-def _target_machine(machine: Machine) -> llvm.TargetMachine:
-    """Code generation for `machine`: position independent, optimisation level 2.
-
-    Level 3 adds no x86-64 or ARM code generation pass that measured code gains from.
+    Level 3 adds no pass that generated code was seen to gain from.
     """
     llvm = _binding()
-    triple, cpu, features = _resolve(machine)
-    target = llvm.Target.from_triple(triple)
-    return target.create_target_machine(
-        cpu=cpu, features=features, opt=2, reloc="pic", codemodel="small"
+    features = target.feature_string()
+    if target == host_target():
+        # With what this computer lacks of its CPU's usual features, as a virtual
+        # machine may.
+        features = llvm.get_host_cpu_features().flatten()
+    machine = llvm.Target.from_triple(target.triple)
+    return machine.create_target_machine(
+        cpu=target.cpu, features=features, opt=2, reloc="pic", codemodel="small"
     )
 
 
@@ -136,7 +105,9 @@ def _target_machine(machine: Machine) -> llvm.TargetMachine:
 def _jit() -> Any:
     """The process's JIT. Never torn down: pool threads may stand in its code."""
     llvm = _binding()
-    engine = llvm.create_lljit_compiler(_target_machine(HOST), use_jit_link=True)
+    engine = llvm.create_lljit_compiler(
+        _target_machine(host_target()), use_jit_link=True
+    )
     engine._owned = True  # so that the interpreter's exit does not unmap the code
     return engine
 
@@ -154,11 +125,11 @@ def _parse(text: str) -> Any:
     return module
 
 
-def _optimise(module: Any, machine: Machine) -> None:
+def _optimise(module: Any, target: Target) -> None:
     """The passes that generated code needs; see docs/decisions for the choice."""
     llvm = _binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    builder = llvm.create_pass_builder(_target_machine(machine), tuning)
+    builder = llvm.create_pass_builder(_target_machine(target), tuning)
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
@@ -172,34 +143,37 @@ def _optimise(module: Any, machine: Machine) -> None:
             passes.run(function, builder)
 
 
-def optimised_text(text: str, machine: Machine = HOST) -> str:
-    """LLVM text after the optimiser."""
+def optimised_text(text: str, target: Target | None = None) -> str:
+    """LLVM text after the optimiser (for this computer unless told otherwise)."""
+    target = target or host_target()
     with _LOCK:
         module = _parse(text)
-        _optimise(module, machine)
+        _optimise(module, target)
         return str(module)
 
 
-def assembly_text(text: str, machine: Machine = HOST) -> str:
+def assembly_text(text: str, target: Target | None = None) -> str:
     """The assembly that LLVM text becomes."""
+    target = target or host_target()
     with _LOCK:
         module = _parse(text)
-        _optimise(module, machine)
-        return str(_target_machine(machine).emit_assembly(module))
+        _optimise(module, target)
+        return str(_target_machine(target).emit_assembly(module))
 
 
 def object_code(
-    text: str, machine: Machine = HOST, times: CompileTimes | None = None
+    text: str, target: Target | None = None, times: CompileTimes | None = None
 ) -> bytes:
     """The relocatable object file (ELF) that LLVM text becomes."""
+    target = target or host_target()
     times = times or CompileTimes()
     with _LOCK:
         start = time.perf_counter()
         module = _parse(text)
         parsed = time.perf_counter()
-        _optimise(module, machine)
+        _optimise(module, target)
         optimised = time.perf_counter()
-        code = bytes(_target_machine(machine).emit_object(module))
+        code = bytes(_target_machine(target).emit_object(module))
         times.parse = parsed - start
         times.optimise = optimised - parsed
         times.emit = time.perf_counter() - optimised
@@ -230,7 +204,7 @@ def load(
         return library, {name: library[name] for name in exports}
 
 
-def compile_module(text: str, name: str, machine: Machine = HOST) -> Compiled:
+def compile_module(text: str, name: str, target: Target | None = None) -> Compiled:
     """Compiles LLVM text for this computer and loads it.
 
     The module defines ``i32 NAME_argv(ptr context, ptr argv)``. Raises InternalError
@@ -239,7 +213,8 @@ def compile_module(text: str, name: str, machine: Machine = HOST) -> Compiled:
     from parhelion.runtime import threads
 
     times = CompileTimes()
-    code = object_code(text, machine, times)
+    target = target or host_target()
+    code = object_code(text, target, times)
     start = time.perf_counter()
     entry = f"{name}_argv"
     imports = threads.symbols() if "@ph_" in text else {}
@@ -247,5 +222,5 @@ def compile_module(text: str, name: str, machine: Machine = HOST) -> Compiled:
     times.load = time.perf_counter() - start
     address = addresses[entry]
     return Compiled(
-        name, text, machine, address, code, times, EntryPoint(address), library
+        name, text, target, address, code, times, EntryPoint(address), library
     )

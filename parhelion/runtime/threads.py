@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from parhelion.codegen.target import host_target
 from parhelion.runtime.context import Context
 
 _LOCK = threading.Lock()
@@ -43,7 +44,7 @@ def _build() -> _Runtime:
         from parhelion.runtime import jit
         from parhelion.runtime.pool_ir import runtime_ir
 
-        architecture = jit.host_machine()[0].split("-")[0]
+        architecture = host_target().arch
         text = runtime_ir(architecture, Context.print_fn.offset, Context.user.offset)
         names = NAMES + _CONTROLS
         library, addresses = jit.load(jit.object_code(text), names, {})

@@ -1,0 +1,259 @@
+"""`Callable`: a compiled pipeline as a Python function of its inputs and outputs."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
+from parhelion.ir.pipeline import Argument as IRArgument
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.imageparam import ImageParam
+from parhelion.lang.param import Param, checked_value
+from parhelion.lang.runner import Runner, check_image, check_output, overlap
+from parhelion.runtime.call import Value
+from parhelion.runtime.layout import Array, Layout, address
+from parhelion.runtime.program import Variant, variant_for
+from parhelion.types import Type
+
+if TYPE_CHECKING:
+    from parhelion.lang.func import Func
+
+_DEFAULT = Variant()
+
+
+class ArgumentKind(enum.Enum):
+    InputScalar = 0
+    InputBuffer = 1
+    OutputBuffer = 2
+
+
+class Argument:
+    """An ImageParam or Param as an argument of a compiled pipeline."""
+
+    __slots__ = ("_symbol", "dimensions", "kind", "name", "type")
+    _symbol: BufferSym | ParamSym
+    name: str
+    kind: ArgumentKind
+    type: Type
+    dimensions: int
+
+    @classmethod
+    def _of(cls, symbol: BufferSym | ParamSym) -> Argument:
+        made = cls.__new__(cls)
+        made._symbol, made.name, made.type = symbol, symbol.name, symbol.type
+        if isinstance(symbol, ParamSym):
+            made.kind, made.dimensions = ArgumentKind.InputScalar, 0
+        else:
+            made.kind, made.dimensions = ArgumentKind.InputBuffer, len(symbol.dims)
+        return made
+
+    def is_buffer(self) -> bool:
+        return self.kind is not ArgumentKind.InputScalar
+
+    def is_scalar(self) -> bool:
+        return self.kind is ArgumentKind.InputScalar
+
+    def is_input(self) -> bool:
+        return self.kind is not ArgumentKind.OutputBuffer
+
+    def is_output(self) -> bool:
+        return self.kind is ArgumentKind.OutputBuffer
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Argument {self.name!r} {self.kind.name} {self.type}>"
+
+
+ArgumentLike: TypeAlias = ImageParam | Param | Argument
+
+
+def _symbol(argument: object) -> BufferSym | ParamSym:
+    if isinstance(argument, ImageParam | Param):
+        return argument._sym
+    if isinstance(argument, Argument):
+        return argument._symbol
+    raise TypeMismatchError(
+        f"an argument of a Callable is an ImageParam or a Param, not {argument!r:.60}",
+        at=here(),
+    )
+
+
+class _Image:
+    """Converts what is given for one image or output to a layout, checked.
+
+    What was given last is remembered, so that calls with the same arrays cost little.
+    """
+
+    __slots__ = ("check", "good", "known", "sym")
+
+    def __init__(self, sym: BufferSym, output: bool) -> None:
+        self.sym = sym
+        self.check = check_output if output else check_image
+        self.good: Layout | None = None
+        self.known: dict[tuple[object, ...], Layout] = {}
+
+    def __call__(self, given: object) -> Layout:
+        if type(given) is np.ndarray:
+            return self._array(given)
+        buffer = given if isinstance(given, Buffer) else Buffer(given)
+        layout = buffer._lay
+        if layout is None or layout is not self.good:
+            layout = self.good = self.check(self.sym, buffer)
+        return layout
+
+    def _array(self, given: Array) -> Layout:
+        key = (given.dtype, given.shape, given.strides, given.flags.writeable)
+        found = self.known.get(key)
+        if found is None:
+            if len(self.known) > 64:
+                self.known.clear()
+            found = self.known[key] = self.check(self.sym, Buffer(given))
+        host = address(given)
+        if host != found.host:
+            found = self.known[key] = found.moved(host)
+            if self.sym.host_alignment:
+                self.check(self.sym, Buffer(given))
+        return found
+
+
+class Callable:
+    """A pipeline compiled for calls: ``c(image, gain, output)``.
+
+    Made by ``f.compile_to_callable([image_param, gain_param])``. It takes the
+    arguments of that list and then a Buffer or array for each output value, by
+    position or by name. Images and outputs may be Buffers or NumPy arrays.
+    """
+
+    def __init__(
+        self, funcs: Sequence[Func], arguments: Sequence[ArgumentLike]
+    ) -> None:
+        functions = [f._function for f in funcs]
+        self._runner = runner = Runner(functions, functions[0].name)
+        runner.refresh()
+        inputs = [_symbol(a) for a in arguments]
+        self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *runner.targets)
+        self._names = [s.name for s in self._symbols]
+        self._inputs = len(inputs)
+        self._program = runner.program(_DEFAULT)
+        self._plan = self._planned(self._program.lowered.args)
+        self._images: list[_Image | None] = [
+            None if isinstance(s, ParamSym) else _Image(s, i >= self._inputs)
+            for i, s in enumerate(self._symbols)
+        ]
+
+    def _planned(self, args: Sequence[IRArgument]) -> list[int | BufferSym]:
+        """For each argument of the code the place in the call, or a bound image."""
+        places = {s: i for i, s in enumerate(self._symbols)}
+        plan: list[int | BufferSym] = []
+        missing: list[str] = []
+        for a in args:
+            if a.symbol in places:
+                plan.append(places[a.symbol])
+            elif isinstance(a.symbol, BufferSym) and a.symbol.bound is not None:
+                plan.append(a.symbol)
+            else:
+                missing.append(a.name)
+        if missing:
+            raise DefinitionError(
+                f"the pipeline also depends on {', '.join(map(repr, missing))}, which "
+                "the list of arguments lacks",
+                at=here(),
+                hint="f.infer_arguments() gives all of them",
+            )
+        return plan
+
+    def __call__(self, *args: object, **named: object) -> int:
+        """Runs the pipeline; returns 0, or raises the failure's HalideError."""
+        if named or len(args) != len(self._symbols):
+            args = self._placed(args, named)
+        values: list[Any] = []
+        plain = True
+        low: list[Layout] = []
+        for image, sym, given in zip(self._images, self._symbols, args, strict=True):
+            if image is None:
+                values.append(checked_value(given, sym.type, sym.name))
+                continue
+            layout = image(given)
+            plain = plain and layout.plain
+            values.append(layout)
+            low.append(layout)
+        outputs = len(self._symbols) - self._inputs
+        if plain and not _share_memory(low, outputs):
+            chosen: list[Value] = [
+                values[p] if type(p) is int else self._bound(p) for p in self._plan
+            ]
+            self._program.call.run(chosen)
+        else:
+            self._run_specially(args, values)
+        return 0
+
+    def _placed(
+        self, args: tuple[object, ...], named: dict[str, object]
+    ) -> tuple[object, ...]:
+        """Arguments given by name put into their places."""
+        if len(args) > len(self._symbols):
+            raise TypeMismatchError(
+                f"the Callable takes {len(self._symbols)} arguments "
+                f"({', '.join(self._names)}); {len(args)} are given",
+                at=here(),
+            )
+        rest = dict(named)
+        placed = list(args)
+        for name in self._names[len(args) :]:
+            if name not in rest:
+                raise TypeMismatchError(
+                    f"the argument {name!r} of the Callable is missing; it takes "
+                    f"{', '.join(self._names)}",
+                    at=here(),
+                )
+            placed.append(rest.pop(name))
+        if rest:
+            raise TypeMismatchError(
+                f"{next(iter(rest))!r} is no argument of the Callable, or is given "
+                "twice",
+                at=here(),
+                legal=self._names,
+            )
+        return tuple(placed)
+
+    @staticmethod
+    def _bound(sym: int | BufferSym) -> Layout:
+        assert isinstance(sym, BufferSym)
+        return check_image(sym, sym.bound)
+
+    def _run_specially(self, args: Sequence[object], values: Sequence[Any]) -> None:
+        """A call whose arrays need another variant of the code, or a copy."""
+        runner, n = self._runner, self._inputs
+        images = {s: check_image(s, s.bound) for s in runner.reach.images if s.bound}
+        scalars = {}
+        for sym, value in zip(self._symbols[:n], values[:n], strict=True):
+            if isinstance(sym, ParamSym):
+                scalars[sym] = value
+            else:
+                images[sym] = value
+        outputs = [b if isinstance(b, Buffer) else Buffer(b) for b in args[n:]]
+        variant = variant_for(
+            images | dict(zip(runner.targets, values[n:], strict=True))
+        )
+        if not runner.has(variant) and not runner.refresh():
+            raise HalideError(
+                f"Func {runner.name!r} was changed after compile_to_callable, and the "
+                "layout of the images given needs other code",
+                at=here(),
+                hint="make a new Callable",
+            )
+        runner.run(images, outputs, scalars)
+
+
+def _share_memory(layouts: Sequence[Layout], outputs: int) -> bool:
+    """Whether one of the last `outputs` arrays overlaps any other."""
+    first = len(layouts) - outputs
+    for i in range(first, len(layouts)):
+        for other in layouts[:i]:
+            if overlap(layouts[i], other):
+                return True
+    return False

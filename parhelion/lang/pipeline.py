@@ -1,0 +1,320 @@
+"""`Pipeline`: one or more Funcs that are compiled and computed together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, SupportsIndex
+
+import numpy as np
+
+from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
+from parhelion.ir.build import const_int
+from parhelion.ir.function import Function
+from parhelion.ir.symbols import BufferSym
+from parhelion.lang import arrays
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.loop_dump import (
+    StmtOutputFormat,
+    lowered_text,
+    write,
+    write_lowered,
+)
+from parhelion.lang.runner import (
+    Box,
+    Runner,
+    check_output,
+    new_buffer,
+)
+from parhelion.lang.target_api import Target, strict
+from parhelion.runtime.program import Variant, variant_for
+
+if TYPE_CHECKING:
+    from parhelion.lang.callable import Argument, ArgumentLike, Callable
+    from parhelion.lang.func import Func
+
+Destination = Buffer | np.ndarray  # type: ignore[type-arg]
+Result = Buffer | tuple[Buffer, ...] | None
+
+
+class Pipeline:
+    """Funcs to be computed in one call.
+
+    Compiled code is kept until a definition, a schedule or a promise changes, in a
+    variant for each layout of the images that it meets (an interleaved image gets
+    code for interleaved images).
+    """
+
+    __slots__ = ("_funcs", "_runner")
+
+    def __init__(self, outputs: Func | Iterable[Func] | None = None) -> None:
+        from parhelion.lang.func import Func
+
+        if outputs is None:
+            found: list[Func] = []
+        elif isinstance(outputs, Func):
+            found = [outputs]
+        else:
+            found = list(outputs)
+        for f in found:
+            if not isinstance(f, Func):
+                raise TypeMismatchError(
+                    f"the outputs of a Pipeline are Funcs, not {f!r:.60}", at=here()
+                )
+        if len({f._function for f in found}) != len(found):
+            raise DefinitionError(
+                "a Func is given twice as an output of one Pipeline", at=here()
+            )
+        self._funcs = found
+        functions = [f._function for f in found]
+        name = functions[0].name if functions else "pipeline"
+        self._runner = Runner(functions, name)
+
+    # What it is.
+
+    def defined(self) -> bool:
+        """Whether it has outputs."""
+        return bool(self._funcs)
+
+    def outputs(self) -> list[Func]:
+        return list(self._funcs)
+
+    def get_func(self, index: int) -> Func:
+        """The `index`-th Func in the order in which they are computed."""
+        from parhelion.lang.func import Func
+        from parhelion.schedule.sites import realization_order
+
+        order = realization_order(self._functions())
+        if not 0 <= index < len(order):
+            raise BoundsError(
+                f"the Pipeline has {len(order)} Funcs; there is no Func {index}",
+                at=here(),
+            )
+        return Func._of(order[index])
+
+    def _functions(self) -> Sequence[Function]:
+        if not self._funcs:
+            raise DefinitionError("the Pipeline has no outputs", at=here())
+        return self._runner.outputs
+
+    def _ready(self) -> Runner:
+        self._functions()
+        self._runner.refresh()
+        return self._runner
+
+    def __repr__(self) -> str:
+        names = ", ".join(f.name() for f in self._funcs)
+        return f"<parhelion.Pipeline of {names or 'nothing'}>"
+
+    # Running.
+
+    def realize(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        target: Target | None = None,
+    ) -> Result:
+        """Computes the outputs.
+
+        ``realize([w, h])`` computes that many pixels from coordinate 0 on and returns
+        a Buffer, or a tuple of Buffers if there are several values. Given a Buffer or
+        an array (or one for each value), it computes just that region into it.
+        """
+        runner = self._ready()
+        given = _destinations(where)
+        if given is not None:
+            self._check(runner, given)
+            runner.run(runner.inputs(), given, strict_float=strict(target))
+            return None
+        boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
+        images = runner.inputs()
+        if any(e == 0 for box in boxes for _, e in box):
+            made = [
+                new_buffer(s, b) for s, b in zip(runner.targets, boxes, strict=True)
+            ]
+        else:
+            made = runner.allocate(boxes)
+            runner.run(images, made, strict_float=strict(target))
+            made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _check(self, runner: Runner, given: Sequence[Buffer]) -> None:
+        if len(given) != len(runner.targets):
+            raise TypeMismatchError(
+                f"{self!r} has {len(runner.targets)} output buffers; "
+                f"{len(given)} are given",
+                at=here(),
+            )
+        for sym, buffer in zip(runner.targets, given, strict=True):
+            check_output(sym, buffer)
+
+    def compile_jit(self, target: Target | None = None) -> None:
+        """Compiles now, for images of the promised layout (by default: dense in
+        dimension 0) or of that of the images that are set."""
+        runner = self._ready()
+        runner.program(self._variant(runner, target))
+
+    def _variant(self, runner: Runner, target: Target | None = None) -> Variant:
+        given = {
+            s: b._layout()
+            for s in runner.reach.images
+            if isinstance(b := s.value if s.bound is None else s.bound, Buffer)
+            and b.defined()
+        }
+        return variant_for(given, strict(target))
+
+    def invalidate_cache(self) -> None:
+        """Forgets the compiled code."""
+        self._runner.invalidate()
+
+    def infer_input_bounds(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        target: Target | None = None,
+    ) -> None:
+        """Gives every ImageParam that has no image a new one, just large enough for
+        realizing the outputs at `where` (as for `realize`)."""
+        runner = self._ready()
+        given = _destinations(where)
+        if given is None:
+            boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
+        else:
+            self._check(runner, given)
+            boxes = [_box_of(b) for b in given]
+        for sym, box in runner.infer_inputs(boxes).items():
+            sym.value = new_buffer(sym, box)
+
+    def infer_arguments(self) -> list[Argument]:
+        """The ImageParams and Params that the outputs depend on."""
+        from parhelion.lang.callable import Argument
+
+        runner = self._ready()
+        program = runner.program(self._variant(runner))
+        outputs = set(runner.targets)
+        return [
+            Argument._of(a.symbol)
+            for a in program.lowered.args
+            if a.symbol not in outputs and getattr(a.symbol, "bound", None) is None
+        ]
+
+    def compile_to_callable(
+        self, arguments: Sequence[ArgumentLike], target: Target | None = None
+    ) -> Callable:
+        """A function of the given ImageParams and Params, in that order, and then of
+        the output buffers. It keeps the algorithm and schedule as they are now."""
+        from parhelion.lang.callable import Callable
+
+        self._ready()
+        return Callable(self._funcs, arguments)
+
+    # Looking at what was made.
+
+    def print_loop_nest(self) -> None:
+        """Prints the loops that the schedule makes."""
+        print(self.loop_nest(), end="")
+
+    def loop_nest(self) -> str:
+        """The loops that the schedule makes, as text."""
+        from parhelion.schedule.loopnest import loop_nest_text
+
+        self._ready()
+        return loop_nest_text(list(self._functions()))
+
+    def compile_to_lowered_stmt(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fmt: StmtOutputFormat = StmtOutputFormat.Text,
+        target: Target | None = None,
+    ) -> None:
+        """Writes the lowered program to a file, as text or as a page of HTML."""
+        runner = self._ready()
+        with runner.lowered(self._variant(runner)) as lowered:
+            write_lowered(lowered, filename, fmt)
+
+    def lowered_text(self) -> str:
+        """The lowered program as text."""
+        runner = self._ready()
+        with runner.lowered(self._variant(runner)) as lowered:
+            return lowered_text(lowered)
+
+    def compile_to_llvm_assembly(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the optimised LLVM module to a file, as text."""
+        write(filename, self.llvm_text())
+
+    def llvm_text(self, optimised: bool = True) -> str:
+        """The LLVM module, after the optimiser or as code generation wrote it."""
+        runner = self._ready()
+        compiled = runner.program(self._variant(runner)).call.compiled
+        return compiled.llvm() if optimised else compiled.text
+
+    def compile_to_assembly(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the machine code to a file, as assembly."""
+        write(filename, self.assembly_text())
+
+    def assembly_text(self) -> str:
+        """The machine code, as assembly."""
+        runner = self._ready()
+        return runner.program(self._variant(runner)).call.compiled.assembly()
+
+
+def _destinations(where: object) -> list[Buffer] | None:
+    """The Buffers to compute into; None if `where` is a list of sizes."""
+    if isinstance(where, Buffer):
+        return [where]
+    if isinstance(where, np.ndarray):
+        return [Buffer(where)]
+    if isinstance(where, SupportsIndex):
+        raise TypeMismatchError(
+            f"realize takes a list of extents, not {where!r}",
+            at=here(),
+            hint=f"write realize([{where!r}])",
+        )
+    if not isinstance(where, Iterable):
+        raise TypeMismatchError(
+            f"realize takes extents, a Buffer or Buffers, not {where!r:.60}", at=here()
+        )
+    items = list(where)
+    if not items or not any(isinstance(i, Buffer | np.ndarray) for i in items):
+        return None
+    return [i if isinstance(i, Buffer) else Buffer(i) for i in items]
+
+
+def _boxes(targets: Sequence[BufferSym], sizes: Sequence[SupportsIndex]) -> list[Box]:
+    """The region to compute of each output: from the promised min (else 0) on."""
+    boxes: list[Box] = []
+    for sym in targets:
+        name = f"the output of Func {sym.name!r}"
+        extents = arrays.check_sizes(sizes, name)  # type: ignore[arg-type]
+        if len(extents) != len(sym.dims):
+            raise TypeMismatchError(
+                f"Func {sym.name!r} has {len(sym.dims)} dimensions; realize is given "
+                f"{len(extents)} extents",
+                at=here(),
+            )
+        mins = [
+            0 if d.fixed_min is None else const_int(d.fixed_min) or 0 for d in sym.dims
+        ]
+        boxes.append(list(zip(mins, extents, strict=True)))
+    return boxes
+
+
+def _box_of(buffer: Buffer) -> Box:
+    layout = buffer._layout()
+    return list(zip(layout.mins, layout.extents, strict=True))
+
+
+def _cut(buffer: Buffer, box: Box) -> Buffer:
+    """`buffer`, cropped to `box` if it is larger."""
+    return buffer if _box_of(buffer) == box else buffer.cropped(box)

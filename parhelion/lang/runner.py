@@ -1,0 +1,368 @@
+"""Running a pipeline on arguments: checks, choice of the code variant, allocation.
+
+`Pipeline` and `Callable` are two ways to say what the arguments are; both end here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from parhelion.errors import (
+    BufferError_,
+    DefinitionError,
+    InternalError,
+    TypeMismatchError,
+    here,
+)
+from parhelion.ir.build import const_int
+from parhelion.ir.evaluate import evaluate
+from parhelion.ir.expr import Var
+from parhelion.ir.function import Function
+from parhelion.ir.pipeline import ArgKind, Lowered, Region
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang import arrays
+from parhelion.lang.buffer import Buffer
+from parhelion.runtime.call import Value
+from parhelion.runtime.layout import Layout
+from parhelion.runtime.program import (
+    LOCK,
+    Program,
+    Variant,
+    build,
+    compiling,
+    fitted,
+    lowered_for,
+    variant_for,
+)
+from parhelion.runtime.state import Fingerprint, Reach
+from parhelion.types import round_float
+
+Number = int | float | bool
+Box = list[tuple[int, int]]
+
+#: How often a region is derived again from itself before it must stand still.
+_MAX_ROUNDS = 8
+
+
+class Runner:
+    """Compiled forms of some outputs, one per layout of the arguments.
+
+    They are thrown away when a definition, a schedule or a promise changes.
+    """
+
+    def __init__(self, outputs: Sequence[Function], name: str) -> None:
+        self.outputs = tuple(outputs)
+        self.name = name
+        self.reach = Reach(outputs)
+        self.targets: tuple[BufferSym, ...] = tuple(
+            [b for f in outputs for b in f.buffers]
+        )
+        self._state: Fingerprint | None = None
+        self._programs: dict[Variant, Program] = {}
+
+    def refresh(self) -> bool:
+        """Looks at the Functions again; true if nothing changed since the last time."""
+        for f in self.outputs:
+            if not f.defined:
+                raise DefinitionError(
+                    f"Func {f.name!r} is not defined, so it cannot be computed",
+                    at=here(),
+                    hint=f"define it: {f.name}[x, y] = …",
+                )
+        state = self.reach.look()
+        if state == self._state:
+            return True
+        with LOCK:
+            self._state, self._programs = state, {}
+            self.targets = tuple([b for f in self.outputs for b in f.buffers])
+        return False
+
+    def invalidate(self) -> None:
+        """Forgets all compiled code."""
+        with LOCK:
+            self._state, self._programs = None, {}
+
+    def program(self, variant: Variant) -> Program:
+        """The code for a variant, compiled at its first use."""
+        found = self._programs.get(variant)
+        if found is None:
+            with LOCK:
+                found = self._programs.get(variant)
+                if found is None:
+                    sites = self.reach.sites()
+                    found = build(self.outputs, self.name, variant, sites)
+                    self._programs[variant] = found
+        return found
+
+    def has(self, variant: Variant) -> bool:
+        """Whether the code for a variant exists."""
+        return variant in self._programs
+
+    @contextmanager
+    def lowered(self, variant: Variant) -> Iterator[Lowered]:
+        """The lowered program with its body, made anew, for looking at."""
+        with compiling():
+            yield lowered_for(self.outputs, self.name, variant)
+
+    # Arguments.
+
+    def image(self, sym: BufferSym) -> Buffer:
+        """What the user has given for an input image."""
+        given = sym.value if sym.bound is None else sym.bound
+        if not isinstance(given, Buffer) or not given.defined():
+            raise BufferError_(
+                f"ImageParam {sym.name!r} has no image",
+                at=sym.site or here(),
+                hint=f"give one before realize: {sym.name}.set(array)",
+            )
+        return given
+
+    def scalar(self, sym: ParamSym) -> Number:
+        """What the user has set a Param to."""
+        value = sym.value
+        if value is None:
+            raise BufferError_(
+                f"Param {sym.name!r} has no value",
+                at=sym.site or here(),
+                hint=f"set one before realize: {sym.name}.set(value)",
+            )
+        return value
+
+    def inputs(self) -> dict[BufferSym, Layout]:
+        """The layouts of all input images as they are set now."""
+        return {s: check_image(s, self.image(s)) for s in self.reach.images}
+
+    def run(
+        self,
+        images: Mapping[BufferSym, Layout],
+        destinations: Sequence[Buffer],
+        scalars: Mapping[ParamSym, Number] | None = None,
+        strict_float: bool = False,
+    ) -> None:
+        """Computes the outputs into `destinations`, which have been checked."""
+        spare: list[tuple[Buffer, Buffer]] = []
+        layouts = dict(images)
+        inputs = list(images.values())
+        for sym, buffer in zip(self.targets, destinations, strict=True):
+            layout = buffer._layout()
+            if 0 in layout.extents:
+                return
+            if any(overlap(layout, other) for other in inputs):
+                # The code assumes that its arguments lie apart.
+                instead = Buffer.make_with_shape_of(buffer)
+                spare.append((buffer, instead))
+                layout = instead._layout()
+            layouts[sym] = layout
+            inputs.append(layout)
+        program = self.program(variant_for(layouts, strict_float))
+        program.call.run(self._values(program, layouts, scalars))
+        for buffer, instead in spare:
+            buffer._pixels()[...] = instead._pixels()
+
+    def _values(
+        self,
+        program: Program,
+        layouts: Mapping[BufferSym, Layout],
+        scalars: Mapping[ParamSym, Number] | None,
+    ) -> list[Value]:
+        strides = dict(program.variant.strides)
+        values: list[Value] = []
+        for arg in program.lowered.args:
+            sym = arg.symbol
+            if isinstance(sym, ParamSym):
+                given = None if scalars is None else scalars.get(sym)
+                values.append(self.scalar(sym) if given is None else given)
+            else:
+                layout = layouts.get(sym)
+                if layout is None:
+                    layout = check_image(sym, self.image(sym))
+                values.append(fitted(sym, layout, strides.get(sym, ())))
+        return values
+
+    # Regions.
+
+    def environment(
+        self,
+        program: Program,
+        boxes: Mapping[BufferSym, Box],
+        scalars: bool = True,
+    ) -> dict[Var, Number]:
+        """What is known of the Vars in the program's regions."""
+        env: dict[Var, Number] = {}
+        for sym, box in boxes.items():
+            for dim, (lo, extent) in zip(sym.dims, box, strict=True):
+                env[dim.min], env[dim.extent] = lo, extent
+        for arg in program.lowered.args:
+            sym = arg.symbol
+            if isinstance(sym, ParamSym):
+                if scalars or sym.value is not None:
+                    env[sym.var] = exact(sym, self.scalar(sym))
+            elif arg.kind is ArgKind.INPUT and sym not in boxes:
+                given = sym.value if sym.bound is None else sym.bound
+                for d, dim in enumerate(sym.dims):
+                    known = given.dim(d) if isinstance(given, Buffer) else None
+                    env[dim.min] = known.min() if known else 0
+                    env[dim.extent] = known.extent() if known else 0
+        return env
+
+    def allocate(self, boxes: Sequence[Box]) -> list[Buffer]:
+        """New Buffers for the outputs, as large as the schedule writes."""
+        program = self.program(variant_for({}))
+        wanted = dict(zip(self.targets, boxes, strict=True))
+        for _ in range(_MAX_ROUNDS):
+            env = self.environment(program, wanted)
+            grown = {
+                sym: joined(box, region_of(program.lowered.written.get(sym), env))
+                for sym, box in wanted.items()
+            }
+            if grown == wanted:
+                break
+            wanted = grown
+        else:
+            raise InternalError(
+                f"internal error: what {self.name} writes grows with its output"
+            )
+        return [new_buffer(sym, box) for sym, box in wanted.items()]
+
+    def infer_inputs(self, boxes: Sequence[Box]) -> dict[BufferSym, Box]:
+        """The region of each input image that computing the outputs' boxes reads."""
+        program = self.program(variant_for({}))
+        outputs = dict(zip(self.targets, boxes, strict=True))
+        needed: dict[BufferSym, Box] = {}
+        for _ in range(_MAX_ROUNDS):
+            env = self.environment(program, outputs | needed)
+            found = {
+                sym: region_of(regions, env)
+                for sym, regions in program.lowered.required.items()
+                if sym.bound is None and sym.value is None
+            }
+            joint = {s: joined(needed.get(s), box) for s, box in found.items()}
+            if joint == needed:
+                break
+            needed = joint
+        return needed
+
+
+def check_image(sym: BufferSym, buffer: Buffer) -> Layout:
+    """The layout of an input image; raises if it does not fit its symbol."""
+    layout = buffer._layout()
+    if layout.type is not sym.type:
+        raise TypeMismatchError(
+            f"image {sym.name!r} is of type {sym.type}; the buffer given is "
+            f"{layout.type}",
+            at=here(),
+        )
+    if len(layout.extents) != len(sym.dims):
+        raise TypeMismatchError(
+            f"image {sym.name!r} has {len(sym.dims)} dimensions; the buffer given has "
+            f"{len(layout.extents)}",
+            at=here(),
+        )
+    check_alignment(sym, layout)
+    return layout
+
+
+def check_output(sym: BufferSym, buffer: Buffer) -> Layout:
+    """The layout of a destination; raises if the Func cannot be computed into it."""
+    layout = buffer._layout()
+    what = f"the buffer for the output of Func {sym.name!r}"
+    if layout.type is not sym.type:
+        raise TypeMismatchError(
+            f"{what} is of type {layout.type}; its values are {sym.type}", at=here()
+        )
+    if len(layout.extents) != len(sym.dims):
+        raise TypeMismatchError(
+            f"{what} has {len(layout.extents)} dimensions; the Func has "
+            f"{len(sym.dims)}",
+            at=here(),
+        )
+    if not layout.writeable:
+        raise BufferError_(f"{what} shares a read-only array", at=here())
+    for d, (e, s) in enumerate(zip(layout.extents, layout.strides, strict=True)):
+        if s == 0 and e > 1:
+            raise BufferError_(
+                f"{what} is broadcast in dimension {d} (its stride is 0): several "
+                "pixels would share one place",
+                at=here(),
+            )
+    check_alignment(sym, layout)
+    return layout
+
+
+def check_alignment(sym: BufferSym, layout: Layout) -> None:
+    """Raises BufferError_ if a promise of `set_host_alignment` does not hold."""
+    if sym.host_alignment and layout.host % sym.host_alignment:
+        raise BufferError_(
+            f"the first pixel of {sym.name!r} must lie on a multiple of "
+            f"{sym.host_alignment} bytes; it lies at {layout.host:#x}",
+            at=here(),
+        )
+
+
+def overlap(a: Layout, b: Layout) -> bool:
+    """Whether two arrays may share memory, by the ranges that they span."""
+    return a.low < b.high and b.low < a.high
+
+
+def exact(sym: ParamSym, value: Number) -> Number:
+    """A Param's value as compiled code has it: rounded to its type."""
+    return round_float(value, sym.type) if sym.type.is_float() else value
+
+
+def region_of(regions: Sequence[Region] | None, env: Mapping[Var, Number]) -> Box:
+    """(min, extent) of each dimension."""
+    box: Box = []
+    for r in regions or ():
+        lo, hi = int(evaluate(r.min, env)), int(evaluate(r.max, env))
+        box.append((lo, max(hi - lo + 1, 0)))
+    return box
+
+
+def joined(a: Box | None, b: Box) -> Box:
+    """The smallest box around both; one without points adds nothing."""
+    if not a:
+        return b
+    if not b:
+        return a
+    if any(e == 0 for _, e in b):
+        return a
+    if any(e == 0 for _, e in a):
+        return b
+    out: Box = []
+    for (alo, ae), (blo, be) in zip(a, b, strict=True):
+        lo = min(alo, blo)
+        out.append((lo, max(alo + ae, blo + be) - lo))
+    return out
+
+
+def new_buffer(sym: BufferSym, box: Box) -> Buffer:
+    """A Buffer for a region, laid out as promised of the symbol's strides."""
+    extents = arrays.check_sizes([e for _, e in box], f"{sym.name!r}")
+    order = storage_order(sym, extents)
+    array = arrays.allocate(sym.type, extents, order)
+    return Buffer._of(sym.type, array, [lo for lo, _ in box], "")
+
+
+def storage_order(sym: BufferSym, extents: Sequence[int]) -> list[int]:
+    """The dimensions from the innermost, so that dense storage keeps the constant
+    strides that were promised (if it can)."""
+    known = {
+        d: s
+        for d, dim in enumerate(sym.dims)
+        if dim.fixed_stride is not None
+        and (s := const_int(dim.fixed_stride)) is not None
+    }
+    plain = list(range(len(extents)))
+    if all(s == 1 for s in known.values()) and list(known) in ([], [0]):
+        return plain
+    for order in itertools.permutations(plain):
+        stride = 1
+        for d in order:
+            if known.get(d, stride) != stride:
+                break
+            stride *= extents[d]
+        else:
+            return list(order)
+    return plain

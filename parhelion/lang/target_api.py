@@ -1,0 +1,249 @@
+"""`Target`: the machine to compile for, by Halide's names.
+
+``hl.get_host_target()`` is this computer. Pipelines that run in this process are
+always compiled for it; of a given target's features those that change meaning are
+honoured (strict_float).
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import platform
+from collections.abc import Iterable
+
+from parhelion.codegen.target import host_target
+from parhelion.errors import HalideError, here
+from parhelion.types import Type
+
+
+class TargetOS(enum.Enum):
+    OSUnknown = "os_unknown"
+    Linux = "linux"
+    OSX = "osx"
+    NoOS = "noos"
+
+
+class TargetArch(enum.Enum):
+    ArchUnknown = "arch_unknown"
+    X86 = "x86"
+    ARM = "arm"
+    RISCV = "riscv"
+    WebAssembly = "wasm"
+
+
+class TargetFeature(enum.Enum):
+    """What a target has, or is to be compiled with; the values are the names in
+    target strings."""
+
+    JIT = "jit"
+    Debug = "debug"
+    NoAsserts = "no_asserts"
+    NoBoundsQuery = "no_bounds_query"
+    NoRuntime = "no_runtime"
+    UserContext = "user_context"
+    Profile = "profile"
+    StrictFloat = "strict_float"
+    LargeBuffers = "large_buffers"
+    SSE41 = "sse41"
+    AVX = "avx"
+    AVX2 = "avx2"
+    F16C = "f16c"
+    FMA = "fma"
+    AVX512 = "avx512"
+    AVX512_Skylake = "avx512_skylake"
+    AVX512_Cannonlake = "avx512_cannonlake"
+    AVX512_SapphireRapids = "avx512_sapphirerapids"
+    AVXVNNI = "avxvnni"
+    ARMDotProd = "arm_dot_prod"
+    ARMFp16 = "arm_fp16"
+    SVE = "sve"
+    SVE2 = "sve2"
+    CUDA = "cuda"
+
+
+#: LLVM's names of the features that a target string may list.
+_LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
+    TargetFeature.SSE41: ("sse4.1",),
+    TargetFeature.AVX: ("avx",),
+    TargetFeature.AVX2: ("avx2",),
+    TargetFeature.F16C: ("f16c",),
+    TargetFeature.FMA: ("fma",),
+    TargetFeature.AVX512: ("avx512f", "avx512cd"),
+    TargetFeature.AVX512_Skylake: ("avx512f", "avx512bw", "avx512dq", "avx512vl"),
+    TargetFeature.AVX512_Cannonlake: ("avx512ifma", "avx512vbmi"),
+    TargetFeature.AVX512_SapphireRapids: ("avx512vnni", "avx512bf16"),
+    TargetFeature.AVXVNNI: ("avxvnni",),
+    TargetFeature.ARMDotProd: ("dotprod",),
+    TargetFeature.ARMFp16: ("fullfp16",),
+    TargetFeature.SVE: ("sve",),
+    TargetFeature.SVE2: ("sve2",),
+}
+
+_FEATURES = {f.value: f for f in TargetFeature}
+_ARCHES = {a.value: a for a in TargetArch}
+_SYSTEMS = {s.value: s for s in TargetOS}
+
+
+class Target:
+    """An architecture, an operating system and features.
+
+    ``Target("x86-64-linux-avx2")`` is
+    ``Target(TargetOS.Linux, TargetArch.X86, 64, [TargetFeature.AVX2])``;
+
+    ``Target()`` is unknown and ``Target("host")`` this computer (and may be followed by
+    features: ``"host-strict_float"``).
+    """
+
+    __slots__ = ("_features", "arch", "bits", "os")
+
+    def __init__(
+        self,
+        os: str | TargetOS = TargetOS.OSUnknown,
+        arch: TargetArch = TargetArch.ArchUnknown,
+        bits: int = 0,
+        features: Iterable[TargetFeature] = (),
+    ) -> None:
+        self._features: frozenset[TargetFeature] = frozenset(features)
+        if isinstance(os, str):
+            self._parse(os)
+            return
+        self.os, self.arch, self.bits = os, arch, bits
+
+    def _parse(self, text: str) -> None:
+        self.os, self.arch, self.bits = TargetOS.OSUnknown, TargetArch.ArchUnknown, 0
+        for i, part in enumerate(text.split("-")):
+            if part == "host" and i == 0:
+                host = get_host_target()
+                self.os, self.arch, self.bits = host.os, host.arch, host.bits
+                self._features = host._features
+            elif part in _ARCHES:
+                self.arch = _ARCHES[part]
+            elif part in _SYSTEMS:
+                self.os = _SYSTEMS[part]
+            elif part in ("32", "64"):
+                self.bits = int(part)
+            elif part in _FEATURES:
+                self._features |= {_FEATURES[part]}
+            else:
+                raise HalideError(
+                    f"the target {text!r} has the unknown part {part!r}",
+                    at=here(),
+                    legal=["host", *_ARCHES, "32", "64", *_SYSTEMS, *_FEATURES],
+                )
+
+    @staticmethod
+    def validate_target_string(name: str) -> bool:
+        """Whether `name` can be read as a target."""
+        try:
+            Target(name)
+        except HalideError:
+            return False
+        return True
+
+    def has_feature(self, feature: TargetFeature) -> bool:
+        return feature in self._features
+
+    def features_any_of(self, features: Iterable[TargetFeature]) -> bool:
+        """Whether it has at least one of the features."""
+        return not self._features.isdisjoint(features)
+
+    def features_all_of(self, features: Iterable[TargetFeature]) -> bool:
+        """Whether it has all of the features."""
+        return self._features.issuperset(features)
+
+    def set_feature(self, feature: TargetFeature, value: bool = True) -> None:
+        """Adds a feature, or takes it away."""
+        one = {feature}
+        self._features = self._features | one if value else self._features - one
+
+    def set_features(
+        self, features: Iterable[TargetFeature], value: bool = True
+    ) -> None:
+        """Adds features, or takes them away."""
+        for f in features:
+            self.set_feature(f, value)
+
+    def with_feature(self, feature: TargetFeature) -> Target:
+        """A copy that has the feature."""
+        return Target(self.os, self.arch, self.bits, self._features | {feature})
+
+    def without_feature(self, feature: TargetFeature) -> Target:
+        """A copy that lacks the feature."""
+        return Target(self.os, self.arch, self.bits, self._features - {feature})
+
+    def has_gpu_feature(self) -> bool:
+        return TargetFeature.CUDA in self._features
+
+    def has_large_buffers(self) -> bool:
+        """Whether buffers may have more than 2**31 - 1 elements: always on 64 bits."""
+        return self.bits == 64
+
+    def maximum_buffer_size(self) -> int:
+        """The largest number of bytes of a buffer."""
+        return 2**63 - 1 if self.bits == 64 else 2**31 - 1
+
+    def natural_vector_size(self, type: Type) -> int:
+        """How many lanes of a type fill one vector register."""
+        bits = 128
+        if self.arch is TargetArch.X86:
+            wide = (TargetFeature.AVX512_Skylake, TargetFeature.AVX512)
+            if self.features_any_of(wide):
+                bits = 512
+            elif self.has_feature(
+                TargetFeature.AVX if type.is_float() else TargetFeature.AVX2
+            ):
+                bits = 256
+        return max(1, bits // (8 * type.bytes()))
+
+    def supported(self) -> bool:
+        """Whether code for this architecture can be made and run here."""
+        return self.arch is get_host_target().arch
+
+    def to_string(self) -> str:
+        """The text that ``Target(text)`` reads."""
+        parts = [self.arch.value]
+        if self.bits:
+            parts.append(str(self.bits))
+        parts.append(self.os.value)
+        return "-".join(parts + sorted(f.value for f in self._features))
+
+    def __str__(self) -> str:
+        return self.to_string()
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Target {self.to_string()}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Target):
+            return NotImplemented
+        mine = (self.os, self.arch, self.bits, self._features)
+        return mine == (other.os, other.arch, other.bits, other._features)
+
+    def __hash__(self) -> int:
+        return hash((self.os, self.arch, self.bits, self._features))
+
+
+def get_host_target() -> Target:
+    """This computer."""
+    host = host_target()
+    arch = TargetArch.ARM if host.arch in ("aarch64", "arm64") else TargetArch.X86
+    system = {"Linux": TargetOS.Linux, "Darwin": TargetOS.OSX}
+    features = [f for f, names in _LLVM_FEATURES.items() if all(map(host.has, names))]
+    return Target(system.get(platform.system(), TargetOS.OSUnknown), arch, 64, features)
+
+
+def get_target_from_environment() -> Target:
+    """What ``HL_TARGET`` says, else this computer."""
+    return Target(os.environ.get("HL_TARGET") or "host")
+
+
+def get_jit_target_from_environment() -> Target:
+    """What ``HL_JIT_TARGET`` says, else this computer; with the JIT feature."""
+    found = Target(os.environ.get("HL_JIT_TARGET") or "host")
+    return found.with_feature(TargetFeature.JIT)
+
+
+def strict(target: Target | None) -> bool:
+    """Whether code for `target` rounds every float operation by itself."""
+    return target is not None and target.has_feature(TargetFeature.StrictFloat)

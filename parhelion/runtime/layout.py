@@ -1,0 +1,118 @@
+"""How an image lies in memory, as compiled code needs to know it."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from parhelion.errors import BufferError_, here
+from parhelion.types import Type
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+
+class Layout:
+    """What compiled code needs to know of a Buffer, ready to be copied.
+
+    host, host_bytes: address of the element at the mins. packed: the bytes of its
+    `halide_dimension_t`s. span: one more than the largest distance, in elements,
+    between two elements. low, high: addresses of the first byte in use and of the one
+    after the last. writeable: whether the array may be stored to. plain: whether code
+    for dense dimensions 0 and 32-bit indices serves it as it is.
+    """
+
+    __slots__ = (
+        "extents",
+        "high",
+        "host",
+        "host_bytes",
+        "low",
+        "mins",
+        "packed",
+        "plain",
+        "span",
+        "strides",
+        "type",
+        "writeable",
+    )
+
+    def __init__(self, type: Type, array: Array, mins: Sequence[int]) -> None:
+        size = array.itemsize
+        self.type = type
+        self.mins = tuple(mins)
+        self.extents = array.shape
+        self.strides = tuple([s // size for s in array.strides])
+        self.host = address(array)
+        self.host_bytes = self.host.to_bytes(8, sys.byteorder)
+        self.writeable = array.flags.writeable
+        self.span = 1 + sum(
+            (e - 1) * abs(s)
+            for e, s in zip(self.extents, self.strides, strict=True)
+            if e > 1
+        )
+        self.low, self.high = self._span()
+        self.packed = self._pack()
+        self.plain = (
+            self.span < 2**31
+            and all([e > 1 for e in self.extents])
+            and (not self.strides or self.strides[0] == 1)
+        )
+
+    def _pack(self) -> bytes:
+        fields: list[int] = []
+        for m, e, s in zip(self.mins, self.extents, self.strides, strict=True):
+            fields += (m, e, s, 0)
+        try:
+            return struct.pack(f"={len(fields)}i", *fields)
+        except struct.error:
+            raise BufferError_(
+                f"a buffer with mins {self.mins}, extents {self.extents} and strides "
+                f"{self.strides} does not fit 32-bit coordinates and strides",
+                at=here(),
+            ) from None
+
+    def with_strides(self, strides: Mapping[int, int]) -> Layout:
+        """This layout with other strides in some dimensions.
+
+        Only for dimensions of extent 1, whose stride says nothing: NumPy leaves it
+        open, while compiled code may have been promised one.
+        """
+        made = self._copy()
+        made.strides = tuple([strides.get(d, s) for d, s in enumerate(self.strides)])
+        made.packed = made._pack()
+        return made
+
+    def _copy(self) -> Layout:
+        made = Layout.__new__(Layout)
+        for name in Layout.__slots__:
+            setattr(made, name, getattr(self, name))
+        return made
+
+    def moved(self, host: int) -> Layout:
+        """This layout for an array at another address."""
+        made = self._copy()
+        made.host = host
+        made.host_bytes = host.to_bytes(8, sys.byteorder)
+        made.low += host - self.host
+        made.high += host - self.host
+        return made
+
+    def _span(self) -> tuple[int, int]:
+        if 0 in self.extents:
+            return self.host, self.host
+        size = self.type.bytes()
+        low = high = self.host
+        for e, s in zip(self.extents, self.strides, strict=True):
+            reach = (e - 1) * s * size
+            low += min(reach, 0)
+            high += max(reach, 0)
+        return low, high + size
+
+
+def address(array: Array) -> int:
+    """Where element (0, 0, …) lies in memory."""
+    return int(array.__array_interface__["data"][0])

@@ -1,0 +1,178 @@
+"""From Functions to loaded machine code, for one layout of the arguments.
+
+Lowering reads what is promised of strides from the symbols of images and outputs. A
+layout that breaks the standing promise (dimension 0 dense) is no error: the promise
+is replaced while the pipeline is lowered for that layout, so that an interleaved
+image gets code for interleaved images.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from parhelion.errors import Site
+from parhelion.ir import node
+from parhelion.ir.build import const_int, int32
+from parhelion.ir.function import Function
+from parhelion.ir.pipeline import Lowered
+from parhelion.ir.stmt import NOP
+from parhelion.ir.symbols import BufferSym
+from parhelion.runtime.call import Call
+from parhelion.runtime.layout import Layout
+
+#: One compilation at a time: promises are changed on shared symbols, and the table of
+#: nodes is swept after each.
+LOCK = threading.RLock()
+
+#: Strides of dimension 0 up to this size are worth code of their own (shuffles
+#: instead of gathers); a larger one is read from the buffer.
+_SMALL_STRIDE = 4
+
+#: Elements that int32 indices can address.
+_INDEX_LIMIT = 2**31 - 1
+
+#: The strides that replace an image's promises: (dimension, stride or None for any).
+Strides = tuple[tuple[int, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What one compilation of a pipeline assumes of its arguments.
+
+    strides: for images whose layout is not the promised one. index64: whether some
+    array has more elements than an int32 index can count. strict_float: whether
+    every float operation is rounded by itself.
+    """
+
+    strides: frozenset[tuple[BufferSym, Strides]] = frozenset()
+    index64: bool = False
+    strict_float: bool = False
+
+
+def strides_for(image: BufferSym, layout: Layout) -> Strides:
+    """The promises that code for `layout` needs; empty if those that stand hold."""
+    if not image.dims or layout.extents[0] <= 1:
+        return ()
+    promised = image.dims[0].fixed_stride
+    stride = layout.strides[0]
+    if promised is None or const_int(promised) != 1 or stride == 1:
+        return ()
+    found: list[tuple[int, int | None]] = [
+        (0, stride if abs(stride) <= _SMALL_STRIDE else None)
+    ]
+    for d in range(1, len(image.dims)):
+        if (
+            layout.strides[d] == 1
+            and layout.extents[d] > 1
+            and image.dims[d].fixed_stride is None
+        ):
+            found.append((d, 1))
+    return tuple(found)
+
+
+def variant_for(
+    layouts: Mapping[BufferSym, Layout], strict_float: bool = False
+) -> Variant:
+    """The variant that serves these arguments."""
+    strides = frozenset(
+        [(b, s) for b, lay in layouts.items() if (s := strides_for(b, lay))]
+    )
+    index64 = any(lay.span > _INDEX_LIMIT for lay in layouts.values())
+    return Variant(strides, index64, strict_float)
+
+
+def fitted(image: BufferSym, layout: Layout, strides: Strides) -> Layout:
+    """`layout` as code with those promises takes it: dimensions of extent 1 get the
+    promised stride."""
+    wanted: dict[int, int] = {}
+    chosen = dict(strides)
+    for d, extent in enumerate(layout.extents):
+        if extent > 1:
+            continue
+        fixed = image.dims[d].fixed_stride
+        stride = (
+            chosen[d] if d in chosen else None if fixed is None else const_int(fixed)
+        )
+        if stride is not None and stride != layout.strides[d]:
+            wanted[d] = stride
+    return layout.with_strides(wanted) if wanted else layout
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Loaded code. `lowered` has no body any more (it can be large)."""
+
+    lowered: Lowered
+    variant: Variant
+    call: Call
+
+
+@contextmanager
+def promised(variant: Variant) -> Iterator[None]:
+    """The symbols' promises replaced by those of `variant`, meanwhile."""
+    before = []
+    try:
+        for image, strides in variant.strides:
+            for d, stride in strides:
+                dim = image.dims[d]
+                before.append((dim, dim.fixed_stride))
+                dim.fixed_stride = None if stride is None else int32(stride)
+        yield
+    finally:
+        for dim, stride_before in reversed(before):
+            dim.fixed_stride = stride_before
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """The compiler to oneself: the lock held, Python's cyclic collector off (it costs
+    up to 45 % on these trees), and afterwards the nodes dropped that nobody holds."""
+    with LOCK:
+        was_enabled = gc.isenabled()
+        gc.disable()
+        since = node.mark()
+        try:
+            yield
+        finally:
+            node.sweep(since)
+            if was_enabled:
+                gc.enable()
+
+
+def lowered_for(outputs: Sequence[Function], name: str, variant: Variant) -> Lowered:
+    """The imperative program, body and all. Call it inside `compiling`."""
+    from parhelion.lower.passes import lower
+
+    with promised(variant):
+        return lower(
+            outputs,
+            name=name,
+            index64=variant.index64,
+            strict_float=variant.strict_float,
+        )
+
+
+def build(
+    outputs: Sequence[Function],
+    name: str,
+    variant: Variant,
+    sites: Mapping[str, Site | None],
+) -> Program:
+    """Lowers, compiles and loads a pipeline for this computer."""
+    from parhelion.codegen.llvm import emit_with_sites
+    from parhelion.codegen.target import host_target
+    from parhelion.runtime.jit import compile_module
+    from parhelion.runtime.threads import PRINT_ADDRESS
+
+    target = host_target()
+    with compiling():
+        lowered = lowered_for(outputs, name, variant)
+        emitted = emit_with_sites(lowered, target)
+        lowered = replace(lowered, body=NOP)
+    compiled = compile_module(emitted.text, name, target)
+    call = Call(compiled, lowered.args, emitted.failures, sites, PRINT_ADDRESS)
+    return Program(lowered, variant, call)
