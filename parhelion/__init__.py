@@ -18,6 +18,11 @@ from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
 from parhelion.lang import boundary as _boundary
+from parhelion.lang.buffer import Buffer as Buffer
+from parhelion.lang.buffer import BufferDimension as BufferDimension
+from parhelion.lang.callable import Argument as Argument
+from parhelion.lang.callable import ArgumentKind as ArgumentKind
+from parhelion.lang.callable import Callable as Callable
 from parhelion.lang.definition import RedefinitionWarning as RedefinitionWarning
 from parhelion.lang.effects import gather as gather
 from parhelion.lang.effects import likely as likely
@@ -95,6 +100,9 @@ from parhelion.lang.functions import u32 as u32
 from parhelion.lang.functions import u32_sat as u32_sat
 from parhelion.lang.functions import u64 as u64
 from parhelion.lang.functions import u64_sat as u64_sat
+from parhelion.lang.imageparam import Dimension as Dimension
+from parhelion.lang.imageparam import ImageParam as ImageParam
+from parhelion.lang.imageparam import OutputImageParam as OutputImageParam
 from parhelion.lang.inline import argmax as argmax
 from parhelion.lang.inline import argmin as argmin
 from parhelion.lang.inline import maximum as maximum
@@ -102,6 +110,7 @@ from parhelion.lang.inline import minimum as minimum
 from parhelion.lang.inline import product as product
 from parhelion.lang.inline import sum as sum
 from parhelion.lang.lerp import lerp as lerp
+from parhelion.lang.loop_dump import StmtOutputFormat as StmtOutputFormat
 from parhelion.lang.loop_level import LoopLevel as LoopLevel
 from parhelion.lang.mathfuncs import acos as acos
 from parhelion.lang.mathfuncs import acosh as acosh
@@ -137,11 +146,24 @@ from parhelion.lang.mathfuncs import sqrt as sqrt
 from parhelion.lang.mathfuncs import tan as tan
 from parhelion.lang.mathfuncs import tanh as tanh
 from parhelion.lang.mathfuncs import trunc as trunc
+from parhelion.lang.param import Param as Param
+from parhelion.lang.pipeline import Pipeline as Pipeline
 from parhelion.lang.rdom import Range as Range
 from parhelion.lang.rdom import RDom as RDom
 from parhelion.lang.rdom import RVar as RVar
 from parhelion.lang.ref import FuncRef as FuncRef
 from parhelion.lang.ref import FuncTupleElementRef as FuncTupleElementRef
+from parhelion.lang.target_api import Target as Target
+from parhelion.lang.target_api import TargetArch as TargetArch
+from parhelion.lang.target_api import TargetFeature as TargetFeature
+from parhelion.lang.target_api import TargetOS as TargetOS
+from parhelion.lang.target_api import get_host_target as get_host_target
+from parhelion.lang.target_api import (
+    get_jit_target_from_environment as get_jit_target_from_environment,
+)
+from parhelion.lang.target_api import (
+    get_target_from_environment as get_target_from_environment,
+)
 from parhelion.lang.tuples import Tuple as Tuple
 from parhelion.lang.var import Var as Var
 from parhelion.lang.var import _ as _
