@@ -37,7 +37,8 @@ def interpret(
 
     region: (min, extent) of each dimension; an extent may be 0.
     params: the scalars' values; a Param that is missing keeps the value it was set to.
-    images: inputs that are not Buffers of the algorithm itself.
+    images: inputs; those that are missing keep the Buffer that they were set to, or
+    that the algorithm mentions.
 
     Arrays are indexed in dimension order (``a[x, y, c]``); bfloat16 is uint16 bits.
     Raises BoundsError where the result depends on a pixel outside of an input.

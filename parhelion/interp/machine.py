@@ -16,9 +16,11 @@ import numpy as np
 from parhelion.errors import BoundsError, DefinitionError, internal_assert
 from parhelion.interp import values as V
 from parhelion.interp.grid import Grid, OutOfBox, Realization
+from parhelion.interp.operations import EXACT
 from parhelion.interp.region import Box, covers, hull, shape_of, volume
 from parhelion.interp.update import Updater, update_grid
 from parhelion.interp.values import Array
+from parhelion.ir import mathlib
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import nodes
@@ -36,7 +38,8 @@ class _Dimension(Protocol):
 
 
 class _BoundBuffer(Protocol):
-    """What the interpreter asks of a Buffer that an algorithm mentions."""
+    """What the interpreter asks of a Buffer that an algorithm mentions, or that an
+    ImageParam was set to; `np.asarray` gives its pixels."""
 
     def dim(self, d: int) -> _Dimension: ...
 
@@ -114,13 +117,14 @@ class Machine:
     def image(self, image: BufferSym) -> tuple[Array, tuple[int, ...]]:
         found = self.images.get(image)
         if found is None:
-            if image.bound is None:
+            held = image.value if image.bound is None else image.bound
+            if held is None:
                 raise DefinitionError(
                     f"input image {image.name!r} was not given", at=image.site
                 )
-            buffer = cast(_BoundBuffer, image.bound)
+            buffer = cast(_BoundBuffer, held)
             # NumPy's axes are the reverse of ours.
-            pixels = np.asarray(image.bound).transpose()
+            pixels = np.asarray(held).transpose()
             mins = [buffer.dim(d).min() for d in range(pixels.ndim)]
             self.strides[image] = pixels.strides
             found = self.images[image] = self._image(image, pixels, mins)
@@ -293,5 +297,5 @@ def callees(func: Function) -> list[Function]:
 
 
 def expand(e: Intrinsic) -> Expr | None:
-    """`e` in simpler nodes, by the definitions that compiled code uses too."""
-    return None
+    """`e` in simpler nodes, by the polynomials that compiled code uses too."""
+    return None if e.op in EXACT else mathlib.expand(e.op, e.args)

@@ -153,13 +153,6 @@ OPERATIONS: dict[str, Operation] = {
     "ceil": _float(np.ceil),
     "round": _float(np.rint),
     "trunc": _float(np.trunc),
-    "fast_inverse": _fast(lambda a: 1 / a[0]),
-    "fast_inverse_sqrt": _fast(lambda a: 1 / np.sqrt(a[0])),
-    "fast_exp": _libm("exp"),
-    "fast_log": _libm("log"),
-    "fast_pow": _libm("pow"),
-    "fast_sin": _libm("sin"),
-    "fast_cos": _libm("cos"),
     "is_nan": _asks(np.isnan),
     "is_inf": _asks(np.isinf),
     "is_finite": _asks(np.isfinite),
@@ -170,4 +163,14 @@ OPERATIONS: dict[str, Operation] = {
     "print": _first,
     "print_when": lambda a, t, to: a[1],
     "undef": lambda a, t, to: np.zeros((1,), V.dtype_of(to)),
-} | {op: _libm(op) for op in _TRANSCENDENTAL}
+}
+
+#: Operations that are what they are; all others are first looked for in
+#: `ir.mathlib`, and only what that leaves to the C library is looked for here.
+EXACT = frozenset(OPERATIONS) | {"require"}
+
+OPERATIONS |= {op: _libm(op) for op in _TRANSCENDENTAL} | {
+    f"fast_{op}": _libm(op) for op in ("exp", "log", "pow", "sin", "cos")
+}
+OPERATIONS["fast_inverse"] = _fast(lambda a: 1 / a[0])
+OPERATIONS["fast_inverse_sqrt"] = _fast(lambda a: 1 / np.sqrt(a[0]))

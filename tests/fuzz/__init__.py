@@ -1,0 +1,1 @@
+"""Random pipelines and schedules against the interpreter."""

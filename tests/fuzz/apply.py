@@ -1,0 +1,247 @@
+"""Gives a case's directives to its Funcs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import parhelion as hl
+from tests.fuzz.build import Program
+from tests.fuzz.case import Choices, Directive
+from tests.fuzz.ops import Built
+
+FACTORS = (2, 3, 4, 5, 7, 8, 16)
+TAILS = (
+    hl.TailStrategy.Auto,
+    hl.TailStrategy.GuardWithIf,
+    hl.TailStrategy.ShiftInwards,
+    hl.TailStrategy.RoundUp,
+)
+
+
+class Scheduler:
+    """Applies directives, and remembers which were drawn and accepted.
+
+    A directive that the case cannot have (an update that is not there, a loop of a
+    Func that has none) is skipped: not drawn.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.drawn: Counter[str] = Counter()
+        self.accepted: Counter[str] = Counter()
+        self.refusals: list[tuple[Directive, hl.ScheduleError]] = []
+        self.names = 0
+
+    def run(self) -> None:
+        for directive in self.program.case.schedule:
+            if directive.stage >= len(self.program.stages):
+                continue
+            call = self._call(directive)
+            if call is None:
+                continue
+            name = directive.name
+            if directive.definition:
+                name += " (update)"
+            self.drawn[name] += 1
+            try:
+                call()
+            except hl.ScheduleError as refused:
+                self.refusals.append((directive, refused))
+            else:
+                self.accepted[name] += 1
+
+    def _fresh(self) -> str:
+        self.names += 1
+        return f"v{self.names}"
+
+    def _loops(self, built: Built, definition: int) -> list[Any]:
+        """The loops of a definition as they are now, innermost first."""
+        stage = built.func._function.stages()[definition]
+        made: list[Any] = []
+        for dim in stage.schedule.dims:
+            known = {r._var: r for r in self._rvars(built, definition)}
+            known |= {v._var: v for v in built.wrappers.values()}
+            made.append(known[dim.var])
+        return made
+
+    def _rvars(self, built: Built, definition: int) -> list[Any]:
+        return list(built.func.rvars(definition - 1)) if definition else []
+
+    def _new(self, built: Built, like: Any) -> Any:
+        """A new loop, an RVar if `like` is one."""
+        name = self._fresh()
+        made = hl.Var(name) if isinstance(like, hl.Var) else hl.RVar(name)
+        built.wrappers[name] = made
+        return made
+
+    def _call(self, directive: Directive) -> Callable[[], object] | None:
+        built = self.program.stages[directive.stage]
+        func = built.func
+        choices = Choices(directive.numbers)
+        if directive.name in _WHOLE:
+            return _WHOLE[directive.name](self, built, choices)
+        if directive.definition > func.num_update_definitions():
+            return None
+        target: Any = func
+        if directive.definition:
+            target = func.update(directive.definition - 1)
+        loops = self._loops(built, directive.definition)
+        if not loops:
+            return None
+        return _LOOPS[directive.name](self, built, target, loops, choices)
+
+    # Directives on loops.
+
+    def _split(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        old = loops[choices.upto(len(loops) - 1)]
+        factor = FACTORS[choices.upto(len(FACTORS) - 1)]
+        tail = TAILS[choices.upto(len(TAILS) - 1)]
+        outer, inner = self._new(built, old), self._new(built, old)
+        if choices.upto(3) == 3:
+            outer = old
+        return lambda: target.split(old, outer, inner, factor, tail)
+
+    def _tile(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object] | None:
+        if len(loops) < 2:
+            return None
+        x, y = loops[0], loops[1]
+        xi, yi = self._new(built, x), self._new(built, y)
+        fx, fy = (FACTORS[choices.upto(len(FACTORS) - 1)] for _ in range(2))
+        tail = TAILS[choices.upto(len(TAILS) - 1)]
+        return lambda: target.tile(x, y, xi, yi, fx, fy, tail)
+
+    def _fuse(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object] | None:
+        if len(loops) < 2:
+            return None
+        at = choices.upto(len(loops) - 2)
+        inner, outer = loops[at], loops[at + 1]
+        fused = self._new(built, inner if isinstance(outer, hl.Var) else outer)
+        return lambda: target.fuse(inner, outer, fused)
+
+    def _reorder(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object] | None:
+        if len(loops) < 2:
+            return None
+        left, order = list(loops), []
+        while left:
+            order.append(left.pop(choices.upto(len(left) - 1)))
+        return lambda: target.reorder(*order)
+
+    def _vectorize(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        # The innermost, mostly: others need splits that make them constant.
+        at = choices.upto(len(loops) - 1) if choices.upto(3) == 3 else 0
+        factor = (2, 4, 8, 16, 3, 32)[choices.upto(5)]
+        if choices.upto(4) == 4:
+            return lambda: target.vectorize(loops[at])
+        tail = TAILS[choices.upto(len(TAILS) - 1)]
+        return lambda: target.vectorize(loops[at], factor, tail)
+
+    def _unroll(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        at = choices.upto(len(loops) - 1)
+        factor = (2, 3, 4)[choices.upto(2)]
+        if choices.upto(4) == 4:
+            return lambda: target.unroll(loops[at])
+        return lambda: target.unroll(loops[at], factor)
+
+    def _parallel(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        at = -1 if choices.upto(2) < 2 else choices.upto(len(loops) - 1)
+        if choices.upto(3) == 3:
+            return lambda: target.parallel(loops[at], 2)
+        return lambda: target.parallel(loops[at])
+
+    def _serial(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        at = choices.upto(len(loops) - 1)
+        return lambda: target.serial(loops[at])
+
+    def _rename(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        old = loops[choices.upto(len(loops) - 1)]
+        new = self._new(built, old)
+        return lambda: target.rename(old, new)
+
+    # Directives on the whole Func.
+
+    def _level(self, built: Built, choices: Choices) -> tuple[Any, Any] | None:
+        """A loop of the stage that the numbers name."""
+        number = choices.upto(len(self.program.stages) - 1)
+        consumer = self.program.stages[number]
+        if consumer is built:
+            return None
+        last = consumer.func.num_update_definitions()
+        definition = last if choices.upto(4) == 4 else 0
+        loops = self._loops(consumer, definition)
+        if not loops:
+            return None
+        return consumer.func, loops[choices.upto(len(loops) - 1)]
+
+    def _compute_at(
+        self, built: Built, choices: Choices
+    ) -> Callable[[], object] | None:
+        level = self._level(built, choices)
+        return None if level is None else lambda: built.func.compute_at(*level)
+
+    def _store_at(self, built: Built, choices: Choices) -> Callable[[], object] | None:
+        level = self._level(built, choices)
+        return None if level is None else lambda: built.func.store_at(*level)
+
+    def _bound(self, built: Built, choices: Choices) -> Callable[[], object] | None:
+        case = self.program.case
+        if built.dims != len(case.extents) or not built.dims:
+            return None
+        d = choices.upto(built.dims - 1)
+        var = built.func.args()[d]
+        return lambda: built.func.bound(var, case.mins[d], case.extents[d])
+
+    def _reorder_storage(
+        self, built: Built, choices: Choices
+    ) -> Callable[[], object] | None:
+        if built.dims < 2:
+            return None
+        order = list(reversed(built.func.args()))
+        return lambda: built.func.reorder_storage(*order)
+
+
+Loops = Callable[
+    [Scheduler, Built, Any, list[Any], Choices], Callable[[], object] | None
+]
+Whole = Callable[[Scheduler, Built, Choices], Callable[[], object] | None]
+
+_LOOPS: dict[str, Loops] = {
+    "split": Scheduler._split,
+    "tile": Scheduler._tile,
+    "fuse": Scheduler._fuse,
+    "reorder": Scheduler._reorder,
+    "vectorize": Scheduler._vectorize,
+    "unroll": Scheduler._unroll,
+    "parallel": Scheduler._parallel,
+    "serial": Scheduler._serial,
+    "rename": Scheduler._rename,
+}
+_WHOLE: dict[str, Whole] = {
+    "compute_root": lambda s, b, c: b.func.compute_root,
+    "compute_inline": lambda s, b, c: b.func.compute_inline,
+    "store_root": lambda s, b, c: b.func.store_root,
+    "compute_at": Scheduler._compute_at,
+    "store_at": Scheduler._store_at,
+    "bound": Scheduler._bound,
+    "reorder_storage": Scheduler._reorder_storage,
+}
+DIRECTIVES = (*_LOOPS, *_WHOLE)
