@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
     from parhelion.lang.func import Func
 
-Destination = Buffer | np.ndarray  # type: ignore[type-arg]
+Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
@@ -132,7 +132,7 @@ class Pipeline:
                 new_buffer(s, b) for s, b in zip(runner.targets, boxes, strict=True)
             ]
         else:
-            made = runner.allocate(boxes)
+            made = runner.allocate(boxes, variant_for(images, strict(target)))
             runner.run(images, made, strict_float=strict(target))
             made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
         return made[0] if len(made) == 1 else tuple(made)
@@ -180,7 +180,7 @@ class Pipeline:
         else:
             self._check(runner, given)
             boxes = [_box_of(b) for b in given]
-        for sym, box in runner.infer_inputs(boxes).items():
+        for sym, box in runner.infer_inputs(boxes, self._variant(runner)).items():
             sym.value = new_buffer(sym, box)
 
     def infer_arguments(self) -> list[Argument]:
@@ -214,7 +214,7 @@ class Pipeline:
 
     def loop_nest(self) -> str:
         """The loops that the schedule makes, as text."""
-        from parhelion.schedule.loopnest import loop_nest_text
+        from parhelion.lower.loopnest import loop_nest_text
 
         self._ready()
         return loop_nest_text(list(self._functions()))

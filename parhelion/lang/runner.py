@@ -187,7 +187,6 @@ class Runner:
         self,
         program: Program,
         boxes: Mapping[BufferSym, Box],
-        scalars: bool = True,
     ) -> dict[Var, Number]:
         """What is known of the Vars in the program's regions."""
         env: dict[Var, Number] = {}
@@ -195,21 +194,20 @@ class Runner:
             for dim, (lo, extent) in zip(sym.dims, box, strict=True):
                 env[dim.min], env[dim.extent] = lo, extent
         for arg in program.lowered.args:
-            sym = arg.symbol
-            if isinstance(sym, ParamSym):
-                if scalars or sym.value is not None:
-                    env[sym.var] = exact(sym, self.scalar(sym))
-            elif arg.kind is ArgKind.INPUT and sym not in boxes:
-                given = sym.value if sym.bound is None else sym.bound
-                for d, dim in enumerate(sym.dims):
+            symbol = arg.symbol
+            if isinstance(symbol, ParamSym):
+                env[symbol.var] = exact(symbol, self.scalar(symbol))
+            elif arg.kind is ArgKind.INPUT and symbol not in boxes:
+                given = symbol.value if symbol.bound is None else symbol.bound
+                for d, dim in enumerate(symbol.dims):
                     known = given.dim(d) if isinstance(given, Buffer) else None
                     env[dim.min] = known.min() if known else 0
                     env[dim.extent] = known.extent() if known else 0
         return env
 
-    def allocate(self, boxes: Sequence[Box]) -> list[Buffer]:
+    def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""
-        program = self.program(variant_for({}))
+        program = self.program(variant)
         wanted = dict(zip(self.targets, boxes, strict=True))
         for _ in range(_MAX_ROUNDS):
             env = self.environment(program, wanted)
@@ -226,9 +224,12 @@ class Runner:
             )
         return [new_buffer(sym, box) for sym, box in wanted.items()]
 
-    def infer_inputs(self, boxes: Sequence[Box]) -> dict[BufferSym, Box]:
-        """The region of each input image that computing the outputs' boxes reads."""
-        program = self.program(variant_for({}))
+    def infer_inputs(
+        self, boxes: Sequence[Box], variant: Variant
+    ) -> dict[BufferSym, Box]:
+        """The region that computing the outputs' boxes reads of each image that the
+        user has not given."""
+        program = self.program(variant)
         outputs = dict(zip(self.targets, boxes, strict=True))
         needed: dict[BufferSym, Box] = {}
         for _ in range(_MAX_ROUNDS):
