@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.linear import Linear, linear
@@ -219,39 +220,62 @@ def _never_zero(a: Linear, b: Linear, r: Var, sign: int, domain: _Domain) -> boo
     what depends on them are not.
     """
     const = a.const - b.const
-    lo: float = const
-    hi: float = const
-    divisor = 0
-    for atom in dict.fromkeys((*a.terms, *b.terms, r)):
-        ka, kb = a.terms.get(atom, 0), b.terms.get(atom, 0)
-        if atom is r:
-            gap = domain.extent[r] - 1
-            part_lo, part_hi = _times(-kb * sign, 1, gap)
-            if ka != kb:
-                more = _times(ka - kb, *domain.range[r])
-                part_lo, part_hi = part_lo + more[0], part_hi + more[1]
-            divisor = math.gcd(divisor, ka, kb)
-        elif atom in domain.vars:
-            if ka == kb:
-                gap = abs(ka) * (domain.extent[atom] - 1)
-                part_lo, part_hi = -gap, gap
-            else:
-                one = _times(ka, *domain.range[atom])
-                two = _times(-kb, *domain.range[atom])
-                part_lo, part_hi = one[0] + two[0], one[1] + two[1]
-            divisor = math.gcd(divisor, ka, kb)
-        elif _varies(atom, domain):
-            part_lo, part_hi = _atom_range(atom, ka, kb)
-            divisor = math.gcd(divisor, ka, kb)
-        elif ka == kb:
-            continue
-        else:
-            part_lo, part_hi = _times(ka - kb, -_INF, _INF)
-            divisor = math.gcd(divisor, ka - kb)
-        lo, hi = lo + part_lo, hi + part_hi
-    if lo > 0 or hi < 0:
+    parts = [
+        _part(atom, a.terms.get(atom, 0), b.terms.get(atom, 0), r, sign, domain)
+        for atom in dict.fromkeys((*a.terms, *b.terms, r))
+    ]
+    if _excludes_multiples(const, parts, None):
         return True
-    return divisor > 0 and const % divisor != 0
+    # What is a multiple of m drops out: the rest must then be one, too.
+    moduli = {p.divisor for p in parts if p.divisor > 1}
+    moduli.add(math.gcd(*[p.divisor for p in parts]))
+    return any(
+        _excludes_multiples(const, [p for p in parts if p.divisor % m], m)
+        for m in moduli
+        if m > 1
+    )
+
+
+class _Part(NamedTuple):
+    """One atom's share of a difference: its range, and a divisor (0 of zero)."""
+
+    lo: float
+    hi: float
+    divisor: int
+
+
+def _excludes_multiples(const: int, parts: Sequence[_Part], m: int | None) -> bool:
+    """Whether the range of a sum holds no multiple of `m` (None: holds no zero)."""
+    lo = const + sum([p.lo for p in parts])
+    hi = const + sum([p.hi for p in parts])
+    if m is None:
+        return lo > 0 or hi < 0
+    return lo > -_INF and hi < _INF and math.ceil(lo / m) * m > hi
+
+
+def _part(atom: Expr, ka: int, kb: int, r: Var, sign: int, domain: _Domain) -> _Part:
+    """The share ``ka * atom(i) - kb * atom(i')``."""
+    both = math.gcd(ka, kb)
+    if atom is r:
+        # r' is r + sign * gap.
+        lo, hi = _times(-kb * sign, 1, domain.extent[r] - 1)
+        if ka != kb:
+            more = _times(ka - kb, *domain.range[r])
+            lo, hi = lo + more[0], hi + more[1]
+        return _Part(lo, hi, both)
+    if atom in domain.vars:
+        if ka == kb:
+            gap = abs(ka) * (domain.extent[atom] - 1)
+            return _Part(-gap, gap, both)
+        low, high = domain.range[atom]
+    elif _varies(atom, domain):
+        found = constant_interval(atom)
+        low = -_INF if found.lo is None else found.lo
+        high = _INF if found.hi is None else found.hi
+    else:
+        return _Part(*_times(ka - kb, -_INF, _INF), abs(ka - kb))
+    one, two = _times(ka, low, high), _times(-kb, low, high)
+    return _Part(one[0] + two[0], one[1] + two[1], both)
 
 
 def _varies(atom: Expr, domain: _Domain) -> bool:
@@ -261,12 +285,3 @@ def _varies(atom: Expr, domain: _Domain) -> bool:
         or (isinstance(n, Intrinsic) and n.op == "undef")
         for n in nodes(atom)
     )
-
-
-def _atom_range(atom: Expr, ka: int, kb: int) -> tuple[float, float]:
-    """The range of ``ka * atom - kb * atom'``."""
-    found = constant_interval(atom)
-    lo = -_INF if found.lo is None else found.lo
-    hi = _INF if found.hi is None else found.hi
-    one, two = _times(ka, lo, hi), _times(-kb, lo, hi)
-    return one[0] + two[0], one[1] + two[1]
