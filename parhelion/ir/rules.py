@@ -160,11 +160,11 @@ def select(c: Pattern, a: Pattern | int, b: Pattern | int) -> Pattern:
     return Op(E.Select, (c, _lift(a), _lift(b)))
 
 
-def ramp(base: Pattern | int, stride: Pattern | int, lanes: str = "n") -> Pattern:
+def ramp(base: Pattern | int, stride: Pattern | int, lanes: str = "lanes") -> Pattern:
     return Op(E.Ramp, (_lift(base), _lift(stride)), lanes)
 
 
-def broadcast(value: Pattern | int, lanes: str = "n") -> Pattern:
+def broadcast(value: Pattern | int, lanes: str = "lanes") -> Pattern:
     return Op(E.Broadcast, (_lift(value),), lanes)
 
 
@@ -239,18 +239,22 @@ _ARITHMETIC = (E.Add, E.Sub, E.Mul, E.Div, E.Ramp)
 _COMPARE = (E.EQ, E.NE, E.LT, E.LE)
 
 
-def _orders(p: Pattern) -> Iterator[Pattern]:
+def _orders(p: Pattern) -> Iterator[tuple[Pattern, bool]]:
     """The pattern with the operands of commutative operations in every order.
 
-    Constants stay on the right, where the simplifier puts them.
+    Constants stay on the right, where the simplifier puts them. Whether a minimum or
+    maximum was swapped goes with each: for floats those do not commute.
     """
     if not isinstance(p, Op) or not p.args:
-        yield p
+        yield p, False
         return
-    for args in product(*[list(_orders(a)) for a in p.args]):
-        yield Op(p.kind, args, p.data)
+    for choice in product(*[list(_orders(a)) for a in p.args]):
+        args = tuple([a for a, _ in choice])
+        swapped = any(s for _, s in choice)
+        yield Op(p.kind, args, p.data), swapped
         if p.kind in _COMMUTE and not any(isinstance(a, Const | Literal) for a in args):
-            yield Op(p.kind, (args[1], args[0]), p.data)
+            integral = p.kind is E.Min or p.kind is E.Max
+            yield Op(p.kind, (args[1], args[0]), p.data), swapped or integral
 
 
 def _renamed(p: Pattern, names: dict[str, str]) -> str:
@@ -265,11 +269,11 @@ def _renamed(p: Pattern, names: dict[str, str]) -> str:
     return show(p)
 
 
-def variants(r: Rule) -> list[Op]:
-    """The left sides that `r` stands for."""
-    out: list[Op] = []
+def variants(r: Rule) -> list[tuple[Op, bool]]:
+    """The left sides that `r` stands for, and whether each serves integers alone."""
+    out: list[tuple[Op, bool]] = []
     seen: set[str] = set()
-    for before in _orders(r.before):
+    for before, integral in _orders(r.before):
         assert isinstance(before, Op)
         names: dict[str, str] = {}
         key = _renamed(before, names) + "->" + _renamed(r.after, names)
@@ -277,7 +281,7 @@ def variants(r: Rule) -> list[Op]:
         key += r.when and f" if {r.when} with {names}"
         if key not in seen:
             seen.add(key)
-            out.append(before)
+            out.append((before, integral))
     return out
 
 
@@ -440,7 +444,7 @@ class Table:
         self.kind = kind
         self.rules = tuple(rules)
         self._fields = kind.CHILDREN
-        self._variants: list[tuple[Rule, Op]] | None = None
+        self._variants: list[tuple[Rule, Op, bool]] | None = None
         self._buckets: dict[tuple[object, ...], Callable[[Expr], Expr | None] | None]
         self._buckets = {}
         self._env: dict[str, Any] = {
@@ -482,7 +486,9 @@ class Table:
         self, kinds: tuple[type[Expr], ...], floats: bool
     ) -> Callable[[Expr], Expr | None] | None:
         if self._variants is None:
-            self._variants = [(r, v) for r in self.rules for v in variants(r)]
+            self._variants = [
+                (r, v, integral) for r in self.rules for v, integral in variants(r)
+            ]
         lines = ["def apply(n):"]
         names = [f"n{i}" for i in range(len(kinds))]
         for name, slot in zip(names, self._fields, strict=True):
@@ -490,8 +496,13 @@ class Table:
         lines.append(f"    T = {names[-1]}.type")
         lines.append("    B = Bool(T.count)")
         any_rule = False
-        for r, before in self._variants:
-            if floats and not r.floats or not floats and r.floats == "only":
+        for r, before, integral in self._variants:
+            if (
+                floats
+                and (integral or not r.floats)
+                or not floats
+                and r.floats == "only"
+            ):
                 continue
             if not all(map(self._may_match, before.args, kinds)):
                 continue

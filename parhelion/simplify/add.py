@@ -17,7 +17,8 @@ from parhelion.ir.rules import (
 x, y, z, w, c = wilds("x y z w c")
 c0, c1, c2 = consts("c0 c1 c2")
 
-RULES = (
+#: What linear forms do for indices, for sums that they do not reach.
+SUMS = (
     # Constants travel right and meet.
     rule((x + c0) + c1, x + fold(c0 + c1)),
     rule((x + c0) + y, (x + y) + c0),
@@ -33,12 +34,16 @@ RULES = (
     rule(x * c0 + x * c1, x * fold(c0 + c1)),
     rule(x * c0 + x, x * fold(c0 + 1)),
     rule(x * c0 + y * c0, (x + y) * c0),
-    rule(x * y + x * z, x * (y + z)),
     rule(x + x, x * 2),
     # Quotient and remainder.
     rule((x // c0) * c0 + x % c0, x, "c0 != 0"),
     rule(((x // c0) * c0 + y) + x % c0, x + y, "c0 != 0"),
     rule(((x % c0) + y) + (x // c0) * c0, x + y, "c0 != 0"),
+)
+
+RULES = (
+    # Common factors.
+    rule(x * y + x * z, x * (y + z)),
     # Choices.
     rule(min_(x, y) + max_(x, y), x + y),
     rule(min_(x, y - z) + z, min_(x + z, y), exact=True),

@@ -46,7 +46,7 @@ DIV = (
     rule(
         ramp(x, c0) // broadcast(c1),
         broadcast(x // c1),
-        "c1 > 0 and one_quotient(x, c0, n, c1)",
+        "c1 > 0 and one_quotient(x, c0, lanes, c1)",
         exact=True,
     ),
     rule((x * broadcast(y)) // broadcast(y), x, "nonzero(y)", exact=True),
@@ -79,7 +79,7 @@ MOD = (
     rule(
         ramp(x, c0) % broadcast(c1),
         ramp(x % c1, c0),
-        "c1 > 0 and one_quotient(x, c0, n, c1)",
+        "c1 > 0 and one_quotient(x, c0, lanes, c1)",
         exact=True,
     ),
 )

@@ -52,10 +52,11 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
+from parhelion.ir.rules import Table
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import Stmt
 from parhelion.simplify import index, intrinsics, order, vector
-from parhelion.simplify.tables import BOOL_SELECT, TABLES
+from parhelion.simplify.tables import BOOL_SELECT, SUMS, TABLES
 from parhelion.types import Type
 
 _N = TypeVar("_N", Expr, Stmt)
@@ -138,13 +139,17 @@ class ExprSimplifier:
             made = self.again(n, _LINEAR[kind](self, n)) if kind in _LINEAR else None
             if made is not None:
                 return made
-        if t.is_int_or_uint() or t.is_bool() or t.is_float():
-            rules = TABLES[kind].function((type(a), type(b)), t)
-            if rules is not None:
-                made = self.again(n, rules(n))
-                if made is not None:
-                    return made
-        return self.settled(n)
+        if kind in SUMS and not index.is_index(n):
+            made = self.ruled(SUMS[kind], n, a, b)
+            if made is not None:
+                return made
+        made = self.ruled(TABLES[kind], n, a, b)
+        return made if made is not None else self.settled(n)
+
+    def ruled(self, table: Table, n: Expr, a: Expr, b: Expr) -> Expr | None:
+        """What the rules of a table make of `n`, an operation on a and b."""
+        rules = table.function((type(a), type(b)), b.type)
+        return None if rules is None else self.again(n, rules(n))
 
     def on_sum(self, n: Any) -> Expr | None:
         return index.sum_form(self, n) if index.is_index(n) else None
@@ -270,12 +275,19 @@ def _goes_right(kind: Any, a: Expr, b: Expr, t: Type) -> bool:
     if kind in _COMMUTATIVE:
         if is_const(a):
             return not is_const(b)
-        if is_const(b) or kind is Add or kind is And or kind is Or:
-            return False
-        return t.is_int_or_uint() and sort_key(b) < sort_key(a)
+        # `index` and `order` sort the operands of sums and equations.
+        return kind is Mul and not is_const(b) and t.is_int_or_uint() and _after(a, b)
     if (kind is Min or kind is Max) and t.is_int_or_uint():
-        return not is_const(b) and (is_const(a) or sort_key(b) < sort_key(a))
+        if is_const(a) or is_const(b):
+            return not is_const(b)
+        # `order.extremum` sorts the operands of a chain.
+        return type(a) is not kind and type(b) is not kind and _after(a, b)
     return False
+
+
+def _after(a: Expr, b: Expr) -> bool:
+    """Whether `b` comes before `a` in the canonical order."""
+    return sort_key(b) < sort_key(a)
 
 
 def _quick(kind: Any, a: Expr, b: Expr, t: Type) -> Expr | None:

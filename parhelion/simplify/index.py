@@ -61,6 +61,8 @@ def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
             other = _by_remainder(s, form, atom, k)
         else:
             for partner in special[i + 1 :]:
+                if type(partner) is not Min and type(partner) is not Max:
+                    continue
                 pair = _cancelled(form, atom, partner)
                 if pair is not None:
                     return pair

@@ -17,7 +17,8 @@ from parhelion.ir.rules import (
 x, y, z, w, c = wilds("x y z w c")
 c0, c1, c2 = consts("c0 c1 c2")
 
-RULES = (
+#: What linear forms do for indices, for sums that they do not reach.
+SUMS = (
     # Constants travel right and meet.
     rule((x + c0) - y, (x - y) + c0),
     rule(x - (y + c0), (x - y) - c0),
@@ -40,17 +41,20 @@ RULES = (
     rule(x * c0 - x, x * fold(c0 - 1)),
     rule(x - x * c0, x * fold(1 - c0)),
     rule(x * c0 - y * c0, (x - y) * c0),
-    rule(x * y - x * z, x * (y - z)),
-    rule(x * y - x, x * (y - 1)),
     # Quotient and remainder.
     rule(x - (x // c0) * c0, x % c0, "c0 != 0"),
     rule((x // c0) * c0 - x, 0 - x % c0, "c0 != 0"),
     rule(x - x % c0, (x // c0) * c0, "c0 != 0"),
+)
+
+RULES = (
+    rule(x * y - x, x * (y - 1)),
+    rule(x * y - x * z, x * (y - z)),
     # Choices.
     rule(min_(x, y) - x, min_(y - x, 0), exact=True),
     rule(max_(x, y) - x, max_(y - x, 0), exact=True),
-    rule(x - min_(x, y), max_(x - y, 0), exact=True),
-    rule(x - max_(x, y), min_(x - y, 0), exact=True),
+    rule(x - min_(x, y), max_(x - y, 0), "not const(x)", exact=True),
+    rule(x - max_(x, y), min_(x - y, 0), "not const(x)", exact=True),
     rule(min_(x + z, y) - z, min_(x, y - z), exact=True),
     rule(max_(x + z, y) - z, max_(x, y - z), exact=True),
     rule((x + y) - min_(x, y), max_(x, y)),

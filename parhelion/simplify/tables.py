@@ -108,6 +108,11 @@ RULES: dict[type[Expr], tuple[Rule, ...]] = {
 TABLES: dict[type[Expr], Table] = {
     kind: Table(kind, rules, HELPERS) for kind, rules in RULES.items()
 }
+#: For sums that are not index arithmetic, tried before the others.
+SUMS: dict[type[Expr], Table] = {
+    kind: Table(kind, rules, HELPERS)
+    for kind, rules in ((E.Add, add.SUMS), (E.Sub, sub.SUMS), (E.Mul, mul.SUMS))
+}
 BOOL_SELECT = Table(E.Select, select_cast.BOOL_SELECT, HELPERS)
 
-__all__ = ["BOOL_SELECT", "RULES", "TABLES", "float_value", "vector"]
+__all__ = ["BOOL_SELECT", "RULES", "SUMS", "TABLES", "float_value", "vector"]
