@@ -248,8 +248,8 @@ def f64(value: ExprLike) -> Expr:
 def saturating_cast(type: Type, value: ExprLike) -> Expr:
     """`value` converted to `type`, clamped to its range; NaN gives 0 in an integer.
 
-    Floats round toward zero first. A float target of less range clamps to its
-    greatest finite values, but keeps infinities and NaN.
+    Floats round toward zero first. To a float type it is a plain `cast`, which gives
+    infinity beyond the greatest finite value.
     """
     if type.is_handle():
         raise TypeMismatchError(f"no value can be cast to {type}", at=here())

@@ -62,11 +62,10 @@ def lerp(zero_val: ExprLike, one_val: ExprLike, weight: ExprLike) -> Expr:
 def _between_floats(zero: Node, one: Node, w: Node) -> Node:
     t = zero.type
     if w.type.is_uint():
-        if w.type.width >= 32:
-            scale = imm(float(w.type.highest()), _F64)
-            w = cast(t, build.div(cast(_F64, w), scale))
-        else:
-            w = cast(t, build.div(cast(_F32, w), imm(w.type.highest(), _F32)))
+        # 2**32 - 1 is not a Float(32).
+        work = _F64 if t.width == 64 or w.type.width >= 32 else _F32
+        w = build.div(cast(work, w), imm(w.type.highest(), work))
+        w = cast(t, w)
     # The weight's own precision decides, if it is greater than the values'.
     work = t if t.width >= w.type.width else w.type
     w = cast(work, w)
