@@ -119,12 +119,13 @@ class Var(Expr):
         origin: Any = None,
     ) -> Var:
         made = object.__new__(cls)
-        for slot, given in zip(
-            ("name", "type", "lo", "hi", "value", "origin"),
-            (name, type, lo, hi, value, origin),
-            strict=True,
-        ):
-            object.__setattr__(made, slot, given)
+        set_slot = object.__setattr__
+        set_slot(made, "name", name)
+        set_slot(made, "type", type)
+        set_slot(made, "lo", lo)
+        set_slot(made, "hi", hi)
+        set_slot(made, "value", value)
+        set_slot(made, "origin", origin)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -74,7 +74,6 @@ class Function:
 
     name: unique in the process. args: the pure Vars, innermost first.
     pure: the pure definition. updates: applied in order.
-    buffers: one output `BufferSym` per value, the Func's storage if it is an output.
     frozen: whether another Func's definition uses it: it takes no more definitions.
     """
 
@@ -86,7 +85,7 @@ class Function:
         "updates",
         "schedule",
         "site",
-        "buffers",
+        "_buffers",
         "frozen",
         "__weakref__",
     )
@@ -99,12 +98,36 @@ class Function:
         self.types: tuple[Type, ...] = ()
         self.pure: Definition | None = None
         self.updates: list[Definition] = []
-        self.buffers: tuple[BufferSym, ...] = ()
+        self._buffers: tuple[BufferSym, ...] = ()
         self.frozen = False
 
     @property
     def dimensions(self) -> int:
         return len(self.args)
+
+    @property
+    def buffers(self) -> tuple[BufferSym, ...]:
+        """One output `BufferSym` per value: the Func's storage if it is an output.
+
+        Made when first asked for: most Funcs are no outputs.
+        """
+        if not self._buffers and self.defined:
+            from parhelion.ir.symbols import BufferSym
+
+            several = len(self.types) > 1
+            self._buffers = tuple(
+                BufferSym(
+                    f"{self.name}.{i}" if several else self.name,
+                    t,
+                    self.dimensions,
+                    "output",
+                    func=self,
+                    value_index=i,
+                    site=self.site,
+                )
+                for i, t in enumerate(self.types)
+            )
+        return self._buffers
 
     @property
     def defined(self) -> bool:

@@ -23,7 +23,6 @@ from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import fresh, is_user_rvar
 from parhelion.ir.rewrite import Rewriter, free_vars, nodes
-from parhelion.ir.symbols import BufferSym
 from parhelion.lang.convert import literal_as, node_or_none, not_a_value
 from parhelion.lang.convert import node_of as any_node
 from parhelion.lang.expr import text_of, wrap
@@ -171,19 +170,6 @@ def _pure(
         None,
         initial_stage_schedule(args, args, None, function=f, values=bound),
         site,
-    )
-    several = len(bound) > 1
-    f.buffers = tuple(
-        BufferSym(
-            f"{f.name}.{i}" if several else f.name,
-            n.type,
-            len(args),
-            "output",
-            func=f,
-            value_index=i,
-            site=site,
-        )
-        for i, n in enumerate(bound)
     )
     _freeze(f, survey)
     touch()
