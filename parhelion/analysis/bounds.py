@@ -16,7 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from parhelion.analysis.interval import constant_interval, never_nan
+from parhelion.analysis.interval import (
+    add_intervals,
+    constant_interval,
+    never_nan,
+    scale_interval,
+)
 from parhelion.analysis.intrinsics import INTRINSIC_BOUNDS
 from parhelion.analysis.linear import Linear, build, linear
 from parhelion.analysis.narrowing import Narrower
@@ -25,6 +30,7 @@ from parhelion.analysis.symbolic import (
     EVERYTHING,
     SymInterval,
     constants,
+    fits,
     greatest,
     in_range,
     is_index,
@@ -243,28 +249,27 @@ class Bounds:
         a, b = self.of(e.a), self.of(e.b)
         t = e.a.type.element_of()
         subtract = type(e) is E.Sub
-        if subtract:
-            b = SymInterval(b.hi, b.lo)
+        low, high = (b.hi, b.lo) if subtract else b
         if t.is_float():
             return SymInterval(
-                combine(type(e), a.lo, b.lo), combine(type(e), a.hi, b.hi)
+                combine(type(e), a.lo, low), combine(type(e), a.hi, high)
             )
         sign = -1 if subtract else 1
-        c, d = constants(a), constants(b)
-        exact = SymInterval(
-            None if a.lo is None or b.lo is None else plus(a.lo, b.lo, sign),
-            None if a.hi is None or b.hi is None else plus(a.hi, b.hi, sign),
+        if not is_index(t):
+            # Whether it wraps is not to be seen from sums, which may wrap themselves.
+            c, d = constants(a), constants(b)
+            if subtract:
+                d = scale_interval(d, -1)
+            total = add_intervals(c, d)
+            if not fits(t, total.lo, total.hi):
+                return type_range(t)
+        return in_range(
+            t,
+            SymInterval(
+                None if a.lo is None or low is None else plus(a.lo, low, sign),
+                None if a.hi is None or high is None else plus(a.hi, high, sign),
+            ),
         )
-        if is_index(t):
-            return in_range(t, exact)
-        if None in c or None in d:
-            return type_range(t)
-        # Not from `exact`, whose own operations may wrap.
-        assert c.lo is not None and c.hi is not None
-        assert d.lo is not None and d.hi is not None
-        if c.lo + sign * d.lo < t.lowest() or c.hi + sign * d.hi > t.highest():
-            return type_range(t)
-        return exact
 
     def _mul(self, e: E.Mul) -> SymInterval:
         a, b = self.of(e.a), self.of(e.b)

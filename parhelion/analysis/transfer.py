@@ -277,7 +277,7 @@ def cast_bounds(t: Type, a: SymInterval, source: Type) -> SymInterval:
         return made if inside else EVERYTHING
     if fits(t, c.lo, c.hi):
         return each(a, lambda x: converted(t, x))
-    if t.width >= source.width and c.lo is not None and c.lo >= 0:
+    if t.is_uint() and t.width >= source.width and c.lo is not None and c.lo >= 0:
         return each(a, lambda x: converted(t, x))
     return type_range(t)
 
