@@ -32,6 +32,7 @@ from parhelion.ir.build import (
     sub,
 )
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import LetStmt
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import Dim, Fuse, Rename, Split, TailStrategy
@@ -71,67 +72,122 @@ class Guard:
     cond: Expr
 
 
+@dataclass(eq=False, slots=True)
+class Axis:
+    """A variable at one point of the transforms. ``split(x, x, xi, 8)`` makes a new
+    axis of the same Var ``x``, so axes and Vars are not one to one.
+
+    range: nominal bounds, known when the axis is made. The rest is known once its
+    loops exist: value in terms of loops; covered; overshoot below and above; the
+    depths of the loops it is made of; clip, an upper bound that a guard enforces.
+    """
+
+    var: Var
+    range: Range
+    value: Expr = _ZERO
+    covered: Range | None = None
+    overshoot: tuple[Expr, Expr] = (_ZERO, _ZERO)
+    depths: frozenset[int] = frozenset()
+    clip: Expr | None = None
+
+    @property
+    def visited(self) -> Range:
+        assert self.covered is not None
+        return self.covered
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    old: Axis
+    outer: Axis
+    inner: Axis
+    factor: Expr
+    tail: TailStrategy
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Fuse:
+    inner: Axis
+    outer: Axis
+    fused: Axis
+
+
+@dataclass(frozen=True, slots=True)
+class _Rename:
+    old: Axis
+    new: Axis
+
+
 class StageLoops:
-    """See the module's text. `nominal` gives the region of each variable."""
+    """See the module's text. `nominal` gives the region of each variable.
+
+    loops: outermost first. lets: names to place right inside a number of loops, in
+    order. guards: conditions around what is inside a number of loops.
+    """
 
     def __init__(self, stage: Stage, nominal: Mapping[Var, Range]) -> None:
         self.stage = stage
-        self.ranges: dict[Var, Range] = dict(nominal)
-        self.roots = tuple(nominal)
-        self._exact: dict[Split, bool] = {}
-        for t in stage.schedule.transforms:
-            self._range(t)
-        self.loops: list[Loop] = []
-        self._depth: dict[Var, int] = {}
-        self.values: dict[Var, Expr] = {}
-        for depth, dim in enumerate(reversed(stage.schedule.dims), 1):
-            r = self.ranges[dim.var]
-            var = Var(f"{stage.name}.{dim.var.name}", INT32, lo=r.lo, hi=r.hi)
-            self.loops.append(Loop(dim, var, r.lo, r.extent))
-            self.values[dim.var] = var
-            self._depth[var] = depth
-        #: Lets to place right inside a number of loops, in order.
         self.lets: list[tuple[int, LetStmt]] = []
         self.guards: list[Guard] = []
-        self._leaves: dict[Var, frozenset[int]] = {
-            loop.dim.var: frozenset((depth,))
-            for depth, loop in enumerate(self.loops, 1)
-        }
-        self._clipped: dict[Var, Expr] = {}
-        self.covered: dict[Var, Range] = {
-            loop.dim.var: self.ranges[loop.dim.var] for loop in self.loops
-        }
-        self.overshoot: dict[Var, tuple[Expr, Expr]] = {
-            loop.dim.var: (_ZERO, _ZERO) for loop in self.loops
-        }
-        for t in reversed(stage.schedule.transforms):
-            self._value(t)
+        self._depth: dict[Var, int] = {}
+        self._roots = {v: Axis(v, r) for v, r in nominal.items()}
+        current = dict(self._roots)
+        transforms = [self._resolve(t, current) for t in stage.schedule.transforms]
+        self._axes: list[Axis] = []
+        self.loops: list[Loop] = []
+        for depth, dim in enumerate(reversed(stage.schedule.dims), 1):
+            self._add_loop(dim, depth, current[dim.var])
+        for t in reversed(transforms):
+            if isinstance(t, _Split):
+                self._unsplit(t)
+            elif isinstance(t, _Fuse):
+                self._unfuse(t)
+            else:
+                _adopt(t)
+        self.values = {v: a.value for v, a in self._roots.items()}
 
-    # Ranges, downwards.
+    def covered(self, v: Var) -> Range:
+        """What the loops visit of a variable, where the stage is computed."""
+        return self._roots[v].visited
 
-    def _range(self, t: Split | Fuse | Rename) -> None:
+    def overshoot(self, v: Var) -> tuple[Expr, Expr]:
+        """How far, at most, they go below and above what was asked for."""
+        return self._roots[v].overshoot
+
+    def _resolve(
+        self, t: Split | Fuse | Rename, current: dict[Var, Axis]
+    ) -> _Split | _Fuse | _Rename:
+        """The axes that a transform is about, and the ranges of the new ones."""
         if isinstance(t, Rename):
-            self.ranges[t.new] = self.ranges[t.old]
-        elif isinstance(t, Fuse):
-            total = mul(
-                *(_at_least_none(self.ranges[v].extent) for v in (t.inner, t.outer))
-            )
-            self.ranges[t.fused] = Range(_ZERO, simplify(sub(total, _ONE)))
-        else:
-            extent = self.ranges[t.old].extent
-            self._exact[t] = can_prove_multiple(extent, t.factor)
-            count = div(add(extent, sub(t.factor, _ONE)), t.factor)
-            if self._exact[t]:
-                count = div(extent, t.factor)
-            self.ranges[t.outer] = Range(_ZERO, simplify(sub(count, _ONE)))
-            self.ranges[t.inner] = Range(_ZERO, sub(t.factor, _ONE))
+            old = current.pop(t.old)
+            current[t.new] = Axis(t.new, old.range)
+            return _Rename(old, current[t.new])
+        if isinstance(t, Fuse):
+            inner, outer = current.pop(t.inner), current.pop(t.outer)
+            total = mul(*(_at_least_none(a.range.extent) for a in (inner, outer)))
+            fused = Axis(t.fused, Range(_ZERO, simplify(sub(total, _ONE))))
+            current[t.fused] = fused
+            return _Fuse(inner, outer, fused)
+        old = current.pop(t.old)
+        extent = old.range.extent
+        exact = can_prove_multiple(extent, t.factor)
+        count = div(extent if exact else add(extent, sub(t.factor, _ONE)), t.factor)
+        outer = Axis(t.outer, Range(_ZERO, simplify(sub(count, _ONE))))
+        inner = Axis(t.inner, Range(_ZERO, sub(t.factor, _ONE)))
+        current[t.outer], current[t.inner] = outer, inner
+        return _Split(old, outer, inner, t.factor, t.tail, exact)
 
-    # Values, upwards.
+    def _add_loop(self, dim: Dim, depth: int, axis: Axis) -> None:
+        r = axis.range
+        var = Var(f"{self.stage.name}.{dim.var.name}", INT32, lo=r.lo, hi=r.hi)
+        self.loops.append(Loop(dim, var, r.lo, r.extent))
+        self._depth[var] = depth
+        self._axes.append(axis)
+        axis.value, axis.covered, axis.depths = var, r, frozenset((depth,))
 
     def depth_of(self, e: Expr) -> int:
         """How many loops must be entered before `e` has its value."""
-        from parhelion.ir.rewrite import free_vars
-
         return max((self._depth.get(v, 0) for v in free_vars(e)), default=0)
 
     def _name(self, wish: str, e: Expr) -> Expr:
@@ -144,105 +200,81 @@ class StageLoops:
         self.lets.append((depth, LetStmt(var, e)))
         return var
 
-    def _value(self, t: Split | Fuse | Rename) -> None:
-        if isinstance(t, Rename):
-            self._adopt(t.old, t.new)
-        elif isinstance(t, Fuse):
-            self._unfuse(t)
-        else:
-            self._unsplit(t)
-
-    def _adopt(self, old: Var, new: Var) -> None:
-        for table in (self.values, self._leaves, self.covered, self.overshoot):
-            table[old] = table[new]  # type: ignore[index]
-        if new in self._clipped:
-            self._clipped[old] = self._clipped[new]
-
-    def _unfuse(self, t: Fuse) -> None:
-        inner, outer = self.ranges[t.inner], self.ranges[t.outer]
-        fused = self.values[t.fused]
-        size = _at_least_none(inner.extent)
-        self.values[t.inner] = self._name(
-            t.inner.name, simplify(add(mod(fused, size), inner.lo))
+    def _unfuse(self, t: _Fuse) -> None:
+        inner, outer, fused = t.inner, t.outer, t.fused
+        size = _at_least_none(inner.range.extent)
+        inner.value = self._name(
+            inner.var.name, simplify(add(mod(fused.value, size), inner.range.lo))
         )
-        self.values[t.outer] = self._name(
-            t.outer.name, simplify(add(div(fused, size), outer.lo))
+        outer.value = self._name(
+            outer.var.name, simplify(add(div(fused.value, size), outer.range.lo))
         )
-        self._leaves[t.inner] = self._leaves[t.outer] = self._leaves[t.fused]
-        below, above = self.overshoot[t.fused]
-        covered = self.covered[t.fused]
-        self.covered[t.inner] = inner
-        self.overshoot[t.inner] = (_ZERO, _ZERO)
-        if is_const(below, 0) and is_const(above, 0):
-            self.covered[t.outer] = outer
-        else:
-            self.covered[t.outer] = Range(
-                simplify(add(div(covered.lo, size), outer.lo)),
-                simplify(add(div(covered.hi, size), outer.lo)),
+        inner.depths = outer.depths = fused.depths
+        inner.covered = inner.range
+        outer.covered = outer.range
+        if not all(is_const(o, 0) for o in fused.overshoot):
+            outer.covered = Range(
+                simplify(add(div(fused.visited.lo, size), outer.range.lo)),
+                simplify(add(div(fused.visited.hi, size), outer.range.lo)),
             )
         # A run of `size` steps makes one of outer, and size is at least 1.
-        self.overshoot[t.outer] = (below, above)
+        outer.overshoot = fused.overshoot
 
-    def _unsplit(self, t: Split) -> None:
-        old, factor = self.ranges[t.old], t.factor
-        start = add(mul(self.values[t.outer], factor), old.lo)
-        last = sub(old.hi, sub(factor, _ONE))
-        inner = self.covered[t.inner]
-        outer = self.covered[t.outer]
-        (ilo, ihi), (olo, ohi) = self.overshoot[t.inner], self.overshoot[t.outer]
+    def _unsplit(self, t: _Split) -> None:
+        old, inner, outer, factor = t.old, t.inner, t.outer, t.factor
+        nominal = old.range
+        start = add(mul(outer.value, factor), nominal.lo)
+        last = sub(nominal.hi, sub(factor, _ONE))
+        (ilo, ihi), (olo, ohi) = inner.overshoot, outer.overshoot
         below = simplify(add(mul(olo, factor), ilo))
         above = simplify(add(mul(ohi, factor), ihi))
-        lo = add(add(mul(outer.lo, factor), old.lo), inner.lo)
-        hi = add(add(mul(outer.hi, factor), old.lo), inner.hi)
+        lo = add(add(mul(outer.visited.lo, factor), nominal.lo), inner.visited.lo)
+        hi = add(add(mul(outer.visited.hi, factor), nominal.lo), inner.visited.hi)
         base = start
-        if self._exact[t]:
+        if t.exact:
             if is_const(ohi, 0) and is_const(ihi, 0):
-                hi = old.hi
+                hi = nominal.hi
         elif t.tail is TailStrategy.ShiftInwards:
             base = minimum(likely(start), last)
-            if not can_prove(le(factor, old.extent)):
+            if not can_prove(le(factor, nominal.extent)):
                 below = simplify(add(below, sub(factor, _ONE)))
-                lo = minimum(lo, add(last, inner.lo))
-            hi, above = add(old.hi, ihi), ihi
+                lo = minimum(lo, add(last, inner.visited.lo))
+            hi, above = add(nominal.hi, ihi), ihi
         elif t.tail is TailStrategy.RoundUp:
             above = simplify(add(above, sub(factor, _ONE)))
-        value = add(
-            self._name(f"{t.old.name}.base", simplify(base)), self.values[t.inner]
-        )
-        if t.tail is TailStrategy.GuardWithIf and not (
-            self._exact[t] and is_const(above, 0)
-        ):
-            self.guards.append(Guard(self.depth_of(value), likely(le(value, old.hi))))
-            self._clipped[t.old] = old.hi
-            hi, above = old.hi, _ZERO
-        self.values[t.old] = value
-        self._leaves[t.old] = self._leaves[t.outer] | self._leaves[t.inner]
-        self.covered[t.old] = Range(simplify(lo), simplify(hi))
-        self.overshoot[t.old] = (below, above)
-
-    # The regions seen from inside the nest.
+        old.value = add(self._name(f"{old.var.name}.base", simplify(base)), inner.value)
+        if t.tail is TailStrategy.GuardWithIf and not (t.exact and is_const(above, 0)):
+            depth = self.depth_of(old.value)
+            self.guards.append(Guard(depth, likely(le(old.value, nominal.hi))))
+            old.clip = nominal.hi
+            hi, above = nominal.hi, _ZERO
+        old.depths = outer.depths | inner.depths
+        old.covered = Range(simplify(lo), simplify(hi))
+        old.overshoot = below, above
 
     def region(self, depth: int) -> dict[Var, SymInterval]:
         """What each of the stage's variables spans inside `depth` loops: loops
         further out are points, those further in run through."""
-        scope = {loop.var: self._loop_interval(loop) for loop in self.loops[depth:]}
+        scope = {
+            loop.var: SymInterval(axis.range.lo, axis.range.hi)
+            for loop, axis in zip(self.loops[depth:], self._axes[depth:], strict=True)
+        }
         out: dict[Var, SymInterval] = {}
-        for v in self.roots:
-            if all(d > depth for d in self._leaves[v]):
-                r = self.covered[v]
-                out[v] = SymInterval(r.lo, r.hi)
+        for v, axis in self._roots.items():
+            if all(d > depth for d in axis.depths):
+                out[v] = SymInterval(axis.visited.lo, axis.visited.hi)
                 continue
-            b = bounds_of(self.values[v], scope)
+            b = bounds_of(axis.value, scope)
             assert b.lo is not None and b.hi is not None
-            hi = b.hi
-            if v in self._clipped:
-                hi = minimum(hi, self._clipped[v])
+            hi = b.hi if axis.clip is None else minimum(b.hi, axis.clip)
             out[v] = SymInterval(simplify(b.lo), simplify(hi))
         return out
 
-    def _loop_interval(self, loop: Loop) -> SymInterval:
-        r = self.ranges[loop.dim.var]
-        return SymInterval(r.lo, r.hi)
+
+def _adopt(t: _Rename) -> None:
+    old, new = t.old, t.new
+    old.value, old.covered, old.overshoot = new.value, new.covered, new.overshoot
+    old.depths, old.clip = new.depths, new.clip
 
 
 def _at_least_none(extent: Expr) -> Expr:

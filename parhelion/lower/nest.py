@@ -95,7 +95,7 @@ class NestBuilder:
         return block(*lets, inside)
 
     def _provide(self, stage: Stage, nest: StageLoops) -> Stmt:
-        env: dict[Var, Expr] = {v: nest.values[v] for v in nest.roots}
+        env: dict[Var, Expr] = dict(nest.values)
         values = tuple([substitute(e, env) for e in stage.values])
         args = tuple([substitute(e, env) for e in stage.args])
         body: Stmt = Provide(stage.func, values, args, None)

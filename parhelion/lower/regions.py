@@ -210,9 +210,9 @@ class Regions:
         self, v: Var, nominal: Range, loops: StageLoops, at_home: bool
     ) -> SymInterval:
         if at_home:
-            r = loops.covered[v]
+            r = loops.covered(v)
             return SymInterval(r.lo, r.hi)
-        below, above = loops.overshoot[v]
+        below, above = loops.overshoot(v)
         return SymInterval(
             simplify(sub(nominal.lo, below)), simplify(add(nominal.hi, above))
         )

@@ -4,7 +4,8 @@ Where storage lives outside a serial loop inside which the Func is computed, the
 of earlier iterations are still there. If the region needed moves one way along one
 dimension as the loop advances, each iteration but the first computes only what is new:
 
-    needed at y: [y - 1, y + 1]   ->   computed: [select(y > y_min, y + 1, y - 1), y + 1]
+    needed at y:    [y - 1, y + 1]
+    computed at y:  [select(y > y_min, y + 1, y - 1), y + 1]
 
 The condition is marked likely, so loop partitioning peels the first iteration off.
 
@@ -147,6 +148,6 @@ def _updates_stay_inside(regions: Regions, f: Function, d: int, region: Region) 
                 if type(n) is FuncCall and n.func is f and n.args[d] is not own:
                     return False
         loops = StageLoops(stage, regions.nominal(stage, region))
-        if any(not can_prove(le(o, int32(0))) for o in loops.overshoot[own]):
+        if any(not can_prove(le(o, int32(0))) for o in loops.overshoot(own)):
             return False
     return True
