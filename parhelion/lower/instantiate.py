@@ -18,9 +18,13 @@ from parhelion.ir.stmt import NOP, For, If, LetStmt, Stmt
 
 class _Instantiate(Rewriter):
     def __init__(
-        self, env: Mapping[Var, Expr], replace: Mapping[Expr, Expr] | None
+        self,
+        env: Mapping[Var, Expr],
+        replace: Mapping[Expr, Expr] | None,
+        renew: bool,
     ) -> None:
         super().__init__()
+        self.renew = renew
         self.env: dict[Var, Expr] = dict(env)
         self.replace = replace or {}
         #: What mentions none of these stays as it is. (A node that is replaced has
@@ -89,7 +93,9 @@ class _Instantiate(Rewriter):
 
     def bind(self, old: Var, value: Expr) -> Var:
         """The Var that names `value` in this copy."""
-        new = old if old.value is value else Var(old.name, old.type, value=value)
+        new = old
+        if self.renew or old.value is not value:
+            new = Var(old.name, old.type, value=value)
         self.rename(old, new)
         return new
 
@@ -104,7 +110,7 @@ class _Instantiate(Rewriter):
 
     def on_letstmt(self, n: LetStmt) -> Stmt:
         value = self.expr(n.value)
-        if value is n.value and n.var not in self.env:
+        if value is n.value and n.var not in self.env and not self.renew:
             return n
         return LetStmt(self.bind(n.var, value), value)
 
@@ -114,7 +120,8 @@ class _Instantiate(Rewriter):
         lo = None if var.lo is None else self.expr(var.lo)
         hi = None if var.hi is None else self.expr(var.hi)
         old = (n.min, n.extent, var.lo, var.hi)
-        if any(a is not b for a, b in zip(old, (low, extent, lo, hi), strict=True)):
+        new = (low, extent, lo, hi)
+        if self.renew or any(a is not b for a, b in zip(old, new, strict=True)):
             var = Var(var.name, var.type, lo=lo, hi=hi, origin=var.origin)
         self.rename(n.var, var)
         body = self.go(n.body)
@@ -134,7 +141,12 @@ def instantiate(
     s: Stmt,
     env: Mapping[Var, Expr],
     replace: Mapping[Expr, Expr] | None = None,
+    *,
+    renew: bool = False,
 ) -> Stmt:
     """`s` with the Vars of `env` and the nodes of `replace` replaced, and its bound
-    Vars renewed where needed. What the replacements decide is folded."""
-    return _Instantiate(env, replace).go(s) if env or replace else s
+    Vars renewed where needed; all of them with `renew`, for a copy that stands beside
+    its original. What the replacements decide is folded."""
+    if not (env or replace or renew):
+        return s
+    return _Instantiate(env, replace, renew).go(s)

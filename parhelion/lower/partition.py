@@ -120,7 +120,7 @@ class _Partition(Rewriter):
             tests.append(le(n.var, last))
         steady = self.go(instantiate(n.body, {}, plan.steady))
         other = plan.before if not plan.highs else plan.after if not plan.lows else {}
-        rest = self.beside(instantiate(n.body, {}, other))
+        rest = self.beside(instantiate(n.body, {}, other, renew=True))
         choice = If(conjunction(tests), steady, None if _is_nop(rest) else rest)
         return block(*lets, For(n.var, n.min, n.extent, n.kind, choice))
 
@@ -142,12 +142,12 @@ class _Partition(Rewriter):
             stop = _named(n, "epilogue", stop, lets, start, end)
         pieces: list[Stmt] = []
         if plan.lows:
-            body = instantiate(n.body, {}, plan.before)
+            body = instantiate(n.body, {}, plan.before, renew=True)
             pieces.append(self.piece(n, self.beside(body), n.min, start))
         body = instantiate(n.body, {}, plan.steady)
         pieces.append(self.piece(n, self.go(body), start, stop))
         if plan.highs:
-            body = instantiate(n.body, {}, plan.after)
+            body = instantiate(n.body, {}, plan.after, renew=True)
             pieces.append(self.piece(n, self.beside(body), stop, end))
         return block(*lets, *pieces)
 

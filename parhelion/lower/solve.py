@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parhelion.analysis.linear import Linear, build, linear
+from parhelion.analysis.linear import Linear, build, difference, linear
 from parhelion.ir.build import (
     add,
     conjunction,
@@ -160,14 +160,12 @@ class Solver:
 
     def _at_least(self, a: Expr, b: Expr, margin: int) -> Solution | None:
         """Where ``a - b >= margin``."""
-        exact = True
-        difference = binary(Sub, a, b)
-        if difference.type.count > 1:
-            least, _ = lane_bounds(difference)
-            if least is None:
-                return None
-            difference, exact = least, False
-        return self._nonneg(linear(difference).shifted(-margin), exact)
+        if a.type.count == 1:
+            return self._nonneg(difference(a, b).shifted(-margin), True)
+        least, _ = lane_bounds(binary(Sub, a, b))
+        if least is None:
+            return None
+        return self._nonneg(linear(least).shifted(-margin), False)
 
     def _unequal(self, a: Expr, b: Expr) -> Solution | None:
         """Where ``a != b``: above b or below it, whichever excludes less."""
@@ -312,7 +310,7 @@ def _is_index(e: Expr) -> bool:
 
 def _offset(a: Expr, b: Expr) -> int | None:
     """``a - b`` if it is constant."""
-    form = linear(a) - linear(b)
+    form = difference(a, b)
     return form.const if form.is_const() else None
 
 

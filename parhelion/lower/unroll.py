@@ -42,7 +42,8 @@ class _Unroll(Rewriter):
         extent = constant_extent(n)
         if extent is not None:
             copies = [
-                instantiate(body, {n.var: add(n.min, int32(i))}) for i in range(extent)
+                instantiate(body, {n.var: add(n.min, int32(i))}, renew=i > 0)
+                for i in range(extent)
             ]
             return block(*copies) if copies else NOP
         most = constant_interval(n.extent).hi
@@ -57,6 +58,6 @@ class _Unroll(Rewriter):
         for i in range(int(most)):
             inside = lt(int32(i), n.extent)
             mark = Intrinsic(inside.type, "likely_if_innermost", (inside,))
-            one = instantiate(body, {n.var: add(n.min, int32(i))})
+            one = instantiate(body, {n.var: add(n.min, int32(i))}, renew=i > 0)
             guarded.append(If(mark, one, None))
         return block(*guarded) if guarded else NOP

@@ -254,7 +254,8 @@ class _Vectorizer:
         if self.widen.mask is not None:
             return self.masked(plain.cond, s.then, s.otherwise)
         # Likely is optimised for where it holds in all iterations.
-        return If(all_lanes(cond), self.go(s.then), self.go(plain))
+        fast = self.go(s.then)
+        return If(all_lanes(cond), fast, self.go(instantiate(plain, {}, renew=True)))
 
     def masked(self, cond: Expr, then: Stmt, otherwise: Stmt | None) -> Stmt:
         """``if (cond) then else otherwise`` for a condition that varies."""

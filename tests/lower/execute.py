@@ -57,6 +57,9 @@ class _Lanes(_Evaluator):
         if e in self.env:
             return self.env[e]
         found = self.machine.env.get(e)
+        if found is None and self.machine.facts and e.value is not None:
+            # A fact may speak of a let that has since been put where it was used.
+            return self.go(e.value, lane)
         if found is None:
             raise AssertionError(f"{e.name} has no value here")
         return found[lane]
@@ -110,6 +113,7 @@ class Machine:
         self.env: dict[Var, Lanes] = {v: (x,) for v, x in (env or {}).items()}
         self.printed: list[tuple[Any, ...]] = []
         self.steps = 0
+        self.facts = False
         self.allocated: dict[BufferSym, int] = {}
 
     def lanes(self, e: Expr) -> Lanes:
@@ -164,10 +168,12 @@ class Machine:
         low, extent = int(self.scalar(s.min)), int(self.scalar(s.extent))
         for i in range(low, low + extent):
             self.env[s.var] = (i,)
+            self.facts = True
             for fact, holds in ((s.var.lo, int.__le__), (s.var.hi, int.__ge__)):
                 if fact is not None:
                     bound = int(self.scalar(fact))
                     assert holds(bound, i), f"{s.var.name} = {i} leaves its facts"
+            self.facts = False
             self.run(s.body)
         self.env.pop(s.var, None)
 
