@@ -30,12 +30,11 @@ from parhelion.analysis.symbolic import (
     EVERYTHING,
     SymInterval,
     constants,
-    fits,
     greatest,
-    in_range,
     is_index,
     join,
     least,
+    may_hold,
     number,
     order,
     plus,
@@ -142,20 +141,20 @@ class Bounds:
     def of_linear(self, form: Linear, t: Type) -> SymInterval:
         """The bounds of a linear form of index arithmetic of type `t`."""
         form = self._combined(self._unfolded(form), t)
-        lo: Linear | None = Linear(form.const, {})
-        hi: Linear | None = lo
+        lo: _Sum | None = _Sum(form.const)
+        hi: _Sum | None = _Sum(form.const)
         for atom, k in form.terms.items():
             low, high = self.of(atom)
             if k < 0:
                 low, high = high, low
-            lo = None if lo is None or low is None else lo.plus(linear(low), k)
-            hi = None if hi is None or high is None else hi.plus(linear(high), k)
-        return in_range(
-            t,
-            SymInterval(
-                None if lo is None else build(lo, t),
-                None if hi is None else build(hi, t),
-            ),
+            lo = None if lo is None or low is None else lo.add(linear(low), k)
+            hi = None if hi is None or high is None else hi.add(linear(high), k)
+        for end in (lo, hi):
+            if end is not None and not t.lowest() <= end.const <= t.highest():
+                return EVERYTHING
+        return SymInterval(
+            None if lo is None else build(lo.form(), t),
+            None if hi is None else build(hi.form(), t),
         )
 
     def _unfolded(self, form: Linear) -> Linear:
@@ -254,34 +253,25 @@ class Bounds:
             return SymInterval(
                 combine(type(e), a.lo, low), combine(type(e), a.hi, high)
             )
+        # Whether it wraps is not to be seen from sums, which may wrap themselves.
+        d = constants(b)
+        total = add_intervals(constants(a), scale_interval(d, -1) if subtract else d)
+        if not may_hold(t, total):
+            return type_range(t)
         sign = -1 if subtract else 1
-        if not is_index(t):
-            # Whether it wraps is not to be seen from sums, which may wrap themselves.
-            c, d = constants(a), constants(b)
-            if subtract:
-                d = scale_interval(d, -1)
-            total = add_intervals(c, d)
-            if not fits(t, total.lo, total.hi):
-                return type_range(t)
-        return in_range(
-            t,
-            SymInterval(
-                None if a.lo is None or low is None else plus(a.lo, low, sign),
-                None if a.hi is None or high is None else plus(a.hi, high, sign),
-            ),
+        return SymInterval(
+            None if a.lo is None or low is None else plus(a.lo, low, sign),
+            None if a.hi is None or high is None else plus(a.hi, high, sign),
         )
 
     def _mul(self, e: E.Mul) -> SymInterval:
         a, b = self.of(e.a), self.of(e.b)
         t = e.a.type.element_of()
-        if not t.is_float() and not is_index(t):
-            c = constant_product(a, b)
-            if c is None or c[0] < t.lowest() or c[1] > t.highest():
-                return type_range(t)
+        if not t.is_float() and not may_hold(t, constant_product(a, b)):
+            return type_range(t)
         if e.a is e.b and not a.is_point:
-            return in_range(t, square(a, t)) if is_index(t) else square(a, t)
-        made = product(a, b, t)
-        return in_range(t, made) if is_index(t) else made
+            return square(a, t)
+        return product(a, b, t)
 
     def _div(self, e: E.Div) -> SymInterval:
         return quotient(self.of(e.a), self.of(e.b), e.a.type.element_of())
@@ -451,6 +441,26 @@ _CONSTANTS = (E.Imm, E.FloatImm)
 _FOLDABLE = frozenset((*_CONSTANTS, *E.BINARY, E.Cast, E.Select, E.Not))
 _YES, _NO = SymInterval(TRUE, TRUE), SymInterval(FALSE, FALSE)
 _UNSURE = SymInterval(FALSE, TRUE)
+
+
+class _Sum:
+    """A linear form while it is summed up."""
+
+    __slots__ = ("const", "terms")
+
+    def __init__(self, const: int) -> None:
+        self.const = const
+        self.terms: dict[Expr, int] = {}
+
+    def add(self, form: Linear, k: int) -> _Sum:
+        self.const += k * form.const
+        terms = self.terms
+        for atom, c in form.terms.items():
+            terms[atom] = terms.get(atom, 0) + k * c
+        return self
+
+    def form(self) -> Linear:
+        return Linear(self.const, {atom: k for atom, k in self.terms.items() if k})
 
 
 def _folded(e: Expr) -> Expr:

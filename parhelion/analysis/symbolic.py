@@ -242,18 +242,13 @@ def fits(t: Type, lo: int | float | None, hi: int | float | None) -> bool:
     return lo is not None and hi is not None and t.lowest() <= lo and hi <= t.highest()
 
 
-def in_range(t: Type, i: SymInterval) -> SymInterval:
-    """The interval of an operation on type `t` whose exact results lie in `i`: all of
-    the type if they might leave it and so wrap.
-
-    Index types are taken not to overflow, except by constants that say so.
-    """
-    c = constants(i)
-    low, high = t.lowest(), t.highest()
+def may_hold(t: Type, exact: Interval) -> bool:
+    """Whether an operation of integer type `t` keeps results that lie in `exact`: all
+    must fit. Index types are taken not to overflow unless a number says so."""
+    lo, hi = exact
     if is_index(t):
-        out = c.lo is not None and c.lo < low or c.hi is not None and c.hi > high
-        return EVERYTHING if out else i
-    return i if fits(t, c.lo, c.hi) else type_range(t)
+        return (lo is None or lo >= t.lowest()) and (hi is None or hi <= t.highest())
+    return fits(t, lo, hi)
 
 
 def scalar(e: Expr) -> Expr:
@@ -271,11 +266,11 @@ __all__ = [
     "fits",
     "fold",
     "greatest",
-    "in_range",
     "is_empty",
     "is_index",
     "join",
     "least",
+    "may_hold",
     "meet",
     "negated",
     "number",

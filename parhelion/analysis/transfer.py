@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from parhelion.analysis.interval import FULL, Interval
 from parhelion.analysis.linear import build, linear
 from parhelion.analysis.modulus import alignment
 from parhelion.analysis.symbolic import (
@@ -44,13 +45,13 @@ def combine(kind: type[Expr], a: Expr | None, b: Expr | None) -> Expr | None:
     return None if value is not None and not math.isfinite(value) else out
 
 
-def constant_product(a: SymInterval, b: SymInterval) -> tuple[float, float] | None:
-    """Numbers around the product of two integer intervals; None if unbounded."""
+def constant_product(a: SymInterval, b: SymInterval) -> Interval:
+    """Numbers around the product of two integer intervals."""
     c, d = constants(a), constants(b)
     if c.lo is None or c.hi is None or d.lo is None or d.hi is None:
-        return None
+        return FULL
     corners = (c.lo * d.lo, c.lo * d.hi, c.hi * d.lo, c.hi * d.hi)
-    return min(corners), max(corners)
+    return Interval(min(corners), max(corners))
 
 
 def sign_of(i: SymInterval) -> int:
