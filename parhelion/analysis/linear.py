@@ -137,7 +137,10 @@ def _split_div(e: Div) -> Linear | None:
     )
     if not rest.terms:
         return Linear(quotient, out)
-    atom = Div(build(rest, e.a.type), d)
+    dividend = built(rest, e.a.type)
+    if dividend is None:
+        return None
+    atom = Div(dividend, d)
     total = out.get(atom, 0) + 1
     if total:
         out[atom] = total
@@ -208,6 +211,14 @@ def build(form: Linear, t: Type) -> Expr:
     if const < 0 and t.is_uint():
         return Sub(made, Imm(t, t.wrap(-const)))
     return Add(made, Imm(t, t.wrap(const)))
+
+
+def built(form: Linear, t: Type) -> Expr | None:
+    """`build`, or None where a sum in the result might wrap, so that the expression
+    would not stand for the form: constants that do not fit, differences of unsigned
+    atoms, sums of 32-bit pixels."""
+    made = build(form, t)
+    return made if linear(made).same(form) else None
 
 
 def _by_atom(pair: tuple[Expr, Expr]) -> tuple[int, str, int]:

@@ -14,8 +14,8 @@ or broadcast. The condition is Python over the constants' values, the matched
 expressions, ``T`` (the operands' type) and the helpers that the table's owner gives.
 
 ``exact``: the rule holds on unlimited integers only. It fires where every sum,
-difference, product and quotient that it matches is tame, and where every folded
-constant fits the type. Other rules hold in wrapping arithmetic of every width.
+difference, product and quotient that it matches or makes is tame, and where every
+folded constant fits the type. Other rules hold in wrapping arithmetic of every width.
 
 ``floats``: the rule also (or, with ``floats="only"``, only) serves float operands.
 
@@ -276,8 +276,9 @@ def variants(r: Rule) -> list[tuple[Op, bool]]:
     for before, integral in _orders(r.before):
         assert isinstance(before, Op)
         names: dict[str, str] = {}
-        key = _renamed(before, names) + "->" + _renamed(r.after, names)
-        # A condition tells names apart even where the sides do not.
+        # Of two left sides that differ in names alone the first always wins, unless
+        # a condition tells the names apart.
+        key = _renamed(before, names)
         key += r.when and f" if {r.when} with {names}"
         if key not in seen:
             seen.add(key)
@@ -419,13 +420,22 @@ class _Writer:
             inner = next(filter(None, map(self.type_of, p.args)), None)
             inner = inner or f"{context}.element_of()"
             args = [self.result(a, inner) for a in p.args]
-            return f"{p.kind.__name__}({', '.join(args)}, {p.data})"
+            return self.checked(p, f"{p.kind.__name__}({', '.join(args)}, {p.data})")
         if p.kind in _COMPARE:
             context = self.type_of(p) or "T"
         args = [self.result(a, context) for a in p.args]
         if p.kind is E.Intrinsic:
             return f"Intrinsic({context}, {p.data!r}, ({', '.join(args)},))"
-        return f"{p.kind.__name__}({', '.join(args)})"
+        return self.checked(p, f"{p.kind.__name__}({', '.join(args)})")
+
+    def checked(self, p: Op, made: str) -> str:
+        """In an exact rule the new sums must not wrap either."""
+        if not self.rule.exact or p.kind not in _ARITHMETIC:
+            return made
+        name = self.temp()
+        self.emit(f"{name} = {made}")
+        self.test(f"tame({name})")
+        return name
 
 
 class Table:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import gcd
 
 from parhelion.analysis.interval import is_index_type, tame
-from parhelion.analysis.linear import Linear, build, difference, linear
+from parhelion.analysis.linear import Linear, build, built, difference, linear
 from parhelion.analysis.modulus import alignment
 from parhelion.analysis.rank import reads_data, tree_size
 from parhelion.ir.expr import Add, Div, Expr, Imm, Max, Min, Mod, Mul, Sub
@@ -32,7 +32,7 @@ def sum_form(s: Engine, n: Add | Sub | Mul) -> Expr | None:
     form = linear(n)
     if len(form.terms) > 1:
         form = _improved(s, form, n.a.type)
-    made = build(form, n.a.type)
+    made = built(form, n.a.type)
     return None if made is n else made
 
 
@@ -133,7 +133,10 @@ def _distributed(s: Engine, form: Linear, atom: Expr, k: int, t: Type) -> Linear
     if not moved and not const:
         return None
     shift = Linear(const, moved)
-    made = s.go(type(atom)(build(a + shift, t), build(b + shift, t)))
+    ends = built(a + shift, t), built(b + shift, t)
+    if ends[0] is None or ends[1] is None:
+        return None
+    made = s.go(type(atom)(*ends))
     rest = form.without(atom).plus(shift, -k)
     return rest.plus(linear(made), k)
 
@@ -146,8 +149,8 @@ def quotient(s: Engine, n: Div) -> Expr | None:
     t = n.a.type
     form = linear(n)
     if not (len(form.terms) == 1 and form.const == 0 and form.terms.get(n) == 1):
-        made = build(form, t)
-        if made is not n and tree_size(made) <= tree_size(n):
+        made = built(form, t)
+        if made is not None and made is not n and tree_size(made) <= tree_size(n):
             return made
     inner, k = linear(n.a), d.value
     # x/3/4 is x/12; (x/3 + 2)/4 is (x + 6)/12.
@@ -156,15 +159,17 @@ def quotient(s: Engine, n: Div) -> Expr | None:
         if c == 1 and type(atom) is Div and type(atom.b) is Imm and tame(atom.a):
             e = atom.b.value
             if e > 1 and t.can_represent(e * k):
-                total = linear(atom.a).shifted(inner.const * e)
-                return Div(build(total, t), Imm(t, e * k))
+                total = built(linear(atom.a).shifted(inner.const * e), t)
+                if total is not None:
+                    return Div(total, Imm(t, e * k))
     parts = _split(s, inner, k)
     if parts is None:
         return None
     g, whole, _ = parts
-    if g == k:
-        return build(whole, t)
-    made = Div(build(whole, t), Imm(t, k // g))
+    dividend = built(whole, t)
+    if g == k or dividend is None:
+        return dividend
+    made = Div(dividend, Imm(t, k // g))
     return made if tree_size(made) < tree_size(n) else None
 
 
@@ -213,14 +218,15 @@ def remainder(s: Engine, n: Mod) -> Expr | None:
     if parts is not None:
         g, whole, rest = parts
         if g == k:
-            return build(rest, t)
-        high = s.go(Mod(build(whole, t), Imm(t, k // g)))
-        made = build(linear(high).scaled(g) + rest, t)
-        if tree_size(made) <= tree_size(n):
-            return made
+            return built(rest, t)
+        dividend = built(whole, t)
+        if dividend is not None:
+            high = s.go(Mod(dividend, Imm(t, k // g)))
+            made = built(linear(high).scaled(g) + rest, t)
+            if made is not None and tree_size(made) <= tree_size(n):
+                return made
     if not reduced.same(inner):
-        dividend = build(reduced, t)
-        if tree_size(dividend) <= tree_size(n.a):
-            made = Mod(dividend, d)
-            return None if made is n else made
+        dividend = built(reduced, t)
+        if dividend is not None and tree_size(dividend) <= tree_size(n.a):
+            return Mod(dividend, d) if dividend is not n.a else None
     return None

@@ -10,8 +10,8 @@ from __future__ import annotations
 from math import gcd
 
 from parhelion.analysis.facts import unmarked
-from parhelion.analysis.interval import is_index_type, tame
-from parhelion.analysis.linear import Linear, build, linear
+from parhelion.analysis.interval import tame
+from parhelion.analysis.linear import Linear, built, linear
 from parhelion.analysis.modulus import alignment
 from parhelion.analysis.rank import reads_data, sort_key, tree_size
 from parhelion.ir.build import FALSE, TRUE, imm
@@ -79,16 +79,7 @@ def _accept(n: LT | LE | EQ | NE, made: Expr | None) -> Expr | None:
         return None
     if reads_data(n) and tree_size(made) == tree_size(n):
         return None
-    # Where arithmetic may wrap, the rearranged sides must not.
-    if not is_index_type(n.a.type) and not (_sound(made.a) and _sound(made.b)):
-        return None
     return made
-
-
-def _sound(e: Expr) -> bool:
-    """Whether arithmetic of a narrow type in `e` is known not to wrap."""
-    form = linear(e)
-    return form.terms.get(e) is None or e.children() == () or tame(e)
 
 
 def decide(s: Engine, form: Linear) -> bool | None:
@@ -163,7 +154,7 @@ def _unscaled(form: Linear, t: Type) -> Linear:
 
 
 def at_least_zero(form: Linear, t: Type) -> Expr | None:
-    """The canonical comparison for ``form >= 0``; None if a constant does not fit.
+    """The canonical comparison for ``form >= 0``; None if a side might wrap.
 
     One-sided: ``x < 8``, ``8 <= x``. Otherwise the constant is on the right, and of
     < and <= the one with the smaller constant.
@@ -173,22 +164,23 @@ def at_least_zero(form: Linear, t: Type) -> Expr | None:
     more = {a: k for a, k in form.terms.items() if k > 0}
     less = {a: -k for a, k in form.terms.items() if k < 0}
     c = form.const
-    if not t.can_represent(c) or not t.can_represent(c + 1):
-        return None
     if not less:
-        if not t.can_represent(-c):
-            return None
-        return LE(Imm(t, -c), build(Linear(0, more), t))
+        return _sides(LE, Linear(-c, {}), Linear(0, more), t)
     if not more:
-        if not t.can_represent(c + 1):
-            return None
-        return LT(build(Linear(0, less), t), Imm(t, c + 1))
-    low = build(Linear(0, less), t)
+        return _sides(LT, Linear(0, less), Linear(c + 1, {}), t)
     if c >= 0:
-        return LE(low, build(Linear(c, more), t))
-    if t.is_uint() and c + 1 < 0:
-        return LT(build(Linear(-c - 1, less), t), build(Linear(0, more), t))
-    return LT(low, build(Linear(c + 1, more), t))
+        return _sides(LE, Linear(0, less), Linear(c, more), t)
+    if t.is_uint():
+        return _sides(LT, Linear(-c - 1, less), Linear(0, more), t)
+    return _sides(LT, Linear(0, less), Linear(c + 1, more), t)
+
+
+_Comparison = type[LT] | type[LE] | type[EQ] | type[NE]
+
+
+def _sides(kind: _Comparison, a: Linear, b: Linear, t: Type) -> Expr | None:
+    left, right = built(a, t), built(b, t)
+    return None if left is None or right is None else kind(left, right)
 
 
 def equality(s: Engine, n: EQ | NE) -> Expr | None:
@@ -222,15 +214,13 @@ def equality(s: Engine, n: EQ | NE) -> Expr | None:
     first = min(form.terms, key=sort_key)
     if form.terms[first] < 0:
         form = form.scaled(-1)
-    if not t.can_represent(-form.const) or not t.can_represent(form.const):
-        return None
     left = {a: k for a, k in form.terms.items() if k > 0}
     right = {a: -k for a, k in form.terms.items() if k < 0}
     if t.is_uint() and form.const > 0:
-        sides = build(Linear(form.const, left), t), build(Linear(0, right), t)
+        made = _sides(type(n), Linear(form.const, left), Linear(0, right), t)
     else:
-        sides = build(Linear(0, left), t), build(Linear(-form.const, right), t)
-    return _accept(n, type(n)(*sides))
+        made = _sides(type(n), Linear(0, left), Linear(-form.const, right), t)
+    return _accept(n, made)
 
 
 def extremum(s: Engine, n: Min | Max) -> Expr | None:
@@ -285,7 +275,7 @@ def _pulled(s: Engine, n: Min | Max) -> Expr | None:
     t = n.a.type
     a, b = linear(n.a), linear(n.b)
     kind: type[Min] | type[Max] = type(n)
-    if not is_index_type(t) or not (tame(n.a) and tame(n.b)):
+    if not (tame(n.a) and tame(n.b)):
         return None
     common = {x: k for x, k in a.terms.items() if b.terms.get(x) == k}
     const = a.const if a.const and b.const else 0
@@ -296,9 +286,8 @@ def _pulled(s: Engine, n: Min | Max) -> Expr | None:
         const = a.const if a.terms else b.const
     if common or const:
         shift = Linear(const, common)
-        ends = build(a - shift, t), build(b - shift, t)
-        made = build(shift + Linear(0, {s.go(kind(*ends)): 1}), t)
-        if tree_size(made) <= tree_size(n):
+        made = _rebuilt(s, kind, a - shift, b - shift, 1, shift, t)
+        if made is not None and tree_size(made) <= tree_size(n):
             return made
     if not a.terms or not b.terms:
         return None
@@ -308,11 +297,27 @@ def _pulled(s: Engine, n: Min | Max) -> Expr | None:
         if negative:
             g = -g
             kind = Max if kind is Min else Min
-        ends = build(_divided(a, g), t), build(_divided(b, g), t)
-        made = build(linear(kind(*ends)).scaled(g), t)
-        if tree_size(made) < tree_size(n):
+        nothing = Linear(0, {})
+        made = _rebuilt(s, kind, _divided(a, g), _divided(b, g), g, nothing, t)
+        if made is not None and tree_size(made) < tree_size(n):
             return made
     return None
+
+
+def _rebuilt(
+    s: Engine,
+    kind: type[Min] | type[Max],
+    a: Linear,
+    b: Linear,
+    factor: int,
+    shift: Linear,
+    t: Type,
+) -> Expr | None:
+    """``kind(a, b)*factor + shift``, if no part of it might wrap."""
+    p, q = built(a, t), built(b, t)
+    if p is None or q is None:
+        return None
+    return built(linear(s.go(kind(p, q))).scaled(factor) + shift, t)
 
 
 def _divided(form: Linear, g: int) -> Linear:

@@ -9,7 +9,6 @@ from parhelion.ir.rules import (
     broadcast,
     consts,
     eq,
-    intrinsic,
     max_,
     min_,
     ne,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 from parhelion.analysis.interval import constant_interval, tame
 from parhelion.analysis.modulus import alignment
 from parhelion.analysis.rank import tree_size
@@ -69,7 +72,7 @@ def one_quotient(base: Expr, stride: int, lanes: int, divisor: int) -> bool:
     return min(ends) >= 0 and max(ends) < divisor
 
 
-HELPERS = {
+HELPERS: dict[str, Callable[..., Any]] = {
     "tame": tame,
     "nonneg": nonneg,
     "positive": positive,
@@ -115,4 +118,25 @@ SUMS: dict[type[Expr], Table] = {
 }
 BOOL_SELECT = Table(E.Select, select_cast.BOOL_SELECT, HELPERS)
 
-__all__ = ["BOOL_SELECT", "RULES", "SUMS", "TABLES", "float_value", "vector"]
+
+def all_rules() -> Iterator[tuple[str, type[Expr], Rule]]:
+    """Every rule with the name of its table and its node class (for tests)."""
+    for kind, table in TABLES.items():
+        for r in table.rules:
+            yield kind.__name__, kind, r
+    for kind, table in SUMS.items():
+        for r in table.rules:
+            yield f"{kind.__name__} of sums", kind, r
+    for r in BOOL_SELECT.rules:
+        yield "Select of conditions", E.Select, r
+
+
+__all__ = [
+    "BOOL_SELECT",
+    "RULES",
+    "SUMS",
+    "TABLES",
+    "all_rules",
+    "float_value",
+    "vector",
+]

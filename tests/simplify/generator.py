@@ -204,11 +204,17 @@ class Generator:
             at[v] = self.rng.random() < 0.5
         elif t.is_float():
             special = self.rng.choice(SPECIAL_FLOATS)
-            at[v] = special if self.rng.random() < 0.6 else float(
-                self.rng.randrange(-50, 50)
+            at[v] = (
+                special
+                if self.rng.random() < 0.6
+                else float(self.rng.randrange(-50, 50))
             )
         else:
-            lo, hi = (-40, 40) if t is INT32 else (int(t.lowest()), int(t.highest()))
+            lo, hi = (
+                (-40, 40)
+                if t in (INT32, INT64)
+                else (int(t.lowest()), int(t.highest()))
+            )
             if v.lo is not None:
                 lo = self.bound(v.lo, at)
                 hi = lo + 40 if t is INT32 else hi
