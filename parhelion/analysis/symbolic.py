@@ -139,7 +139,29 @@ def order(a: Expr, b: Expr) -> int:
             return -1
         if d.lo is not None and d.lo >= 0:
             return 1
+        if type(a) in _EXTREMES or type(b) in _EXTREMES:
+            return -1 if _at_most(a, b, 3) else 1 if _at_most(b, a, 3) else 0
     return 0
+
+
+_EXTREMES = (Min, Max)
+
+
+def _at_most(a: Expr, b: Expr, depth: int) -> bool:
+    """Whether a <= b follows from the operands of Min and Max."""
+    gap = (linear(b) - linear(a)).interval().lo
+    if gap is not None and gap >= 0:
+        return True
+    if depth == 0:
+        return False
+    d = depth - 1
+    if type(a) is Max:
+        return _at_most(a.a, b, d) and _at_most(a.b, b, d)
+    if type(b) is Min:
+        return _at_most(a, b.a, d) and _at_most(a, b.b, d)
+    if type(a) is Min and (_at_most(a.a, b, d) or _at_most(a.b, b, d)):
+        return True
+    return type(b) is Max and (_at_most(a, b.a, d) or _at_most(a, b.b, d))
 
 
 def least(a: Expr, b: Expr) -> Expr:

@@ -80,7 +80,7 @@ def product(a: SymInterval, b: SymInterval, t: Type) -> SymInterval:
         a, b = b, a
     sa, sb = sign_of(a), sign_of(b)
     if a.is_point and sa:
-        low, high = mul(a.lo, b.lo), mul(a.lo, b.hi)
+        low, high = mul(b.lo, a.lo), mul(b.hi, a.lo)
         return SymInterval(low, high) if sa > 0 else SymInterval(high, low)
     if sa and sb:
         # (nearest to zero, farthest from it)
