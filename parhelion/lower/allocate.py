@@ -1,12 +1,12 @@
-"""Deciding where allocations live, and for how long.
+"""Where storage lives, and for how long.
 
-- Storage of a small constant size goes on the stack, the rest on the heap.
-- A heap allocation of constant size moves out of the serial loops around it: one for
-  all iterations, as far out as the nearest parallel loop, whose iterations each need
-  their own.
-- A size that is not constant is checked before it is allocated: it must be countable
-  in the index type.
-- Heap storage is freed after its last use, so that later stages find it in the cache.
+Storage of a small constant size goes on the stack, the rest on the heap. A size that
+is not constant is checked before it is allocated: every element must have an index.
+`place_allocations`, near the end of lowering, then fits heap storage to the loops:
+
+- One of constant size moves out of the serial loops around it, as far as the nearest
+  parallel loop (whose iterations each need their own): one allocation for all.
+- One is freed after its last use, so that later stages find its memory in the cache.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.ir.build import (
-    add,
     cast,
     const_int,
     div,
@@ -41,121 +40,55 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.simplify.driver import can_prove
-from parhelion.types import INT64, Handle
+from parhelion.types import INT64, Handle, Type
 
 #: The most that one allocation takes of the stack, in bytes (Halide's limit).
 MOST_ON_STACK = 16 << 10
 
-#: What one thread's stack holds of all allocations that live at once, in bytes.
-MOST_ON_STACK_TOGETHER = 256 << 10
-
+#: How many elements an int32 index can count.
 _INT32_ELEMENTS = (1 << 31) - 1
-_INT64_BYTES = 1 << 47  # what the address space of x86-64 and AArch64 can hold
+#: What the address space of x86-64 and AArch64 can hold, in bytes.
+_ADDRESSABLE = 1 << 47
 
 
-def place_allocations(s: Stmt, index64: bool = False) -> Stmt:
-    """Gives every allocation its place, its check and its end."""
-    return _Place(index64).go(s)
-
-
-def constant_size(a: Allocate) -> int | None:
-    """The size in bytes, if it is constant."""
-    size = a.buffer.type.bytes()
+def constant_bytes(of: Type, extents: Sequence[Expr], padding: int = 0) -> int | None:
+    """The size of storage in bytes, if it is constant."""
     total = 1
-    for e in a.extents:
+    for e in extents:
         extent = const_int(e)
         if extent is None:
             return None
-        total *= extent
-    return (total + a.padding) * size
+        total *= max(extent, 0)
+    return (total + padding) * of.bytes()
 
 
-class _Place(Rewriter):
-    """`on_stack`: bytes that the allocations around already take."""
-
-    def __init__(self, index64: bool) -> None:
-        super().__init__()
-        self.index64 = index64
-        self.on_stack = 0
-
-    def go(self, n: _N) -> _N:
-        return n if isinstance(n, Expr) else super().go(n)
-
-    def on_for(self, n: For) -> Stmt:
-        body = self.go(n.body)
-        if n.kind is not ForKind.SERIAL or type(body) is not Block:
-            return For(n.var, n.min, n.extent, n.kind, body)
-        moved = [a for a in body.items if type(a) is Allocate and _may_leave(a)]
-        if not moved:
-            return For(n.var, n.min, n.extent, n.kind, body)
-        gone = {a.buffer for a in moved}
-        rest = [
-            i
-            for i in body.items
-            if not (isinstance(i, (Allocate, Free)) and i.buffer in gone)
-        ]
-        inside = rest[0] if len(rest) == 1 else Block(tuple(rest))
-        return Block((*moved, For(n.var, n.min, n.extent, n.kind, inside)))
-
-    def on_block(self, n: Block) -> Stmt:
-        before = self.on_stack
-        items: list[Stmt] = []
-        for item in n.items:
-            made = self.go(item)
-            if type(made) is Allocate:
-                items += self.placed(made)
-            elif type(made) is Block:
-                # Allocations that came out of a loop end with this block now; any
-                # other block of its own keeps its scope.
-                items += made.items if type(item) is For else (made,)
-            else:
-                items.append(made)
-        self.on_stack = before
-        return Block(tuple(_freed_early(items)))
-
-    def placed(self, a: Allocate) -> list[Stmt]:
-        size = constant_size(a)
-        kind = a.kind
-        if size is not None and size > MOST_ON_STACK and kind is MemoryKind.AUTO:
-            kind = MemoryKind.HEAP
-        elif size is None:
-            kind = MemoryKind.HEAP
-        elif kind is MemoryKind.AUTO:
-            fits = self.on_stack + size <= MOST_ON_STACK_TOGETHER
-            kind = MemoryKind.STACK if fits else MemoryKind.HEAP
-        if kind is MemoryKind.STACK and size is not None:
-            self.on_stack += size
-        made = Allocate(a.buffer, a.extents, a.condition, kind, a.padding)
-        check = _size_check(a, self.index64)
-        return [made] if check is None else [check, made]
+def memory_kind(wish: MemoryKind, of: Type, extents: Sequence[Expr]) -> MemoryKind:
+    """Where storage lives: as the schedule wishes, where it is possible."""
+    size = constant_bytes(of, extents)
+    if size is None:
+        return MemoryKind.HEAP
+    if wish is not MemoryKind.AUTO:
+        return wish
+    return MemoryKind.STACK if size <= MOST_ON_STACK else MemoryKind.HEAP
 
 
-def _may_leave(a: Allocate) -> bool:
-    """Whether one allocation can serve all iterations of a serial loop."""
-    size = constant_size(a)
-    return size is not None and a.kind is MemoryKind.HEAP and is_true(a.condition)
-
-
-def _size_check(a: Allocate, index64: bool) -> Stmt | None:
-    """An Assert that the size can be counted; None if that is sure."""
-    most = 1
+def size_checks(a: Allocate, index64: bool) -> list[Stmt]:
+    """Asserts that the elements can be counted; none where that is sure."""
+    limit = _ADDRESSABLE // a.buffer.type.bytes() if index64 else _INT32_ELEMENTS
+    limit -= a.padding
+    most: int | None = 1
     for e in a.extents:
         hi = constant_interval(e).hi
-        most = most * int(hi) if hi is not None and most >= 0 else -1
-    limit = _INT64_BYTES // a.buffer.type.bytes() if index64 else _INT32_ELEMENTS
-    if 0 <= most <= limit - a.padding:
-        return None
-    cond, total = _countable(a.extents, limit - a.padding)
-    if can_prove(cond):
-        return None
+        most = None if most is None or hi is None else most * max(int(hi), 0)
+    if most is not None and most <= limit:
+        return []
     name = a.buffer.func.name if a.buffer.func is not None else a.buffer.name
-    del total
-    return Assert(cond, "allocation_too_large", (StringImm(Handle(), name),))
+    args = (StringImm(Handle(), name),)
+    return [Assert(_countable(a.extents, limit), "allocation_too_large", args)]
 
 
-def _countable(extents: Sequence[Expr], limit: int) -> tuple[Expr, Expr]:
-    """Whether the product of the extents is at most `limit`, and the product.
+def _countable(extents: Sequence[Expr], limit: int) -> Expr:
+    """Whether the product of the extents (none negative) is at most `limit`.
 
     No step overflows 64 bits unless one before it has failed: each extent is compared
     with what the ones before leave of the limit.
@@ -165,45 +98,85 @@ def _countable(extents: Sequence[Expr], limit: int) -> tuple[Expr, Expr]:
     for e in extents:
         wide = cast(INT64, e)
         if isinstance(total, Imm):
-            fits = le(wide, int64(limit // max(total.value, 1)))
+            left: Expr = int64(limit // max(total.value, 1))
         else:
-            fits = le(wide, div(int64(limit), maximum(total, int64(1))))
+            left = div(int64(limit), maximum(total, int64(1)))
+        fits = le(wide, left)
         cond = fits if cond is None else land(cond, fits)
         total = mul(total, wide)
-    assert cond is not None
-    return cond, total
+    assert cond is not None, "a size without extents is constant"
+    return cond
 
 
-def _freed_early(items: Sequence[Stmt]) -> list[Stmt]:
+def place_allocations(s: Stmt) -> Stmt:
+    """Moves heap storage of constant size out of serial loops; ends it early."""
+    return _Place().go(s)
+
+
+class _Place(Rewriter):
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        body = self.go(n.body)
+        if n.kind is not ForKind.SERIAL or type(body) is not Block:
+            return For(n.var, n.min, n.extent, n.kind, body)
+        moved = [i for i in body.items if type(i) is Allocate and _may_leave(i)]
+        if not moved:
+            return For(n.var, n.min, n.extent, n.kind, body)
+        gone = {a.buffer for a in moved}
+        rest = [
+            i
+            for i in body.items
+            if not (isinstance(i, (Allocate, Free)) and i.buffer in gone)
+        ]
+        one = len(rest) == 1 and type(rest[0]) is not Allocate
+        inside = rest[0] if one else Block(tuple(rest))
+        return Block((*moved, For(n.var, n.min, n.extent, n.kind, inside)))
+
+    def on_block(self, n: Block) -> Stmt:
+        items: list[Stmt] = []
+        for item in n.items:
+            made = self.go(item)
+            if type(made) is Block and type(item) is For:
+                items += made.items  # what came out of a loop may go further
+            else:
+                items.append(made)
+        items = _freed_early(items)
+        same = len(items) == len(n.items) and all(
+            a is b for a, b in zip(items, n.items, strict=True)
+        )
+        return n if same else Block(tuple(items))
+
+
+def _may_leave(a: Allocate) -> bool:
+    """Whether one allocation can serve all iterations of a serial loop."""
+    size = constant_bytes(a.buffer.type, a.extents, a.padding)
+    return size is not None and a.kind is MemoryKind.HEAP and is_true(a.condition)
+
+
+def _freed_early(items: list[Stmt]) -> list[Stmt]:
     """The items of a block, with a Free after the last use of each heap allocation
     (none where that is the block's end anyway)."""
-    heap = [
-        i for i in items if type(i) is Allocate and i.kind is MemoryKind.HEAP
-    ]
-    if not heap:
-        return list(items)
-    ended = {i.buffer for i in items if type(i) is Free}
+    wanted = {
+        i.buffer for i in items if type(i) is Allocate and i.kind is MemoryKind.HEAP
+    }
+    wanted -= {i.buffer for i in items if type(i) is Free}
+    if not wanted:
+        return items
     last: dict[BufferSym, int] = {}
-    wanted = {a.buffer for a in heap} - ended
     for at, item in enumerate(items):
         for buffer in wanted & _touched(item):
             last[buffer] = at
-    ends: dict[int, list[Stmt]] = {}
-    for a in heap:
-        at = last.get(a.buffer)
-        if at is not None and at < len(items) - 1:
-            ends.setdefault(at, []).append(Free(a.buffer))
     out: list[Stmt] = []
     for at, item in enumerate(items):
         out.append(item)
-        out += ends.get(at, [])
+        if at < len(items) - 1:
+            # The last one allocated is freed first.
+            ends = [b for b, end in last.items() if end == at]
+            out += [Free(b) for b in reversed(ends)]
     return out
 
 
 def _touched(n: Node) -> set[BufferSym]:
-    return {
-        e.buffer for e in nodes(n) if isinstance(e, (Load, Store, Free, Allocate))
-    }
-
-
-__all__ = ["MOST_ON_STACK", "add", "constant_size", "place_allocations"]
+    return {e.buffer for e in nodes(n) if isinstance(e, (Load, Store, Allocate))}

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.linear import build as build_linear
+from parhelion.analysis.linear import linear
 from parhelion.errors import internal_assert
 from parhelion.ir.build import (
     add,
@@ -59,6 +61,8 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym, DimSym
+from parhelion.lower.allocate import memory_kind, size_checks
+from parhelion.lower.instantiate import inline_lets
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32, INT64, Type
 
@@ -75,6 +79,7 @@ def flatten_storage(
     `outputs` are stored in the caller's buffers. Indices are int32, or int64 if
     `index64`.
     """
+    s = inline_lets(s, _shifts(s))
     flatten = _Flatten(INT64 if index64 else INT32)
     for func, buffers in outputs.items():
         flatten.places[func] = tuple(map(flatten.outside, buffers))
@@ -231,11 +236,14 @@ class _Flatten(Rewriter):
             self.places[func] = outer
             self.memo.clear()
         sizes = tuple([extents[d] for d in order])
-        allocations = [
-            Allocate(p.buffer, sizes, condition, func.schedule.memory, 0)
-            for p in places
-        ]
-        return _scoped(lets, allocations, body)
+        for p in places:
+            kind = memory_kind(func.schedule.memory, p.buffer.type, sizes)
+            made = Allocate(p.buffer, sizes, condition, kind, 0)
+            lets += [*size_checks(made, self.index is INT64), made]
+        return tail_block((*lets, body))
+
+    def on_block(self, n: Block) -> Stmt:
+        return tail_block([self.go(item) for item in n.items])
 
     def extents(self, n: Realize, order: Sequence[int]) -> dict[int, Expr]:
         """The extents to allocate: constant where possible, never negative."""
@@ -257,11 +265,37 @@ class _Flatten(Rewriter):
         return rounded if size <= MOST_ROUNDED_UP else exact
 
 
-def _scoped(lets: Sequence[Stmt], allocations: Sequence[Allocate], body: Stmt) -> Stmt:
-    """One block. A block with allocations of its own may be laid flat into the end of
-    another: both end at the same place."""
-    tail = body.items if type(body) is Block else (body,)
-    return Block((*lets, *allocations, *tail))
+def tail_block(items: Sequence[Stmt]) -> Stmt:
+    """The statements as one flat block. One with allocations of its own may be laid
+    flat where it comes last: both end at the same place."""
+    *before, last = items
+    rest = last.items if type(last) is Block else (last,)
+    flat = block(*before)
+    start = flat.items if type(flat) is Block else (flat,)
+    if before and any(type(i) is Allocate for i in (*start, *rest)):
+        return Block((*start, *rest))
+    return block(flat, *rest)
+
+
+def _shifts(s: Stmt) -> dict[Var, Expr]:
+    """The lets that only add a constant to another Var. They hide that regions and
+    the loops over them have constant extents."""
+    found: dict[Var, Expr] = {}
+    stack: list[Stmt] = [s]
+    while stack:
+        n = stack.pop()
+        if type(n) is LetStmt:
+            form = linear(n.value) if n.var.type is INT32 else None
+            if form is not None and list(form.terms.values()) == [1]:
+                (atom,) = form.terms
+                if isinstance(atom, Var):
+                    base = linear(found.get(atom, atom))
+                    found[n.var] = build_linear(base.shifted(form.const), INT32)
+        elif isinstance(n, Block):
+            stack.extend(reversed(n.items))
+        else:
+            stack.extend([c for c in n.children() if isinstance(c, Stmt)])
+    return found
 
 
 def _sum(terms: Iterable[Expr], zero: Expr) -> Expr:

@@ -150,3 +150,18 @@ def instantiate(
     if not (env or replace or renew):
         return s
     return _Instantiate(env, replace, renew).go(s)
+
+
+class _Inline(_Instantiate):
+    def __init__(self, values: Mapping[Var, Expr]) -> None:
+        super().__init__(values, None, renew=False)
+        self.values = values
+
+    def on_letstmt(self, n: LetStmt) -> Stmt:
+        return NOP if n.var in self.values else super().on_letstmt(n)
+
+
+def inline_lets(s: Stmt, values: Mapping[Var, Expr]) -> Stmt:
+    """`s` without the lets of the Vars in `values`, which take their place. A value
+    mentions no Var of `values` itself."""
+    return _Inline(values).go(s) if values else s
