@@ -21,7 +21,7 @@ from parhelion.analysis.interval import (
     scale_interval,
     tame,
 )
-from parhelion.analysis.linear import linear
+from parhelion.analysis.linear import Linear, linear
 from parhelion.analysis.rank import reads_data
 from parhelion.ir import expr as E
 from parhelion.ir.build import imm
@@ -185,7 +185,7 @@ class _Slopes:
             return FULL
         # The condition turns over once: from one side to the other.
         first, then = (e.b, e.a) if turn == _UP else (e.a, e.b)
-        gap = (linear(then) - linear(first)).interval()
+        gap = _gap(linear(then) - linear(first), e.cond, first is e.a)
         if gap.lo is not None and gap.lo >= 0:
             return _UP if _direction(a.union(b)) in (_UP, _STILL) else FULL
         if gap.hi is not None and gap.hi <= 0:
@@ -277,6 +277,27 @@ _DIFFERENCES = frozenset(("widening_sub", "saturating_sub"))
 
 def _holds(t: Type, known: Interval) -> bool:
     return known.lo is not None and known.hi is not None and fits(t, *known)
+
+
+def _gap(form: Linear, cond: Expr, holds: bool) -> Interval:
+    """Bounds of `form` where a comparison holds, or does not: that tells something if
+    both differ by a constant, as in ``select(x < n, x, n)``."""
+    gap = form.interval()
+    if type(cond) is not E.LT and type(cond) is not E.LE:
+        return gap
+    if not cond.a.type.is_int_or_uint() or cond.a.type.count > 1:
+        return gap
+    strict = type(cond) is E.LT
+    known = linear(cond.b) - linear(cond.a)  # At least 0, or 1 if strict.
+    known = known.shifted(-int(strict)) if holds else known.scaled(-1)
+    if not holds:
+        known = known.shifted(-int(not strict))
+    rest, opposite = form - known, form + known
+    if rest.is_const():
+        gap = gap.intersect(Interval(rest.const, None))
+    if opposite.is_const():
+        gap = gap.intersect(Interval(None, opposite.const))
+    return gap
 
 
 def _changes_by_itself(e: Expr) -> bool:
