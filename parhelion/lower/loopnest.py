@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parhelion.ir.build import block
 from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Function
 from parhelion.lower.nest import NestBuilder
@@ -12,7 +11,6 @@ from parhelion.lower.regions import Regions
 from parhelion.lower.stages import collect
 from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.loopnest import nest_text
-from parhelion.simplify.driver import simplify
 
 
 def loop_nest_text(outputs: Sequence[Function]) -> str:
@@ -28,5 +26,4 @@ def loop_nest_text(outputs: Sequence[Function]) -> str:
 def _text(outputs: Sequence[Function]) -> str:
     check_pipeline(outputs)
     regions = Regions(collect(outputs))
-    nest = NestBuilder(regions).build()
-    return nest_text(simplify(block(*regions.sites.root.lets, nest)), outputs)
+    return nest_text(NestBuilder(regions).build(), outputs)

@@ -76,8 +76,8 @@ def conflicts(
         return {}
     domain = _Domain(rdom, function)
     sources = (*args, *values, rdom.predicate)
-    pairs = [(args, False)]
-    pairs += [(call.args, True) for call in self_calls(function, sources)]
+    pairs = [(call.args, True) for call in self_calls(function, sources)]
+    pairs.append((args, False))
     found: dict[Var, Conflict | None] = {}
     for r in rdom.vars:
         found[r] = None

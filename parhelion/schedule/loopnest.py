@@ -1,17 +1,19 @@
 """Loop nests as text, in the form of Halide's print_loop_nest.
 
 `nest_text` prints a program that lowering has made, with the loops' constant ranges.
-`draw` prints what the schedule alone says, for messages about schedules that cannot
-be lowered.
+What it says of a loop holds once the loop is under way: the first iteration of a
+sliding window may do more. `draw` prints what the schedule alone says, for messages
+about schedules that cannot be lowered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from parhelion.ir.build import const_int
-from parhelion.ir.expr import Var
+from parhelion.ir.build import TRUE, const_int
+from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Function
+from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
     Block,
     For,
@@ -23,6 +25,7 @@ from parhelion.ir.stmt import (
 )
 from parhelion.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule
 from parhelion.schedule.sites import LoopSite, Nests, Stack
+from parhelion.simplify.driver import simplify
 
 
 def loop_names(schedule: StageSchedule) -> dict[Var, str]:
@@ -81,6 +84,7 @@ class _Program(_Lines):
     def __init__(self, outputs: Sequence[Function]) -> None:
         super().__init__(0)
         self.outputs = frozenset(outputs)
+        self.constant = _Steady()
         self._names: dict[tuple[Function, int], dict[str, str]] = {}
 
     def go(self, s: Stmt, func: Function | None) -> None:
@@ -89,7 +93,12 @@ class _Program(_Lines):
             for item in s.items:
                 self.go(item, func)
         elif isinstance(s, For):
-            self.block(self._head(s, func), lambda: self.go(s.body, func))
+            extent = self.constant(s.extent)
+            if extent == 1:
+                self.go(s.body, func)
+            else:
+                head = self._head(s, func, extent)
+                self.block(head, lambda: self.go(s.body, func))
         elif isinstance(s, If):
             self.go(s.then, func)
             if s.otherwise is not None:
@@ -112,9 +121,9 @@ class _Program(_Lines):
         else:
             self.block(f"consume {func_name(s.func)}", lambda: self.go(s.body, func))
 
-    def _head(self, s: For, func: Function | None) -> str:
+    def _head(self, s: For, func: Function | None, extent: int | None) -> str:
         head = f"{s.kind.value} {self._loop_name(s.var, func)}"
-        low, extent = const_int(s.min), const_int(s.extent)
+        low = None if extent is None else self.constant(s.min)
         if low is None or extent is None:
             return head
         return f"{head} in [{low}, {low + extent - 1}]"
@@ -131,6 +140,29 @@ class _Program(_Lines):
             known = {var.name: path for var, path in made.items()}
             self._names[func, k] = known
         return known.get(name, name)
+
+
+class _Steady(Rewriter):
+    """Constant values of bounds, all names opened and likely conditions true."""
+
+    #: Bounds of deep pipelines can open up to millions of terms; such a one is not
+    #: going to be constant.
+    LIMIT = 2000
+
+    def __call__(self, e: Expr) -> int | None:
+        opened = self.go(e)
+        for count, _ in enumerate(nodes(opened)):
+            if count > self.LIMIT:
+                return None
+        return const_int(simplify(opened))
+
+    def on_var(self, n: Var) -> Expr:
+        return n if n.value is None else self.go(n.value)
+
+    def on_intrinsic(self, n: Intrinsic) -> Expr:
+        if n.op in ("likely", "likely_if_innermost"):
+            return TRUE if n.type.is_bool() else self.go(n.args[0])
+        return n.map(self.go)
 
 
 def _provide(f: Function) -> str:

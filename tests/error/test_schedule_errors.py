@@ -1,0 +1,724 @@
+"""One bad schedule, one message. The user's line is that of the directive."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+import parhelion as hl
+from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.rules import ScheduleWarning
+
+x, y, z, u, v, w = (hl.Var(n) for n in ("x", "y", "z", "u", "v", "w"))
+ro, ri = hl.RVar("ro"), hl.RVar("ri")
+
+Bad = Callable[[], object]
+CASES: list[tuple[Bad, str]] = []
+
+
+def bad(message: str) -> Callable[[Bad], Bad]:
+    """Registers a program whose last line raises ScheduleError with `message`."""
+
+    def register(program: Bad) -> Bad:
+        CASES.append((program, dedent(message).strip("\n")))
+        return program
+
+    return register
+
+
+def lower(*outputs: hl.Func) -> None:
+    check_pipeline([f._function for f in outputs])
+
+
+def one() -> hl.Func:
+    f = hl.Func("one")
+    f[x, y] = x + y
+    return f
+
+
+def pair() -> tuple[hl.Func, hl.Func]:
+    f, g = hl.Func("made"), hl.Func("used")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x, y + 1]
+    return f, g
+
+
+def scan() -> tuple[hl.Func, hl.RDom]:
+    f = hl.Func("scan")
+    r = hl.RDom([(1, 9), (0, 5)], "r")
+    f[x, y] = x + y
+    f[x, r.x] = 2 * f[x, r.x - 1] + r.y
+    return f, r
+
+
+# Loops that are not there.
+
+
+@bad("""
+    one.vectorize: one has no loop z
+    legal here:
+      - x
+      - y
+""")
+def vectorize_an_unknown_loop() -> None:
+    one().vectorize(z, 8)
+
+
+@bad("""
+    one.parallel: one has no loop x
+    legal here:
+      - v
+      - u
+      - y
+    hint: x was split into u and v at SITE
+""")
+def parallel_over_a_loop_that_was_split() -> None:
+    f = one().split(x, u, v, 8)
+    f.parallel(x)
+
+
+@bad("""
+    one.unroll: one has no loop y
+    legal here:
+      - u
+    hint: y was fused into u at SITE
+""")
+def unroll_a_loop_that_was_fused() -> None:
+    f = one().fuse(x, y, u)
+    f.unroll(y)
+
+
+@bad("""
+    one.serial: one has no loop x
+    legal here:
+      - u
+      - y
+    hint: x was renamed to u at SITE
+""")
+def serial_over_a_loop_that_was_renamed() -> None:
+    f = one().rename(x, u)
+    f.serial(x)
+
+
+@bad("""
+    one.reorder: one has no loop x
+    legal here:
+      - x
+      - y
+    hint: the loop x is a Var; an RVar was given
+""")
+def an_rvar_of_the_same_name() -> None:
+    one().reorder(hl.RVar("x"), y)
+
+
+@bad("""
+    scan.update(0).unroll: scan.update(0) has no loop y
+    legal here:
+      - r.x
+      - r.y
+      - x
+""")
+def a_dimension_that_the_update_does_not_loop_over() -> None:
+    f, _ = scan()
+    f.update(0).unroll(y, 2)
+
+
+@bad("reorder takes a Var or RVar, not 'y' (a str)")
+def a_name_in_place_of_a_var() -> None:
+    one().reorder(x, "y")  # type: ignore[arg-type]
+
+
+# Names.
+
+
+@bad("""
+    one.split: both loops made of x are called u
+""")
+def split_into_one_name() -> None:
+    one().split(x, u, u, 8)
+
+
+@bad("""
+    one.tile: x is already a loop of one
+    loops, innermost first: u, x, y
+    hint: give the new loop a name of its own
+""")
+def tile_with_a_name_in_use() -> None:
+    one().tile(x, y, u, x, 8, 8)
+
+
+@bad("""
+    one.reorder: x is given twice
+""")
+def reorder_with_a_loop_twice() -> None:
+    one().reorder(x, y, x)
+
+
+@bad("""
+    one.fuse: x cannot be fused with itself
+""")
+def fuse_a_loop_with_itself() -> None:
+    one().fuse(x, x, u)
+
+
+@bad("""
+    scan.update(0).split: the RVar r.x cannot become the Var u
+    hint: make it with hl.RVar('u')
+""")
+def split_an_rvar_into_vars() -> None:
+    f, r = scan()
+    f.update(0).split(r.x, u, v, 4)
+
+
+@bad("""
+    one.split: the Var x cannot become the RVar ro
+    hint: make it with hl.Var('ro')
+""")
+def split_a_var_into_rvars() -> None:
+    one().split(x, ro, ri, 4)
+
+
+@bad("""
+    scan.update(0).fuse: the RVar r.x cannot become part of the Var u
+    hint: make it with hl.RVar('u')
+""")
+def fuse_an_rvar_into_a_var() -> None:
+    f, r = scan()
+    f.update(0).fuse(r.x, x, u)
+
+
+# Factors.
+
+
+@bad("one.split: the factor must be positive, not 0")
+def split_by_nothing() -> None:
+    one().split(x, u, v, 0)
+
+
+@bad("one.vectorize: the factor must be positive, not -8")
+def a_negative_number_of_lanes() -> None:
+    one().vectorize(x, -8)
+
+
+@bad("one.vectorize: the factor must be a constant")
+def lanes_known_only_at_run_time() -> None:
+    one().vectorize(x, hl.Param(hl.Int(32), "lanes"))
+
+
+@bad("""
+    one.unroll: v has the length of the split that made it, which is not a constant
+    x was split at SITE
+""")
+def unroll_a_loop_of_unknown_length() -> None:
+    f = one().split(x, u, v, hl.Param(hl.Int(32), "size"))
+    f.unroll(v)
+
+
+@bad("split: the factor must be an integer, not 4.5 (a float)")
+def split_by_a_fraction() -> None:
+    one().split(x, u, v, 4.5)  # type: ignore[arg-type]
+
+
+@bad("""
+    split: the factor may depend on Params and on the sizes of images, not on y
+""")
+def split_by_a_coordinate() -> None:
+    one().split(x, u, v, y + 1)
+
+
+@bad("4294967296 does not fit 32 bits")
+def a_huge_factor() -> None:
+    one().split(x, u, v, 1 << 32)
+
+
+@bad("one.split: the tail must be a TailStrategy, not 'RoundUp'")
+def a_name_in_place_of_a_tail() -> None:
+    one().split(x, u, v, 8, "RoundUp")  # type: ignore[arg-type]
+
+
+@bad("""
+    tile: the arguments fit none of its forms
+    legal here:
+      - tile(x, y, xo, yo, xi, yi, xfactor, yfactor, tail=Auto)
+      - tile(x, y, xi, yi, xfactor, yfactor, tail=Auto)
+      - tile(previous, outers, inners, factors, tail=Auto)
+      - tile(previous, inners, factors, tail=Auto)
+""")
+def tile_without_factors() -> None:
+    one().tile(x, y, u, v)  # type: ignore[call-overload]
+
+
+@bad("tile: the lists must have the same length, not 2, 2, 2 and 1")
+def tile_with_lists_of_different_lengths() -> None:
+    one().tile([x, y], [u, v], [8])
+
+
+# Tails that would change the result.
+
+
+@bad("""
+    scan.update(0).unroll: TailStrategy.RoundUp would run iterations outside the \
+domain of the RVar r.x
+    legal here:
+      - Auto
+      - GuardWithIf
+""")
+def round_up_a_reduction() -> None:
+    f, r = scan()
+    f.update(0).unroll(r.x, 4, hl.TailStrategy.RoundUp)
+
+
+@bad("""
+    scan.update(0).vectorize: TailStrategy.ShiftInwards would update some places twice
+    legal here:
+      - Auto
+      - GuardWithIf
+      - RoundUp
+""")
+def shift_an_update_inwards() -> None:
+    f, _ = scan()
+    f.update(0).vectorize(x, 4, hl.TailStrategy.ShiftInwards)
+
+
+@bad("""
+    scan.update(0).split: TailStrategy.RoundUp of v, which is the inner loop of \
+another split, would update some places twice
+    legal here:
+      - Auto
+      - GuardWithIf
+""")
+def round_up_inside_another_split_of_an_update() -> None:
+    f, _ = scan()
+    s = f.update(0).split(x, u, v, 8)
+    s.split(v, v, w, 3, hl.TailStrategy.RoundUp)
+
+
+@bad("""
+    one.split: TailStrategy.PredicateLoads is not available yet
+    legal here:
+      - Auto
+      - RoundUp
+      - ShiftInwards
+      - GuardWithIf
+""")
+def a_tail_to_come() -> None:
+    one().split(x, u, v, 8, hl.TailStrategy.PredicateLoads)
+
+
+# The order of reductions.
+
+
+@bad("""
+    scan.update(0).reorder: r.y cannot move inside r.x: the order of their \
+iterations decides the result
+    one iteration writes scan[x, r.x], another may read it as scan[x, r.x - 1]
+    hint: RVars may be reordered where their iterations touch different places, or \
+where the update folds integers with +, *, min, max, &, | or ^; \
+allow_race_conditions() takes the responsibility
+""")
+def reorder_a_scan() -> None:
+    f, r = scan()
+    f.update(0).reorder(r.y, r.x)
+
+
+@bad("""
+    total.update(0).reorder: r.y cannot move inside r.x: the order of their \
+iterations decides the result
+    iterations may read and write the same total[]
+    hint: RVars may be reordered where their iterations touch different places, or \
+where the update folds integers with +, *, min, max, &, | or ^; \
+allow_race_conditions() takes the responsibility
+""")
+def reorder_a_float_sum() -> None:
+    f = hl.Func("total")
+    r = hl.RDom([(0, 4), (0, 4)], "r")
+    f[()] = 0.0
+    f[()] += hl.f32(r.x) / (r.y + 1)
+    f.update(0).reorder(r.y, r.x)
+
+
+@bad("""
+    scan.update(0).fuse: r.y cannot move inside r.x: the order of their iterations \
+decides the result
+    one iteration writes scan[x, r.x], another may read it as scan[x, r.x - 1]
+    hint: RVars may be reordered where their iterations touch different places, or \
+where the update folds integers with +, *, min, max, &, | or ^; \
+allow_race_conditions() takes the responsibility
+""")
+def fuse_a_scan_inside_out() -> None:
+    f, r = scan()
+    f.update(0).fuse(r.y, r.x, ro)
+
+
+@bad("""
+    scan.update(0).parallel: r.x cannot be parallel: its iterations depend on each other
+    one iteration writes scan[x, r.x], another may read it as scan[x, r.x - 1]
+    legal here:
+      - x
+    hint: allow_race_conditions() takes the responsibility
+""")
+def run_a_scan_in_parallel() -> None:
+    f, r = scan()
+    f.update(0).parallel(r.x)
+
+
+@bad("""
+    bins.update(0).vectorize: r.x cannot be vectorized: its iterations depend on \
+each other
+    iterations may read and write the same bins[int32(image(r.x))]
+    hint: allow_race_conditions() takes the responsibility
+""")
+def vectorize_a_histogram() -> None:
+    image = hl.ImageParam(hl.UInt(8), 1, "image")
+    f = hl.Func("bins")
+    r = hl.RDom([(0, 100)], "r")
+    f[x] = 0
+    f[hl.i32(image[r.x])] += 1
+    f.update(0).vectorize(r.x, 8)
+
+
+@bad("""
+    scan.update(0).fuse: ro cannot be vectorized: its iterations depend on each other
+    one iteration writes scan[x, r.x], another may read it as scan[x, r.x - 1]
+    legal here:
+      - x
+    hint: allow_race_conditions() takes the responsibility
+""")
+def fuse_a_vectorized_loop_with_a_scan() -> None:
+    f, r = scan()
+    s = f.update(0).reorder(x, r.x, r.y).vectorize(x)
+    s.fuse(x, r.x, ro)
+
+
+# Regions and storage.
+
+
+@bad("""
+    one.bound: z is not a dimension of one
+    legal here:
+      - x
+      - y
+""")
+def bound_what_is_no_dimension() -> None:
+    one().bound(z, 0, 10)
+
+
+@bad("one.bound_extent: the extent of x must not be negative, but is -3")
+def bound_to_a_negative_extent() -> None:
+    one().bound_extent(x, -3)
+
+
+@bad("one.align_bounds: the modulus must be a positive constant")
+def align_by_nothing() -> None:
+    one().align_bounds(x, 0)
+
+
+@bad("""
+    one.set_estimates: one has 2 dimensions, but 1 estimates are given
+""")
+def too_few_estimates() -> None:
+    one().set_estimates([(0, 100)])
+
+
+@bad("""
+    one.reorder_storage takes two or more different dimensions
+    legal here:
+      - x
+      - y
+""")
+def reorder_one_dimension_of_storage() -> None:
+    one().reorder_storage(y)
+
+
+@bad("one.store_in takes a MemoryType, not 'stack'")
+def a_name_in_place_of_a_memory_type() -> None:
+    one().store_in("stack")  # type: ignore[arg-type]
+
+
+@bad("the directive store_in(MemoryType.GPUShared) is not available yet")
+def memory_of_a_device() -> None:
+    one().store_in(hl.MemoryType.GPUShared)
+
+
+@bad("the directive fold_storage is not available yet")
+def a_directive_to_come() -> None:
+    one().fold_storage(x, 4)
+
+
+@bad("nothing cannot be scheduled before it is defined")
+def schedule_an_undefined_func() -> None:
+    hl.Func("nothing").vectorize(x, 8)
+
+
+@bad("scan.update(0).unscheduled: the stage has directives already")
+def unscheduled_after_a_directive() -> None:
+    f, _ = scan()
+    s = f.update(0).unroll(x, 2)
+    s.unscheduled()
+
+
+# Places.
+
+
+@bad("one.compute_at: one cannot be computed inside its own loop over x")
+def compute_inside_itself() -> None:
+    f = one()
+    f.compute_at(f, x)
+
+
+@bad("made.compute_at takes a Func and a Var or RVar, or a LoopLevel")
+def compute_at_nowhere() -> None:
+    f, _ = pair()
+    f.compute_at()  # type: ignore[call-overload]
+
+
+@bad("compute_at takes a Func, not 3 (a int)")
+def compute_at_a_number() -> None:
+    f, _ = pair()
+    f.compute_at(3, x)  # type: ignore[call-overload]
+
+
+@bad("""
+    made.compute_at(used, z): used has no loop z
+    the loop nest without made:
+      produce used:
+        for y:
+          for x:
+            used(...) = ...  <- uses made
+    legal here:
+      - made.compute_root()
+      - made.compute_at(used, y)
+      - made.compute_at(used, x)
+""")
+def compute_at_an_unknown_loop() -> None:
+    f, g = pair()
+    f.compute_at(g, z)
+    lower(g)
+
+
+@bad("""
+    made.compute_at(used, x): other uses made outside the loop x of used
+    the loop nest without made:
+      produce used:
+        for y:
+          for x:
+            used(...) = ...  <- uses made
+      consume used:
+        produce other:
+          for y:
+            for x:
+              other(...) = ...  <- uses made
+    legal here:
+      - made.compute_root()
+""")
+def compute_where_not_every_use_is() -> None:
+    f, g = pair()
+    h = hl.Func("other")
+    h[x, y] = g[x, y] + f[x, y]
+    g.compute_root()
+    f.compute_at(g, x)
+    lower(h)
+
+
+@bad("""
+    made.compute_at(used, y): used is inlined and has no loops
+    the loop nest without made:
+      produce other:
+        for y:
+          for x:
+            other(...) = ...  <- uses made
+    legal here:
+      - made.compute_root()
+      - made.compute_at(other, y)
+      - made.compute_at(other, x)
+""")
+def compute_at_an_inlined_func() -> None:
+    f, g = pair()
+    h = hl.Func("other")
+    h[x, y] = g[x, y]
+    f.compute_at(g, y)
+    lower(h)
+
+
+@bad("""
+    made.compute_at(other, y): other does not use made
+    the loop nest without made:
+      produce used:
+        for y:
+          for x:
+            used(...) = ...  <- uses made
+    legal here:
+      - made.compute_root()
+      - made.compute_at(used, y)
+      - made.compute_at(used, x)
+""")
+def compute_at_a_func_that_does_not_use_it() -> None:
+    f, g = pair()
+    h = hl.Func("other")
+    h[x, y] = x
+    f.compute_at(h, y)
+    lower(g, h)
+
+
+@bad("""
+    made.compute_at(other, y): other is not part of the pipeline
+    the loop nest without made:
+      produce used:
+        for y:
+          for x:
+            used(...) = ...  <- uses made
+    legal here:
+      - made.compute_root()
+      - made.compute_at(used, y)
+      - made.compute_at(used, x)
+""")
+def compute_at_a_func_outside_the_pipeline() -> None:
+    f, g = pair()
+    h = hl.Func("other")
+    h[x, y] = x
+    f.compute_at(h, y)
+    lower(g)
+
+
+@bad("""
+    made.compute_at(LoopLevel(used, y, 2)): used has no stage 2
+    the loop nest without made:
+      produce used:
+        for y:
+          for x:
+            used(...) = ...  <- uses made
+    legal here:
+      - made.compute_root()
+      - made.compute_at(used, y)
+      - made.compute_at(used, x)
+""")
+def compute_at_a_stage_that_is_not_there() -> None:
+    f, g = pair()
+    f.compute_at(hl.LoopLevel(g, y, 2))
+    lower(g)
+
+
+@bad("""
+    made.store_at(used, x): the storage of made must enclose made.compute_at(used, y)
+    the loop nest without made:
+      produce used:
+        for y:
+          for x:
+            used(...) = ...  <- uses made
+    legal here:
+      - made.store_root()
+      - made.store_at(used, y)
+""")
+def store_inside_the_computation() -> None:
+    f, g = pair()
+    f.compute_at(g, y)
+    f.store_at(g, x)
+    lower(g)
+
+
+@bad("""
+    made.store_at(used, y): made is inlined and needs no storage
+    hint: store_at goes together with compute_at
+""")
+def store_what_is_inlined() -> None:
+    f, g = pair()
+    f.store_at(g, y)
+    lower(g)
+
+
+@bad("""
+    made is stored outside the parallel loop y of used but computed inside it: its \
+iterations would overwrite each other's values
+    the loop nest without made:
+      produce used:
+        parallel y:
+          for x:
+            used(...) = ...  <- uses made
+    legal here:
+      - made.compute_root()
+    hint: or store made inside that loop
+""")
+def share_storage_between_threads() -> None:
+    f, g = pair()
+    g.parallel(y)
+    f.store_root()
+    f.compute_at(g, x)
+    lower(g)
+
+
+@bad("""
+    made is inlined and has no loop that could be vectorized
+    hint: compute it at a place of its own: made.compute_root(), or compute_at
+""")
+def vectorize_what_is_inlined() -> None:
+    f, g = pair()
+    f.vectorize(x, 8)
+    lower(g)
+
+
+@pytest.mark.parametrize("program, message", CASES, ids=lambda c: _name(c))
+def test_message(program: Bad, message: str) -> None:
+    with pytest.raises(hl.ScheduleError) as caught:
+        program()
+    error = caught.value
+    assert error.at is not None and error.at.file == __file__
+    lines, first = inspect.getsourcelines(program)
+    assert first < error.at.line < first + len(lines)
+    assert _plain(error) == message
+
+
+def _name(c: object) -> str:
+    return getattr(c, "__name__", "message")
+
+
+def _plain(error: hl.HalideError) -> str:
+    """The message without the quoted line, with the places in it hidden and the
+    names as the program gave them."""
+    shown = [
+        line
+        for line in str(error).split("\n")
+        if not line.startswith(("  --> ", "   |  "))
+    ]
+    text = "\n".join(shown)
+    text = re.sub(re.escape(__file__) + r":\d+", "SITE", text)
+    return re.sub(r"\b([A-Za-z]\w*)\$\d+\b", r"\1", text)
+
+
+# Directives without effect.
+
+
+def test_an_output_is_computed_at_root() -> None:
+    f, g = pair()
+    f.compute_at(g, y)
+    with pytest.warns(ScheduleWarning, match="is an output of the pipeline"):
+        lower(f)
+
+
+def test_loops_of_an_inlined_func() -> None:
+    f, g = pair()
+    f.split(x, u, v, 8)
+    with pytest.warns(ScheduleWarning, match="is inlined: .*split has no effect"):
+        lower(g)
+
+
+def test_a_forgotten_update() -> None:
+    f, _ = scan()
+    f.vectorize(x, 4)
+    with pytest.warns(ScheduleWarning, match=r"update\(0\) has no directives"):
+        lower(f)
+    f.update(0).unscheduled()
+    lower(f)
+
+
+def test_a_loop_that_changes_its_kind() -> None:
+    with pytest.warns(ScheduleWarning, match="was parallel and now is unrolled"):
+        one().bound(x, 0, 4).parallel(x).unroll(x)
+
+
+def test_fusing_a_parallel_loop_away() -> None:
+    with pytest.warns(ScheduleWarning, match="that y was parallel is lost"):
+        one().parallel(y).fuse(x, y, u)

@@ -1,0 +1,163 @@
+"""The order of Funcs, who calls whom, and where a Func may be computed."""
+
+from __future__ import annotations
+
+import pytest
+
+import parhelion as hl
+from parhelion.schedule.directives import OUTERMOST
+from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.sites import (
+    Nests,
+    callees,
+    innermost,
+    realization_order,
+    stage_callees,
+    stage_loops,
+)
+
+x, y, u, v, t = (hl.Var(n) for n in ("x", "y", "u", "v", "t"))
+
+
+def test_callees_in_order_of_appearance() -> None:
+    a, b, c, d = (hl.Func(n) for n in "abcd")
+    for f in (a, b, c):
+        f[x] = x
+    r = hl.RDom([(0, 4)], "r")
+    r.where(c[r] > 0)
+    d[x] = b[a[x]]
+    d[r] += 1
+    d[a[r] % 4] += b[r]
+    f = d._function
+    assert [g.name for g in callees(f)] == [g.name() for g in (b, a, c)]
+    assert [g.name for g in stage_callees(f, 1)] == [c.name()]
+    assert f not in callees(f)
+
+
+def test_realization_order() -> None:
+    p, q, r, s, o = (hl.Func(n) for n in "pqrso")
+    p[x] = x
+    q[x] = p[x]
+    r[x] = x
+    s[x] = r[x] + p[x]
+    o[x] = s[x] + q[x]
+    order = realization_order([o._function])
+    assert order == [f._function for f in (p, q, r, s, o)]
+    both = realization_order([s._function, q._function])
+    assert both == [f._function for f in (p, r, s, q)]
+
+
+def test_long_chains_need_no_deep_stack() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    for _ in range(3000):
+        g = hl.Func("f")
+        g[x] = f[x] + 1
+        f = g
+    assert len(realization_order([f._function])) == 3001
+    check_pipeline([f._function])
+
+
+def test_stage_loops_outermost_first() -> None:
+    f = hl.Func("f")
+    f[x, y] = x
+    f.tile(x, y, u, v, 8, 8)
+    assert [d.var.name for d in stage_loops(f._function, 0)] == ["y", "x", "v", "u"]
+
+
+def test_places_are_found() -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x, y] = x
+    g[x, y] = f[x, y]
+    h[x, y] = g[x, y] + g[x, y + 1]
+    h.tile(x, y, u, v, 8, 8)
+    g.compute_at(h, x)
+    f.store_at(h, x).compute_at(g, y)
+    nests = check_pipeline([h._function])
+    (at,) = nests.computed[f._function]
+    assert [(s.func.name, s.dim.var.name) for s in at] == [
+        (h.name(), "__outermost"),
+        (h.name(), "y"),
+        (h.name(), "x"),
+        (g.name(), "__outermost"),
+        (g.name(), "y"),
+    ]
+    (stored,) = nests.stored[f._function]
+    assert stored == at[:3]
+    assert nests.computed[h._function] == [()]
+
+
+def test_inlined_funcs_are_seen_through() -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x, y] = x
+    g[x, y] = f[x, y]
+    h[x, y] = g[x, y]
+    f.compute_at(h, x)
+    nests = check_pipeline([h._function])
+    assert nests.inlines(g._function)
+    assert [u.func for u in nests.uses[f._function]] == [h._function]
+
+
+def test_reductions_left_inline_are_computed_innermost() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    r = hl.RDom([(0, 4)], "r")
+    f[x] = 0
+    f[x] += r
+    g[x, y] = f[x]
+    g[x, y] += f[y]
+    assert innermost(f._function, [g._function])
+    nests = check_pipeline([g._function])
+    at = nests.computed[f._function]
+    assert [(s[-1].stage, s[-1].dim.var) for s in at] == [(0, x._var), (1, x._var)]
+
+
+def test_the_stage_is_the_one_that_uses_it() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x
+    g[x, y] = 0
+    g[x, y] += f[x, y]
+    g[x, y] += 1
+    f.compute_at(g, y)
+    nests = check_pipeline([g._function])
+    (at,) = nests.computed[f._function]
+    assert at[-1].stage == 1
+
+
+def test_legal_sites() -> None:
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x, y] = x
+    g[x, y] = f[x, y]
+    h[x, y] = g[x, y] + f[x, y + 1]
+    f.compute_root()
+    g.compute_at(h, y)
+    nests = Nests([h._function])
+    nests.place(h._function, [()], [()])
+    (use,) = nests.uses[g._function]
+    nests.place(g._function, [use.stack[:2]], [use.stack[:2]])
+    sites = nests.legal_sites(f._function)
+    assert [s.dim.var for s in sites] == [OUTERMOST, y._var]
+
+
+def test_outputs_that_other_outputs_use() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x
+    g[x, y] = f[x, y]
+    nests = check_pipeline([g._function, f._function])
+    assert not nests.inlines(f._function)
+    assert nests.computed[f._function] == [()]
+
+
+@pytest.mark.parametrize("at", ["store_root", "store_at"])
+def test_storage_inside_the_parallel_loop_is_private(at: str) -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x
+    g[x, y] = f[x, y] + f[x, y + 1]
+    g.split(y, y, v, 8).parallel(y)
+    f.compute_at(g, v)
+    if at == "store_at":
+        f.store_at(g, y)
+        check_pipeline([g._function])
+    else:
+        f.store_root()
+        with pytest.raises(hl.ScheduleError, match="parallel loop y"):
+            check_pipeline([g._function])
