@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -14,8 +15,13 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, checked_value
-from parhelion.lang.runner import Runner, check_image, check_output, overlap
-from parhelion.runtime.call import Value
+from parhelion.lang.runner import (
+    Number,
+    Runner,
+    check_image,
+    check_output,
+    overlap,
+)
 from parhelion.runtime.layout import Array, Layout, address
 from parhelion.runtime.program import Variant, variant_for
 from parhelion.types import Type
@@ -138,23 +144,35 @@ class Callable:
         self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *runner.targets)
         self._names = [s.name for s in self._symbols]
         self._inputs = len(inputs)
-        self._program = runner.program(_DEFAULT)
-        self._plan = self._planned(self._program.lowered.args)
-        self._images: list[_Image | None] = [
-            None if isinstance(s, ParamSym) else _Image(s, i >= self._inputs)
+        program = runner.program(_DEFAULT)
+        places, self._bound = self._planned(program.lowered.args)
+        self._call = program.call.rearranged(places)
+        self._images = [
+            (i, _Image(s, i >= self._inputs))
             for i, s in enumerate(self._symbols)
+            if isinstance(s, BufferSym)
         ]
+        #: Bool parameters must be 0 or 1 before they are packed.
+        self._bools = [
+            i
+            for i, s in enumerate(self._symbols)
+            if isinstance(s, ParamSym) and s.type.is_bool()
+        ]
+        #: Layouts of the last call that needed nothing special.
+        self._settled: list[Layout] = []
 
-    def _planned(self, args: Sequence[IRArgument]) -> list[int | BufferSym]:
-        """For each argument of the code the place in the call, or a bound image."""
+    def _planned(self, args: Sequence[IRArgument]) -> tuple[list[int], list[BufferSym]]:
+        """For each argument of the code its place in the call; images that belong to
+        the algorithm stand after the arguments given."""
         places = {s: i for i, s in enumerate(self._symbols)}
-        plan: list[int | BufferSym] = []
+        bound: list[BufferSym] = []
         missing: list[str] = []
         for a in args:
             if a.symbol in places:
-                plan.append(places[a.symbol])
-            elif isinstance(a.symbol, BufferSym) and a.symbol.bound is not None:
-                plan.append(a.symbol)
+                continue
+            if isinstance(a.symbol, BufferSym) and a.symbol.bound is not None:
+                places[a.symbol] = len(self._symbols) + len(bound)
+                bound.append(a.symbol)
             else:
                 missing.append(a.name)
         if missing:
@@ -164,32 +182,53 @@ class Callable:
                 at=here(),
                 hint="f.infer_arguments() gives all of them",
             )
-        return plan
+        return [places[a.symbol] for a in args], bound
 
     def __call__(self, *args: object, **named: object) -> int:
         """Runs the pipeline; returns 0, or raises the failure's HalideError."""
         if named or len(args) != len(self._symbols):
             args = self._placed(args, named)
-        values: list[Any] = []
-        plain = True
-        low: list[Layout] = []
-        for image, sym, given in zip(self._images, self._symbols, args, strict=True):
-            if image is None:
-                values.append(checked_value(given, sym.type, sym.name))
-                continue
-            layout = image(given)
-            plain = plain and layout.plain
-            values.append(layout)
-            low.append(layout)
-        outputs = len(self._symbols) - self._inputs
-        if plain and not _share_memory(low, outputs):
-            chosen: list[Value] = [
-                values[p] if type(p) is int else self._bound(p) for p in self._plan
-            ]
-            self._program.call.run(chosen)
-        else:
-            self._run_specially(args, values)
+        layouts = [image(args[i]) for i, image in self._images]
+        for sym in self._bound:
+            layouts.append(check_image(sym, sym.bound))
+        if layouts != self._settled:
+            if not self._is_plain(layouts):
+                self._run_specially(args, layouts)
+                return 0
+            self._settled = layouts
+        values = list(args)
+        for (i, _), layout in zip(self._images, layouts, strict=False):
+            values[i] = layout
+        if self._bound:
+            values += layouts[len(self._images) :]
+        if self._bools:
+            self._check_scalars(args)
+        try:
+            self._call.run(values)
+        except (struct.error, OverflowError, TypeError):
+            self._check_scalars(args)
+            raise
         return 0
+
+    def _is_plain(self, layouts: Sequence[Layout]) -> bool:
+        """Whether the code as it is serves these arrays, and the outputs overlap
+        nothing."""
+        if not all([layout.plain for layout in layouts]):
+            return False
+        inputs = sum(i < self._inputs for i, _ in self._images)
+        for at in range(inputs, len(self._images)):
+            rest = (*layouts[:at], *layouts[len(self._images) :])
+            if any([overlap(layouts[at], other) for other in rest]):
+                return False
+        return True
+
+    def _check_scalars(self, args: Sequence[object]) -> dict[ParamSym, Number]:
+        """The scalar arguments as numbers; raises if a type cannot hold one."""
+        return {
+            sym: checked_value(given, sym.type, sym.name)
+            for sym, given in zip(self._symbols, args, strict=True)
+            if isinstance(sym, ParamSym)
+        }
 
     def _placed(
         self, args: tuple[object, ...], named: dict[str, object]
@@ -220,40 +259,21 @@ class Callable:
             )
         return tuple(placed)
 
-    @staticmethod
-    def _bound(sym: int | BufferSym) -> Layout:
-        assert isinstance(sym, BufferSym)
-        return check_image(sym, sym.bound)
-
-    def _run_specially(self, args: Sequence[object], values: Sequence[Any]) -> None:
+    def _run_specially(self, args: Sequence[object], layouts: Sequence[Layout]) -> None:
         """A call whose arrays need another variant of the code, or a copy."""
-        runner, n = self._runner, self._inputs
-        images = {s: check_image(s, s.bound) for s in runner.reach.images if s.bound}
-        scalars = {}
-        for sym, value in zip(self._symbols[:n], values[:n], strict=True):
-            if isinstance(sym, ParamSym):
-                scalars[sym] = value
-            else:
-                images[sym] = value
-        outputs = [b if isinstance(b, Buffer) else Buffer(b) for b in args[n:]]
-        variant = variant_for(
-            images | dict(zip(runner.targets, values[n:], strict=True))
-        )
-        if not runner.has(variant) and not runner.refresh():
+        runner = self._runner
+        symbols = [
+            s for s in (*self._symbols, *self._bound) if isinstance(s, BufferSym)
+        ]
+        given = dict(zip(symbols, layouts, strict=True))
+        images = {s: v for s, v in given.items() if s not in runner.targets}
+        rest = args[self._inputs :]
+        outputs = [b if isinstance(b, Buffer) else Buffer(b) for b in rest]
+        if not runner.has(variant_for(given)) and not runner.refresh():
             raise HalideError(
                 f"Func {runner.name!r} was changed after compile_to_callable, and the "
                 "layout of the images given needs other code",
                 at=here(),
                 hint="make a new Callable",
             )
-        runner.run(images, outputs, scalars)
-
-
-def _share_memory(layouts: Sequence[Layout], outputs: int) -> bool:
-    """Whether one of the last `outputs` arrays overlaps any other."""
-    first = len(layouts) - outputs
-    for i in range(first, len(layouts)):
-        for other in layouts[:i]:
-            if overlap(layouts[i], other):
-                return True
-    return False
+        runner.run(images, outputs, self._check_scalars(args))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING
 
 from parhelion.ir.expr import ImageLoad
 from parhelion.ir.symbols import BufferSym
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 def is_symbolic(index: object) -> bool:
     """Whether an index holds anything but whole numbers."""
     if isinstance(index, tuple | list):
-        return any(not isinstance(i, SupportsIndex) or _is_operand(i) for i in index)
-    return not isinstance(index, SupportsIndex) or _is_operand(index)
+        return any([type(i) is not int and not _is_whole(i) for i in index])
+    return type(index) is not int and not _is_whole(index)
 
 
-def _is_operand(x: object) -> bool:
-    # Operands have an ``__index__`` only to raise a clear error.
-    return hasattr(type(x), "_node") or hasattr(x, "_var")
+def _is_whole(x: object) -> bool:
+    # Operands have an ``__index__`` too, but only to raise a clear error.
+    return hasattr(type(x), "__index__") and not hasattr(type(x), "_node")
 
 
 def load(image: BufferSym, index: object) -> Expr:

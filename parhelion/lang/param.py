@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import ParamSym
 from parhelion.lang.convert import node_or_none
 from parhelion.lang.expr import Expr, Operand, wrap
-from parhelion.types import Type
+from parhelion.types import Type, round_float
 
 if TYPE_CHECKING:
     from parhelion.lang.expr import ExprLike
@@ -41,6 +42,11 @@ def checked_value(value: object, type: Type, name: str) -> Value:
             )
         return bool(value)
     if type.is_float():
+        if math.isinf(round_float(value, type)) and math.isfinite(value):
+            raise LiteralError(
+                f"{value!r} is too large for the type {type} of Param {name!r}",
+                at=here(),
+            )
         return float(value)
     if not type.can_represent(value):
         raise LiteralError(

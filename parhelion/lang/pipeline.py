@@ -275,7 +275,7 @@ def _destinations(where: object) -> list[Buffer] | None:
         return [where]
     if isinstance(where, np.ndarray):
         return [Buffer(where)]
-    if isinstance(where, SupportsIndex):
+    if hasattr(type(where), "__index__"):
         raise TypeMismatchError(
             f"realize takes a list of extents, not {where!r}",
             at=here(),

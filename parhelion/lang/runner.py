@@ -24,7 +24,6 @@ from parhelion.ir.pipeline import ArgKind, Lowered, Region
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
-from parhelion.runtime.call import Value
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.program import (
     LOCK,
@@ -45,6 +44,9 @@ Box = list[tuple[int, int]]
 #: How often a region is derived again from itself before it must stand still.
 _MAX_ROUNDS = 8
 
+#: For how many sizes the region that is written is remembered.
+_MAX_REMEMBERED = 64
+
 
 class Runner:
     """Compiled forms of some outputs, one per layout of the arguments.
@@ -61,6 +63,7 @@ class Runner:
         )
         self._state: Fingerprint | None = None
         self._programs: dict[Variant, Program] = {}
+        self._written: dict[object, list[Box]] = {}
 
     def refresh(self) -> bool:
         """Looks at the Functions again; true if nothing changed since the last time."""
@@ -75,14 +78,14 @@ class Runner:
         if state == self._state:
             return True
         with LOCK:
-            self._state, self._programs = state, {}
+            self._state, self._programs, self._written = state, {}, {}
             self.targets = tuple([b for f in self.outputs for b in f.buffers])
         return False
 
     def invalidate(self) -> None:
         """Forgets all compiled code."""
         with LOCK:
-            self._state, self._programs = None, {}
+            self._state, self._programs, self._written = None, {}, {}
 
     def program(self, variant: Variant) -> Program:
         """The code for a variant, compiled at its first use."""
@@ -166,9 +169,9 @@ class Runner:
         program: Program,
         layouts: Mapping[BufferSym, Layout],
         scalars: Mapping[ParamSym, Number] | None,
-    ) -> list[Value]:
+    ) -> list[object]:
         strides = dict(program.variant.strides)
-        values: list[Value] = []
+        values: list[object] = []
         for arg in program.lowered.args:
             sym = arg.symbol
             if isinstance(sym, ParamSym):
@@ -208,6 +211,21 @@ class Runner:
     def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""
         program = self.program(variant)
+        key = (
+            tuple([tuple(box) for box in boxes]),
+            tuple([p.value for p in self.reach.params]),
+            tuple([(lay.mins, lay.extents) for lay in self.inputs().values()]),
+        )
+        written = self._written.get(key)
+        if written is None:
+            if len(self._written) > _MAX_REMEMBERED:
+                self._written.clear()
+            written = self._written[key] = self._grown(program, boxes)
+        pairs = zip(self.targets, written, strict=True)
+        return [new_buffer(sym, box) for sym, box in pairs]
+
+    def _grown(self, program: Program, boxes: Sequence[Box]) -> list[Box]:
+        """The boxes that are written when these are computed."""
         wanted = dict(zip(self.targets, boxes, strict=True))
         for _ in range(_MAX_ROUNDS):
             env = self.environment(program, wanted)
@@ -216,13 +234,11 @@ class Runner:
                 for sym, box in wanted.items()
             }
             if grown == wanted:
-                break
+                return list(wanted.values())
             wanted = grown
-        else:
-            raise InternalError(
-                f"internal error: what {self.name} writes grows with its output"
-            )
-        return [new_buffer(sym, box) for sym, box in wanted.items()]
+        raise InternalError(
+            f"internal error: what {self.name} writes grows with its output"
+        )
 
     def infer_inputs(
         self, boxes: Sequence[Box], variant: Variant

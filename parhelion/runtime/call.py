@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from parhelion.errors import HalideError, Site, here
 from parhelion.ir.expr import float_bits
-from parhelion.ir.pipeline import ArgKind, Argument
+from parhelion.ir.pipeline import Argument
+from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.runtime.context import (
     BUFFER,
     BUFFER_BYTES,
@@ -30,8 +31,6 @@ from parhelion.runtime.context import (
 from parhelion.runtime.jit import Compiled
 from parhelion.runtime.layout import Layout
 from parhelion.types import Type
-
-Value = Layout | int | float | bool
 
 _PRINT_FN: int = Context.print_fn.offset
 _ARGS: int = Context.args.offset
@@ -67,32 +66,41 @@ class _Frame:
         for a in args:
             slots.append(top)
             top += 8
-            if a.kind is not ArgKind.SCALAR:
-                dims = len(a.symbol.dims)  # type: ignore[union-attr]
+            if isinstance(a.symbol, BufferSym):
+                dims = len(a.symbol.dims)
                 top += BUFFER_BYTES - 8 + DIMENSION_BYTES * dims
         self.block = ctypes.create_string_buffer(top)
         self.base = ctypes.addressof(self.block)
         self.argv = self.base + argv
         self.memory = memoryview(self.block).cast("B")
         self.slots = tuple(slots)
-        self.told: list[Layout | None] = [None] * len(args)
+        self.told: list[object] = [None] * len(args)
         struct.pack_into("=Q", self.memory, _PRINT_FN, print_address)
         for i, (a, slot) in enumerate(zip(args, slots, strict=True)):
             struct.pack_into("=Q", self.memory, argv + 8 * i, self.base + slot)
-            if a.kind is ArgKind.SCALAR:
-                continue
-            t, n = a.symbol.type, len(a.symbol.dims)  # type: ignore[union-attr]
-            dim = self.base + slot + BUFFER_BYTES
-            fields = (0, 0, 0, 0, int(t.kind), t.width, 1, n, dim, 0)
-            BUFFER.pack_into(self.memory, slot, *fields)
+            if isinstance(a.symbol, BufferSym):
+                t, n = a.symbol.type, len(a.symbol.dims)
+                dim = self.base + slot + BUFFER_BYTES
+                fields = (0, 0, 0, 0, int(t.kind), t.width, 1, n, dim, 0)
+                BUFFER.pack_into(self.memory, slot, *fields)
+
+    def describe(self, i: int, layout: Layout) -> None:
+        """Writes a layout into the buffer struct of argument `i`."""
+        slot = self.slots[i]
+        host, dims = slot + HOST_OFFSET, slot + BUFFER_BYTES
+        self.memory[host : host + 8] = layout.host_bytes
+        self.memory[dims : dims + len(layout.packed)] = layout.packed
+        self.told[i] = layout
 
 
 class Call:
     """A compiled function with what is needed to call it.
 
-    `run` takes a value for each argument, in order. They have been checked: the
-    layouts' types and dimensions are those of the arguments' symbols, and whoever
-    calls keeps the arrays alive.
+    `run` takes the values for the arguments; `places` says where in them each
+    argument of the function stands (by default, in its own order). Layouts have been
+    checked: their types and dimensions are those of the arguments' symbols, and
+    whoever calls keeps the arrays alive. A scalar that its type cannot hold raises
+    struct.error or OverflowError before anything runs.
     """
 
     def __init__(
@@ -102,6 +110,7 @@ class Call:
         failures: Sequence[FailureSite],
         sites: Mapping[str, Site | None],
         print_address: int,
+        places: Sequence[int] | None = None,
     ) -> None:
         self.compiled = compiled  # keeps the code loaded
         self._entry = compiled.entry
@@ -109,36 +118,49 @@ class Call:
         self._failures = failures
         self._sites = sites
         self._print = print_address
-        self._packers = tuple(
-            _packer(a.symbol.type) if a.kind is ArgKind.SCALAR else None
-            for a in self._args
+        places = range(len(args)) if places is None else places
+        frame = _Frame(self._args, print_address)
+        self._scalars = tuple(
+            (_packer(a.symbol.type), slot, place)
+            for a, slot, place in zip(args, frame.slots, places, strict=True)
+            if isinstance(a.symbol, ParamSym)
+        )
+        self._buffers = tuple(
+            (i, place)
+            for i, (a, place) in enumerate(zip(args, places, strict=True))
+            if isinstance(a.symbol, BufferSym)
         )
         # list.pop and list.append are atomic: this is a pool for all threads.
-        self._frames: list[_Frame] = []
+        self._frames = [frame]
 
-    def run(self, values: Sequence[Value]) -> None:
+    def rearranged(self, places: Sequence[int]) -> Call:
+        """The same code for values in another order."""
+        return Call(
+            self.compiled,
+            self._args,
+            self._failures,
+            self._sites,
+            self._print,
+            places,
+        )
+
+    def run(self, values: Sequence[object]) -> None:
         """Runs the code. Raises the HalideError for a failure that it reports."""
         try:
             frame = self._frames.pop()
         except IndexError:
             frame = _Frame(self._args, self._print)
-        memory, told = frame.memory, frame.told
-        for i, (slot, pack, value) in enumerate(
-            zip(frame.slots, self._packers, values, strict=True)
-        ):
-            if pack is not None:
-                pack(memory, slot, value)
-            elif told[i] is not value:
-                layout: Layout = value  # type: ignore[assignment]
-                host = slot + HOST_OFFSET
-                memory[host : host + 8] = layout.host_bytes
-                dims = slot + BUFFER_BYTES
-                memory[dims : dims + len(layout.packed)] = layout.packed
-                told[i] = layout
+        for pack, slot, place in self._scalars:
+            pack(frame.memory, slot, values[place])
+        told = frame.told
+        for i, place in self._buffers:
+            layout = values[place]
+            if told[i] is not layout:
+                frame.describe(i, layout)  # type: ignore[arg-type]
         code = self._entry(frame.base, frame.argv)
         if code:
             error = self._error(frame)
-            memory[: ERROR_HEAD.size] = _NO_ERROR
+            frame.memory[: ERROR_HEAD.size] = _NO_ERROR
             self._frames.append(frame)
             raise error
         self._frames.append(frame)

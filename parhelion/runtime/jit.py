@@ -126,16 +126,19 @@ def _parse(text: str) -> Any:
 
 
 def _optimise(module: Any, target: Target) -> None:
-    """The passes that generated code needs; see docs/decisions for the choice."""
+    """The few passes that pay for themselves on code that comes simplified.
+
+    Measured over twelve schedules of four applications (22,000 lines of LLVM text,
+    one core): no pass at all leaves 1.3 to 1.6 s for the code generator; these three
+    take 0.07 s and leave 1.0 s. LLVM's own pipelines take 0.56 s (O1) to 0.87 s (O3)
+    more and leave 1.2 s. Run times are the same within 5 %, whichever is chosen.
+    `sroa` is for small arrays on the stack whose indices became constant.
+    """
     llvm = _binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(_target_machine(target), tuning)
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_new_gvn_pass()
-    passes.add_loop_rotate_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     for function in module.functions:
