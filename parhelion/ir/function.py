@@ -115,7 +115,7 @@ class Function:
             from parhelion.ir.symbols import BufferSym
 
             several = len(self.types) > 1
-            self._buffers = tuple(
+            made = tuple(
                 BufferSym(
                     f"{self.name}.{i}" if several else self.name,
                     t,
@@ -127,6 +127,8 @@ class Function:
                 )
                 for i, t in enumerate(self.types)
             )
+            if not self._buffers:  # another thread may have been faster
+                self._buffers = made
         return self._buffers
 
     @property

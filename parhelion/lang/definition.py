@@ -150,7 +150,7 @@ def _pure(
                 f"{describe(f)} is defined with a value of type {node.type}", at=site
             )
     survey = _Survey(made)
-    rdom = _domain(f, "definition", survey.variables, site)
+    rdom = _domain(f, "the definition", survey.variables, site)
     if rdom is not None:
         raise DefinitionError(
             f"the first definition of {describe(f)} mentions the RVar "
@@ -159,7 +159,7 @@ def _pure(
             hint="use an inline reduction, hl.sum(…), or give an initial value "
             f"first: {f.name}[...] = 0, then {f.name}[...] += …",
         )
-    _check_variables(f, "definition", args, survey, args, site)
+    _check_variables(f, "the definition", args, survey, args, site)
     bound = _bind_random(f, 0, made, survey, args)
     f.args, f.types = args, tuple([n.type for n in bound])
     f.site = site
@@ -367,7 +367,7 @@ def _domain(
     for v in rvars[1:]:
         if v.origin is not rvars[0].origin:
             raise DefinitionError(
-                f"the {what} of {describe(f)} mentions {rvars[0].name} and {v.name}, "
+                f"{what} of {describe(f)} mentions {rvars[0].name} and {v.name}, "
                 "RVars of two RDoms",
                 at=site,
                 hint="make one RDom with the dimensions of both",
@@ -396,13 +396,13 @@ def _check_variables(
             continue
         if is_user_rvar(v):
             raise DefinitionError(
-                f"the {what} of {describe(f)} mentions the RVar {v.name}, which "
+                f"{what} of {describe(f)} mentions the RVar {v.name}, which "
                 "belongs to no RDom",
                 at=site,
             )
         names = ", ".join(a.name for a in own)
         raise DefinitionError(
-            f"the {what} of {describe(f)} mentions the variable {v.name}, which is "
+            f"{what} of {describe(f)} mentions the variable {v.name}, which is "
             "not among its arguments",
             at=site,
             hint=f"the arguments are: {names or 'none'}"
@@ -432,7 +432,7 @@ def _check_recursion(
         for own, arg, used in zip(f.args, args, call.args, strict=True):
             if arg is own and used is not own:
                 raise DefinitionError(
-                    f"the {what} of {describe(f)} has the pure variable {own.name} on "
+                    f"{what} of {describe(f)} has the pure variable {own.name} on "
                     "its left, but refers to itself at another place in that "
                     f"dimension: {text_of(used)}",
                     at=site,

@@ -215,6 +215,9 @@ class Expr(Operand):
             raise DefinitionError("an undefined Expr, hl.Expr(), is used", at=here())
         raise AttributeError(f"an Expr has no attribute {name!r}")
 
+    def __iter__(self) -> NoReturn:
+        raise not_iterable(self)
+
     def defined(self) -> bool:
         """False for ``hl.Expr()``."""
         try:
@@ -233,6 +236,11 @@ class Expr(Operand):
         return f"<parhelion.Expr of type {self.type()}: {text_of(self._node)}>"
 
     __str__ = __repr__
+
+
+def not_iterable(x: Operand) -> TypeMismatchError:
+    """The error for unpacking or looping over one value."""
+    return TypeMismatchError(f"{x!r} has no elements to iterate over", at=here())
 
 
 _new = object.__new__

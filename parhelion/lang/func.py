@@ -206,7 +206,7 @@ class Func(FuncDirectives, Running, Arithmetic):
         """The types of the values; those declared, if it is not defined yet."""
         if not self.defined() and self._required.types is not None:
             return list(self._required.types)
-        self._pure("types()")
+        self._pure("the type")
         return list(self._function.types)
 
     def type(self) -> Type:

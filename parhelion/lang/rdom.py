@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, NoReturn, Protocol, TypeAlias, cast, runtime_checkable
 
 from parhelion.errors import (
     BoundsError,
@@ -20,7 +20,14 @@ from parhelion.ir.function import ReductionDomain
 from parhelion.ir.names import fresh, user_rvar
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.lang.convert import is_literal, literal_as, node_of
-from parhelion.lang.expr import Expr, ExprLike, Operand, is_undefined, wrap
+from parhelion.lang.expr import (
+    Expr,
+    ExprLike,
+    Operand,
+    is_undefined,
+    not_iterable,
+    wrap,
+)
 from parhelion.types import INT32
 
 _LETTERS = "xyzw"
@@ -107,6 +114,9 @@ class RVar(Operand):
     def extent(self) -> Expr:
         """The number of values; undefined for an RVar without an RDom."""
         return self._bound("extents")
+
+    def __iter__(self) -> NoReturn:
+        raise not_iterable(self)
 
     def __repr__(self) -> str:
         domain = self._domain

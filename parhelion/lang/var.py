@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from parhelion.errors import DefinitionError, here
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.names import fresh, user_var
-from parhelion.lang.expr import Operand
+from parhelion.lang.expr import Operand, not_iterable
 
 PLACEHOLDER = "_"
 
@@ -61,6 +63,9 @@ class Var(Operand):
     def outermost() -> Var:
         """The loop around all loops of a Func, which runs once."""
         return Var("__outermost")
+
+    def __iter__(self) -> NoReturn:
+        raise not_iterable(self)
 
     def __repr__(self) -> str:
         return f"<parhelion.Var {self._var.name!r}>"
