@@ -311,7 +311,7 @@ def _float_arithmetic(
 def _add(n: Add, get: _Get) -> Fact:
     a, ta = get(n.a)
     b, tb = get(n.b)
-    t = n.type  # type: ignore[attr-defined]
+    t = n.type
     if t.is_float():
         return _float_arithmetic(t, a, b, float.__add__)
     both = add_intervals(a, b)
@@ -321,7 +321,7 @@ def _add(n: Add, get: _Get) -> Fact:
 def _sub(n: Sub, get: _Get) -> Fact:
     a, ta = get(n.a)
     b, tb = get(n.b)
-    t = n.type  # type: ignore[attr-defined]
+    t = n.type
     if t.is_float():
         return _float_arithmetic(t, a, b, float.__sub__)
     both = add_intervals(a, scale_interval(b, -1))
@@ -331,7 +331,7 @@ def _sub(n: Sub, get: _Get) -> Fact:
 def _mul(n: Mul, get: _Get) -> Fact:
     a, ta = get(n.a)
     b, tb = get(n.b)
-    t = n.type  # type: ignore[attr-defined]
+    t = n.type
     if t.is_float():
         return _float_arithmetic(t, a, b, float.__mul__)
     both = _mul_intervals(a, b)
@@ -343,7 +343,7 @@ def _mul(n: Mul, get: _Get) -> Fact:
 def _div(n: Div, get: _Get) -> Fact:
     a, ta = get(n.a)
     b, tb = get(n.b)
-    t = n.type  # type: ignore[attr-defined]
+    t = n.type
     if t.is_float():
         if None not in b and not b.contains(0):
             return _float_arithmetic(t, a, b, float.__truediv__)
@@ -356,7 +356,7 @@ def _div(n: Div, get: _Get) -> Fact:
 
 
 def _mod(n: Mod, get: _Get) -> Fact:
-    if n.type.is_float():  # type: ignore[attr-defined]
+    if n.type.is_float():
         return FULL, False
     a, ta = get(n.a)
     b, tb = get(n.b)
@@ -367,7 +367,7 @@ def _minimum(n: Min, get: _Get) -> Fact:
     a, ta = get(n.a)
     b, tb = get(n.b)
     both = _min(a, b)
-    if n.type.is_float():  # type: ignore[attr-defined]
+    if n.type.is_float():
         if not never_nan(n.b):
             both = Interval(both.lo, a.hi)
         return both, False
@@ -378,7 +378,7 @@ def _maximum(n: Max, get: _Get) -> Fact:
     a, ta = get(n.a)
     b, tb = get(n.b)
     both = _max(a, b)
-    if n.type.is_float():  # type: ignore[attr-defined]
+    if n.type.is_float():
         if not never_nan(n.b):
             both = Interval(a.lo, both.hi)
         return both, False
@@ -392,7 +392,7 @@ def _select(n: Select, get: _Get) -> Fact:
     if cond is not None:
         return (a, ta) if cond else (b, tb)
     both, is_tame = _chosen(a.union(b), ta and tb)
-    return both, is_tame and n.type.is_int_or_uint()  # type: ignore[attr-defined]
+    return both, is_tame and n.type.is_int_or_uint()
 
 
 def _bool_of(value: bool | None) -> Fact:
@@ -495,7 +495,7 @@ def _let(n: Let, get: _Get) -> Fact:
 def _ramp(n: Ramp, get: _Get) -> Fact:
     base, tb = get(n.base)
     stride, ts = get(n.stride)
-    t = n.type  # type: ignore[attr-defined]
+    t = n.type
     if t.is_float():
         return FULL, False
     last = _mul_intervals(stride, Interval(n.lanes - 1, n.lanes - 1))
@@ -517,7 +517,7 @@ def _shuffle(n: Shuffle, get: _Get) -> Fact:
 
 def _vector_reduce(n: VectorReduce, get: _Get) -> Fact:
     a, ta = get(n.value)
-    t = n.type  # type: ignore[attr-defined]
+    t = n.type
     if n.op in ("min", "max", "and", "or"):
         if t.is_float() or not t.is_int_or_uint():
             return a, False

@@ -10,7 +10,7 @@ the order of `rank`, terms of one coefficient gathered (`(x + y)*8`), the consta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from parhelion.analysis.interval import (
     Interval,
@@ -167,8 +167,8 @@ def build(form: Linear, t: Type) -> Expr:
 
     Constants are wrapped to the type, which a form of tame expressions never needs.
     """
-    const = _absorb(form, t)
-    terms, const = (form.terms, form.const) if const is None else const
+    absorbed = _absorb(form, t)
+    terms, const = absorbed if absorbed is not None else (form.terms, form.const)
     if not terms:
         return Imm(t, t.wrap(const))
     groups: dict[int, list[Expr]] = {}
@@ -234,7 +234,7 @@ def _chain(adds: list[Expr], subs: list[Expr]) -> Expr:
     return made
 
 
-def _absorb(form: Linear, t: Type) -> tuple[Mapping[Expr, int], int] | None:
+def _absorb(form: Linear, t: Type) -> tuple[dict[Expr, int], int] | None:
     """Moves the constant into a division that has one: ``(x + 1)/4 + 3`` is
     ``(x + 13)/4``, two nodes less. None where there is none."""
     if form.const == 0:

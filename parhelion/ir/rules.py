@@ -203,7 +203,7 @@ def rule(
     return Rule(before, _lift(after), when, exact, floats)
 
 
-_SYMBOLS = {
+_SYMBOLS: dict[type[Expr], str] = {
     E.Add: "+",
     E.Sub: "-",
     E.Mul: "*",

@@ -52,8 +52,8 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
-from parhelion.ir.rules import Table
 from parhelion.ir.rewrite import free_vars, substitute
+from parhelion.ir.rules import Table
 from parhelion.ir.stmt import Stmt
 from parhelion.simplify import index, intrinsics, order, vector
 from parhelion.simplify.tables import BOOL_SELECT, SUMS, TABLES
@@ -444,10 +444,10 @@ def forget() -> None:
 def simplify(n: _N, facts: Facts = Facts.EMPTY) -> _N:
     """`n` in a smaller or canonical form of the same value, where `facts` hold."""
     if isinstance(n, Expr):
-        return cast(_N, engine(facts).go(n))
+        return engine(facts).go(n)
     from parhelion.simplify.stmt import simplify_stmt
 
-    return cast(_N, simplify_stmt(cast(Stmt, n), facts))
+    return cast(_N, simplify_stmt(n, facts))
 
 
 def can_prove(cond: Expr, facts: Facts = Facts.EMPTY) -> bool:

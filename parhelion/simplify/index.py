@@ -13,7 +13,7 @@ from parhelion.analysis.interval import is_index_type, tame
 from parhelion.analysis.linear import Linear, build, built, difference, linear
 from parhelion.analysis.modulus import alignment
 from parhelion.analysis.rank import reads_data, tree_size
-from parhelion.ir.expr import Add, Div, Expr, Imm, Max, Min, Mod, Mul, Sub
+from parhelion.ir.expr import Add, Div, Expr, Imm, Max, Min, Mod, Mul, Sub, Var
 from parhelion.simplify.engine import Engine, form_interval
 from parhelion.types import Type
 
@@ -30,13 +30,14 @@ def is_index(n: Expr) -> bool:
 def sum_form(s: Engine, n: Add | Sub | Mul) -> Expr | None:
     """The canonical sum."""
     form = linear(n)
-    if len(form.terms) > 1:
-        form = _improved(s, form, n.a.type)
+    if len(form.terms) > 1 or any(k < 0 for k in form.terms.values()):
+        form = improved(s, form, n.a.type)
     made = built(form, n.a.type)
     return None if made is n else made
 
 
-def _improved(s: Engine, form: Linear, t: Type) -> Linear:
+def improved(s: Engine, form: Linear, t: Type) -> Linear:
+    """The form with quotients, choices and lets that cancel taken out."""
     while True:
         better = _better(s, form, t)
         if better is None:
@@ -50,6 +51,9 @@ def _cost(form: Linear, t: Type) -> tuple[int, int]:
 
 def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
     """A form of the same value that is smaller, or as small with fewer terms."""
+    made = opened(form, t)
+    if made is not form:
+        return made
     special = [a for a in form.terms if type(a) in (Div, Mod, Min, Max)]
     if not special:
         return None
@@ -74,17 +78,48 @@ def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
     return None
 
 
+def opened(form: Linear, t: Type) -> Linear:
+    """Replaces lets by their values where terms then cancel: ``last - first + 1``."""
+    values: dict[Expr, Linear] = {}
+    for atom in form.terms:
+        if type(atom) is Var and atom.value is not None:
+            value = atom.value
+            if value.type is atom.type and tame(value) and not reads_data(value):
+                values[atom] = linear(value)
+    if not values:
+        return form
+    cost: tuple[int, int] | None = None
+    names = list(values)
+    for i, p in enumerate(names):
+        for q in names[i:]:
+            made = form.without(p).plus(values[p], form.terms[p])
+            if q is not p:
+                made = made.without(q).plus(values[q], form.terms[q])
+            # Something must cancel for the result to be smaller.
+            if len(made.terms) > len(form.terms):
+                continue
+            cost = cost or _cost(form, t)
+            if _cost(made, t) < cost:
+                return opened(made, t)
+    return form
+
+
 def _by_remainder(s: Engine, form: Linear, atom: Expr, k: int) -> Linear | None:
     """Uses ``x == x/c*c + x%c`` to trade a quotient for a remainder or back."""
     assert isinstance(atom, Div | Mod)
     c = atom.b
     if type(c) is not Imm or c.value <= 1 or not tame(atom.a):
         return None
-    rest = form.without(atom).plus(linear(atom.a), 0)
+    rest = form.without(atom)
     if type(atom) is Mod:
         inner = linear(atom.a)
         quotient = linear(s.go(Div(atom.a, c)))
         return rest.plus(inner, k).plus(quotient, -k * c.value)
+    if k < 0 and all(v < 0 for v in linear(atom.a).terms.values()):
+        # -((5 - x)/8) is (x + 2)/8.
+        ceiling = built(linear(atom.a).scaled(-1).shifted(c.value - 1), c.type)
+        if ceiling is not None:
+            return rest.plus(linear(s.go(Div(ceiling, c))), -k)
     if k % c.value:
         return None
     # With the constant that `linear` took out of the division put back, if that
@@ -118,7 +153,8 @@ def _cancelled(form: Linear, p: Expr, q: Expr) -> Linear | None:
 def _distributed(s: Engine, form: Linear, atom: Expr, k: int, t: Type) -> Linear | None:
     """``min(x + 3, y) - x`` as ``min(y - x, 3)``: moves in the terms that cancel."""
     assert isinstance(atom, Min | Max)
-    if abs(k) != 1 and not any(c % k == 0 for c in form.terms.values()):
+    if len(form.terms) == 1:
+        # `order.extremum` pulls constants out of choices.
         return None
     a, b = linear(atom.a), linear(atom.b)
     moved: dict[Expr, int] = {}
@@ -133,10 +169,10 @@ def _distributed(s: Engine, form: Linear, atom: Expr, k: int, t: Type) -> Linear
     if not moved and not const:
         return None
     shift = Linear(const, moved)
-    ends = built(a + shift, t), built(b + shift, t)
-    if ends[0] is None or ends[1] is None:
+    p, q = built(a + shift, t), built(b + shift, t)
+    if p is None or q is None:
         return None
-    made = s.go(type(atom)(*ends))
+    made = s.go(type(atom)(p, q))
     rest = form.without(atom).plus(shift, -k)
     return rest.plus(linear(made), k)
 

@@ -15,12 +15,18 @@ MARKS = ("likely", "likely_if_innermost", "strict_float")
 
 #: Integer operations that `ir.evaluate` computes exactly.
 _FOLDABLE = frozenset(
-    """bit_and bit_or bit_xor bit_not shift_left shift_right popcount clz ctz abs absd
-    div_round_to_zero mod_round_to_zero widening_add widening_sub widening_mul
-    widening_shift_left widening_shift_right widen_right_add widen_right_sub
-    widen_right_mul halving_add halving_sub rounding_halving_add rounding_shift_left
-    rounding_shift_right saturating_add saturating_sub saturating_cast
-    mul_shift_right rounding_mul_shift_right""".split()
+    [
+        *("bit_and", "bit_or", "bit_xor", "bit_not", "shift_left", "shift_right"),
+        *("popcount", "clz", "ctz", "abs", "absd"),
+        *("div_round_to_zero", "mod_round_to_zero"),
+        *("widening_add", "widening_sub", "widening_mul"),
+        *("widening_shift_left", "widening_shift_right"),
+        *("widen_right_add", "widen_right_sub", "widen_right_mul"),
+        *("halving_add", "halving_sub", "rounding_halving_add"),
+        *("rounding_shift_left", "rounding_shift_right"),
+        *("saturating_add", "saturating_sub", "saturating_cast"),
+        *("mul_shift_right", "rounding_mul_shift_right"),
+    ]
 )
 
 

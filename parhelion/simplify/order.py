@@ -31,6 +31,7 @@ from parhelion.ir.expr import (
     Select,
 )
 from parhelion.simplify.engine import Engine, form_interval, known_sign
+from parhelion.simplify.index import opened
 from parhelion.types import Type
 
 
@@ -55,10 +56,12 @@ def inequality(s: Engine, n: LT | LE) -> Expr | None:
     form = linear(n.b) - linear(n.a)
     if type(n) is LT:
         form = form.shifted(-1)
+    t = n.a.type
+    if not reads_data(n) and len(form.terms) > 1:
+        form = opened(form, t)
     known = decide(s, plain(form))
     if known is not None:
         return TRUE if known else FALSE
-    t = n.a.type
     if not form.terms:
         return None
     reduced = _split_choice(s, form, t) or _unscaled(form, t)
@@ -187,6 +190,9 @@ def equality(s: Engine, n: EQ | NE) -> Expr | None:
     """``a == b`` or ``a != b`` of integer scalars."""
     is_eq = type(n) is EQ
     form = linear(n.b) - linear(n.a)
+    t = n.a.type
+    if not reads_data(n) and len(form.terms) > 1:
+        form = opened(form, t)
     bare = plain(form)
     lo, hi = form_interval(bare, s.facts)
     if lo == 0 and hi == 0:
@@ -205,7 +211,6 @@ def equality(s: Engine, n: EQ | NE) -> Expr | None:
         return _truth(n, not is_eq)
     if not form.terms:
         return None
-    t = n.a.type
     g = gcd(*form.terms.values())
     if form.const % g:
         return _truth(n, not is_eq)

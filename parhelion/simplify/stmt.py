@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.analysis.facts import Facts
-from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.interval import is_index_type
 from parhelion.analysis.rank import is_pure, reads_data
-from parhelion.ir.build import add, block, const_int, imm, int32, is_const, lnot, sub
-from parhelion.ir.expr import LE, Broadcast, Expr, Intrinsic, Load, Var
+from parhelion.ir.build import add, block, const_int, imm, is_const, lnot, sub
+from parhelion.ir.expr import Add, Broadcast, Expr, Imm, Intrinsic, Load, Var
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import (
@@ -192,19 +192,33 @@ class _StmtSimplifier:
         return block(*items)
 
     def let(self, n: LetStmt, facts: Facts) -> LetStmt | None:
-        """The let if it stays, None if its uses take its value."""
+        """The let if it stays, None if its uses take its value.
+
+        A let that stays has a Var whose `value` is what it is bound to, in terms of
+        Vars that are in scope, so expressions may see through it.
+        """
         use = self.uses.lets[n.var]
         if use.places == 0 and is_pure(n.value):
             return None
         value = self.expr(n.value, facts)
-        trivial = type(value) is Var or is_const(value)
-        if trivial and self.gone.get(n.var, value) is value:
+        if _shorthand(value) or self.uses.inlinable(n, value):
             self.gone[n.var] = value
             return None
-        if self.uses.inlinable(n, value):
-            self.gone[n.var] = value
-            return None
-        return n if value is n.value else LetStmt(n.var, value)
+        if value is n.var.value:
+            return n if value is n.value else LetStmt(n.var, value)
+        fresh = self.renewed(n.var, value)
+        self.uses.lets[fresh] = use
+        return LetStmt(fresh, value)
+
+    def renewed(self, var: Var, value: Expr | None) -> Var:
+        """A Var in place of `var`, whose facts speak of Vars in scope."""
+        lo, hi = (
+            None if b is None else engine(Facts.EMPTY).go(substitute(b, self.gone))
+            for b in (var.lo, var.hi)
+        )
+        fresh = Var(var.name, var.type, lo=lo, hi=hi, value=value, origin=var.origin)
+        self.gone[var] = fresh
+        return fresh
 
     def trimmed(self, items: list[Stmt]) -> list[Stmt]:
         """Without lets and allocations at the end that serve nothing after them."""
@@ -232,18 +246,25 @@ class _StmtSimplifier:
             return NOP
         if lo == 1 and hi == 1:
             return self.once(n, low, facts)
-        inside = facts
-        if n.var.lo is None:
-            inside = inside.assume(LE(low, n.var))
-        if n.var.hi is None:
-            last = sub(add(low, extent), imm(1, low.type))
-            inside = inside.assume(LE(n.var, engine(facts).go(last)))
-        body = self.go(n.body, inside)
+        var = self.loop_var(n.var, low, extent)
+        body = self.go(n.body, facts)
         if body is NOP:
             return NOP
-        if low is n.min and extent is n.extent and body is n.body:
+        if var is n.var and low is n.min and extent is n.extent and body is n.body:
             return n
-        return For(n.var, low, extent, n.kind, body)
+        return For(var, low, extent, n.kind, body)
+
+    def loop_var(self, var: Var, low: Expr, extent: Expr) -> Var:
+        """The loop's Var, or another if its bounds are missing or out of date."""
+        if var.lo is None or var.hi is None:
+            last = engine(Facts.EMPTY).go(sub(add(low, extent), imm(1, low.type)))
+            fresh = Var(var.name, var.type, lo=low, hi=last, origin=var.origin)
+            self.gone[var] = fresh
+            return fresh
+        gone = self.gone.keys()
+        if gone.isdisjoint(free_vars(var.lo)) and gone.isdisjoint(free_vars(var.hi)):
+            return var
+        return self.renewed(var, None)
 
     def once(self, n: For, low: Expr, facts: Facts) -> Stmt:
         """The body of a loop of one iteration."""
@@ -252,7 +273,6 @@ class _StmtSimplifier:
             return self.go(n.body, facts)
         var = Var(n.var.name, n.var.type, value=low)
         self.gone[n.var] = var
-        self.uses.lets[var] = _Use(0, places=2)
         body = self.go(n.body, facts)
         return NOP if body is NOP else block(LetStmt(var, low), body)
 
@@ -323,6 +343,15 @@ class _StmtSimplifier:
         return NOP if made.body is NOP else made
 
 
+def _shorthand(value: Expr) -> bool:
+    """Whether a let's value is as good as a name: a constant, or a Var plus one."""
+    if type(value) is Var or is_const(value):
+        return True
+    if type(value) is not Add or type(value.b) is not Imm:
+        return False
+    return type(value.a) is Var and is_index_type(value.type)
+
+
 def _undefined(e: Expr) -> bool:
     if type(e) is Broadcast:
         return _undefined(e.value)
@@ -342,4 +371,4 @@ _HANDLERS: dict[type[Stmt], Callable[[_StmtSimplifier, Any, Facts], Stmt]] = {
     Realize: _StmtSimplifier.on_realize,
 }
 
-__all__ = ["constant_interval", "int32", "simplify_stmt"]
+__all__ = ["simplify_stmt"]

@@ -144,7 +144,7 @@ def vector_reduce(n: VectorReduce) -> Expr | None:
     if n.lanes == v.type.count:
         return v
     if type(v) is Broadcast and v.value.type.count == 1:
-        t = n.type.element_of()  # type: ignore[attr-defined]
+        t = n.type.element_of()
         made: Expr | None = None
         if n.op in ("min", "max", "and", "or"):
             made = v.value
