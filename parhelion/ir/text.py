@@ -1,4 +1,4 @@
-"""The IR as text, made for eyes, and complete: `reader.read` gives the same node back.
+"""The IR as text, made for eyes, and complete: `read` gives the same node back.
 
 Statements look like a small C. Expressions use infix operators with the fewest
 parentheses. int32 literals are plain, float32 ones end in ``f``, others carry a short
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from parhelion.ir import expr as E
@@ -32,7 +32,7 @@ from parhelion.types import Bool, Type, TypeCode
 Symbol = Var | BufferSym | Function
 
 KEYWORDS = frozenset(
-    ("true", "false", "let", "in", "if", "else", "for", "parallel", "vectorized")
+    ("true", "false", "let", "if", "else", "for", "parallel", "vectorized")
     + ("unrolled", "block", "produce", "consume", "realize", "allocate", "free")
     + ("assert", "evaluate")
 )
@@ -91,6 +91,19 @@ def symbols_of(n: Node) -> dict[str, Symbol]:
     """What `read` needs for the text of `n`: ``x`` for a Var, ``f()`` for a Func or
     an image read at coordinates, ``f[]`` for a flat buffer."""
     return Names(n).symbols
+
+
+def read(source: str, symbols: Mapping[str, Symbol]) -> Expr | Stmt:
+    """The node whose `text` this is; `symbols` are its `symbols_of`.
+
+    Text that ends with a newline is a statement. Raises DefinitionError where it
+    cannot be read.
+    """
+    from parhelion.ir.reader import read_expr, read_stmt
+
+    if source.endswith("\n"):
+        return read_stmt(source, symbols)
+    return read_expr(source, symbols)
 
 
 class Names:
@@ -474,4 +487,4 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Assert: Printer.assertion,
 }
 
-__all__ = ["Symbol", "brief", "symbols_of", "text"]
+__all__ = ["Symbol", "brief", "read", "symbols_of", "text"]
