@@ -118,7 +118,7 @@ class Runner:
             raise BufferError_(
                 f"ImageParam {sym.name!r} has no image",
                 at=sym.site or here(),
-                hint=f"give one before realize: {sym.name}.set(array)",
+                hint="give it one before realize: set(array)",
             )
         return given
 
@@ -129,7 +129,7 @@ class Runner:
             raise BufferError_(
                 f"Param {sym.name!r} has no value",
                 at=sym.site or here(),
-                hint=f"set one before realize: {sym.name}.set(value)",
+                hint="give it one before realize: set(value)",
             )
         return value
 

@@ -1,0 +1,155 @@
+"""`Callable`: arguments by place and name, arrays, scalars, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+
+x, y = hl.vars("x y")
+
+
+def make() -> tuple[hl.Callable, hl.ImageParam, hl.Param, hl.Func]:
+    im = hl.ImageParam(hl.UInt(8), 2, "im")
+    p = hl.Param(hl.Int(32), "gain")
+    f = hl.Func("scaled")
+    f[x, y] = hl.i32(im[x, y]) * p
+    return f.compile_to_callable([im, p]), im, p, f
+
+
+IMAGE = np.arange(24, dtype=np.uint8).reshape(4, 6)
+
+
+def test_arrays_and_buffers_by_place_and_by_name() -> None:
+    call, im, p, f = make()
+    out = np.zeros((4, 6), np.int32)
+    for image, result in ((IMAGE, out), (hl.Buffer(IMAGE), hl.Buffer(out))):
+        out[:] = 0
+        assert call(image, 3, result) == 0
+        assert (out == IMAGE.astype(np.int32) * 3).all()
+    call(IMAGE, **{p.name(): -2, f.name(): out})
+    assert (out == IMAGE.astype(np.int32) * -2).all()
+    call(IMAGE, np.int16(5), out)
+    assert out[3, 5] == 115
+
+
+def test_repeated_calls_see_new_pixels_and_new_arrays() -> None:
+    call, *_ = make()
+    for k in range(20):
+        image = np.full((4, 6), k, np.uint8)
+        out = np.zeros((4, 6), np.int32)
+        call(image, 2, out)
+        assert (out == 2 * k).all()
+    b = hl.Buffer(np.zeros((8, 6), np.uint8))
+    b.crop(1, 2, 4)
+    b.fill(7)
+    out_b = hl.Buffer(hl.Int(32), [6, 4])
+    out_b.translate(1, 2)
+    call(b, 1, out_b)
+    assert out_b.all_equal(7)
+
+
+def test_every_layout_and_overlap_is_served() -> None:
+    call, *_ = make()
+    out = np.zeros((4, 6), np.int32)
+    call(IMAGE[::-1, ::-1], 2, out)
+    assert (out == 2 * IMAGE[::-1, ::-1].astype(np.int32)).all()
+    turned = np.zeros((6, 4), np.int32).T
+    call(IMAGE, 2, turned)
+    assert (turned == 2 * IMAGE.astype(np.int32)).all()
+    same = hl.ImageParam(hl.Int(32), 1, "same")
+    g = hl.Func("g")
+    g[x] = same[x + 1]
+    shift = g.compile_to_callable([same])
+    a = np.arange(40, dtype=np.int32)
+    shift(a, a[:39])
+    assert a.tolist() == [*range(1, 40), 39]
+    shift(a, np.zeros(0, np.int32))
+
+
+@pytest.mark.parametrize("value", [3.5, "3", 2**40, None])
+def test_scalars_that_do_not_fit(value: Any) -> None:
+    call, *_ = make()
+    with pytest.raises((hl.TypeMismatchError, hl.LiteralError), match="Param 'gain"):
+        call(IMAGE, value, np.zeros((4, 6), np.int32))
+    # The failed call leaves nothing behind.
+    out = np.zeros((4, 6), np.int32)
+    call(IMAGE, 1, out)
+    assert out[3, 5] == 23
+
+
+def test_scalars_of_every_type() -> None:
+    for t, value in (
+        (hl.Bool(), True),
+        (hl.Int(8), -128),
+        (hl.UInt(8), 255),
+        (hl.Int(16), -32768),
+        (hl.UInt(16), 65535),
+        (hl.Int(32), -(2**31)),
+        (hl.UInt(32), 2**32 - 1),
+        (hl.Int(64), -(2**63)),
+        (hl.UInt(64), 2**64 - 1),
+        (hl.Float(32), 1.25),
+        (hl.Float(64), 0.1),
+    ):
+        p = hl.Param(t)
+        f = hl.Func()
+        f[x] = p
+        out = hl.Buffer(t, [3])
+        f.compile_to_callable([p])(value, out)
+        assert out[2] == value
+    flag = hl.Param(hl.Bool())
+    f = hl.Func()
+    f[x] = hl.select(flag, 1, 2)
+    with pytest.raises(hl.LiteralError):
+        f.compile_to_callable([flag])(2, hl.Buffer(hl.Int(32), [3]))
+
+
+def test_wrong_arguments_are_named() -> None:
+    call, im, p, f = make()
+    out = np.zeros((4, 6), np.int32)
+    with pytest.raises(hl.TypeMismatchError, match=r"'scaled\S* .*is missing"):
+        call(IMAGE, 3)
+    with pytest.raises(hl.TypeMismatchError, match="takes 3 arguments.*4 are given"):
+        call(IMAGE, 3, out, out)
+    with pytest.raises(hl.TypeMismatchError, match="'nonsense' is no argument"):
+        call(IMAGE, 3, out, nonsense=1)
+    with pytest.raises(hl.TypeMismatchError, match="of type uint8.*int32"):
+        call(out, 3, out)
+    with pytest.raises(hl.TypeMismatchError, match="has 2 dimensions.*has 1"):
+        call(IMAGE[0], 3, out)
+    with pytest.raises(hl.BufferError_, match="read-only"):
+        call(IMAGE, 3, np.broadcast_to(out, (4, 6)))
+    with pytest.raises(hl.BoundsError, match="too small"):
+        call(IMAGE[:2], 3, out)
+    with pytest.raises(hl.DefinitionError, match="also depends on 'gain"):
+        f.compile_to_callable([im])
+    with pytest.raises(hl.TypeMismatchError, match="an argument of a Callable"):
+        f.compile_to_callable([im, 3])  # type: ignore[list-item]
+
+
+def test_it_keeps_the_schedule_it_was_made_with() -> None:
+    call, im, p, f = make()
+    f.parallel(y)
+    out = np.zeros((4, 6), np.int32)
+    call(IMAGE, 3, out)
+    assert out[1, 1] == 21
+    with pytest.raises(hl.HalideError, match="changed after compile_to_callable"):
+        call(IMAGE[:, ::-1], 3, out)
+
+
+def test_images_of_the_algorithm_pass_themselves() -> None:
+    table = np.arange(256, dtype=np.uint8)[::-1].copy()
+    im = hl.ImageParam(hl.UInt(8), 1, "im")
+    f = hl.Func("lookup")
+    f[x] = hl.Buffer(table)[hl.i32(im[x])]
+    call = f.compile_to_callable([im])
+    out = np.zeros(5, np.uint8)
+    call(np.arange(5, dtype=np.uint8), out)
+    assert out.tolist() == [255, 254, 253, 252, 251]
+    table[:] = 9
+    call(np.arange(5, dtype=np.uint8), out)
+    assert (out == 9).all()
