@@ -139,7 +139,7 @@ class _Place(Rewriter):
         for item in n.items:
             made = self.go(item)
             if type(made) is Block and type(item) is For:
-                items += made.items  # what came out of a loop may go further
+                items += _joined(items, made)
             else:
                 items.append(made)
         items = _freed_early(items)
@@ -147,6 +147,19 @@ class _Place(Rewriter):
             a is b for a, b in zip(items, n.items, strict=True)
         )
         return n if same else Block(tuple(items))
+
+
+def _joined(before: Sequence[Stmt], loop: Block) -> Sequence[Stmt]:
+    """What follows `before` in a block: a loop with the storage that came out of it.
+
+    The storage may go further with the block's own. The pieces of a partitioned loop
+    share it; where they cannot, it keeps a block to itself.
+    """
+    there = {a.buffer: a for a in before if type(a) is Allocate}
+    new = [a for a in loop.items if type(a) is Allocate]
+    if any(there.get(a.buffer, a) is not a for a in new):
+        return (loop,)
+    return [i for i in loop.items if type(i) is not Allocate or i.buffer not in there]
 
 
 def _may_leave(a: Allocate) -> bool:

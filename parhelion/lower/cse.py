@@ -1,190 +1,174 @@
-"""Values that several statements of one block use are computed once.
+"""Names for values that are used more than once.
 
-Nodes are interned, so an expression that occurs twice is one node, and within one
-statement the code generator emits it once. Across the statements of a block it starts
-anew; there this pass names what two or more of them share.
+Nodes are interned: an expression that occurs twice is one node, and the code generator
+emits it once for as long as its value stands. What this pass adds is a program whose
+size shows the work that it does. A printed tree shows a shared node at each of its
+uses, which doubles with each stage of a chain; here the larger ones get a let, within
+a statement and across the statements of a block.
 
-A load is shared only between statements with no store to its buffer in between. The
-statements inside a loop or an `if` are a block of their own: what they compute runs
-more often, or less, than what stands around them.
+A value that reads memory is shared only between statements with no store to the same
+buffer in between. What runs in a loop or an `if` is a block of its own: it runs more
+often, or less, than what stands around it. Index sums stay whole (code generation
+splits them by what varies least), and so do small trees, in which instructions are
+recognised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import cast
 
-from parhelion.ir.expr import (
-    Broadcast,
-    Cast,
-    Expr,
-    FloatImm,
-    Imm,
-    Intrinsic,
-    Let,
-    Load,
-    Ramp,
-    StringImm,
-    Var,
-)
-from parhelion.ir.intrinsics import INTRINSICS
-from parhelion.ir.rewrite import _N, Rewriter, nodes
-from parhelion.ir.stmt import (
-    Assert,
-    Block,
-    Evaluate,
-    LetStmt,
-    Stmt,
-    Store,
-)
+from parhelion.analysis.rank import is_pure, reads_data, tree_size
+from parhelion.ir.expr import Broadcast, Cast, Expr, Let, Load, Ramp, Var
+from parhelion.ir.names import Namer
+from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes
+from parhelion.ir.stmt import NOP, Assert, Block, Evaluate, LetStmt, Stmt, Store
 from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32, INT64
 
-
-def common_subexpressions(s: Stmt) -> Stmt:
-    """Names values that are used by more than one statement of a block."""
-    return _Share().go(s)
-
+#: Trees with fewer nodes are not worth a name.
+SMALLEST = 12
 
 #: Statements whose expressions are evaluated exactly once where they stand.
 _STRAIGHT = (Store, LetStmt, Evaluate, Assert)
 
-#: Nodes that cost nothing by themselves: naming them only lengthens lifetimes.
-_FREE = (Var, Imm, FloatImm, StringImm, Ramp, Broadcast)
 
-
-@dataclass(slots=True)
-class _Use:
-    """Where a node is used: by which statements, and inside which other nodes."""
-
-    statements: set[int] = field(default_factory=set)
-    parents: set[Expr | int] = field(default_factory=set)
+def common_subexpressions(s: Stmt) -> Stmt:
+    """Names the values that a block uses more than once."""
+    return _Share().go(s)
 
 
 class _Share(Rewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = Namer()
+
     def go(self, n: _N) -> _N:
-        return n if isinstance(n, Expr) else super().go(n)
+        if isinstance(n, Expr):
+            return n
+        if isinstance(n, _STRAIGHT):
+            shared = self.share([n])
+            return n if len(shared) == 1 else Block(tuple(shared))
+        return super().go(n)
 
     def on_block(self, n: Block) -> Stmt:
-        items = [self.go(item) for item in n.items]
         out: list[Stmt] = []
         run: list[Stmt] = []
-        for item in items:
+        for item in n.items:
             if isinstance(item, _STRAIGHT):
                 run.append(item)
-                if _splits(item):
-                    out += _share(run)
+                if not _movable_over(item):
+                    out += self.share(run)
                     run = []
             else:
-                out += _share(run)
+                out += self.share(run)
                 run = []
-                out.append(item)
-        out += _share(run)
+                out.append(self.go(item))
+        out += self.share(run)
         if len(out) == len(n.items) and all(
             a is b for a, b in zip(out, n.items, strict=True)
         ):
             return n
-        return Block(tuple(out))
+        return Block(tuple(out)) if out else NOP
+
+    def share(self, run: Sequence[Stmt]) -> list[Stmt]:
+        """Straight statements, with what they share named before its first use."""
+        uses = _Uses(run)
+        chosen = {e for e in uses.found if uses.worth_naming(e)}
+        if not chosen:
+            return list(run)
+        names = _Names(chosen, self.name)
+        out: list[Stmt] = []
+        for s in run:
+            made = s.map(names.go)
+            out += names.pending
+            names.pending.clear()
+            out.append(made)
+        return out
 
 
-def _splits(s: Stmt) -> bool:
-    """Whether nothing may move over `s`: it can fail, or acts on the world."""
-    if type(s) is Assert:
-        return True
-    return any(
-        type(n) is Intrinsic and not INTRINSICS[n.op].pure for n in nodes(s)
-    )
+def _movable_over(s: Stmt) -> bool:
+    """Whether values may be computed before `s`: it cannot fail, nor print."""
+    return type(s) is not Assert and all(map(is_pure, s.children()))
 
 
-def _share(run: Sequence[Stmt]) -> list[Stmt]:
-    """A run of straight statements with what they share named before first use."""
-    if len(run) < 2:
-        return list(run)
-    uses = _uses(run)
-    chosen = [e for e, use in uses.items() if _worth_naming(e, use, run)]
-    if not chosen:
-        return list(run)
-    namer = _Namer(chosen, uses)
-    out: list[Stmt] = []
-    for s in run:
-        made = s.map(namer.go)
-        out += namer.pending
-        namer.pending = []
-        out.append(made)
-    return out
+class _Uses:
+    """How often a run of statements uses each of the larger expressions in it."""
+
+    def __init__(self, run: Sequence[Stmt]) -> None:
+        self.run = run
+        #: The number of uses, and the first and last statement that has one.
+        self.found: dict[Expr, tuple[int, int, int]] = {}
+        self.at = 0
+        for self.at, s in enumerate(run):
+            self.visited: set[Expr] = set()
+            for e in s.children():
+                self.visit(e)
+
+    def visit(self, e: Expr) -> None:
+        if tree_size(e) < SMALLEST:
+            return
+        count, first, _ = self.found.get(e, (0, self.at, self.at))
+        self.found[e] = (count + 1, first, self.at)
+        # Inside, each use counts once for each distinct node around it; a second
+        # statement with the same node uses nothing more of what is inside.
+        if count == 0 and type(e) is not Let:
+            for child in e.children():
+                self.visit(child)
+        elif count:
+            self.touch(e)
+
+    def touch(self, e: Expr) -> None:
+        """Notes that this statement, too, needs what is inside `e`."""
+        if e in self.visited:
+            return
+        self.visited.add(e)
+        for child in e.children():
+            known = self.found.get(child)
+            if known is not None:
+                self.found[child] = (known[0], known[1], self.at)
+                self.touch(child)
+
+    def worth_naming(self, e: Expr) -> bool:
+        count, first, last = self.found[e]
+        if count < 2 or isinstance(e, (Ramp, Broadcast, Cast)):
+            return False
+        if e.type is INT32 or e.type is INT64:
+            if not reads_data(e):
+                return False  # an index
+        return is_pure(e) and not self.changes(e, first, last)
+
+    def changes(self, e: Expr, first: int, last: int) -> bool:
+        """Whether the value of `e` may differ between two statements of the run."""
+        between = self.run[first:last]
+        bound = {s.var for s in between if isinstance(s, LetStmt)}
+        if not bound.isdisjoint(free_vars(e)):
+            return True
+        stored: set[BufferSym] = {s.buffer for s in between if isinstance(s, Store)}
+        return bool(stored) and any(
+            type(n) is Load and n.buffer in stored for n in nodes(e)
+        )
 
 
-def _uses(run: Sequence[Stmt]) -> dict[Expr, _Use]:
-    """Every distinct expression of the run, children before parents."""
-    uses: dict[Expr, _Use] = {}
-    for at, s in enumerate(run):
-        here: set[Expr] = set()
+class _Names(Rewriter):
+    """Replaces the chosen nodes by Vars, whose lets wait in `pending`."""
 
-        def visit(e: Expr, parent: Expr | int) -> None:
-            if isinstance(e, (Imm, FloatImm, StringImm)):
-                return
-            known = uses.get(e)
-            if e not in here:
-                here.add(e)
-                if type(e) is not Let:  # what a Let binds is its own affair
-                    for child in e.children():
-                        visit(child, e)
-                if known is None:
-                    known = uses[e] = _Use()
-                known.statements.add(at)
-            assert known is not None
-            known.parents.add(parent)
-
-        for e in s.children():
-            visit(e, -1 - at)
-    return uses
-
-
-def _worth_naming(e: Expr, use: _Use, run: Sequence[Stmt]) -> bool:
-    """Whether `e` is used apart by statements, with one value for all of them."""
-    if len(use.statements) < 2 or isinstance(e, _FREE):
-        return False
-    if len(use.parents) < 2:
-        return False  # its only user is shared, and named itself
-    if type(e) is Cast and isinstance(e.a, _FREE):
-        return False
-    return not _changes(e, min(use.statements), max(use.statements), run)
-
-
-def _changes(e: Expr, first: int, last: int, run: Sequence[Stmt]) -> bool:
-    """Whether the value of `e` may differ between two statements of the run."""
-    stored: set[BufferSym] = set()
-    bound: set[Var] = set()
-    for s in run[first:last]:
-        if isinstance(s, Store):
-            stored.add(s.buffer)
-        elif isinstance(s, LetStmt):
-            bound.add(s.var)
-    if not stored and not bound:
-        return False
-    return any(
-        (isinstance(n, Load) and n.buffer in stored)
-        or (isinstance(n, Var) and n in bound)
-        for n in nodes(e)
-    )
-
-
-class _Namer(Rewriter):
-    """Replaces the chosen nodes by names, which wait in `pending` to be bound."""
-
-    def __init__(self, chosen: Sequence[Expr], uses: dict[Expr, _Use]) -> None:
+    def __init__(self, chosen: set[Expr], name: Namer) -> None:
         super().__init__()
-        self.chosen = set(chosen)
+        self.chosen = chosen
+        self.name = name
         self.pending: list[Stmt] = []
 
     def go(self, n: _N) -> _N:
-        if not isinstance(n, Expr):
-            return super().go(n)
+        assert isinstance(n, Expr)
+        if tree_size(n) < SMALLEST or type(n) is Let:
+            return n
         found = self.memo.get(n)
         if found is None:
-            found = n if type(n) is Let else n.map(self.go)
+            found = n.map(self.go)
             if n in self.chosen:
-                var = Var(f"t{len(self.memo)}", n.type, value=found)
+                var = Var(self.name("t"), n.type, value=found)
                 self.pending.append(LetStmt(var, found))
                 found = var
             self.memo[n] = found
-        return found  # type: ignore[return-value]
+        return cast(_N, found)  # type: ignore[redundant-cast]

@@ -10,8 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from parhelion.ir.build import is_const, is_false, is_true, land, lnot, lor, select
-from parhelion.ir.expr import And, Expr, Intrinsic, Let, Not, Or, Select, Var
+from parhelion.ir.build import (
+    add,
+    is_const,
+    is_false,
+    is_true,
+    land,
+    lnot,
+    lor,
+    mul,
+    select,
+    sub,
+)
+from parhelion.ir.expr import (
+    Add,
+    And,
+    Expr,
+    Intrinsic,
+    Let,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+    Var,
+)
 from parhelion.ir.rewrite import _N, Rewriter, free_vars
 from parhelion.ir.stmt import NOP, For, If, LetStmt, Stmt
 
@@ -60,7 +83,11 @@ class _Instantiate(Rewriter):
         fold = _FOLDS.get(type(e))
         return fold(self, e) if fold else e.map(self.expr)
 
-    # What a replaced condition decides is folded at once.
+    # What the replaced Vars and conditions decide is folded at once.
+
+    def fold_sum(self, e: Add | Sub | Mul) -> Expr:
+        a, b = self.expr(e.a), self.expr(e.b)
+        return e if a is e.a and b is e.b else _SUMS[type(e)](a, b)
 
     def fold_and(self, e: And) -> Expr:
         return land(self.expr(e.a), self.expr(e.b))
@@ -128,7 +155,12 @@ class _Instantiate(Rewriter):
         return NOP if body is NOP else For(var, low, extent, n.kind, body)
 
 
+_SUMS: dict[type[Expr], Callable[[Expr, Expr], Expr]] = {Add: add, Sub: sub, Mul: mul}
+
 _FOLDS: dict[type[Expr], Callable[[_Instantiate, Any], Expr]] = {
+    Add: _Instantiate.fold_sum,
+    Sub: _Instantiate.fold_sum,
+    Mul: _Instantiate.fold_sum,
     And: _Instantiate.fold_and,
     Or: _Instantiate.fold_or,
     Not: _Instantiate.fold_not,

@@ -87,7 +87,7 @@ class _Lanes(_Evaluator):
                 a.value if isinstance(a, E.StringImm) else self.go(a, 0) for a in e.args
             ]
             self.machine.printed.append(tuple(args))
-            return args[0]
+            return self.go(e.args[0], 0)
         return super().intrinsic(e, lane)
 
 
@@ -133,7 +133,8 @@ class Machine:
             raise OutOfBounds(f"load of {e.buffer.name}[{at[0]}] of {len(data)}")
         if data[at[0]] is None:
             raise OutOfBounds(f"{e.buffer.name}[{at[0]}] was never written")
-        return data[at[0]]
+        found: Value = data[at[0]]
+        return found
 
     def run(self, s: Stmt) -> None:
         self.steps += 1

@@ -36,6 +36,7 @@ from parhelion.ir.expr import (
 )
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import For, ForKind, If, LetStmt, Stmt, Store
+from parhelion.ir.symbols import BufferSym
 from parhelion.lower.partition import partition_loops
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.vectorize import vectorize_loops
@@ -84,7 +85,10 @@ def test_a_clamped_loop_has_three_pieces() -> None:
     assert guards(first) and guards(last)
     for count in range(8):
         for width in (1, 2, 5, 20):
-            memory = {f: [None] * count, g: list(range(width))}
+            memory: dict[BufferSym, list[Any]] = {
+                f: [None] * count,
+                g: list(range(width)),
+            }
             want = [min(max(i - 2, 0), width - 1) for i in range(count)]
             for one in (s, made, clean(made)):
                 assert execute(one, memory, {w: width, n: count}).memory[f] == want
@@ -108,7 +112,7 @@ def test_a_guarded_tail_just_ends_the_loop() -> None:
     body = If(likely(LT(at, n)), Store(f, at, at, None), None)
     made = partition_loops(For(xi, int32(0), int32(8), SERIAL, body))
     assert len(loops(made)) == 1 and not guards(loops(made)[0].body)
-    for count in range(0, 20):
+    for count in range(20):
         got = execute(made, {f: [9] * 24}, {n: count, xo: 1}).memory[f]
         assert got == [i if 8 <= i < min(count, 16) else 9 for i in range(24)]
 
@@ -150,16 +154,14 @@ def test_inner_loops_run_through() -> None:
     x = add(mul(xo, int32(4)), xi)
     at = clamp(likely(sub(x, int32(1))), int32(0), int32(20))
     store = Store(f, Load(INT32, g, at, None), x, None)
-    s = For(
-        xo, int32(0), n, SERIAL, For(xi, int32(0), int32(4), SERIAL, store)
-    )
+    s = For(xo, int32(0), n, SERIAL, For(xi, int32(0), int32(4), SERIAL, store))
     made = clean(partition_loops(s))
     free_of_guards = [
         one for one in loops(made) if one.var.name == "xi" and not guards(one)
     ]
     assert free_of_guards
     for count in (0, 1, 2, 5, 6, 9):
-        memory = {f: [None] * 36, g: list(range(21))}
+        memory: dict[BufferSym, list[Any]] = {f: [None] * 36, g: list(range(21))}
         want = execute(s, memory, {n: count}).memory
         assert execute(made, memory, {n: count}).memory == want
 
@@ -176,11 +178,13 @@ def test_vector_conditions_hold_in_all_lanes() -> None:
         vectorize_loops(partition_loops(s)),
     ):
         dense = [
-            e for e in nodes(clean(made)) if isinstance(e, Load) and type(e.index) is Ramp
+            e
+            for e in nodes(clean(made))
+            if isinstance(e, Load) and type(e.index) is Ramp
         ]
         assert len(dense) == 1
         for count in (0, 1, 2, 5, 6, 9):
-            memory = {f: [None] * 36, g: list(range(21))}
+            memory: dict[BufferSym, list[Any]] = {f: [None] * 36, g: list(range(21))}
             want = execute(s, memory, {n: count}).memory
             assert execute(made, memory, {n: count}).memory == want
 
@@ -219,7 +223,7 @@ def test_parallel_loops_stay_one_loop() -> None:
     branch = loops(made)[0].body
     assert isinstance(branch, If) and not guards(clean(branch.then))
     for count in range(10):
-        memory = {f: [None] * count, g: list(range(6))}
+        memory: dict[BufferSym, list[Any]] = {f: [None] * count, g: list(range(6))}
         assert execute(made, memory, {n: count}).memory == (
             execute(s, memory, {n: count}).memory
         )
@@ -247,7 +251,7 @@ def test_a_condition_on_memory_is_left_alone() -> None:
     cond = And(likely(LT(x, int32(5))), likely(LT(Load(INT32, g, x, None), x)))
     s = For(x, int32(0), n, SERIAL, If(cond, Store(f, x, x, None), None))
     made = partition_loops(s)
-    memory = {f: [9] * 6, g: [0, 3, 1, 1, 7, 9]}
+    memory: dict[BufferSym, list[Any]] = {f: [9] * 6, g: [0, 3, 1, 1, 7, 9]}
     want = execute(s, memory, {n: 6}).memory
     assert execute(made, memory, {n: 6}).memory == want
     assert any(isinstance(n, If) for n in nodes(made))
@@ -262,12 +266,16 @@ def test_a_branch_that_is_likely_decides_its_select() -> None:
 
     outside = Or(LT(x, int32(2)), LT(int32(5), x))
     s = For(
-        x, int32(0), n, SERIAL, Store(f, Select(outside, int32(-1), likely(inside)), x, None)
+        x,
+        int32(0),
+        n,
+        SERIAL,
+        Store(f, Select(outside, int32(-1), likely(inside)), x, None),
     )
     made = clean(partition_loops(s))
     assert [bool(guards(one)) for one in loops(made)] == [False] * 3
     for count in range(9):
-        memory = {f: [None] * count, g: [0, 1, 2, 3, 4, 5]}
+        memory: dict[BufferSym, list[Any]] = {f: [None] * count, g: [0, 1, 2, 3, 4, 5]}
         want = execute(s, memory, {n: count}).memory
         assert execute(made, memory, {n: count}).memory == want
 
@@ -349,5 +357,11 @@ def test_nothing_to_do_is_nothing_done() -> None:
     f, x = internal("f"), var("x", int32(0), int32(9))
     s = For(x, int32(0), int32(9), SERIAL, Store(f, x, x, None))
     assert partition_loops(s) is s
-    s = For(x, int32(0), int32(9), SERIAL, Store(f, select(lt(x, int32(3)), x, int32(0)), x, None))
+    s = For(
+        x,
+        int32(0),
+        int32(9),
+        SERIAL,
+        Store(f, select(lt(x, int32(3)), x, int32(0)), x, None),
+    )
     assert partition_loops(s) is s

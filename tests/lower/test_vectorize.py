@@ -177,7 +177,11 @@ def test_prints_happen_lane_by_lane_in_order() -> None:
     call = Intrinsic(INT32, "print", (x, StringImm(Handle(), "is"), t))
     body = block(LetStmt(t, mul(x, y)), Evaluate(call))
     made = vectorize_loops(loop(x, 0, 3, VEC, body))
-    assert execute(made, {}, {y: 7}).printed == [(0, "is", 0), (1, "is", 7), (2, "is", 14)]
+    assert execute(made, {}, {y: 7}).printed == [
+        (0, "is", 0),
+        (1, "is", 7),
+        (2, "is", 14),
+    ]
 
 
 def test_an_accumulation_stays_in_order() -> None:
@@ -213,7 +217,9 @@ def test_loops_of_varying_length_inside() -> None:
 def test_one_iteration_and_none() -> None:
     f, x = internal("f"), var("x", 5, 1)
     body = Store(f, x, x, None)
-    assert vectorize_loops(loop(x, 5, 1, VEC, body)) is Store(f, int32(5), int32(5), None)
+    assert vectorize_loops(loop(x, 5, 1, VEC, body)) is Store(
+        f, int32(5), int32(5), None
+    )
     assert execute(vectorize_loops(loop(x, 5, 0, VEC, body)), {f: []}).memory[f] == []
 
 

@@ -1,0 +1,115 @@
+"""Heap storage leaves serial loops, not parallel ones, and ends after its last use."""
+
+from __future__ import annotations
+
+from parhelion.ir.build import TRUE, add, int32
+from parhelion.ir.expr import Expr, Load, Var
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import (
+    Allocate,
+    Block,
+    For,
+    ForKind,
+    Free,
+    MemoryKind,
+    Stmt,
+    Store,
+)
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.allocate import MOST_ON_STACK, memory_kind, place_allocations
+from parhelion.types import INT32, UInt
+from tests.lower.execute import execute
+from tests.lower.random_loops import internal
+
+BIG = int32(MOST_ON_STACK)
+
+
+def heap(buffer: BufferSym, size: Expr = BIG) -> Allocate:
+    return Allocate(buffer, (size,), TRUE, MemoryKind.HEAP, 0)
+
+
+def use(buffer: BufferSym, out: BufferSym, at: Expr) -> list[Stmt]:
+    value = Load(INT32, buffer, int32(0), None)
+    return [Store(buffer, at, int32(0), None), Store(out, value, at, None)]
+
+
+def depth_of(s: Stmt, buffer: BufferSym) -> list[str]:
+    """The names of the loops around an allocation."""
+    found: list[list[str]] = []
+
+    def walk(n: Stmt, around: list[str]) -> None:
+        if isinstance(n, Allocate) and n.buffer is buffer:
+            found.append(around)
+        inside = [*around, n.var.name] if isinstance(n, For) else around
+        for c in n.children():
+            if isinstance(c, Stmt):
+                walk(c, inside)
+
+    walk(s, [])
+    assert len(found) == 1
+    return found[0]
+
+
+def test_out_of_serial_loops_into_the_parallel_one() -> None:
+    g, out = internal("g"), internal("out")
+    x, y, z = (Var(n, INT32) for n in "xyz")
+    at = add(x, add(y, z))
+    s: Stmt = Block((heap(g), *use(g, out, at)))
+    s = For(x, int32(0), int32(2), ForKind.SERIAL, s)
+    s = For(y, int32(0), int32(2), ForKind.SERIAL, s)
+    s = For(z, int32(0), int32(2), ForKind.PARALLEL, s)
+    made = place_allocations(s)
+    assert depth_of(made, g) == ["z"]
+    memory = {out: [None] * 4}
+    assert execute(made, memory).memory == execute(s, memory).memory
+
+
+def test_storage_that_varies_stays() -> None:
+    g, out, x = internal("g"), internal("out"), Var("x", INT32)
+    body = Block((heap(g, add(x, int32(1))), *use(g, out, x)))
+    s = For(x, int32(0), int32(2), ForKind.SERIAL, body)
+    assert depth_of(place_allocations(s), g) == ["x"]
+    small = Allocate(g, (int32(4),), TRUE, MemoryKind.STACK, 0)
+    s = For(x, int32(0), int32(2), ForKind.SERIAL, Block((small, *use(g, out, x))))
+    assert depth_of(place_allocations(s), g) == ["x"]
+
+
+def test_storage_is_freed_after_its_last_use() -> None:
+    a, b, out = internal("a"), internal("b"), internal("out")
+    s = Block(
+        (
+            heap(a),
+            Store(a, int32(1), int32(0), None),
+            heap(b),
+            Store(b, Load(INT32, a, int32(0), None), int32(0), None),
+            Store(out, Load(INT32, b, int32(0), None), int32(0), None),
+        )
+    )
+    made = place_allocations(s)
+    assert isinstance(made, Block)
+    freed = [i.buffer for i in made.items if isinstance(i, Free)]
+    assert freed == [a]
+    assert made.items.index(Free(a)) == 4
+    assert execute(made, {out: [0]}).memory[out] == [1]
+    assert place_allocations(made) is made
+
+
+def test_two_loops_with_the_same_storage() -> None:
+    """The pieces of a partitioned loop allocate one buffer each in turn."""
+    g, out = internal("g"), internal("out")
+    x = Var("x", INT32)
+    body = Block((heap(g), *use(g, out, x)))
+    loops = [For(x, int32(i), int32(1), ForKind.SERIAL, body) for i in range(2)]
+    s = Block(tuple(loops))
+    made = place_allocations(s)
+    assert execute(made, {out: [None] * 2}).memory[out] == [0, 1]
+    assert len([n for n in nodes(made) if isinstance(n, Allocate)]) >= 1
+
+
+def test_small_storage_is_on_the_stack() -> None:
+    size = int32(MOST_ON_STACK)
+    assert memory_kind(MemoryKind.AUTO, UInt(8), (size,)) is MemoryKind.STACK
+    assert memory_kind(MemoryKind.AUTO, UInt(16), (size,)) is MemoryKind.HEAP
+    assert memory_kind(MemoryKind.HEAP, UInt(8), (size,)) is MemoryKind.HEAP
+    n = Var("n", INT32)
+    assert memory_kind(MemoryKind.STACK, UInt(8), (n,)) is MemoryKind.HEAP
