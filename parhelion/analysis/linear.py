@@ -19,7 +19,7 @@ from parhelion.analysis.interval import (
     scale_interval,
     tame,
 )
-from parhelion.analysis.rank import sort_key
+from parhelion.analysis.rank import sort_key, tree_size
 from parhelion.ir.expr import Add, Div, Expr, Imm, Mul, Sub
 from parhelion.types import Type
 
@@ -162,6 +162,23 @@ def difference(a: Expr, b: Expr) -> Linear:
     return linear(a) - linear(b)
 
 
+def form_size(form: Linear) -> int:
+    """Nodes of the expression that `build` makes (not less; without making it)."""
+    total = -1
+    sizes: set[int] = set()
+    positive = False
+    for atom, k in form.terms.items():
+        total += 1 + tree_size(atom)
+        positive = positive or k > 0
+        sizes.add(k if k > 0 else -k)
+    if form.const:
+        total += 2
+    elif not positive:
+        total += 2 if sizes == {1} else 0
+    # One multiplication for all terms of a coefficient.
+    return total + 2 * (len(sizes) - (1 in sizes))
+
+
 def build(form: Linear, t: Type) -> Expr:
     """The canonical expression of a form, of scalar integer type `t`.
 
@@ -171,6 +188,11 @@ def build(form: Linear, t: Type) -> Expr:
     terms, const = absorbed if absorbed is not None else (form.terms, form.const)
     if not terms:
         return Imm(t, t.wrap(const))
+    if len(terms) == 1:
+        ((atom, c),) = terms.items()
+        if c > 0 and (const >= 0 or t.is_int()):
+            only = atom if c == 1 else Mul(atom, Imm(t, t.wrap(c)))
+            return only if const == 0 else Add(only, Imm(t, t.wrap(const)))
     groups: dict[int, list[Expr]] = {}
     for atom, c in terms.items():
         groups.setdefault(abs(c), []).append(atom)

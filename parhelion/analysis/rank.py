@@ -1,9 +1,10 @@
-"""A canonical order of expressions that is the same in every process.
+"""A canonical order of expressions that is the same in every process, and what their
+structure says about them.
 
-The simplifier sorts the operands of commutative operations by it, so that equal sums
-become one node. Object identity or creation order would depend on what was compiled
-before; this order depends on the expression's structure and names alone. Two distinct
-expressions may tie (Vars of one name); they then keep the order they came in.
+The simplifier sorts the operands of commutative operations by `sort_key`, so that
+equal sums become one node. Object identity or creation order would depend on what was
+compiled before; this order depends on the expression's structure and names alone. Two
+distinct expressions may tie (Vars of one name); they keep the order they came in.
 """
 
 from __future__ import annotations
@@ -19,41 +20,34 @@ from parhelion.ir.expr import (
     ImageLoad,
     Imm,
     Intrinsic,
-    Let,
     Load,
     Var,
 )
 from parhelion.ir.intrinsics import INTRINSICS
 
-#: Sort keys: constants last, Vars first and by name, the rest by a structural hash.
+#: Sort keys: Vars first and by name, then the rest by a structural hash, constants
+#: last.
 Key = tuple[int, str, int]
 
 
 class Rank(NamedTuple):
     """Cached facts of a node's structure.
 
-    key: the sort key. digest: a 32-bit structural hash.
     data: whether it reads memory or calls out: what it computes is pixel data.
     pure: whether evaluating it has no effect.
     size: nodes of the tree, shared ones counted each time (saturates at 1e6).
     """
 
-    key: Key
-    digest: int
     data: bool
     pure: bool
     size: int
 
 
+_LEAF = Rank(False, True, 1)
 _DATA = (Load, FuncCall, ImageLoad, Extern)
-_KIND_DIGEST: dict[type, int] = {}
+_KINDS: dict[type[Expr], tuple[int, tuple[str, ...]]] = {}
 _set_rank = Expr._rank.__set__  # type: ignore[attr-defined]
-
-
-def _plain_digest(value: object) -> int:
-    """A hash of a field that is not a child: numbers, names, types."""
-    name = getattr(value, "name", value)
-    return crc32(str(name).encode())
+_set_digest = Expr._digest.__set__  # type: ignore[attr-defined]
 
 
 def rank(e: Expr) -> Rank:
@@ -62,45 +56,52 @@ def rank(e: Expr) -> Rank:
         return e._rank  # type: ignore[attr-defined,no-any-return]
     except AttributeError:
         pass
-    made = _compute(e)
+    kind = type(e)
+    if kind is Var or kind is Imm or kind is FloatImm:
+        made = _LEAF
+    else:
+        data, pure, size = kind in _DATA, True, 1
+        if kind is Intrinsic:
+            info = INTRINSICS.get(e.op)  # type: ignore[attr-defined]
+            pure = info is not None and info.pure
+        for child in e.children():
+            r = rank(child)
+            data = data or r.data
+            pure = pure and r.pure
+            size += r.size
+        made = Rank(data, pure, size if size < 1_000_000 else 1_000_000)
     _set_rank(e, made)
     return made
 
 
-def _compute(e: Expr) -> Rank:
+def _digest(e: Expr) -> int:
+    """A 32-bit structural hash."""
+    try:
+        return e._digest  # type: ignore[attr-defined,no-any-return]
+    except AttributeError:
+        pass
     kind = type(e)
-    if kind is Var:
-        digest = crc32(e.name.encode())  # type: ignore[attr-defined]
-        return Rank((0, e.name, 0), digest, False, True, 1)  # type: ignore[attr-defined]
-    if kind is Imm or kind is FloatImm:
-        value = e.value if kind is Imm else e.bits  # type: ignore[attr-defined]
-        digest = crc32(b"%d" % value)
-        return Rank((9, "", digest), digest, False, True, 1)
-    digest = _KIND_DIGEST.get(kind) or _KIND_DIGEST.setdefault(
-        kind, crc32(kind.__name__.encode())
-    )
-    data, pure, size = kind in _DATA, True, 1
-    if kind is Intrinsic:
-        info = INTRINSICS.get(e.op)  # type: ignore[attr-defined]
-        pure = info is not None and info.pure
-    for name in e.FIELDS:
-        if name in e.CHILDREN:
-            continue
-        digest = (digest * 31 + _plain_digest(getattr(e, name))) & 0xFFFFFFFF
-    if kind is Let:
-        digest = (digest * 31 + crc32(e.var.name.encode())) & 0xFFFFFFFF  # type: ignore[attr-defined]
+    known = _KINDS.get(kind)
+    if known is None:
+        plain = tuple([f for f in kind.FIELDS if f not in kind.CHILDREN])
+        known = _KINDS[kind] = crc32(kind.__name__.encode()), plain
+    made, plain = known
+    for name in plain:
+        # Numbers, names, types; symbols, Functions and a Let's Var by their names.
+        value = getattr(e, name)
+        text = str(getattr(value, "name", value))
+        made = (made * 31 + crc32(text.encode())) & 0xFFFFFFFF
     for child in e.children():
-        r = rank(child)
-        digest = (digest * 1000003 ^ r.digest) & 0xFFFFFFFF
-        data = data or r.data
-        pure = pure and r.pure
-        size += r.size
-    return Rank((1, "", digest), digest, data, pure, min(size, 1_000_000))
+        made = (made * 1000003 ^ _digest(child)) & 0xFFFFFFFF
+    _set_digest(e, made)
+    return made
 
 
 def sort_key(e: Expr) -> Key:
     """The key that orders the operands of commutative operations."""
-    return rank(e).key
+    if type(e) is Var:
+        return 0, e.name, 0
+    return (9 if type(e) is Imm else 1), "", _digest(e)
 
 
 def tree_size(e: Expr) -> int:

@@ -38,7 +38,7 @@ class Expr(Node):
     ``Expr._slot.__set__(node, value)``. A fact never refers to its own node.
     """
 
-    __slots__ = ("_free", "_interval", "_linear", "_modulus", "_rank")
+    __slots__ = ("_free", "_interval", "_linear", "_modulus", "_rank", "_digest")
     type: Type
 
 

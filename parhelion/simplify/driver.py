@@ -14,10 +14,9 @@ inside it is simplified.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, overload
 
 from parhelion.analysis.facts import Facts, unmarked
-from parhelion.analysis.interval import constant_interval, tame
 from parhelion.analysis.rank import rank, reads_data, sort_key, tree_size
 from parhelion.ir.build import FALSE, TRUE, const_int, imm, is_const
 from parhelion.ir.evaluate import binary, cast_value
@@ -58,8 +57,6 @@ from parhelion.ir.stmt import Stmt
 from parhelion.simplify import index, intrinsics, order, vector
 from parhelion.simplify.tables import BOOL_SELECT, SUMS, TABLES
 from parhelion.types import Type
-
-_N = TypeVar("_N", Expr, Stmt)
 
 _COMMUTATIVE = (Add, Mul, EQ, NE, And, Or)
 
@@ -441,13 +438,17 @@ def forget() -> None:
     _ENGINES.clear()
 
 
-def simplify(n: _N, facts: Facts = Facts.EMPTY) -> _N:
+@overload
+def simplify(n: Expr, facts: Facts = ...) -> Expr: ...
+@overload
+def simplify(n: Stmt, facts: Facts = ...) -> Stmt: ...
+def simplify(n: Expr | Stmt, facts: Facts = Facts.EMPTY) -> Expr | Stmt:
     """`n` in a smaller or canonical form of the same value, where `facts` hold."""
     if isinstance(n, Expr):
         return engine(facts).go(n)
     from parhelion.simplify.stmt import simplify_stmt
 
-    return cast(_N, simplify_stmt(n, facts))
+    return simplify_stmt(n, facts)
 
 
 def can_prove(cond: Expr, facts: Facts = Facts.EMPTY) -> bool:
@@ -458,15 +459,3 @@ def can_prove(cond: Expr, facts: Facts = Facts.EMPTY) -> bool:
     from parhelion.simplify.prove import prove
 
     return prove(cond, facts)
-
-
-__all__ = [
-    "Div",
-    "ExprSimplifier",
-    "can_prove",
-    "constant_interval",
-    "engine",
-    "forget",
-    "simplify",
-    "tame",
-]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import gcd
 
 from parhelion.analysis.interval import is_index_type, tame
-from parhelion.analysis.linear import Linear, build, built, difference, linear
+from parhelion.analysis.linear import Linear, built, difference, form_size, linear
 from parhelion.analysis.modulus import alignment
 from parhelion.analysis.rank import reads_data, tree_size
 from parhelion.ir.expr import Add, Div, Expr, Imm, Max, Min, Mod, Mul, Sub, Var
@@ -45,13 +45,13 @@ def improved(s: Engine, form: Linear, t: Type) -> Linear:
         form = better
 
 
-def _cost(form: Linear, t: Type) -> tuple[int, int]:
-    return tree_size(build(form, t)), len(form.terms)
+def _cost(form: Linear) -> tuple[int, int]:
+    return form_size(form), len(form.terms)
 
 
 def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
     """A form of the same value that is smaller, or as small with fewer terms."""
-    made = opened(form, t)
+    made = opened(form)
     if made is not form:
         return made
     special = [a for a in form.terms if type(a) in (Div, Mod, Min, Max)]
@@ -72,13 +72,13 @@ def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
                     return pair
             other = _distributed(s, form, atom, k, t)
         if other is not None:
-            cost = cost or _cost(form, t)
-            if _cost(other, t) < cost:
+            cost = cost or _cost(form)
+            if _cost(other) < cost:
                 return other
     return None
 
 
-def opened(form: Linear, t: Type) -> Linear:
+def opened(form: Linear) -> Linear:
     """Replaces lets by their values where terms then cancel: ``last - first + 1``."""
     values: dict[Expr, Linear] = {}
     for atom in form.terms:
@@ -98,9 +98,9 @@ def opened(form: Linear, t: Type) -> Linear:
             # Something must cancel for the result to be smaller.
             if len(made.terms) > len(form.terms):
                 continue
-            cost = cost or _cost(form, t)
-            if _cost(made, t) < cost:
-                return opened(made, t)
+            cost = cost or _cost(form)
+            if _cost(made) < cost:
+                return opened(made)
     return form
 
 

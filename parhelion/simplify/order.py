@@ -58,7 +58,7 @@ def inequality(s: Engine, n: LT | LE) -> Expr | None:
         form = form.shifted(-1)
     t = n.a.type
     if not reads_data(n) and len(form.terms) > 1:
-        form = opened(form, t)
+        form = opened(form)
     known = decide(s, plain(form))
     if known is not None:
         return TRUE if known else FALSE
@@ -192,7 +192,7 @@ def equality(s: Engine, n: EQ | NE) -> Expr | None:
     form = linear(n.b) - linear(n.a)
     t = n.a.type
     if not reads_data(n) and len(form.terms) > 1:
-        form = opened(form, t)
+        form = opened(form)
     bare = plain(form)
     lo, hi = form_interval(bare, s.facts)
     if lo == 0 and hi == 0:
