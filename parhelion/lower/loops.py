@@ -265,9 +265,13 @@ class StageLoops:
                 out[v] = SymInterval(axis.visited.lo, axis.visited.hi)
                 continue
             b = bounds_of(axis.value, scope)
-            assert b.lo is not None and b.hi is not None
-            hi = b.hi if axis.clip is None else minimum(b.hi, axis.clip)
-            out[v] = SymInterval(simplify(b.lo), simplify(hi))
+            # Fused axes are remainders, whose bounds may need what is not known of
+            # the divisor; but no point is ever outside of what the loops visit.
+            lo = axis.visited.lo if b.lo is None else b.lo
+            hi = axis.visited.hi if b.hi is None else b.hi
+            if axis.clip is not None:
+                hi = minimum(hi, axis.clip)
+            out[v] = SymInterval(simplify(lo), simplify(hi))
         return out
 
 
