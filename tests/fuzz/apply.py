@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import parhelion as hl
+from parhelion.ir.stmt import ForKind
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
@@ -33,8 +34,10 @@ class Scheduler:
         self.accepted: Counter[str] = Counter()
         self.refusals: list[tuple[Directive, hl.ScheduleError]] = []
         self.names = 0
+        self.inner: set[str] = set()
 
     def run(self) -> None:
+        touched: set[tuple[int, int]] = set()
         for directive in self.program.case.schedule:
             if directive.stage >= len(self.program.stages):
                 continue
@@ -51,20 +54,29 @@ class Scheduler:
                 self.refusals.append((directive, refused))
             else:
                 self.accepted[name] += 1
+                touched.add((directive.stage, directive.definition))
+        # Says that the other definitions of a scheduled Func are meant to have none.
+        for number in {n for n, _ in touched}:
+            func = self.program.stages[number].func
+            for k in range(func.num_update_definitions()):
+                if (number, k + 1) not in touched:
+                    func.update(k).unscheduled()
 
     def _fresh(self) -> str:
         self.names += 1
         return f"v{self.names}"
 
     def _loops(self, built: Built, definition: int) -> list[Any]:
-        """The loops of a definition as they are now, innermost first."""
+        """The loops of a definition as they are now, innermost first, but for those
+        that have no name (vectorize(x, 8) makes one) or are not serial any more."""
         stage = built.func._function.stages()[definition]
-        made: list[Any] = []
-        for dim in stage.schedule.dims:
-            known = {r._var: r for r in self._rvars(built, definition)}
-            known |= {v._var: v for v in built.wrappers.values()}
-            made.append(known[dim.var])
-        return made
+        known = {r._var: r for r in self._rvars(built, definition)}
+        known |= {v._var: v for v in built.wrappers.values()}
+        return [
+            known[d.var]
+            for d in stage.schedule.dims
+            if d.var in known and d.kind is ForKind.SERIAL
+        ]
 
     def _rvars(self, built: Built, definition: int) -> list[Any]:
         return list(built.func.rvars(definition - 1)) if definition else []
@@ -72,6 +84,7 @@ class Scheduler:
     def _new(self, built: Built, like: Any) -> Any:
         """A new loop, an RVar if `like` is one."""
         name = self._fresh()
+        made: hl.Var | hl.RVar
         made = hl.Var(name) if isinstance(like, hl.Var) else hl.RVar(name)
         built.wrappers[name] = made
         return made
@@ -103,6 +116,7 @@ class Scheduler:
         outer, inner = self._new(built, old), self._new(built, old)
         if choices.upto(3) == 3:
             outer = old
+        self.inner.add(inner.name())
         return lambda: target.split(old, outer, inner, factor, tail)
 
     def _tile(
@@ -114,6 +128,7 @@ class Scheduler:
         xi, yi = self._new(built, x), self._new(built, y)
         fx, fy = (FACTORS[choices.upto(len(FACTORS) - 1)] for _ in range(2))
         tail = TAILS[choices.upto(len(TAILS) - 1)]
+        self.inner |= {xi.name(), yi.name()}
         return lambda: target.tile(x, y, xi, yi, fx, fy, tail)
 
     def _fuse(
@@ -136,24 +151,33 @@ class Scheduler:
             order.append(left.pop(choices.upto(len(left) - 1)))
         return lambda: target.reorder(*order)
 
+    def _constant(self, built: Built, loops: list[Any]) -> Any | None:
+        """The innermost loop that a split has given a constant extent."""
+        for loop in loops:
+            if loop.name() in self.inner:
+                return loop
+        return None
+
     def _vectorize(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
-    ) -> Callable[[], object]:
+    ) -> Callable[[], object] | None:
         # The innermost, mostly: others need splits that make them constant.
         at = choices.upto(len(loops) - 1) if choices.upto(3) == 3 else 0
         factor = (2, 4, 8, 16, 3, 32)[choices.upto(5)]
         if choices.upto(4) == 4:
-            return lambda: target.vectorize(loops[at])
+            inner = self._constant(built, loops)
+            return None if inner is None else lambda: target.vectorize(inner)
         tail = TAILS[choices.upto(len(TAILS) - 1)]
         return lambda: target.vectorize(loops[at], factor, tail)
 
     def _unroll(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
-    ) -> Callable[[], object]:
+    ) -> Callable[[], object] | None:
         at = choices.upto(len(loops) - 1)
         factor = (2, 3, 4)[choices.upto(2)]
         if choices.upto(4) == 4:
-            return lambda: target.unroll(loops[at])
+            inner = self._constant(built, loops)
+            return None if inner is None else lambda: target.unroll(inner)
         return lambda: target.unroll(loops[at], factor)
 
     def _parallel(
@@ -244,4 +268,3 @@ _WHOLE: dict[str, Whole] = {
     "bound": Scheduler._bound,
     "reorder_storage": Scheduler._reorder_storage,
 }
-DIRECTIVES = (*_LOOPS, *_WHOLE)

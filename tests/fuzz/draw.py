@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from tests.fuzz.case import Case, Directive, Input, Stage
 
@@ -32,6 +33,23 @@ _MOST_DOWN = 2
 
 def numbers(rng: random.Random, count: int, top: int = 99) -> tuple[int, ...]:
     return tuple([rng.randint(0, top) for _ in range(count)])
+
+
+def draw(rng: random.Random) -> Case:
+    """A pipeline with a schedule."""
+    case = draw_case(rng)
+    return replace(case, schedule=draw_schedule(rng, case))
+
+
+def draw_wild(rng: random.Random) -> Case:
+    """A pipeline with directives drawn without regard to what is legal."""
+    case = draw_case(rng, 2, 6)
+    made = []
+    for _ in range(rng.randint(1, 14)):
+        name = rng.choice(DIRECTIVES)
+        stage = rng.randrange(len(case.stages))
+        made.append(Directive(name, stage, rng.choice((0, 0, 1, 2)), numbers(rng, 6)))
+    return replace(case, schedule=tuple(made))
 
 
 def draw_case(rng: random.Random, least: int = 3, most: int = 15) -> Case:
@@ -102,14 +120,21 @@ LOOPS = (
     *(("split", 5), ("tile", 3), ("fuse", 2), ("reorder", 3), ("vectorize", 6)),
     *(("unroll", 3), ("parallel", 3), ("serial", 1), ("rename", 1)),
 )
+WHOLE = (
+    *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),
+    *("bound", "reorder_storage"),
+)
+DIRECTIVES = (*(name for name, _ in LOOPS), *WHOLE)
 
 
 def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
     """A schedule that is likely to be legal, consumers before producers."""
     made: list[Directive] = []
     inlined: set[int] = set()
-    count = len(case.stages)
-    for number in reversed(range(count)):
+    alive = used(case)
+    for number in reversed(range(len(case.stages))):
+        if number not in alive:
+            continue
         stage = case.stages[number]
         updates = stage.op in WITH_UPDATES
         is_output = number in case.outputs
@@ -125,7 +150,7 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
             for definition in range(1, 4):
                 if rng.random() < 0.6:
                     made += draw_loops(rng, number, definition)
-        if is_output and rng.random() < 0.2:
+        if case.outputs == (number,) and rng.random() < 0.2:
             made.append(Directive("bound", number, 0, numbers(rng, 2)))
         if not is_output and rng.random() < 0.1:
             made.append(Directive("reorder_storage", number, 0, numbers(rng, 2)))
@@ -144,6 +169,9 @@ def draw_place(
             return [Directive("compute_at", number, 0, (at, *numbers(rng, 2)))]
         return [Directive("compute_root", number)]
     (at,) = consumers
+    if case.stages[at].op in WITH_UPDATES and rng.random() < 0.7:
+        # Most often several of its definitions read this stage.
+        return [Directive("compute_root", number)]
     loop = numbers(rng, 2)
     made = []
     kind = rng.random()
@@ -155,10 +183,25 @@ def draw_place(
     return made
 
 
+def used(case: Case) -> set[int]:
+    """The stages that the outputs depend on."""
+    found: set[int] = set()
+    left = list(case.outputs)
+    while left:
+        number = left.pop()
+        if number not in found:
+            found.add(number)
+            left += [s % number for s in case.stages[number].sources if s >= 0 < number]
+    return found
+
+
 def readers(case: Case, number: int, inlined: set[int]) -> set[int]:
     """The stages whose loops read stage `number`, directly or through inlined ones."""
     found: set[int] = set()
+    alive = used(case)
     for later in range(number + 1, len(case.stages)):
+        if later not in alive:
+            continue
         stage = case.stages[later]
         if number not in [s % later for s in stage.sources if s >= 0]:
             continue

@@ -1,0 +1,159 @@
+"""Runs one case: the interpreter once, compiled code under the schedule, compared."""
+
+from __future__ import annotations
+
+import enum
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import parhelion as hl
+from parhelion.interp import interpret_all
+from tests.fuzz.apply import Scheduler
+from tests.fuzz.build import Program, build, set_plain_images
+from tests.fuzz.case import Case
+
+Array = NDArray[Any]
+
+
+class Outcome(enum.Enum):
+    """What became of a case. All but the first three are failures."""
+
+    CLEAN = "clean"
+    REFUSED = "refused"  # the pipeline as a whole, with a ScheduleError
+    TRIVIAL = "trivial"  # no directive was accepted
+    MISMATCH = "mismatch"
+    ERROR = "error"  # an exception that no schedule should cause
+    CRASH = "crash"  # the process died
+
+    @property
+    def failed(self) -> bool:
+        return self in (Outcome.MISMATCH, Outcome.ERROR, Outcome.CRASH)
+
+
+@dataclass
+class Report:
+    """The outcome of one case. `drawn` and `accepted` count directives by name."""
+
+    outcome: Outcome
+    message: str = ""
+    drawn: Counter[str] = field(default_factory=Counter)
+    accepted: Counter[str] = field(default_factory=Counter)
+
+
+def run_case(case: Case, reference: list[Array] | None = None) -> Report:
+    """Builds, schedules, compiles, runs and compares one case.
+
+    reference: the right results, where they are known from the same algorithm.
+    """
+    program = build(case)
+    scheduler = Scheduler(program)
+    report = Report(Outcome.ERROR, "", scheduler.drawn, scheduler.accepted)
+    try:
+        scheduler.run()
+        got = compiled(program)
+    except hl.ScheduleError as error:
+        report.outcome, report.message = Outcome.REFUSED, str(error)
+        return report
+    except hl.BoundsError as error:
+        # A bound that is less than what another output or the schedule needs.
+        if "is bound in dimension" in str(error):
+            report.outcome = Outcome.REFUSED
+        report.message = f"BoundsError: {error}"
+        return report
+    except Exception as error:  # every other exception is what is looked for
+        report.message = f"{type(error).__name__}: {error}"
+        return report
+    try:
+        # An input without a boundary covers what this schedule needs, no more and
+        # no less: the interpreter must find all that it reads in there.
+        plain = any(i.boundary % 6 == 0 for i in case.inputs)
+        wanted = interpreted(program) if reference is None or plain else reference
+    except hl.BoundsError as error:
+        report.message = f"the interpreter reads further than inferred: {error}"
+        return report
+    difference = compare(got, wanted)
+    if difference:
+        report.outcome, report.message = Outcome.MISMATCH, difference
+    elif scheduler.accepted:
+        report.outcome = Outcome.CLEAN
+    else:
+        report.outcome = Outcome.TRIVIAL
+    return report
+
+
+def destinations(program: Program) -> list[Any]:
+    """Output buffers for the region that the case asks for."""
+    case = program.case
+    made = []
+    for func in program.outputs():
+        for t in func.types():
+            buffer = hl.Buffer(t, list(case.extents))
+            buffer.set_min(list(case.mins[: len(case.extents)]))
+            made.append(buffer)
+    return made
+
+
+def compiled(program: Program) -> list[Array]:
+    """The outputs by compiled code, axes in dimension order."""
+    case = program.case
+    pipeline = hl.Pipeline(program.outputs())
+    if any(case.mins[: len(case.extents)]):
+        buffers = destinations(program)
+        set_plain_images(program, pipeline, buffers)
+        try:
+            pipeline.realize(buffers)
+        except hl.BoundsError as error:
+            # RoundUp writes further than a buffer of just this size.
+            if "is too small" not in str(error) or "output" not in str(error):
+                raise
+            raise hl.ScheduleError(str(error)) from error
+        result: object = tuple(buffers)
+    else:
+        where = list(case.extents)
+        set_plain_images(program, pipeline, where)
+        result = pipeline.realize(where)
+    made: Sequence[Any] = result if isinstance(result, tuple) else (result,)
+    return [np.asarray(b).transpose() for b in made]
+
+
+def interpreted(program: Program) -> list[Array]:
+    """The outputs by the interpreter."""
+    case = program.case
+    region = list(zip(case.mins, case.extents, strict=False))
+    found = interpret_all([(f._function, region) for f in program.outputs()])
+    return [a for values in found for a in values]
+
+
+def compare(got: Sequence[Array], wanted: Sequence[Array]) -> str:
+    """Where the arrays differ, in bits; empty if nowhere."""
+    if len(got) != len(wanted):
+        return f"{len(got)} outputs, not {len(wanted)}"
+    for number, (a, b) in enumerate(zip(got, wanted, strict=True)):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"output {number} is {a.dtype} {a.shape}, not {b.dtype} {b.shape}"
+        same = a == b
+        if a.dtype.kind == "f":
+            same = (same & (np.signbit(a) == np.signbit(b))) | (
+                np.isnan(a) & np.isnan(b)
+            )
+        if not np.all(same):
+            where = tuple([int(i[0]) for i in np.nonzero(~same)])
+            count = int(np.count_nonzero(~same))
+            return (
+                f"output {number} differs at {count} of {a.size} points, first at "
+                f"{where}: {a[where]!r}, not {b[where]!r}"
+            )
+    return ""
+
+
+def run_quietly(case: Case) -> Report:
+    """`run_case` with warnings about the schedule as failures, too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return run_case(case)
