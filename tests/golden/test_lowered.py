@@ -1,0 +1,57 @@
+"""Lowered programs of small pipelines, whole: what every pass together makes of them.
+
+A change of these texts is a change of the code that users run: review it as such.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import parhelion as hl
+from parhelion.ir import names
+from parhelion.ir.text import text
+from parhelion.lower.passes import lower
+from tests.golden.nests import CASES
+from tests.support.golden import Golden
+
+#: Of the small pipelines, those that differ most in how they are lowered.
+LOWERED = (
+    "at_an_rvar",
+    "blur_fused_loops",
+    "blur_inline",
+    "blur_root",
+    "blur_sliding",
+    "blur_tiled",
+    "diamond_in_a_loop",
+    "histogram",
+    "inside_a_guarded_loop",
+    "one_point_in_a_vector",
+    "parallel_rvar",
+    "reduction_by_default",
+    "reductions_by_default_nested",
+    "rvars_split",
+    "slide_in_bounds",
+    "split_by_a_param",
+    "store_the_first_of_two",
+    "tasks_and_bounds",
+    "through_a_consumer",
+    "two_outputs",
+    "used_in_the_update",
+    "zero_dimensions",
+)
+
+
+@pytest.fixture
+def untaken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are given anew: they decide the order of terms, and other tests have used
+    the same ones."""
+    monkeypatch.setattr(names, "_TAKEN", {})
+
+
+@pytest.mark.filterwarnings("ignore::parhelion.schedule.rules.ScheduleWarning")
+@pytest.mark.usefixtures("untaken")
+@pytest.mark.parametrize("name", LOWERED)
+def test_lowered(name: str, golden: Golden) -> None:
+    made = CASES[name](hl)
+    outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
+    golden.check(f"lowered/{name}", text(lower(list(outputs), name=name).body))
