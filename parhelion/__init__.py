@@ -38,6 +38,7 @@ from parhelion.lang.effects import scatter as scatter
 from parhelion.lang.effects import strict_float as strict_float
 from parhelion.lang.effects import undef as undef
 from parhelion.lang.effects import unsafe_promise_clamped as unsafe_promise_clamped
+from parhelion.lang.evaluate import evaluate as evaluate
 from parhelion.lang.expr import Expr as Expr
 from parhelion.lang.expr import ExprLike as ExprLike
 from parhelion.lang.expr import logical_not as logical_not

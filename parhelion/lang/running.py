@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex
 
 from parhelion.errors import HalideError, here
 from parhelion.ir.function import Function
+from parhelion.schedule.directives import touch
 
 if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
@@ -110,6 +111,21 @@ class Running:
         """Writes the machine's assembly text to a file."""
         self._pipeline().compile_to_assembly(filename, arguments, fn_name, target)
 
+    # Watching it run.
+
+    def trace_stores(self) -> Self:
+        """Prints a line for every value that is stored, where it is stored: the value,
+        the Func and the coordinates."""
+        self._function.schedule.trace_stores = True
+        touch()
+        return self
+
+    def trace_loads(self) -> Self:
+        """Prints a line for every value that is loaded from the Func's storage."""
+        self._function.schedule.trace_loads = True
+        touch()
+        return self
+
     # What later parts bring. Each raises HalideError, whatever it is given.
 
     def compile_to(self, *given: object, **named: object) -> NoReturn:
@@ -157,12 +173,6 @@ class Running:
 
     def debug_to_file(self, *given: object, **named: object) -> NoReturn:
         _not_yet("debug_to_file")
-
-    def trace_loads(self) -> NoReturn:
-        _not_yet("trace_loads")
-
-    def trace_stores(self) -> NoReturn:
-        _not_yet("trace_stores")
 
     def trace_realizations(self) -> NoReturn:
         _not_yet("trace_realizations")

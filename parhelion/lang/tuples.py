@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast, overload
 
+import numpy as np
+
 from parhelion.errors import BoundsError, TypeMismatchError, here
 from parhelion.lang.expr import Expr, ExprLike, to_expr
 
@@ -63,4 +65,20 @@ def values_of(x: object) -> list[object] | None:
     if isinstance(x, tuple | list):
         return cast("list[object]", list(x))
     several = getattr(x, "_several", None)
-    return None if several is None else cast("list[object] | None", several())
+    if several is not None:
+        return cast("list[object] | None", several())
+    if _is_sequence(x):
+        return [x[i] for i in range(len(x))]  # type: ignore[index, arg-type]
+    return None
+
+
+def _is_sequence(x: object) -> bool:
+    """Whether a user's own class acts as a sequence of values (a complex number)."""
+    kind = type(x)
+    return (
+        hasattr(kind, "__getitem__")
+        and hasattr(kind, "__len__")
+        and not hasattr(kind, "_node")
+        and not hasattr(kind, "_sym")
+        and not isinstance(x, str | bytes | dict | np.ndarray | np.generic)
+    )

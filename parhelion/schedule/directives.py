@@ -180,6 +180,7 @@ class FuncSchedule:
 
     store: None means the same level as `compute`.
     storage_order: positions of the dimensions, innermost first.
+    trace_stores, trace_loads: whether each store or load prints a line when it runs.
     """
 
     compute: LoopLevel = INLINED
@@ -188,6 +189,8 @@ class FuncSchedule:
     bounds: list[Bound] = field(default_factory=list)
     estimates: list[Bound] = field(default_factory=list)
     memory: MemoryKind = MemoryKind.AUTO
+    trace_stores: bool = False
+    trace_loads: bool = False
 
     @property
     def store_level(self) -> LoopLevel:
