@@ -24,6 +24,7 @@ from parhelion.ir.expr import (
     Div,
     Expr,
     Imm,
+    Intrinsic,
     Max,
     Min,
     Not,
@@ -64,6 +65,12 @@ def inequality(s: Engine, n: LT | LE) -> Expr | None:
         return TRUE if known else FALSE
     if not form.terms:
         return None
+    bare = plain(form)
+    if len(bare.terms) < len(form.terms):
+        # likely(x + z) < z + 5 is likely(x < 5).
+        mark = next(a for a in form.terms if unmarked(a) is not a)
+        made = at_least_zero(bare, t)
+        return None if made is None else marked_like(mark, made)
     reduced = _split_choice(s, form, t) or _unscaled(form, t)
     if reduced is None:
         return None
@@ -276,12 +283,16 @@ def _undominated(s: Engine, kind: type[Expr], items: list[Expr]) -> list[Expr]:
 
 
 def _pulled(s: Engine, n: Min | Max) -> Expr | None:
-    """``min(x + z, y + z)`` as ``min(x, y) + z``; common factors likewise."""
-    t = n.a.type
-    a, b = linear(n.a), linear(n.b)
-    kind: type[Min] | type[Max] = type(n)
-    if not (tame(n.a) and tame(n.b)):
+    """``min(x + z, y + z)`` as ``min(x, y) + z``; common factors likewise.
+
+    A `likely` mark stays on its operand: what both sides share says nothing about
+    which of them is taken.
+    """
+    inner_a, inner_b = unmarked(n.a), unmarked(n.b)
+    if not (tame(inner_a) and tame(inner_b)):
         return None
+    a, b = linear(inner_a), linear(inner_b)
+    made: Expr | None
     common = {x: k for x, k in a.terms.items() if b.terms.get(x) == k}
     const = a.const if a.const and b.const else 0
     if const and b.terms and (not a.terms or abs(b.const) < abs(a.const)):
@@ -291,7 +302,7 @@ def _pulled(s: Engine, n: Min | Max) -> Expr | None:
         const = a.const if a.terms else b.const
     if common or const:
         shift = Linear(const, common)
-        made = _rebuilt(s, kind, a - shift, b - shift, 1, shift, t)
+        made = _rebuilt(s, n, type(n), a - shift, b - shift, 1, shift)
         if made is not None and tree_size(made) <= tree_size(n):
             return made
     if not a.terms or not b.terms:
@@ -299,11 +310,12 @@ def _pulled(s: Engine, n: Min | Max) -> Expr | None:
     g = gcd(a.const, b.const, *a.terms.values(), *b.terms.values())
     negative = all(k < 0 for k in (*a.terms.values(), *b.terms.values()))
     if g > 1 or negative:
+        kind: type[Min] | type[Max] = type(n)
         if negative:
             g = -g
             kind = Max if kind is Min else Min
         nothing = Linear(0, {})
-        made = _rebuilt(s, kind, _divided(a, g), _divided(b, g), g, nothing, t)
+        made = _rebuilt(s, n, kind, _divided(a, g), _divided(b, g), g, nothing)
         if made is not None and tree_size(made) < tree_size(n):
             return made
     return None
@@ -311,18 +323,27 @@ def _pulled(s: Engine, n: Min | Max) -> Expr | None:
 
 def _rebuilt(
     s: Engine,
+    n: Min | Max,
     kind: type[Min] | type[Max],
     a: Linear,
     b: Linear,
     factor: int,
     shift: Linear,
-    t: Type,
 ) -> Expr | None:
-    """``kind(a, b)*factor + shift``, if no part of it might wrap."""
+    """``kind(a, b)*factor + shift`` with the marks of `n`, if no part might wrap."""
+    t = n.a.type
     p, q = built(a, t), built(b, t)
     if p is None or q is None:
         return None
-    return built(linear(s.go(kind(p, q))).scaled(factor) + shift, t)
+    choice = kind(marked_like(n.a, p), marked_like(n.b, q))
+    return built(linear(s.go(choice)).scaled(factor) + shift, t)
+
+
+def marked_like(old: Expr, new: Expr) -> Expr:
+    """`new` with the `likely` marks that are around `old`."""
+    if type(old) is Intrinsic and unmarked(old) is not old:
+        return Intrinsic(new.type, old.op, (marked_like(old.args[0], new),))
+    return new
 
 
 def _divided(form: Linear, g: int) -> Linear:
