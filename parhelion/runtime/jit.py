@@ -25,7 +25,8 @@ from parhelion.errors import InternalError
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-_LOCK = threading.RLock()
+#: LLVM is used by one thread at a time.
+LOCK = threading.RLock()
 _NUMBER = itertools.count()
 
 #: Calls of compiled code: ``i32 f(ptr context, ptr argv)``. ctypes releases the GIL.
@@ -149,7 +150,7 @@ def _optimise(module: Any, target: Target) -> None:
 def optimised_text(text: str, target: Target | None = None) -> str:
     """LLVM text after the optimiser (for this computer unless told otherwise)."""
     target = target or host_target()
-    with _LOCK:
+    with LOCK:
         module = _parse(text)
         _optimise(module, target)
         return str(module)
@@ -158,7 +159,7 @@ def optimised_text(text: str, target: Target | None = None) -> str:
 def assembly_text(text: str, target: Target | None = None) -> str:
     """The assembly that LLVM text becomes."""
     target = target or host_target()
-    with _LOCK:
+    with LOCK:
         module = _parse(text)
         _optimise(module, target)
         return str(_target_machine(target).emit_assembly(module))
@@ -170,7 +171,7 @@ def object_code(
     """The relocatable object file (ELF) that LLVM text becomes."""
     target = target or host_target()
     times = times or CompileTimes()
-    with _LOCK:
+    with LOCK:
         start = time.perf_counter()
         module = _parse(text)
         parsed = time.perf_counter()
@@ -191,7 +192,7 @@ def load(
     Returns a library, which unloads the code when it dies, and the addresses of the
     `exports`. `imports` are addresses of symbols that libc and libm do not have.
     """
-    with _LOCK:
+    with LOCK:
         llvm = _binding()
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in imports.items():

@@ -9,6 +9,7 @@ image gets code for interleaved images.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,12 +22,30 @@ from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym
+from parhelion.runtime import jit
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
 
 #: One compilation at a time: promises are changed on shared symbols, and the table of
 #: nodes is swept after each.
 LOCK = threading.RLock()
+
+
+def _before_fork() -> None:
+    LOCK.acquire()
+    jit.LOCK.acquire()
+
+
+def _after_fork() -> None:
+    jit.LOCK.release()
+    LOCK.release()
+
+
+# A child that is forked while another thread compiles must find the compiler at rest:
+# of its parent's threads it has only the one that forked.
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+)
 
 #: Strides of dimension 0 up to this size are worth code of their own (shuffles
 #: instead of gathers); a larger one is read from the buffer.
@@ -127,6 +146,23 @@ def promised(variant: Variant) -> Iterator[None]:
             dim.fixed_stride = stride_before
 
 
+#: The table is swept as a whole when it has more nodes than this.
+_sweep_at = 50_000
+
+
+def _drop_nodes(since: int) -> None:
+    """Frees the nodes that a compilation left, and now and then older ones, of
+    definitions that are gone."""
+    from parhelion.simplify.driver import forget
+
+    global _sweep_at
+    forget()
+    node.sweep(since)
+    if node.table_size() > _sweep_at:
+        node.sweep()
+        _sweep_at = max(_sweep_at, 2 * node.table_size())
+
+
 @contextmanager
 def compiling() -> Iterator[None]:
     """The compiler to oneself: the lock held, Python's cyclic collector off (it costs
@@ -138,7 +174,7 @@ def compiling() -> Iterator[None]:
         try:
             yield
         finally:
-            node.sweep(since)
+            _drop_nodes(since)
             if was_enabled:
                 gc.enable()
 
@@ -165,7 +201,6 @@ def build(
     """Lowers, compiles and loads a pipeline for this computer."""
     from parhelion.codegen.llvm import emit_with_sites
     from parhelion.codegen.target import host_target
-    from parhelion.runtime.jit import compile_module
     from parhelion.runtime.threads import PRINT_ADDRESS
 
     target = host_target()
@@ -173,6 +208,6 @@ def build(
         lowered = lowered_for(outputs, name, variant)
         emitted = emit_with_sites(lowered, target)
         lowered = replace(lowered, body=NOP)
-    compiled = compile_module(emitted.text, name, target)
+    compiled = jit.compile_module(emitted.text, name, target)
     call = Call(compiled, lowered.args, emitted.failures, sites, PRINT_ADDRESS)
     return Program(lowered, variant, call)

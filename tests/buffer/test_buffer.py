@@ -80,10 +80,20 @@ def test_read_only_arrays_can_be_read_but_not_written() -> None:
         b.fill(1)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split(),
-)
+DTYPES = (
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+) + ("float16", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_every_type_allocates_and_keeps_values(dtype: str) -> None:
     a = np.array([0, 1, 1, 0], dtype)
     t = hl.Buffer(a).type()
