@@ -127,4 +127,3 @@ def _as_int32(f: Function, e: Expr) -> str:
         return f.value(e)
     text = index_value(f, e)
     return f.op(f"trunc i64 {text} to i32") if text.startswith("%") else text
-

@@ -124,9 +124,7 @@ def write_exits(f: Function) -> None:
 def require(f: Function, e: E.Intrinsic) -> str:
     """``args[1]``, unless ``args[0]`` fails in some lane."""
     cond = e.args[0]
-    unless(
-        f, all_lanes(f, f.value(cond), cond.type), "require", e.args[2:]
-    )
+    unless(f, all_lanes(f, f.value(cond), cond.type), "require", e.args[2:])
     return f.value(e.args[1])
 
 
@@ -148,9 +146,7 @@ def _print_lanes(f: Function, cond: Expr | None, args: tuple[Expr, ...]) -> None
     lanes = max(
         [a.type.count for a in args] + ([cond.type.count] if cond is not None else [])
     )
-    texts = [
-        None if isinstance(a, E.StringImm) else f.value(a) for a in args
-    ]
+    texts = [None if isinstance(a, E.StringImm) else f.value(a) for a in args]
     test = f.value(cond) if cond is not None else None
     for lane in range(lanes):
         done = ""
@@ -205,4 +201,3 @@ def _print_line(
         f"{rest})"
     )
     f.out(f"  call void @ph_print(ptr %ctx, ptr {line})")
-

@@ -93,9 +93,7 @@ def div(f: Function, e: E.Div) -> str:
 @emits(E.Mod)
 def mod(f: Function, e: E.Mod) -> str:
     t = e.type
-    if t.kind is TypeCode.BFloat:
-        return in_float32(f, e, t)
-    if t.kind is TypeCode.Float:
+    if t.is_float():
         # a - b * floor(a / b): takes the sign of b.
         quotient = E.Intrinsic(t, "floor", (E.Div(e.a, e.b),))
         return f.strictly(E.Sub(e.a, E.Mul(e.b, quotient)))
@@ -191,7 +189,9 @@ def select(f: Function, e: E.Select) -> str:
     if isinstance(cond, E.Broadcast):
         cond = cond.value
     c = f.value(cond)
-    return f.op(f"select {value_type(cond.type)} {c}, {vt} {f.value(a)}, {vt} {f.value(b)}")
+    return f.op(
+        f"select {value_type(cond.type)} {c}, {vt} {f.value(a)}, {vt} {f.value(b)}"
+    )
 
 
 # Conversions.

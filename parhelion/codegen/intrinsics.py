@@ -83,7 +83,9 @@ lowers("bit_xor")(_bitwise("xor"))
 
 @lowers("bit_not")
 def _bit_not(f: Function, e: E.Intrinsic) -> str:
-    return f.op(f"xor {value_type(e.type)} {f.value(e.args[0])}, {integers(e.type, -1)}")
+    return f.op(
+        f"xor {value_type(e.type)} {f.value(e.args[0])}, {integers(e.type, -1)}"
+    )
 
 
 @lowers("popcount")
@@ -371,7 +373,47 @@ def _mul_shift(f: Function, e: E.Intrinsic) -> str:
             a, b = [_extended(f, arg, wide) for arg in e.args[:2]]
             product = f.op(f"mul {wt} {a}, {b}")
             return convert(f, _shift_by(f, product, wide, -c), wide, t)
+    if t.width == 64:
+        return _mul_shift_128(f, e)
     return _by_expansion(f, e)
+
+
+def _mul_shift_128(f: Function, e: E.Intrinsic) -> str:
+    """64-bit operands: the product, its shift and its limits in ``i128``."""
+    t = e.type
+    vt, bt = value_type(t), bool_type(t)
+
+    def wide(value: int) -> str:
+        return str(value) if t.count == 1 else f"splat (i128 {value})"
+
+    wt = "i128" if t.count == 1 else f"<{t.count} x i128>"
+    extend, right, sign = ("sext", "ashr", "s") if t.is_int() else ("zext", "lshr", "u")
+    a, b, c = [f.value(arg) for arg in e.args]
+    x, y = f.op(f"{extend} {vt} {a} to {wt}"), f.op(f"{extend} {vt} {b} to {wt}")
+    product = f.op(f"mul {wt} {x}, {y}")
+    # All that a shift by 127 leaves is the sign, or nothing of an unsigned product
+    # but its top bit, which the product of two 64-bit numbers may have.
+    amount = f.op(f"zext {vt} {c} to {wt}")
+    most = f.op(f"icmp ugt {wt} {amount}, {wide(127)}")
+    amount = f.op(f"select {bt} {most}, {wt} {wide(127)}, {wt} {amount}")
+    shifted = f.op(f"{right} {wt} {product}, {amount}")
+    if e.op == "rounding_mul_shift_right":
+        none = f.op(f"icmp eq {wt} {amount}, {wide(0)}")
+        before = f.op(f"sub {wt} {amount}, {wide(1)}")
+        before = f.op(f"select {bt} {none}, {wt} {wide(0)}, {wt} {before}")
+        last = f.op(f"and {wt} {f.op(f'{right} {wt} {product}, {before}')}, {wide(1)}")
+        last = f.op(f"select {bt} {none}, {wt} {wide(0)}, {wt} {last}")
+        shifted = f.op(f"add {wt} {shifted}, {last}")
+    low, high = int(t.lowest()), int(t.highest())
+    if t.is_int():
+        small = f.op(f"icmp slt {wt} {shifted}, {wide(low)}")
+        shifted = f.op(f"select {bt} {small}, {wt} {wide(low)}, {wt} {shifted}")
+    else:
+        # Shifted by 128 or more nothing is left, whatever the cap above kept.
+        shifted = f.op(f"select {bt} {most}, {wt} {wide(0)}, {wt} {shifted}")
+    large = f.op(f"icmp {sign}gt {wt} {shifted}, {wide(high)}")
+    shifted = f.op(f"select {bt} {large}, {wt} {wide(high)}, {wt} {shifted}")
+    return f.op(f"trunc {wt} {shifted} to {vt}")
 
 
 def _by_expansion(f: Function, e: E.Intrinsic) -> str:

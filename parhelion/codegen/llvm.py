@@ -8,9 +8,7 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 
 from __future__ import annotations
 
-from parhelion.codegen import effects
-from parhelion.codegen import intrinsics as _intrinsics  # registers the emitters
-from parhelion.codegen import memory as _memory
+from parhelion.codegen import effects, intrinsics, memory
 from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.target import Target
@@ -22,6 +20,9 @@ from parhelion.ir.expr import Var
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+
+#: Importing these registers the emitters of their nodes.
+REGISTERED = (intrinsics, memory)
 
 #: Byte offsets in halide_buffer_t, and in the dimensions it points to.
 HOST_OFFSET, DIM_OFFSET, DIM_SIZE = 16, 40, 16
@@ -98,9 +99,7 @@ def _argument(f: Function, slot: str) -> str:
 
 def _bind_param(f: Function, param: ParamSym, slot: str) -> None:
     t = param.type
-    text = f.op(
-        f"load {memory_type(t)}, ptr {_argument(f, slot)}, align {t.bytes()}"
-    )
+    text = f.op(f"load {memory_type(t)}, ptr {_argument(f, slot)}, align {t.bytes()}")
     if t.is_bool():
         text = f.op(f"icmp ne i8 {text}, 0")
     f.bind(param.var, text, 0)

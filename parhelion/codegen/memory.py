@@ -102,7 +102,7 @@ def wide_value(f: Function, e: Expr, level: int) -> str:
             return wide
     elif isinstance(e, E.Mul) and e.type.width <= 64:
         # A product of two run-time values: exact in 64 bits.
-        key = ("wide", e)
+        key: tuple[str, Expr] = ("wide", e)
         found = f.memo.get(key)
         if found is None:
             a = wide_value(f, e.a, f.level(e.a))
@@ -499,6 +499,3 @@ def _store_masked(
         f"  call void {at}({vt} {text}, {pt} align {t.bytes()} {lanes}, "
         f"{mt} {mask}){tag}"
     )
-
-
-

@@ -88,10 +88,14 @@ def ramp(f: Function, e: E.Ramp) -> str:
     base, stride = build.const_int(e.base), build.const_int(e.stride)
     vt = value_type(t)
     if stride is not None and not t.is_float():
-        offset = "<" + ", ".join(
-            f"{value_type(one)} {int_text(one.wrap((base or 0) + i * stride), one)}"
-            for i in range(e.lanes)
-        ) + ">"
+        offset = (
+            "<"
+            + ", ".join(
+                f"{value_type(one)} {int_text(one.wrap((base or 0) + i * stride), one)}"
+                for i in range(e.lanes)
+            )
+            + ">"
+        )
         if base is not None:
             return offset
         return f.op(f"add {vt} {broadcast(f, f.value(e.base), t)}, {offset}")
@@ -169,9 +173,7 @@ def fold(f: Function, e: E.VectorReduce) -> str:
         return _fold_all(f, e)
     a = f.value(e.value)
     if f.strict and t.is_float():
-        parts = [
-            _strided(f, a, t, first, size, groups) for first in range(size)
-        ]
+        parts = [_strided(f, a, t, first, size, groups) for first in range(size)]
         text = parts[0]
         for part in parts[1:]:
             text = combine(f, e.op, text, part, e.type)
@@ -205,9 +207,7 @@ def _fold_tree(f: Function, op: str, a: str, t: Type, groups: int) -> str:
             rest = [g * size + size - 1 for g in range(groups)]
             left = _strided(f, a, t, rest[0], size, groups)
             # Lanes of the pairs, then those left over; regroup them.
-            text, both = concatenate(
-                f, [(text, small), (left, t.with_lanes(groups))]
-            )
+            text, both = concatenate(f, [(text, small), (left, t.with_lanes(groups))])
             order = [
                 i
                 for g in range(groups)
@@ -256,4 +256,3 @@ def all_lanes(f: Function, a: str, t: Type) -> str:
 
 def reversed_lanes(f: Function, a: str, t: Type) -> str:
     return shuffle(f, t, a, "poison", range(t.count - 1, -1, -1))
-

@@ -84,7 +84,9 @@ def _rounding_halving_add(args: _Args, t: Type) -> Expr:
 def _halving_sub(args: _Args, t: Type) -> Expr:
     a, b = args
     one = _imm(1, a)
-    borrow = _bits("bit_and", _bits("bit_and", _bits("bit_xor", a, _imm(-1, a)), b), one)
+    borrow = _bits(
+        "bit_and", _bits("bit_and", _bits("bit_xor", a, _imm(-1, a)), b), one
+    )
     return E.Sub(E.Sub(shift_right(a, 1), shift_right(b, 1)), borrow)
 
 
