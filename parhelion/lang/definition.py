@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from parhelion.errors import (
     DefinitionError,
+    HalideError,
     LiteralError,
     Site,
     TypeMismatchError,
@@ -251,7 +252,8 @@ def _update_undefined(
             f"{describe(step.ref._function)} is used before it is defined", at=here()
         )
     several = values_of(step.value)
-    values = [any_node(v) for v in (several or [step.value])]
+    given_values = [step.value] if several is None else several
+    values = [_value(v, t) for v, t in _with_types(f, given_values, required)]
     full = expand(given, _implicit_count(values) + len(given) - 1)
     args: list[Var] = []
     for g in full:
@@ -260,9 +262,14 @@ def _update_undefined(
     initial = [wrap(imm(step.initial, n.type)) for n in values]
     _pure(f, tuple(args), initial, required)
     ref = FuncRef(f, full)
-    old = ref._several() or [ref]
-    new = [step.op(a, wrap(b)) for a, b in zip(old, values, strict=True)]
-    _update(f, full, [wrap(n) for n in new])
+    try:
+        old = ref._several() or [ref]
+        new = [step.op(a, wrap(b)) for a, b in zip(old, values, strict=True)]
+        _update(f, full, [wrap(n) for n in new])
+    except HalideError:
+        # The statement failed as a whole: no half of it stays.
+        f.pure, f.args, f.types = None, (), ()
+        raise
 
 
 def _update(

@@ -250,6 +250,21 @@ def test_declared_types_and_dimensions() -> None:
     assert g.types() == [hl.UInt(8), hl.Float(32)]
 
 
+def test_literals_take_the_declared_type() -> None:
+    f = hl.Func(hl.UInt(8), 1, "declared_counts")
+    f[x] += 1
+    assert f.type() is hl.UInt(8)
+
+
+def test_a_failed_update_leaves_an_undefined_func_undefined() -> None:
+    f = hl.Func("still_undefined")
+    with pytest.raises(hl.DefinitionError, match="the variable y"):
+        f[x] += y
+    assert not f.defined()
+    f[x, y] = 1
+    assert f.dimensions() == 2
+
+
 def test_a_shared_expression_is_one_node() -> None:
     e = hl.sqrt(hl.f32(x) * 2)
     assert (e + 1)._node is (hl.sqrt(hl.f32(x) * 2) + 1)._node
