@@ -8,6 +8,7 @@ about schedules that cannot be lowered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from parhelion.ir.build import TRUE, const_int
@@ -68,7 +69,7 @@ class _Lines:
 
 def func_name(f: Function) -> str:
     """A Func's name without what makes it unique."""
-    return f.name.split("$")[0]
+    return re.split(r"[.$]", f.name)[0]
 
 
 def nest_text(body: Stmt, outputs: Sequence[Function]) -> str:
