@@ -20,7 +20,7 @@ def test_importing_loads_no_compiler() -> None:
     assert done.stdout.strip() == "[]"
 
 
-NAMES = """
+_TEXT = """
 abs absd acos acosh argmax argmin asin asinh atan atan2 atanh cast ceil clamp
 concat_bits cos cosh count_leading_zeros count_trailing_zeros div_round_to_zero erf
 evaluate exp extract_bits f32 f64 fast_cos fast_exp fast_inverse fast_inverse_sqrt
@@ -38,7 +38,8 @@ _ _0 _1 _2 _3 _4 _5 _6 _7 _8 _9
 BFloat Bool BoundaryConditions Buffer Expr Float Func FuncRef FuncTupleElementRef
 HalideError Handle ImageParam Int LoopLevel MemoryType Param Pipeline RDom RVar Range
 Stage TailStrategy Tuple Type TypeCode UInt Var
-""".split()
+"""
+NAMES = _TEXT.split()
 
 
 def test_halides_names_are_there() -> None:
