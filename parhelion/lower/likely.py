@@ -37,7 +37,7 @@ from parhelion.ir.stmt import (
     Stmt,
     Store,
 )
-from parhelion.lower.solve import Solution, Solver
+from parhelion.lower.solve import EVERYWHERE, Solution, Solver, both, inexact
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +181,49 @@ class _Finder:
         return any([self.marked(c, captured) for c in e.children()])
 
     def clamp(self, e: Min | Max, in_index: bool) -> None:
+        if (e, e) in self._tried:
+            return
+        self._tried.add((e, e))
+        sides = self.likely_side(e, in_index)
+        if sides is None:
+            return
+        value, found, _ = self.through(e, in_index)
+        if found is not None and (found.bounded or found.everywhere):
+            self.found.append(Candidate(e, value, sides[1], found))
+
+    def likely_side(self, e: Min | Max, in_index: bool) -> tuple[Expr, Expr] | None:
+        """(the likely side, the other side) of a clamp."""
         a, b = self.marked(e.a, False), self.marked(e.b, False)
         if not (a or b):
             a, b = self.marked(e.a, True), self.marked(e.b, True)
         if not (a or b) and in_index and self.innermost:
             a, b = self.moves(e.a), self.moves(e.b)
         if a is b:
-            return
-        likely, other = (e.a, e.b) if a else (e.b, e.a)
-        holds = LE(likely, other) if isinstance(e, Min) else LE(other, likely)
-        self.consider(e, likely, other, holds, True)
+            return None
+        return (e.a, e.b) if a else (e.b, e.a)
+
+    def through(
+        self, e: Expr, in_index: bool
+    ) -> tuple[Expr, Solution | None, frozenset[type[Expr]]]:
+        """What is left of nested clamps where none of them does anything, where that
+        is, and their kinds: ``max(min(x, n), 0)`` is x in [0, n], whatever n is."""
+        none: frozenset[type[Expr]] = frozenset()
+        if not isinstance(e, (Min, Max)):
+            return e, EVERYWHERE, none
+        sides = self.likely_side(e, in_index)
+        if sides is None:
+            return e, EVERYWHERE, none
+        likely, other = sides
+        value, inside, kinds = self.through(likely, in_index)
+        if inside is None:
+            value, inside, kinds = likely, EVERYWHERE, none
+        low, high = (value, other) if isinstance(e, Min) else (other, value)
+        own = self.solver.solve(LE(low, high))
+        if own is None:
+            return e, None, kinds
+        if type(e) in kinds:
+            own = inexact(own)  # the other clamp of this kind may have the say
+        return value, both(own, inexact(inside)), kinds | {type(e)}
 
     def moves(self, e: Expr) -> bool:
         return not self.solver.varying.isdisjoint(free_vars(e))

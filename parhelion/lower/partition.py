@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from parhelion.analysis.linear import difference
 from parhelion.ir.build import (
     add,
     block,
@@ -51,6 +52,8 @@ from parhelion.ir.stmt import (
 )
 from parhelion.lower.instantiate import instantiate
 from parhelion.lower.likely import Candidate, find_candidates, runs_loops
+from parhelion.lower.remove_marks import remove_marks
+from parhelion.lower.solve import Bound
 from parhelion.simplify.driver import can_prove, simplify
 
 
@@ -97,7 +100,9 @@ class _Partition(Rewriter):
 
     def beside(self, s: Stmt) -> Stmt:
         """Code that runs where the steady state does not."""
-        return s if not runs_loops(s) else _Partition(slow=True).go(s)
+        if runs_loops(s):
+            return _Partition(slow=True).go(s)
+        return remove_marks(s)  # nothing is likely here
 
     def split(self, n: For, plan: _Plan, innermost: bool) -> Stmt:
         if not (plan.lows or plan.highs or plan.guards):
@@ -161,47 +166,76 @@ class _Partition(Rewriter):
         return For(var, start, simplify(sub(stop, start)), n.kind, body)
 
 
+class _Side:
+    """The bounds of the steady state on one side: the tightest of each family."""
+
+    def __init__(self) -> None:
+        self.bounds: dict[object, Bound] = {}
+        self.exact: dict[Bound, list[Candidate]] = {}
+
+    def add(self, b: Bound, c: Candidate) -> None:
+        old = self.bounds.get(b.kind)
+        if old is None or b.slack < old.slack:
+            self.bounds[b.kind] = replace(b, exact=True)
+        if b.exact:
+            self.exact.setdefault(b, []).append(c)
+
+    def all(self) -> list[Expr]:
+        return [b.at for b in self.bounds.values()]
+
+    def beyond(self) -> dict[Expr, Expr]:
+        """What is known beyond the bound, if there is just one: the conditions that
+        it comes from are false."""
+        if len(self.bounds) != 1:
+            return {}
+        (only,) = self.bounds.values()
+        return {c.node: c.other for c in self.exact.get(only, ())}
+
+
 def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:
     """The steady state of all candidates that have one; None if there are none."""
     plan = _Plan()
     last = sub(add(n.min, n.extent), int32(1))
-    lows: dict[Expr, list[Candidate]] = {}
-    highs: dict[Expr, list[Candidate]] = {}
+    lows, highs = _Side(), _Side()
     guards: dict[Expr, None] = {}
-    known: dict[Expr, bool] = {}
-
-    def proved(cond: Expr) -> bool:
-        if cond not in known:
-            known[cond] = can_prove(cond)
-        return known[cond]
-
     for c in candidates:
         found = c.solution
-        low = [b for b in found.lows if not proved(le(b.at, n.min))]
-        high = [b for b in found.highs if not proved(le(last, b.at))]
-        if any(proved(le(add(last, int32(1)), b.at)) for b in low):
+        low = [b for b in found.lows if not _surely_le(b.at, n.min)]
+        high = [b for b in found.highs if not _surely_le(last, b.at)]
+        if any(_surely_less(last, b.at) for b in low) or any(
+            _surely_less(b.at, n.min) for b in high
+        ):
             continue  # nowhere in this loop
-        if any(proved(le(add(b.at, int32(1)), n.min)) for b in high):
-            continue
-        guard = [g for g in found.guards if not proved(g)]
+        guard = [g for g in found.guards if not can_prove(g)]
         if guard and not (low or high):
             continue  # a choice between two loops, not a partition of one
         plan.steady[c.node] = c.steady
         for b in low:
-            lows.setdefault(simplify(b.at), []).extend([c] if b.exact else [])
+            lows.add(b, c)
         for b in high:
-            highs.setdefault(simplify(b.at), []).extend([c] if b.exact else [])
+            highs.add(b, c)
         guards.update(dict.fromkeys(guard))
     if not plan.steady:
         return None
-    plan.lows, plan.highs, plan.guards = list(lows), list(highs), list(guards)
+    plan.lows, plan.highs, plan.guards = lows.all(), highs.all(), list(guards)
     if not guards:
-        # Beyond a bound that is the only one, the conditions that made it are false.
-        if len(lows) == 1:
-            plan.before = {c.node: c.other for found in lows.values() for c in found}
-        if len(highs) == 1:
-            plan.after = {c.node: c.other for found in highs.values() for c in found}
+        plan.before, plan.after = lows.beyond(), highs.beyond()
     return plan
+
+
+def _surely_le(a: Expr, b: Expr) -> bool:
+    known = difference(b, a).interval()
+    if known.lo is not None and known.lo >= 0:
+        return True
+    if known.hi is not None and known.hi < 0:
+        return False
+    return can_prove(le(a, b))
+
+
+def _surely_less(a: Expr, b: Expr) -> bool:
+    """Whether ``a < b`` shows in the terms alone."""
+    known = difference(b, a).interval()
+    return known.lo is not None and known.lo > 0
 
 
 def _fold(op: Callable[[Expr, Expr], Expr], bounds: Sequence[Expr]) -> Expr:

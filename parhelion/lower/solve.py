@@ -13,7 +13,7 @@ A vector comparison has to hold in all lanes, so its lanes' least value decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parhelion.analysis.linear import Linear, build, difference, linear
 from parhelion.ir.build import (
@@ -63,10 +63,19 @@ _LOW, _HIGH = -(1 << 31), (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """An inclusive bound. exact: beyond it the condition is surely false."""
+    """An inclusive bound. exact: beyond it the condition is surely false.
+
+    Of two bounds on one side with the same `family`, that of less `slack` is tighter.
+    """
 
     at: Expr
     exact: bool
+    family: object = None
+    slack: int = 0
+
+    @property
+    def kind(self) -> object:
+        return self.at if self.family is None else self.family
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +156,12 @@ class Solver:
         if isinstance(c, (And, Or)):
             a, b = self._solve(c.a, want), self._solve(c.b, want)
             together = isinstance(c, And) is want
-            return _both(a, b) if together else self._either(a, b)
+            return both(a, b) if together else self._either(a, b)
         if not isinstance(c, (LT, LE, EQ, NE)) or not _is_index(c.a):
             return None
         if isinstance(c, (EQ, NE)):
             if isinstance(c, EQ) is want:
-                return _both(self._at_least(c.a, c.b, 0), self._at_least(c.b, c.a, 0))
+                return both(self._at_least(c.a, c.b, 0), self._at_least(c.b, c.a, 0))
             return self._unequal(c.a, c.b)
         if want:
             return self._at_least(c.b, c.a, 1 if isinstance(c, LT) else 0)
@@ -176,7 +185,7 @@ class Solver:
             lows = [_offset(low.at, self.loop.min) for low in one.lows]
             highs = [_offset(self.last, high.at) for high in one.highs]
             if all(gap is not None and gap <= 1 for gap in (*lows, *highs)):
-                return _inexact(one)
+                return inexact(one)
         return None
 
     # Linear forms.
@@ -211,21 +220,18 @@ class Solver:
             return Solution(guards=(le(int32(0), build(rest, INT32)),))
         if rest.is_const():
             # Bounds beyond the type are no bounds, or leave nothing.
-            at = -(rest.const // k) if k > 0 else rest.const // -k
-            if not _LOW <= at <= _HIGH:
-                return EVERYWHERE if (at < _LOW) is (k > 0) else None
-            bound = Bound(int32(at), exact)
-        elif k > 0:
-            # v >= ceil(-rest / k)
-            low = build(rest.scaled(-1), INT32)
-            if k > 1:
-                low = sub(int32(0), div(build(rest, INT32), int32(k)))
-            bound = Bound(low, exact)
+            limit = -(rest.const // k) if k > 0 else rest.const // -k
+            if not _LOW <= limit <= _HIGH:
+                return EVERYWHERE if (limit < _LOW) is (k > 0) else None
+            at: Expr = int32(limit)
+        elif k == 1:
+            at = build(rest.scaled(-1), INT32)
         else:
-            bound = Bound(div(build(rest, INT32), int32(-k)), exact)
-        if k > 0:
-            return Solution(lows=(bound,))
-        return Solution(highs=(bound,))
+            # v >= -(rest / k), or with a negative k: v <= rest / -k
+            at = div(build(rest, INT32), int32(abs(k)))
+            at = sub(int32(0), at) if k > 0 else at
+        bound = Bound(at, exact, (frozenset(rest.terms.items()), k), rest.const)
+        return Solution(lows=(bound,)) if k > 0 else Solution(highs=(bound,))
 
     def _open(self, f: Linear, atom: Expr, alone: bool, exact: bool) -> Solution | None:
         """Goes on with what stands inside a compound atom of `f`."""
@@ -235,11 +241,11 @@ class Solver:
             a = self._nonneg(rest.plus(linear(atom.a), k), exact)
             b = self._nonneg(rest.plus(linear(atom.b), k), exact)
             together = isinstance(atom, Min) is (k > 0)
-            return _both(a, b) if together else self._either(a, b)
+            return both(a, b) if together else self._either(a, b)
         if isinstance(atom, Select):
             a = self._nonneg(rest.plus(linear(atom.a), k), False)
             b = self._nonneg(rest.plus(linear(atom.b), k), False)
-            return _both(a, b)
+            return both(a, b)
         if isinstance(atom, Intrinsic) and atom.op in MARKS:
             return self._nonneg(rest.plus(linear(atom.args[0]), k), exact)
         if isinstance(atom, (Div, Mod)):
@@ -269,7 +275,7 @@ class Solver:
         """Where at least one is sure to hold: an interval of that, perhaps not all."""
         if a is None or b is None:
             one = a or b
-            return None if one is None else _inexact(one)
+            return None if one is None else inexact(one)
         if a.everywhere or b.everywhere:
             return EVERYWHERE
         if not a.bounded or not b.bounded:
@@ -288,7 +294,7 @@ class Solver:
                 p, q = a.highs[0], b.highs[0]
                 at = Bound(maximum(p.at, q.at), p.exact and q.exact)
                 return Solution(highs=(at,))
-        return _inexact(a)
+        return inexact(a)
 
     def _unless(self, free: Solution, bounds: Solution) -> Solution:
         """`bounds`, lifted where the guards of `free` hold."""
@@ -314,7 +320,8 @@ def _offset(a: Expr, b: Expr) -> int | None:
     return form.const if form.is_const() else None
 
 
-def _both(a: Solution | None, b: Solution | None) -> Solution | None:
+def both(a: Solution | None, b: Solution | None) -> Solution | None:
+    """Where both hold."""
     if a is None or b is None:
         return None
     return Solution(
@@ -324,12 +331,13 @@ def _both(a: Solution | None, b: Solution | None) -> Solution | None:
     )
 
 
-def _inexact(s: Solution) -> Solution:
+def inexact(s: Solution) -> Solution:
+    """`s`, beyond whose bounds nothing is known."""
     return Solution(
-        tuple([Bound(b.at, False) for b in s.lows]),
-        tuple([Bound(b.at, False) for b in s.highs]),
+        tuple([replace(b, exact=False) for b in s.lows]),
+        tuple([replace(b, exact=False) for b in s.highs]),
         s.guards,
     )
 
 
-__all__ = ["EVERYWHERE", "Bound", "Solution", "Solver"]
+__all__ = ["EVERYWHERE", "Bound", "Solution", "Solver", "both", "inexact"]

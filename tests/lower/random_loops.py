@@ -87,7 +87,15 @@ class Draw:
             e = Div(e, int32(self.rng.choice([2, 3])))
         elif roll < 0.3:
             e = Mod(e, int32(self.rng.choice([3, 8])))
-        return clamp(self.mark(e), int32(0), int32(SIZE - 1))
+        e = self.mark(e)
+        for _ in range(self.rng.choice([0, 0, 1, 2])):
+            a = (
+                self.affine()
+                if self.rng.random() < 0.5
+                else int32(self.rng.randint(0, 9))
+            )
+            e = self.rng.choice([minimum, maximum])(*self.rng.sample([e, a], 2))
+        return clamp(e, int32(0), int32(SIZE - 1))
 
     def value(self, depth: int = 2) -> Expr:
         roll = self.rng.random()
