@@ -356,7 +356,8 @@ def _growing(
 
     def bounds(at: Bounds, e: E.Intrinsic) -> SymInterval:
         t = e.type.element_of()
-        error = _FAST_ERROR if e.op.startswith("fast_") else _ERROR
+        fast = e.op.startswith("fast_")
+        error, slack = (_FAST_ERROR, _FAST_ERROR / 64) if fast else (_ERROR, _tiny(t))
 
         def apply(x: Expr | None, sign: int, limit: float | None) -> Expr | None:
             end = _outwards(limit, t, sign)
@@ -368,13 +369,14 @@ def _growing(
             value = number(x)
             if value is None:
                 made = E.Intrinsic(t, e.op, (x,))
-                away = E.Mul(E.Intrinsic(t, "abs", (made,)), imm(error, t))
+                away: Expr = E.Mul(E.Intrinsic(t, "abs", (made,)), imm(error, t))
+                away = E.Add(away, imm(slack, t))
                 return E.Add(made, away) if sign > 0 else E.Sub(made, away)
             try:
                 y = f(float(value))
             except (OverflowError, ValueError):
                 return end
-            return imm(y + sign * (abs(y) * error + _tiny(t)), t)
+            return imm(y + sign * (abs(y) * error + slack), t)
 
         a = at.of(e.args[0])
         return SymInterval(apply(a.lo, -1, least_value), apply(a.hi, 1, most))

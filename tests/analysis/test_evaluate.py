@@ -172,6 +172,27 @@ def test_requirements() -> None:
         evaluate(call("require", INT32, B.FALSE, of(3, INT32), message), {})
 
 
+@pytest.mark.parametrize(
+    "op", ["exp", "log", "sin", "cos", "tan", "atan", "tanh", "erf"]
+)
+def test_functions_are_near_the_truth(op: str) -> None:
+    for x in (0.1, 0.5, 1.0, 2.5):
+        truth = getattr(math, op)(x)
+        for t, error in ((F16, 2e-3), (F32, 1e-6), (F64, 1e-14)):
+            near = float(t.to_numpy().type(x))
+            made = evaluate(call(op, t, of(x, t)), {})
+            slack = abs(near - x) * 20
+            assert abs(made - truth) <= error * (1 + abs(truth)) + slack
+
+
+def test_random_numbers_are_a_hash() -> None:
+    def draw(k: int) -> Value:
+        return evaluate(call("random_int", U32, of(k, INT32), of(7, INT32)), {})
+
+    assert draw(1) == draw(1)
+    assert len({draw(k) for k in range(50)}) == 50
+
+
 def test_agrees_with_numpy() -> None:
     """Wrapping integer and rounded float arithmetic, on random operands."""
     rng = random.Random(5)
