@@ -1,4 +1,4 @@
-"""The thread pool, memory and print functions that compiled code calls, as LLVM IR.
+"""The thread pool that compiled code calls, as LLVM IR.
 
 The pool is that of the 2012 paper, section 5.3. There is one list of tasks; a task
 is a range of iterations and a closure. `ph_par_for` pushes a task, wakes workers,
@@ -26,6 +26,9 @@ Everything is plain libc and pthreads, so that object files can carry it.
 """
 
 from __future__ import annotations
+
+from parhelion.runtime import memory_ir
+from parhelion.runtime.count_ir import COUNT
 
 #: Rounds that an idle thread spins before it sleeps, and pauses in each round. A
 #: round ends in sched_yield, so that on a crowded machine others get the core. Two
@@ -64,9 +67,7 @@ _POOL = """
 @ph.pool.idle = internal global i32 0
 @ph.pool.asleep = internal global i32 0
 @ph.pool.waiting = internal global i32 0
-@ph.pool.want = internal global i32 0
 @ph.pool.pushes = internal global i32 0, align 64
-@ph.str.threads = private constant [15 x i8] c"HL_NUM_THREADS\\00"
 
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
@@ -83,85 +84,7 @@ declare i32 @pthread_setspecific(i32, ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
 declare i32 @sigfillset(ptr)
 declare i32 @sched_yield()
-declare i32 @sched_getaffinity(i32, i64, ptr)
 declare i32 @getpid()
-declare ptr @getenv(ptr)
-declare i32 @atoi(ptr)
-declare i64 @llvm.ctpop.i64(i64)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-
-; The number of threads when nobody has set it: HL_NUM_THREADS, or the processors
-; that this process may run on.
-define internal i32 @ph.pool.default() {
-  %env = call ptr @getenv(ptr @ph.str.threads)
-  %unset = icmp eq ptr %env, null
-  br i1 %unset, label %count, label %parse
-parse:
-  %given = call i32 @atoi(ptr %env)
-  %good = icmp sgt i32 %given, 0
-  br i1 %good, label %use, label %count
-use:
-  %big = icmp sgt i32 %given, 1024
-  %capped = select i1 %big, i32 1024, i32 %given
-  ret i32 %capped
-count:
-  %mask = alloca [16 x i64], align 16
-  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
-  %r = call i32 @sched_getaffinity(i32 0, i64 128, ptr %mask)
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %count ], [ %i1, %loop ]
-  %sum = phi i64 [ 0, %count ], [ %sum1, %loop ]
-  %p = getelementptr i64, ptr %mask, i64 %i
-  %word = load i64, ptr %p
-  %ones = call i64 @llvm.ctpop.i64(i64 %word)
-  %sum1 = add i64 %sum, %ones
-  %i1 = add i64 %i, 1
-  %more = icmp ult i64 %i1, 16
-  br i1 %more, label %loop, label %end
-end:
-  %n = trunc i64 %sum1 to i32
-  %none = icmp slt i32 %n, 1
-  %threads = select i1 %none, i32 1, i32 %n
-  ret i32 %threads
-}
-
-define i32 @ph_get_num_threads() {
-  %n = load atomic i32, ptr @ph.pool.want monotonic, align 4
-  %unset = icmp eq i32 %n, 0
-  br i1 %unset, label %first, label %known
-known:
-  ret i32 %n
-first:
-  %d = call i32 @ph.pool.default()
-  %r = cmpxchg ptr @ph.pool.want, i32 0, i32 %d monotonic monotonic
-  %old = extractvalue { i32, i1 } %r, 0
-  %ok = extractvalue { i32, i1 } %r, 1
-  %now = select i1 %ok, i32 %d, i32 %old
-  ret i32 %now
-}
-
-; Sets the number of threads (0: back to the default); gives back what it was.
-; Workers that are now too many leave when they have nothing to do.
-define i32 @ph_set_num_threads(i32 %n) {
-  %old = call i32 @ph_get_num_threads()
-  store atomic i32 %n, ptr @ph.pool.want monotonic, align 4
-  call void @ph.pool.enter()
-  %l = call i32 @pthread_mutex_lock(ptr @ph.pool.mutex)
-  %x = atomicrmw add ptr @ph.pool.pushes, i32 1 release
-  %b = call i32 @pthread_cond_broadcast(ptr @ph.pool.work)
-  %u = call i32 @pthread_mutex_unlock(ptr @ph.pool.mutex)
-  ret i32 %old
-}
-
-; How many worker threads live now (for tests).
-define i32 @ph_live_workers() {
-  call void @ph.pool.enter()
-  %l = call i32 @pthread_mutex_lock(ptr @ph.pool.mutex)
-  %n = load i32, ptr @ph.pool.started
-  %u = call i32 @pthread_mutex_unlock(ptr @ph.pool.mutex)
-  ret i32 %n
-}
 
 ; Makes the pool ready in this process: the first time, and first thing in a child.
 ; A pid of -1 means that another thread is just doing so.
@@ -591,48 +514,6 @@ leave:
   %result = load atomic i32, ptr %perr acquire, align 4
   ret i32 %result
 }
-"""
-
-_MEMORY = """
-declare i32 @posix_memalign(ptr, i64, i64)
-declare void @free(ptr)
-
-; 64-byte aligned memory, or null.
-define noalias ptr @ph_malloc(i64 %bytes) {
-  %slot = alloca ptr
-  %r = call i32 @posix_memalign(ptr %slot, i64 64, i64 %bytes)
-  %ok = icmp eq i32 %r, 0
-  %p = load ptr, ptr %slot
-  %q = select i1 %ok, ptr %p, ptr null
-  ret ptr %q
-}
-
-define void @ph_free(ptr %p) {
-  call void @free(ptr %p)
-  ret void
-}
-"""
-
-_PRINT = """
-declare i64 @write(i32, ptr, i64)
-declare i64 @strlen(ptr)
-
-; Prints through the context's function, or to the standard output without one.
-define void @ph_print(ptr %ctx, ptr %text) {
-  %slot = getelementptr i8, ptr %ctx, i64 PRINT_OFFSET
-  %fn = load ptr, ptr %slot
-  %none = icmp eq ptr %fn, null
-  br i1 %none, label %plain, label %call
-call:
-  %pu = getelementptr i8, ptr %ctx, i64 USER_OFFSET
-  %user = load ptr, ptr %pu
-  call void %fn(ptr %user, ptr %text)
-  ret void
-plain:
-  %n = call i64 @strlen(ptr %text)
-  %w = call i64 @write(i32 1, ptr %text, i64 %n)
-  ret void
-}
 
 !0 = !{!"branch_weights", i32 2000, i32 1}
 """
@@ -651,8 +532,21 @@ def runtime_ir(architecture: str, print_offset: int, user_offset: int) -> str:
         "CHUNKS_PER_THREAD": str(CHUNKS_PER_THREAD),
         "PRINT_OFFSET": str(print_offset),
         "USER_OFFSET": str(user_offset),
+        "KEEP_BYTES": str(memory_ir.KEEP_BYTES),
+        "KEEP_BLOCKS": str(memory_ir.KEEP_BLOCKS),
+        "KEEP_TOTAL": str(memory_ir.KEEP_TOTAL),
+        "HUGE_BYTES": str(memory_ir.HUGE_BYTES),
+        "HUGE_PAGE": str(memory_ir.HUGE_PAGE),
     }
-    text = "\n".join((_PAUSE_DECL.get(architecture, ""), _TASK, _POOL, _MEMORY, _PRINT))
+    text = "\n".join(
+        (
+            _PAUSE_DECL.get(architecture, ""),
+            _TASK,
+            _POOL,
+            memory_ir.MEMORY,
+            memory_ir.PRINT,
+        )
+    )
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, names[name])
     return text

@@ -19,7 +19,12 @@ _LOCK = threading.Lock()
 
 #: What compiled pipelines may call.
 NAMES = ("ph_malloc", "ph_free", "ph_par_for", "ph_print")
-_CONTROLS = ("ph_set_num_threads", "ph_get_num_threads", "ph_live_workers")
+_CONTROLS = (
+    "ph_set_num_threads",
+    "ph_get_num_threads",
+    "ph_live_workers",
+    "ph_release_memory",
+)
 
 _PrintFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -89,6 +94,13 @@ def get_num_threads() -> int:
 def live_workers() -> int:
     """How many worker threads exist now; they start when first needed."""
     return int(_control(_build(), "ph_live_workers")(0))
+
+
+def release_memory() -> int:
+    """Gives back the memory of intermediate results that is kept for the next run;
+    returns how many bytes that were."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64)
+    return int(kind(_build().addresses["ph_release_memory"])())
 
 
 def _write(_user: int | None, text: int | None) -> None:
