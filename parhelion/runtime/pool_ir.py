@@ -538,15 +538,9 @@ def runtime_ir(architecture: str, print_offset: int, user_offset: int) -> str:
         "HUGE_BYTES": str(memory_ir.HUGE_BYTES),
         "HUGE_PAGE": str(memory_ir.HUGE_PAGE),
     }
-    text = "\n".join(
-        (
-            _PAUSE_DECL.get(architecture, ""),
-            _TASK,
-            _POOL,
-            memory_ir.MEMORY,
-            memory_ir.PRINT,
-        )
-    )
+    pause = _PAUSE_DECL.get(architecture, "")
+    parts = (pause, _TASK, COUNT, _POOL, memory_ir.MEMORY, memory_ir.PRINT)
+    text = "\n".join(parts)
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, names[name])
     return text
