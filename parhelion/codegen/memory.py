@@ -131,7 +131,8 @@ def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
     offset = _collect(f, index, 1, terms)
     pointer, level = f.pointers[buffer]
     element = memory_type(buffer.type)
-    done: tuple[object, ...] = ("address", buffer)
+    # By the pointer: copies of a body allocate one buffer in several places.
+    done: tuple[object, ...] = ("address", pointer)
     mentioned: list[Expr] = []
     for (term, scale), at in _by_level(f, terms):
         level = max(level, at)
