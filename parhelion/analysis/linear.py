@@ -16,6 +16,7 @@ from parhelion.analysis.interval import (
     Interval,
     add_intervals,
     constant_interval,
+    is_index_type,
     scale_interval,
     tame,
 )
@@ -240,7 +241,16 @@ def built(form: Linear, t: Type) -> Expr | None:
     would not stand for the form: constants that do not fit, differences of unsigned
     atoms, sums of 32-bit pixels."""
     made = build(form, t)
-    return made if linear(made).same(form) else None
+    if form.const == 0 and form.terms.get(made) == 1 and len(form.terms) == 1:
+        return made
+    if not is_index_type(t):
+        return made if linear(made).same(form) else None
+    # Index arithmetic is tame as a whole or not at all.
+    if not tame(made) or not t.can_represent(form.const):
+        return None
+    if type(made) is not Imm:
+        _set_linear(made, form)
+    return made
 
 
 def _by_atom(pair: tuple[Expr, Expr]) -> tuple[int, str, int]:

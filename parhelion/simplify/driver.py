@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from parhelion.analysis.facts import Facts, unmarked
+from parhelion.analysis.linear import Linear, linear
 from parhelion.analysis.rank import rank, reads_data, sort_key, tree_size
 from parhelion.ir.build import FALSE, TRUE, const_int, imm, is_const
 from parhelion.ir.evaluate import binary, cast_value
@@ -112,6 +113,42 @@ class ExprSimplifier:
 
     def binary(self, n: Any) -> Expr:
         return self.combined(type(n), self.go(n.a), self.go(n.b))
+
+    def sum(self, n: Any) -> Expr:
+        """A sum, difference or product: of indices, all its terms at once."""
+        constant_factor = type(n) is not Mul or type(n.b) is Imm or type(n.a) is Imm
+        if not constant_factor or not index.is_index(n):
+            return self.binary(n)
+        terms: dict[Expr, int] = {}
+        const = self.gather(n, 1, terms)
+        form = Linear(const, {a: k for a, k in terms.items() if k})
+        made = index.normal_sum(self, form, n.type)
+        if made is None:
+            return self.binary(n)
+        if isinstance(made, Add | Sub | Mul):
+            ruled = self.ruled(TABLES[type(made)], made, made.a, made.b)
+            if ruled is not None:
+                return ruled
+        return self.settled(made)
+
+    def gather(self, n: Any, k: int, terms: dict[Expr, int]) -> int:
+        """Adds ``k * n`` to `terms`, its leaves simplified; returns the constant."""
+        kind = type(n)
+        if kind is Add:
+            return self.gather(n.a, k, terms) + self.gather(n.b, k, terms)
+        if kind is Sub:
+            return self.gather(n.a, k, terms) + self.gather(n.b, -k, terms)
+        if kind is Imm:
+            return k * n.value  # type: ignore[no-any-return]
+        if kind is Mul:
+            if type(n.b) is Imm:
+                return self.gather(n.a, k * n.b.value, terms)
+            if type(n.a) is Imm:
+                return self.gather(n.b, k * n.a.value, terms)
+        form = linear(self.go(n))
+        for atom, c in form.terms.items():
+            terms[atom] = terms.get(atom, 0) + k * c
+        return k * form.const
 
     def combined(self, kind: Any, a: Expr, b: Expr) -> Expr:
         """The operation on simplified operands."""
@@ -402,6 +439,9 @@ def _occurrences(body: Expr, var: Var) -> int:
 
 _HANDLERS: dict[type[Expr], Callable[[ExprSimplifier, Any], Expr]] = {
     **dict.fromkeys(BINARY, ExprSimplifier.binary),
+    Add: ExprSimplifier.sum,
+    Sub: ExprSimplifier.sum,
+    Mul: ExprSimplifier.sum,
     Var: ExprSimplifier.on_var,
     Not: ExprSimplifier.on_not,
     Select: ExprSimplifier.on_select,

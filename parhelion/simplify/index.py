@@ -29,11 +29,15 @@ def is_index(n: Expr) -> bool:
 
 def sum_form(s: Engine, n: Add | Sub | Mul) -> Expr | None:
     """The canonical sum."""
-    form = linear(n)
-    if len(form.terms) > 1 or any(k < 0 for k in form.terms.values()):
-        form = improved(s, form, n.a.type)
-    made = built(form, n.a.type)
+    made = normal_sum(s, linear(n), n.a.type)
     return None if made is n else made
+
+
+def normal_sum(s: Engine, form: Linear, t: Type) -> Expr | None:
+    """The canonical sum of a form; None if it might wrap."""
+    if len(form.terms) > 1 or any(k < 0 for k in form.terms.values()):
+        form = improved(s, form, t)
+    return built(form, t)
 
 
 def improved(s: Engine, form: Linear, t: Type) -> Linear:
@@ -54,7 +58,7 @@ def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
     made = opened(form)
     if made is not form:
         return made
-    special = [a for a in form.terms if type(a) in (Div, Mod, Min, Max)]
+    special = [a for a in form.terms if type(a) in _SPECIAL]
     if not special:
         return None
     cost: tuple[int, int] | None = None
@@ -63,6 +67,8 @@ def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
         kind = type(atom)
         if kind is Div or kind is Mod:
             other = _by_remainder(s, form, atom, k)
+        elif kind is Mul:
+            other = _factored(s, form, atom, special[i + 1 :], t)
         else:
             for partner in special[i + 1 :]:
                 if type(partner) is not Min and type(partner) is not Max:
@@ -75,6 +81,30 @@ def _better(s: Engine, form: Linear, t: Type) -> Linear | None:
             cost = cost or _cost(form)
             if _cost(other) < cost:
                 return other
+    return None
+
+
+_SPECIAL = (Div, Mod, Min, Max, Mul)
+
+
+def _factored(
+    s: Engine, form: Linear, atom: Expr, others: list[Expr], t: Type
+) -> Linear | None:
+    """``x*y - x*z`` as ``x*(y - z)``, for products of which neither is constant."""
+    assert isinstance(atom, Mul)
+    k = form.terms[atom]
+    for other in others:
+        if not isinstance(other, Mul) or abs(form.terms[other]) != abs(k):
+            continue
+        sign = 1 if form.terms[other] == k else -1
+        for x, y in ((atom.a, atom.b), (atom.b, atom.a)):
+            z = other.b if other.a is x else other.a if other.b is x else None
+            if z is None:
+                continue
+            inner = built(linear(y).plus(linear(z), sign), t)
+            if inner is not None:
+                product = linear(s.go(Mul(x, inner)))
+                return form.without(atom).without(other).plus(product, k)
     return None
 
 
