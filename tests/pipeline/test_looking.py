@@ -1,0 +1,95 @@
+"""What a Pipeline shows of itself: loop nests, programs, LLVM text, assembly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+
+x, y, xi = hl.vars("x y xi")
+
+
+def make() -> hl.Func:
+    im = hl.ImageParam(hl.UInt(8), 2, "shown")
+    f, g = hl.funcs("first second")
+    f[x, y] = hl.u16(im[x, y]) + 1
+    g[x, y] = f[x, y] + f[x, y + 1]
+    f.compute_at(g, y)
+    g.vectorize(x, 8).parallel(y)
+    return g
+
+
+def test_print_loop_nest(capsys: pytest.CaptureFixture[str]) -> None:
+    make().print_loop_nest()
+    shown = capsys.readouterr().out
+    assert "produce second" in shown
+    assert "parallel y" in shown
+    assert "vectorized" in shown
+
+
+def test_lowered_programs_as_text_and_page(tmp_path: Path) -> None:
+    g = make()
+    g.compile_to_lowered_stmt(tmp_path / "g.stmt", [])
+    text = (tmp_path / "g.stmt").read_text()
+    assert text.startswith("func second")
+    assert "input buffer of uint8" in text
+    assert "parallel (" in text
+    g.compile_to_lowered_stmt(tmp_path / "g.html", [], hl.StmtOutputFormat.HTML)
+    page = (tmp_path / "g.html").read_text()
+    assert page.lower().startswith("<!doctype html>")
+    assert "src=" not in page
+    assert "second" in page
+
+
+def test_llvm_text_and_assembly(tmp_path: Path) -> None:
+    g = make()
+    g.compile_to_llvm_assembly(tmp_path / "g.ll", [], "second")
+    assert "_argv" in (tmp_path / "g.ll").read_text()
+    g.compile_to_assembly(tmp_path / "g.s", [])
+    assert ".text" in (tmp_path / "g.s").read_text()
+    assert "<8 x i16>" in g._pipeline().llvm_text()
+
+
+def test_pipelines_know_their_funcs() -> None:
+    g = make()
+    p = hl.Pipeline(g)
+    assert [f.name() for f in p.outputs()] == [g.name()]
+    assert p.get_func(1).name() == g.name()
+    assert p.get_func(0).name().startswith("first")
+    with pytest.raises(hl.BoundsError):
+        p.get_func(2)
+    assert g.name() in repr(p)
+    with pytest.raises(hl.DefinitionError, match="twice"):
+        hl.Pipeline([g, g])
+
+
+def test_strict_float_is_a_feature_of_the_target() -> None:
+    f = hl.Func("f")
+    a = hl.Param(hl.Float(32), 1.0000001)
+    b = hl.Param(hl.Float(32), -1.0000002)
+    f[x] = a * a + b
+    strict = hl.get_host_target().with_feature(hl.TargetFeature.StrictFloat)
+    out = f.realize([1], strict)
+    rounded = np.float32(np.float32(a.get()) * np.float32(a.get()))
+    assert out[0] == float(rounded + np.float32(b.get()))
+    variants = list(f._pipeline()._runner._programs)
+    assert [v.strict_float for v in variants] == [True]
+
+
+def test_targets_read_and_write_their_names() -> None:
+    host = hl.get_host_target()
+    assert hl.Target(host.to_string()) == host
+    assert hl.Target("host") == host
+    t = hl.Target("x86-64-linux-avx2-fma")
+    assert (t.arch, t.os, t.bits) == (hl.TargetArch.X86, hl.TargetOS.Linux, 64)
+    assert t.has_feature(hl.TargetFeature.AVX2)
+    assert t.natural_vector_size(hl.UInt(8)) == 32
+    assert not t.without_feature(hl.TargetFeature.FMA).has_feature(hl.TargetFeature.FMA)
+    assert hl.Target.validate_target_string("arm-64-linux")
+    assert not hl.Target.validate_target_string("z80-8-cpm")
+    with pytest.raises(hl.HalideError, match="unknown part 'z80'"):
+        hl.Target("z80-8-cpm")
+    assert hl.get_jit_target_from_environment().has_feature(hl.TargetFeature.JIT)
