@@ -7,11 +7,11 @@ that `schedule` does not depend on `lang`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, SupportsIndex, TypeAlias, TypeGuard, runtime_checkable
+from typing import Protocol, SupportsIndex, TypeAlias, runtime_checkable
 
-from parhelion.errors import ScheduleError, here
+from parhelion.errors import HalideError, ScheduleError, here
 from parhelion.ir.build import cast, const_int, int32
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Function, ReductionDomain
@@ -76,7 +76,7 @@ def nameable(v: Var) -> bool:
 
 def to_var(given: object, directive: str) -> Var:
     """The IR Var of a Var, an RVar or a one-dimensional RDom."""
-    found = getattr(given, "_var", None)
+    found = _attribute(given, "_var", directive)
     if isinstance(found, Var):
         return found
     raise ScheduleError(
@@ -84,16 +84,21 @@ def to_var(given: object, directive: str) -> Var:
     )
 
 
+def _attribute(given: object, name: str, directive: str) -> object:
+    """The IR behind `given`; one that is not fit to have any says so itself."""
+    try:
+        return getattr(given, name, None)
+    except HalideError as error:
+        raise ScheduleError(
+            f"{directive}: {error.what}", at=here(), hint=error.hint
+        ) from error
+
+
 def to_vars(given: Sequence[object], directive: str) -> list[Var]:
     """The Vars of ``(x, y, z)`` or ``([x, y, z],)``."""
-    if len(given) == 1 and isinstance(given[0], Iterable) and not has_var(given[0]):
-        given = tuple(given[0])
+    if len(given) == 1 and isinstance(given[0], (list, tuple)):
+        given = given[0]
     return [to_var(one, directive) for one in given]
-
-
-def has_var(given: object) -> bool:
-    """Whether `given` stands for one loop."""
-    return isinstance(getattr(given, "_var", None), Var)
 
 
 def to_function(given: object, directive: str) -> Function:
@@ -109,7 +114,7 @@ def to_int(given: object, directive: str, what: str) -> Expr:
     Accepts Python and NumPy integers, integer Exprs over Params and image sizes,
     and Params.
     """
-    e = _int_node(given)
+    e = _int_node(given, directive)
     if e is None:
         raise ScheduleError(
             f"{directive}: the {what} must be an integer, not {_describe(given)}",
@@ -138,19 +143,16 @@ def to_int(given: object, directive: str, what: str) -> Expr:
     return cast(INT32, e)
 
 
-def is_int_like(given: object) -> TypeGuard[IntLike]:
-    return _int_node(given) is not None
-
-
-def _int_node(given: object) -> Expr | None:
-    if has_var(given):
-        return to_var(given, "")
-    node = getattr(given, "_node", None)
-    if isinstance(node, Expr):
-        return node
-    symbol = getattr(given, "_sym", None)
+def _int_node(given: object, directive: str) -> Expr | None:
+    var = _attribute(given, "_var", directive)
+    if isinstance(var, Var):
+        return var
+    symbol = _attribute(given, "_sym", directive)
     if isinstance(symbol, ParamSym):
         return symbol.var
+    node = _attribute(given, "_node", directive)
+    if isinstance(node, Expr):
+        return node
     if isinstance(given, bool):
         return None
     try:
@@ -158,7 +160,7 @@ def _int_node(given: object) -> Expr | None:
     except TypeError:
         return None
     if not -(2**31) <= value < 2**31:
-        raise ScheduleError(f"{value} does not fit 32 bits", at=here())
+        raise ScheduleError(f"{directive}: {value} does not fit 32 bits", at=here())
     return int32(value)
 
 

@@ -225,6 +225,12 @@ class FuncDirectives(LoopDirectives, MissingFuncDirectives):
     def set_estimates(self, estimates: Sequence[object]) -> Self:
         """`set_estimate` for every dimension: ``[(min, extent), …]`` or Ranges."""
         function = self._function
+        if not isinstance(estimates, (list, tuple)):
+            raise ScheduleError(
+                f"{function.name}.set_estimates takes a list of (min, extent), not"
+                f" {estimates!r}",
+                at=here(),
+            )
         if len(estimates) != function.dimensions:
             raise ScheduleError(
                 f"{function.name}.set_estimates: {function.name} has"

@@ -230,7 +230,7 @@ def split_by_a_coordinate() -> None:
     one().split(x, u, v, y + 1)
 
 
-@bad("4294967296 does not fit 32 bits")
+@bad("split: 4294967296 does not fit 32 bits")
 def a_huge_factor() -> None:
     one().split(x, u, v, 1 << 32)
 
