@@ -60,6 +60,11 @@ from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.types import Type
 
 Scope = Mapping[Var, SymInterval]
+#: A select whose condition tells something is looked at once for each side, and so is
+#: all that is shared below: twice for one, four times for two, one inside the other.
+#: Deeper than this, or after so many in all, conditions are no longer looked at.
+_DEPTH, _BRANCHES = 8, 400
+
 #: Bounds of a Func's value, wherever it is evaluated.
 Values = Callable[[Function, int], SymInterval]
 
@@ -81,11 +86,16 @@ class Bounds:
         scope: Scope,
         values: Values | None = None,
         known: Mapping[Expr, SymInterval] | None = None,
+        depth: int = 0,
+        budget: list[int] | None = None,
     ) -> None:
-        """`known` bounds some expressions tighter than their operands tell."""
+        """`known` bounds some expressions tighter than their operands tell. `depth` is
+        how many conditions were taken in, `budget` how many more may be, in all."""
         self.scope = scope
         self.values = values
         self.known = known or {}
+        self.depth = depth
+        self.budget = [_BRANCHES] if budget is None else budget
         self._memo: dict[Expr, SymInterval] = dict(self.known)
         self._points: dict[Var, bool] = {}
         self._branches: dict[tuple[Expr, bool], Bounds | None] = {}
@@ -318,6 +328,9 @@ class Bounds:
         """These bounds where `cond` holds, or does not; None where it cannot be."""
         key = (cond, holds)
         if key not in self._branches:
+            if self.depth == _DEPTH or not self.budget[0]:
+                return self
+            self.budget[0] -= 1
             self._branches[key] = self._narrowed(cond, holds)
         return self._branches[key]
 
@@ -329,8 +342,9 @@ class Bounds:
     def within(
         self, scope: Scope, known: Mapping[Expr, SymInterval] | None = None
     ) -> Bounds:
-        """Bounds in another scope, with the same values."""
-        return Bounds(scope, self.values, self.known if known is None else known)
+        """Bounds in a narrower scope, with the same values."""
+        known = self.known if known is None else known
+        return Bounds(scope, self.values, known, self.depth + 1, self.budget)
 
     def decide(self, cond: Expr) -> bool | None:
         """Whether a condition certainly holds, or certainly does not."""

@@ -384,6 +384,14 @@ def _growing(
     return bounds
 
 
+def _fast_log(at: Bounds, e: E.Intrinsic) -> SymInterval:
+    """Anything, where the argument may not be positive."""
+    low = constants(at.of(e.args[0])).lo
+    if low is None or low <= 0:
+        return EVERYTHING
+    return _growing(math.log, None, None, 0.0)(at, e)
+
+
 def _tiny(t: Type) -> float:
     """A float near the smallest normal one of the type."""
     return {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}[t.width]
@@ -451,7 +459,7 @@ INTRINSIC_BOUNDS: dict[str, _Handler] = {
     "exp": _growing(math.exp, 0.0, None),
     "fast_exp": _growing(math.exp, 0.0, None),
     "log": _growing(math.log, None, None, 0.0),
-    "fast_log": _growing(math.log, None, None, 0.0),
+    "fast_log": _fast_log,
     "sinh": _growing(math.sinh, None, None),
     "asinh": _growing(math.asinh, None, None),
     "tanh": _growing(math.tanh, -1.0, 1.0),

@@ -245,3 +245,48 @@ def test_speed_of_shared_work() -> None:
         e = B.add(e, B.mul(y, i(k % 3)))
     found = bounds_of(e, SCOPE)
     assert shown(found.lo) == "a"
+
+
+def test_selects_over_selects_do_not_explode() -> None:
+    e: Expr = x
+    for k in range(60):
+        e = E.Select(E.LT(e, i(k)), B.add(e, i(1)), B.sub(e, i(1)))
+    found = bounds_of(e, {x: SymInterval(i(0), i(100))})
+    for value in range(101):
+        assert evaluate(found.lo, {}) <= evaluate(e, {x: value})  # type: ignore[arg-type]
+        assert evaluate(e, {x: value}) <= evaluate(found.hi, {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("width", [32, 64])
+@pytest.mark.parametrize(
+    "op",
+    ["sqrt", "exp", "log", "sin", "cos", "asin", "acos", "atan", "sinh", "cosh", "tanh"]
+    + [
+        "asinh",
+        "acosh",
+        "erf",
+        "fast_exp",
+        "fast_log",
+        "floor",
+        "ceil",
+        "abs",
+        "trunc",
+    ],
+)
+def test_functions(op: str, width: int) -> None:
+    """Every value over a range lies in the bounds, with constant and symbolic ends."""
+    t = Float(width)
+    e = call(op, t, E.Mul(E.Cast(t, x), B.imm(0.137, t)))
+    for lo, hi in ((-40, 40), (1, 60), (-7, 7), (7, 9)):
+        ends = {a: lo, b: hi}
+        constant = bounds_of(e, {x: SymInterval(i(lo), i(hi))})
+        symbolic = bounds_of(e, {x: SymInterval(a, b)})
+        for value in range(lo, hi + 1):
+            at = evaluate(e, {x: value})
+            if at != at:
+                continue
+            for found in (constant, symbolic):
+                low = None if found.lo is None else evaluate(found.lo, ends)
+                high = None if found.hi is None else evaluate(found.hi, ends)
+                assert low is None or low <= at or low != low
+                assert high is None or at <= high or high != high
