@@ -59,6 +59,7 @@ MOD = (
     rule(x % 0, 0),
     rule(x % -1, 0, "signed(T)"),
     rule(x % x, 0),
+    rule(x % c0, 0, "multiple(x, c0)"),
     rule((x * y) % y, 0, exact=True),
     rule((x * y + z) % y, z % y, exact=True),
     rule((z - x * y) % y, z % y, exact=True),

@@ -35,6 +35,7 @@ from parhelion.ir.expr import (
     Select,
     Var,
 )
+from parhelion.ir.rewrite import free_vars
 from parhelion.simplify.driver import engine
 from parhelion.simplify.engine import form_interval, known_sign
 from parhelion.simplify.order import plain
@@ -49,19 +50,33 @@ def prove(cond: Expr, facts: Facts) -> bool:
     s = engine(facts)
     found = s.proofs.get(cond)
     if found is None:
-        found = s.proofs[cond] = _Search(facts).holds(s.go(cond))
+        found = s.proofs[cond] = _Search(facts, _inhabited(cond)).holds(s.go(cond))
     return found
 
 
+def _inhabited(cond: Expr) -> tuple[Linear, ...]:
+    """Forms that are not negative since the Vars of `cond` have values at all: a
+    loop's body is only reached if its bounds leave room."""
+    out = []
+    for v in free_vars(cond):
+        if v.lo is not None and v.hi is not None and v.type.is_int_or_uint():
+            form = linear(v.hi) - linear(v.lo)
+            if form.terms:
+                out.append(form)
+    return tuple(out)
+
+
 class _Search:
-    def __init__(self, facts: Facts, budget: int = BUDGET) -> None:
+    def __init__(
+        self, facts: Facts, inhabited: tuple[Linear, ...], budget: int = BUDGET
+    ) -> None:
         self.facts = facts
+        self.inhabited = inhabited
         self.left = budget
 
     def under(self, facts: Facts) -> _Search:
         """A search under more facts, on the same budget."""
-        made = _Search(facts, self.left)
-        return made
+        return _Search(facts, self.inhabited, self.left)
 
     def holds(self, cond: Expr) -> bool:
         cond = unmarked(cond)
@@ -174,7 +189,7 @@ class _Search:
                     return True
                 if self.nonneg(rest.plus(linear(atom.b), k), depth - 1):
                     return True
-        for known in self.facts.nonneg:
+        for known in (*self.facts.nonneg, *self.inhabited):
             made = _eliminated(form, known)
             if made is not None and self.nonneg(made, depth - 1):
                 return True

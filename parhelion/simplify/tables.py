@@ -41,6 +41,12 @@ def nonzero(e: Expr) -> bool:
     return not constant_interval(e).contains(0)
 
 
+def multiple(e: Expr, k: int) -> bool:
+    """Whether `e` is known to be a multiple of k."""
+    m, r = alignment(e)
+    return k != 0 and m % k == 0 and r % k == 0
+
+
 def fits(t: Type, value: int) -> bool:
     """Whether the integer type holds the value."""
     return t.lowest() <= value <= t.highest()
@@ -77,6 +83,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "nonneg": nonneg,
     "positive": positive,
     "nonzero": nonzero,
+    "multiple": multiple,
     "fits": fits,
     "const": is_const,
     "size": tree_size,

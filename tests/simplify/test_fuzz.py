@@ -14,7 +14,7 @@ from parhelion.errors import InternalError
 from parhelion.ir.evaluate import evaluate, evaluate_lanes
 from parhelion.ir.expr import Expr
 from parhelion.simplify.driver import can_prove, forget, simplify
-from parhelion.types import BOOL, INT32
+from parhelion.types import INT32
 from tests.simplify.generator import FLOATS, NARROW, Generator, same_value, show
 
 SEEDS = range(40)
