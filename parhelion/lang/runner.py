@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from parhelion.errors import (
     BufferError_,
     DefinitionError,
-    InternalError,
+    ScheduleError,
     TypeMismatchError,
     here,
 )
@@ -236,8 +236,10 @@ class Runner:
             if grown == wanted:
                 return list(wanted.values())
             wanted = grown
-        raise InternalError(
-            f"internal error: what {self.name} writes grows with its output"
+        raise ScheduleError(
+            f"the schedule of {self.name!r} writes past the end of any buffer: an inner "
+            "split rounds up by a factor that does not divide what it splits",
+            hint="give the inner split TailStrategy.GuardWithIf or ShiftInwards",
         )
 
     def infer_inputs(

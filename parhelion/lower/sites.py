@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from parhelion.errors import ScheduleError
+from parhelion.errors import internal_assert
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt, Stmt
 from parhelion.lower.stages import Program, Stage
-from parhelion.schedule.directives import LoopLevel, Place
+from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 
 
 @dataclass(eq=False, slots=True)
@@ -79,24 +79,24 @@ class Sites:
         return self._at(f, f.schedule.store_level)
 
     def _at(self, f: Function, level: LoopLevel) -> Site:
+        """The site that a level means: around the uses of `f`, since the same loop
+        may exist in several stages of the Func that the level names."""
         if level.place is Place.ROOT:
             return self.root
-        assert level.func is not None and level.var is not None
-        stages = self.program.stages.get(level.func)
-        if stages is None:
-            raise ScheduleError(
-                f"Func {f.name!r} is scheduled at a loop of {level.func.name!r}, "
-                "which is inlined or not part of the pipeline and has no loops",
-                at=level.site,
-            )
-        chosen = stages if level.stage < 0 else stages[level.stage : level.stage + 1]
-        for stage in reversed(chosen):
-            for depth, dim in enumerate(reversed(stage.schedule.dims), 1):
-                if dim.var is level.var:
-                    return self.inside(stage, depth)
-        raise ScheduleError(
-            f"Func {f.name!r} is scheduled at loop {level.var.name!r} of "
-            f"{level.func.name!r}, which has no such loop",
-            at=level.site,
-            legal=[d.var.name for d in reversed(stages[-1].schedule.dims)],
-        )
+        for consumer in self.program.consumers.get(f, ()):
+            innermost = self.inside(consumer, len(consumer.schedule.dims))
+            for site in innermost.outwards():
+                if site.stage is not None and _means(level, site.stage, site.depth):
+                    return site
+            if level.var is OUTERMOST and consumer.func is level.func:
+                return self.compute(consumer.func)
+        internal_assert(False, f"no use of {f.name} is inside the loop of its level")
+        raise AssertionError
+
+
+def _means(level: LoopLevel, stage: Stage, depth: int) -> bool:
+    return (
+        level.func is stage.func
+        and level.stage in (-1, stage.index)
+        and stage.schedule.dims[-depth].var is level.var
+    )
