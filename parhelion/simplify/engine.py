@@ -6,8 +6,8 @@ from typing import Protocol
 
 from parhelion.analysis.facts import Facts
 from parhelion.analysis.interval import Interval, add_intervals, scale_interval
-from parhelion.analysis.linear import Linear
-from parhelion.ir.expr import Expr
+from parhelion.analysis.linear import Linear, linear
+from parhelion.ir.expr import Expr, Imm, Var
 
 
 class Engine(Protocol):
@@ -33,9 +33,9 @@ def form_interval(form: Linear, facts: Facts) -> Interval:
 def known_sign(form: Linear, facts: Facts) -> bool | None:
     """Whether ``form >= 0``, if that is cheap to tell.
 
-    Uses constant bounds, and the enclosing conditions one at a time: with a known
+    Uses constant bounds; the enclosing conditions, one at a time (with a known
     ``f >= 0``, `form` is not negative if ``form - f`` is not, and it is negative if
-    ``form + f`` is.
+    ``form + f`` is); and the symbolic bounds of Vars, one at a time.
     """
     lo, hi = form_interval(form, facts)
     if lo is not None and lo >= 0:
@@ -50,5 +50,24 @@ def known_sign(form: Linear, facts: Facts) -> bool | None:
             return True
         hi = form_interval(form.plus(known, 1), facts).hi
         if hi is not None and hi < 0:
+            return False
+    for atom, k in form.terms.items():
+        if type(atom) is Var:
+            known_bound = _at_bounds(form, atom, k, facts)
+            if known_bound is not None:
+                return known_bound
+    return None
+
+
+def _at_bounds(form: Linear, v: Var, k: int, facts: Facts) -> bool | None:
+    """The sign of ``form >= 0`` with `v` at the worst of its symbolic bounds."""
+    for bound, least in ((v.lo, k > 0), (v.hi, k < 0)):
+        if bound is None or type(bound) is Imm:
+            continue
+        made = form.without(v).plus(linear(bound), k)
+        lo, hi = form_interval(made, facts)
+        if least and lo is not None and lo >= 0:
+            return True
+        if not least and hi is not None and hi < 0:
             return False
     return None

@@ -271,7 +271,7 @@ def _undominated(s: Engine, kind: type[Expr], items: list[Expr]) -> list[Expr]:
     for i, form in enumerate(forms):
         beaten = False
         for j in list(kept):
-            gap = form - forms[j] if kind is Min else forms[j] - form
+            gap = opened(form - forms[j] if kind is Min else forms[j] - form)
             if decide(s, gap):  # j is always at least as good
                 beaten = True
                 break
