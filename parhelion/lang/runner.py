@@ -237,8 +237,8 @@ class Runner:
                 return list(wanted.values())
             wanted = grown
         raise ScheduleError(
-            f"the schedule of {self.name!r} writes past the end of any buffer: an inner "
-            "split rounds up by a factor that does not divide what it splits",
+            f"the schedule of {self.name!r} writes past the end of any buffer: an "
+            "inner split rounds up by a factor that does not divide what it splits",
             hint="give the inner split TailStrategy.GuardWithIf or ShiftInwards",
         )
 
