@@ -162,6 +162,7 @@ class _Vectorizer:
     # Scopes.
 
     def block(self, s: Block) -> Stmt:
+        laned = self.widen.laned
         out: list[Stmt] = []
         for i, item in enumerate(s.items):
             if type(item) is LetStmt and self.needs_lanes(item.value):
@@ -171,6 +172,8 @@ class _Vectorizer:
                 out.append(self.lane_by_lane(block(*s.items[i:])))
                 break
             out.append(self.go(item))
+        # Other copies of this block allocate for themselves.
+        self.widen.laned = laned
         return block(*out)
 
     def let(self, s: LetStmt) -> Stmt:

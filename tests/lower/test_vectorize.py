@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parhelion.errors import ScheduleError
-from parhelion.ir.build import add, block, cast, int32, likely, mul
+from parhelion.ir.build import TRUE, add, block, cast, int32, likely, mul
 from parhelion.ir.expr import (
     LT,
     Broadcast,
@@ -21,7 +21,18 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.rewrite import nodes
-from parhelion.ir.stmt import Evaluate, For, ForKind, If, LetStmt, Stmt, Store
+from parhelion.ir.stmt import (
+    Allocate,
+    Block,
+    Evaluate,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    MemoryKind,
+    Stmt,
+    Store,
+)
 from parhelion.lower.vectorize import vectorize_loops
 from parhelion.types import INT32, Float, Handle, UInt
 from tests.lower.execute import execute
@@ -246,7 +257,7 @@ def random_body(draw: Draw, out: Any, at: Expr, depth: int = 2) -> Stmt:
     if depth and roll < 0.25:
         return with_let(draw, lambda: random_body(draw, out, at, depth - 1))
     if depth and roll < 0.35:
-        return scratch(draw, at, out)
+        return guarded(draw, scratch(draw, at, out))
     if depth and roll < 0.45:
         k = draw.loop_var("k", 0, 3)
         body = random_body(draw, out, at, depth - 1)
@@ -305,3 +316,21 @@ def test_lanes_are_taken_out_of_concatenations() -> None:
     both = Shuffle(rows, tuple(range(8)))
     assert lane(both, 5) is int32(11)
     assert slice_lanes(both, 4, 4) is rows[1]
+
+
+def test_storage_in_both_copies_of_a_guarded_body() -> None:
+    """The vector copy has a lane of storage per iteration; the scalar one has not."""
+    f, g, n = internal("f", UInt(8)), internal("g", UInt(8)), Var("n", INT32)
+    x = var("x", 0, 4)
+    own = Load(UInt(8), g, int32(2), None)
+    body = Block(
+        (
+            Allocate(g, (int32(3),), TRUE, MemoryKind.STACK, 0),
+            Store(g, cast(UInt(8), x), int32(2), None),
+            Store(f, own, x, None),
+        )
+    )
+    made = vectorize_loops(loop(x, 0, 4, VEC, If(likely(LT(x, n)), body, None)))
+    for count in (2, 4):
+        got = execute(made, {f: [9] * 4}, {n: count}).memory[f]
+        assert got == [i if i < count else 9 for i in range(4)]
