@@ -100,6 +100,11 @@ class Facts:
             found = self._facts[e] = made, is_tame
         return found
 
+    def forget(self) -> None:
+        """Drops what is cached here, which holds nodes."""
+        self._assumed.clear()
+        self._facts.clear()
+
     def interval(self, e: Expr) -> Interval:
         """What the value of `e` lies between here."""
         return self.fact(e)[0]

@@ -458,6 +458,8 @@ _HANDLERS: dict[type[Expr], Callable[[ExprSimplifier, Any], Expr]] = {
 #: Simplifiers by facts, so that their memos serve every pass of a compile.
 _ENGINES: dict[Facts, ExprSimplifier] = {}
 _MOST_ENGINES = 256
+#: Nodes that the memo may keep alive between compiles.
+_MOST_MEMO = 200_000
 
 
 def engine(facts: Facts) -> ExprSimplifier:
@@ -476,6 +478,7 @@ def engine(facts: Facts) -> ExprSimplifier:
 def forget() -> None:
     """Drops all memos. Call it before `node.sweep`, which frees unheld nodes only."""
     _ENGINES.clear()
+    Facts.EMPTY.forget()
 
 
 @overload
@@ -484,6 +487,8 @@ def simplify(n: Expr, facts: Facts = ...) -> Expr: ...
 def simplify(n: Stmt, facts: Facts = ...) -> Stmt: ...
 def simplify(n: Expr | Stmt, facts: Facts = Facts.EMPTY) -> Expr | Stmt:
     """`n` in a smaller or canonical form of the same value, where `facts` hold."""
+    if len(engine(Facts.EMPTY).memo) > _MOST_MEMO:
+        forget()
     if isinstance(n, Expr):
         return engine(facts).go(n)
     from parhelion.simplify.stmt import simplify_stmt
