@@ -24,7 +24,6 @@ DIFFERS = {
 
 #: What lowering does not do yet.
 PENDING = {
-    "used_in_the_pure_definition": "a level without a stage means the last one",
     "used_in_both_definitions": "one Func computed in two stages of its consumer",
     "at_the_outermost": "Var.outermost() as a place",
     "order_by_name": "Funcs are produced in order of appearance",
