@@ -23,7 +23,7 @@ from parhelion.lang.runner import (
     overlap,
 )
 from parhelion.runtime.layout import Array, Layout, address
-from parhelion.runtime.program import Variant, variant_for
+from parhelion.runtime.program import Variant
 from parhelion.types import Type
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class Callable:
         images = {s: v for s, v in given.items() if s not in runner.targets}
         rest = args[self._inputs :]
         outputs = [b if isinstance(b, Buffer) else Buffer(b) for b in rest]
-        if not runner.has(variant_for(given)) and not runner.refresh():
+        if not runner.has(runner.variant(given)) and not runner.refresh():
             raise HalideError(
                 f"Func {runner.name!r} was changed after compile_to_callable, and the "
                 "layout of the images given needs other code",

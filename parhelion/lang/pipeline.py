@@ -24,10 +24,9 @@ from parhelion.lang.runner import (
     Box,
     Runner,
     check_output,
-    new_buffer,
 )
 from parhelion.lang.target_api import Target, strict
-from parhelion.runtime.program import Variant, variant_for
+from parhelion.runtime.program import Variant
 
 if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
@@ -129,10 +128,11 @@ class Pipeline:
         images = runner.inputs()
         if any(e == 0 for box in boxes for _, e in box):
             made = [
-                new_buffer(s, b) for s, b in zip(runner.targets, boxes, strict=True)
+                runner.new_buffer(s, b)
+                for s, b in zip(runner.targets, boxes, strict=True)
             ]
         else:
-            made = runner.allocate(boxes, variant_for(images, strict(target)))
+            made = runner.allocate(boxes, runner.variant(images, strict(target)))
             runner.run(images, made, strict_float=strict(target))
             made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
         return made[0] if len(made) == 1 else tuple(made)
@@ -160,7 +160,7 @@ class Pipeline:
             if isinstance(b := s.value if s.bound is None else s.bound, Buffer)
             and b.defined()
         }
-        return variant_for(given, strict(target))
+        return runner.variant(given, strict(target))
 
     def invalidate_cache(self) -> None:
         """Forgets the compiled code."""
@@ -181,7 +181,7 @@ class Pipeline:
             self._check(runner, given)
             boxes = [_box_of(b) for b in given]
         for sym, box in runner.infer_inputs(boxes, self._variant(runner)).items():
-            sym.value = new_buffer(sym, box)
+            sym.value = runner.new_buffer(sym, box)
 
     def infer_arguments(self) -> list[Argument]:
         """The ImageParams and Params that the outputs depend on."""

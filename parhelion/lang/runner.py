@@ -18,7 +18,7 @@ from parhelion.errors import (
 )
 from parhelion.ir.build import const_int
 from parhelion.ir.evaluate import evaluate
-from parhelion.ir.expr import Var
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import ArgKind, Lowered, Region
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -28,11 +28,13 @@ from parhelion.runtime.layout import Layout
 from parhelion.runtime.program import (
     LOCK,
     Program,
+    Promises,
     Variant,
     build,
     compiling,
     fitted,
     lowered_for,
+    standing,
     variant_for,
 )
 from parhelion.runtime.state import Fingerprint, Reach
@@ -62,6 +64,7 @@ class Runner:
             [b for f in outputs for b in f.buffers]
         )
         self._state: Fingerprint | None = None
+        self._promises: Promises = {}
         self._programs: dict[Variant, Program] = {}
         self._written: dict[object, list[Box]] = {}
 
@@ -74,13 +77,23 @@ class Runner:
                     at=here(),
                     hint=f"define it: {f.name}[x, y] = …",
                 )
-        state = self.reach.look()
-        if state == self._state:
+        if self.reach.look() == self._state:
             return True
         with LOCK:
+            # Again, now that no other thread's compilation has promises replaced.
+            state = self.reach.look()
+            if state == self._state:
+                return True
             self._state, self._programs, self._written = state, {}, {}
             self.targets = tuple([b for f in self.outputs for b in f.buffers])
+            self._promises = standing((*self.reach.images, *self.targets))
         return False
+
+    def variant(
+        self, layouts: Mapping[BufferSym, Layout], strict_float: bool = False
+    ) -> Variant:
+        """The variant of the code that serves these arguments."""
+        return variant_for(self._promises, layouts, strict_float)
 
     def invalidate(self) -> None:
         """Forgets all compiled code."""
@@ -97,6 +110,12 @@ class Runner:
                     sites = self.reach.sites()
                     found = build(self.outputs, self.name, variant, sites)
                     self._programs[variant] = found
+                    # Images that only a schedule mentions come to light here.
+                    images = [a.symbol for a in found.lowered.args]
+                    self._promises = {
+                        **standing([b for b in images if isinstance(b, BufferSym)]),
+                        **self._promises,
+                    }
         return found
 
     def has(self, variant: Variant) -> bool:
@@ -159,7 +178,7 @@ class Runner:
                 layout = instead._layout()
             layouts[sym] = layout
             inputs.append(layout)
-        program = self.program(variant_for(layouts, strict_float))
+        program = self.program(self.variant(layouts, strict_float))
         program.call.run(self._values(program, layouts, scalars))
         for buffer, instead in spare:
             buffer._pixels()[...] = instead._pixels()
@@ -181,7 +200,7 @@ class Runner:
                 layout = layouts.get(sym)
                 if layout is None:
                     layout = check_image(sym, self.image(sym))
-                values.append(fitted(sym, layout, strides.get(sym, ())))
+                values.append(fitted(self._promises[sym], layout, strides.get(sym, ())))
         return values
 
     # Regions.
@@ -208,6 +227,13 @@ class Runner:
                     env[dim.extent] = known.extent() if known else 0
         return env
 
+    def new_buffer(self, sym: BufferSym, box: Box) -> Buffer:
+        """A Buffer for a region, laid out as promised of the symbol's strides."""
+        extents = arrays.check_sizes([e for _, e in box], repr(sym.name))
+        order = storage_order(self._promises[sym], extents)
+        array = arrays.allocate(sym.type, extents, order)
+        return Buffer._of(sym.type, array, [lo for lo, _ in box], "")
+
     def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""
         program = self.program(variant)
@@ -222,7 +248,7 @@ class Runner:
                 self._written.clear()
             written = self._written[key] = self._grown(program, boxes)
         pairs = zip(self.targets, written, strict=True)
-        return [new_buffer(sym, box) for sym, box in pairs]
+        return [self.new_buffer(sym, box) for sym, box in pairs]
 
     def _grown(self, program: Program, boxes: Sequence[Box]) -> list[Box]:
         """The boxes that are written when these are computed."""
@@ -356,25 +382,16 @@ def joined(a: Box | None, b: Box) -> Box:
     return out
 
 
-def new_buffer(sym: BufferSym, box: Box) -> Buffer:
-    """A Buffer for a region, laid out as promised of the symbol's strides."""
-    extents = arrays.check_sizes([e for _, e in box], f"{sym.name!r}")
-    order = storage_order(sym, extents)
-    array = arrays.allocate(sym.type, extents, order)
-    return Buffer._of(sym.type, array, [lo for lo, _ in box], "")
-
-
-def storage_order(sym: BufferSym, extents: Sequence[int]) -> list[int]:
+def storage_order(promises: Sequence[Expr | None], extents: Sequence[int]) -> list[int]:
     """The dimensions from the innermost, so that dense storage keeps the constant
     strides that were promised (if it can)."""
     known = {
         d: s
-        for d, dim in enumerate(sym.dims)
-        if dim.fixed_stride is not None
-        and (s := const_int(dim.fixed_stride)) is not None
+        for d, fixed in enumerate(promises)
+        if fixed is not None and (s := const_int(fixed)) is not None
     }
     plain = list(range(len(extents)))
-    if all(s == 1 for s in known.values()) and list(known) in ([], [0]):
+    if known in ({}, {0: 1}):
         return plain
     for order in itertools.permutations(plain):
         stride = 1

@@ -11,13 +11,14 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from parhelion.errors import Site
 from parhelion.ir import node
 from parhelion.ir.build import const_int, int32
+from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
@@ -57,6 +58,9 @@ _INDEX_LIMIT = 2**31 - 1
 #: The strides that replace an image's promises: (dimension, stride or None for any).
 Strides = tuple[tuple[int, int | None], ...]
 
+#: The strides that users promised of images, None where they did not.
+Promises = Mapping[BufferSym, tuple[Expr | None, ...]]
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -72,50 +76,51 @@ class Variant:
     strict_float: bool = False
 
 
-def strides_for(image: BufferSym, layout: Layout) -> Strides:
+def standing(images: Iterable[BufferSym]) -> Promises:
+    """What is promised now. Call it while nothing compiles (see `promised`)."""
+    return {b: tuple([d.fixed_stride for d in b.dims]) for b in images}
+
+
+def strides_for(promises: Sequence[Expr | None], layout: Layout) -> Strides:
     """The promises that code for `layout` needs; empty if those that stand hold."""
-    if not image.dims or layout.extents[0] <= 1:
+    if not promises or layout.extents[0] <= 1:
         return ()
-    promised = image.dims[0].fixed_stride
     stride = layout.strides[0]
-    if promised is None or const_int(promised) != 1 or stride == 1:
+    if stride == 1 or promises[0] is None or const_int(promises[0]) != 1:
         return ()
     found: list[tuple[int, int | None]] = [
         (0, stride if abs(stride) <= _SMALL_STRIDE else None)
     ]
-    for d in range(1, len(image.dims)):
-        if (
-            layout.strides[d] == 1
-            and layout.extents[d] > 1
-            and image.dims[d].fixed_stride is None
-        ):
+    for d in range(1, len(promises)):
+        if layout.strides[d] == 1 and layout.extents[d] > 1 and promises[d] is None:
             found.append((d, 1))
     return tuple(found)
 
 
 def variant_for(
-    layouts: Mapping[BufferSym, Layout], strict_float: bool = False
+    promises: Promises, layouts: Mapping[BufferSym, Layout], strict_float: bool = False
 ) -> Variant:
     """The variant that serves these arguments."""
     strides = frozenset(
-        [(b, s) for b, lay in layouts.items() if (s := strides_for(b, lay))]
+        [(b, s) for b, lay in layouts.items() if (s := strides_for(promises[b], lay))]
     )
-    index64 = any(lay.span > _INDEX_LIMIT for lay in layouts.values())
+    index64 = any([lay.span > _INDEX_LIMIT for lay in layouts.values()])
     return Variant(strides, index64, strict_float)
 
 
-def fitted(image: BufferSym, layout: Layout, strides: Strides) -> Layout:
-    """`layout` as code with those promises takes it: dimensions of extent 1 get the
+def _constant(promise: Expr | None) -> int | None:
+    return None if promise is None else const_int(promise)
+
+
+def fitted(promises: Sequence[Expr | None], layout: Layout, strides: Strides) -> Layout:
+    """`layout` as code with those strides takes it: dimensions of extent 1 get the
     promised stride."""
     wanted: dict[int, int] = {}
     chosen = dict(strides)
     for d, extent in enumerate(layout.extents):
         if extent > 1:
             continue
-        fixed = image.dims[d].fixed_stride
-        stride = (
-            chosen[d] if d in chosen else None if fixed is None else const_int(fixed)
-        )
+        stride = chosen[d] if d in chosen else _constant(promises[d])
         if stride is not None and stride != layout.strides[d]:
             wanted[d] = stride
     return layout.with_strides(wanted) if wanted else layout

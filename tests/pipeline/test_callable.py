@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -153,3 +154,32 @@ def test_images_of_the_algorithm_pass_themselves() -> None:
     table[:] = 9
     call(np.arange(5, dtype=np.uint8), out)
     assert (out == 9).all()
+
+
+def test_threads_may_bring_different_layouts_at_once() -> None:
+    call, *_ = make()
+    layouts = [
+        IMAGE,
+        IMAGE[:, ::-1],
+        np.asfortranarray(IMAGE),
+        np.repeat(IMAGE, 3, axis=1)[:, ::3],
+    ]
+    wrong: list[object] = []
+
+    def work(image: np.ndarray) -> None:  # type: ignore[type-arg]
+        try:
+            for _ in range(30):
+                out = np.zeros((4, 6), np.int32)
+                call(image, 3, out)
+                if (out != image.astype(np.int32) * 3).any():
+                    wrong.append(image.strides)
+        except hl.HalideError as error:
+            wrong.append(error)
+
+    workers = [threading.Thread(target=work, args=(a,)) for a in layouts * 2]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join(60)
+    assert not any(w.is_alive() for w in workers)
+    assert wrong == []
