@@ -37,6 +37,10 @@ KIND_WORD = {
 }
 
 
+#: Where Python notes what it has shown, so that each warning is shown once.
+_WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
+
+
 class ScheduleWarning(UserWarning):
     """A directive that is legal but undoes, or is undone by, another one."""
 
@@ -46,7 +50,9 @@ def warn(what: str, at: Site | None) -> None:
     if at is None:
         warnings.warn(what, ScheduleWarning, stacklevel=2)
     else:
-        warnings.warn_explicit(what, ScheduleWarning, at.file, at.line)
+        warnings.warn_explicit(
+            what, ScheduleWarning, at.file, at.line, registry=_WARNED
+        )
 
 
 def stage_label(function: Function, stage: int) -> str:
