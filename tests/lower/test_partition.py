@@ -368,3 +368,15 @@ def test_nothing_to_do_is_nothing_done() -> None:
         Store(f, select(lt(x, int32(3)), x, int32(0)), x, None),
     )
     assert partition_loops(s) is s
+
+
+@pytest.mark.parametrize("c", range(-1, 9))
+def test_clamps_of_one_kind_inside_each_other(c: int) -> None:
+    """Below the outer bound an inner one may still have the say."""
+    f, g, n = internal("f"), internal("g"), free("n")
+    x = var("x", int32(0), n)
+    at = maximum(minimum(maximum(likely(x), int32(6)), int32(8)), int32(c))
+    s = For(x, int32(0), n, SERIAL, Store(f, Load(INT32, g, at, None), x, None))
+    memory: dict[BufferSym, list[Any]] = {f: [None] * 12, g: list(range(12))}
+    want = execute(s, memory, {n: 12}).memory
+    assert execute(partition_loops(s), memory, {n: 12}).memory == want

@@ -334,3 +334,21 @@ def test_storage_in_both_copies_of_a_guarded_body() -> None:
     for count in (2, 4):
         got = execute(made, {f: [9] * 4}, {n: count}).memory[f]
         assert got == [i if i < count else 9 for i in range(4)]
+
+
+def test_a_condition_between_two_vectorised_loops() -> None:
+    """A mask with a lane per row covers the lanes of each row."""
+    f, g, n = internal("f"), internal("g"), Var("n", INT32)
+    x, y = var("x", 0, 4), var("y", 0, 3)
+    at = add(x, mul(y, int32(4)))
+    body = Store(f, Load(INT32, g, at, None), at, None)
+    for choice in (
+        If(LT(y, n), loop(x, 0, 4, VEC, body), None),
+        If(LT(y, n), loop(x, 0, 4, VEC, body), Store(f, n, mul(y, int32(4)), None)),
+    ):
+        plain = loop(y, 0, 3, SERIAL, choice)
+        made = vectorize_loops(loop(y, 0, 3, VEC, choice))
+        for rows in range(4):
+            memory = {f: [9] * 12, g: list(range(4 * rows))}
+            want = execute(plain, memory, {n: rows}).memory
+            assert execute(made, memory, {n: rows}).memory == want
