@@ -454,7 +454,7 @@ class Table:
         self.kind = kind
         self.rules = tuple(rules)
         self._fields = kind.CHILDREN
-        self._variants: list[tuple[Rule, Op, bool]] | None = None
+        self._variants: dict[int, list[tuple[Op, bool]]] = {}
         self._buckets: dict[tuple[object, ...], Callable[[Expr], Expr | None] | None]
         self._buckets = {}
         self._env: dict[str, Any] = {
@@ -492,34 +492,42 @@ class Table:
             return kind is Imm or kind is Broadcast
         return isinstance(p, Op) and p.kind is kind
 
+    def _matching(
+        self, kinds: tuple[type[Expr], ...], floats: bool
+    ) -> Iterator[tuple[Rule, Op]]:
+        """The left sides that can match children of these classes."""
+        for i, r in enumerate(self.rules):
+            if floats and not r.floats or not floats and r.floats == "only":
+                continue
+            args = r.before.args
+            if not all(map(self._may_match, args, kinds)):
+                # Its variants' operands are in the same order, or swapped.
+                swapped = self.kind in _COMMUTE
+                if not swapped or not all(map(self._may_match, args[::-1], kinds)):
+                    continue
+            known = self._variants.get(i)
+            if known is None:
+                known = self._variants[i] = variants(r)
+            for before, integral in known:
+                if floats and integral:
+                    continue
+                if all(map(self._may_match, before.args, kinds)):
+                    yield r, before
+
     def _compile(
         self, kinds: tuple[type[Expr], ...], floats: bool
     ) -> Callable[[Expr], Expr | None] | None:
-        if self._variants is None:
-            self._variants = [
-                (r, v, integral) for r in self.rules for v, integral in variants(r)
-            ]
+        found = list(self._matching(kinds, floats))
+        if not found:
+            return None
         lines = ["def apply(n):"]
         names = [f"n{i}" for i in range(len(kinds))]
         for name, slot in zip(names, self._fields, strict=True):
             lines.append(f"    {name} = n.{slot}")
         lines.append(f"    T = {names[-1]}.type")
         lines.append("    B = Bool(T.count)")
-        any_rule = False
-        for r, before, integral in self._variants:
-            if (
-                floats
-                and (integral or not r.floats)
-                or not floats
-                and r.floats == "only"
-            ):
-                continue
-            if not all(map(self._may_match, before.args, kinds)):
-                continue
-            any_rule = True
+        for r, before in found:
             self._write(r, before, names, kinds, lines)
-        if not any_rule:
-            return None
         scope: dict[str, Any] = {}
         exec("\n".join(lines), self._env, scope)  # noqa: S102 - our own text
         return scope["apply"]  # type: ignore[no-any-return]
