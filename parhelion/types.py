@@ -191,7 +191,7 @@ class Type:
             value -= 1 << self.width
         return value
 
-    def to_numpy(self) -> np.dtype:  # type: ignore[type-arg]
+    def to_numpy(self) -> np.dtype:
         """The NumPy dtype of one lane. BFloat16 has none and travels as uint16."""
         import numpy as np
 

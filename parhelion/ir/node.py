@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 _T = TypeVar("_T")
 
@@ -88,10 +88,10 @@ def node(cls: type[_T]) -> type[_T]:
         for name, kind in annotations.items()
         if kind in _CHILD + _MAYBE_CHILD + _CHILD_TUPLE
     )
-    made = type(cls)(cls.__name__, cls.__bases__, body)
+    made: Any = type(cls.__name__, cls.__bases__, body)
     _add_methods(made, annotations, derived_type)
     made.__qualname__ = cls.__qualname__
-    return made
+    return cast("type[_T]", made)
 
 
 def _add_methods(cls: Any, annotations: dict[str, str], derived: str | None) -> None:
@@ -155,7 +155,8 @@ def _add_methods(cls: Any, annotations: dict[str, str], derived: str | None) -> 
             "def children(self):",
             f"    return ({' '.join(kids)})",
         ]
-    exec("\n".join(lines), env | {}, scope := {})  # noqa: S102 - our own text
+    scope: dict[str, Any] = {}
+    exec("\n".join(lines), env, scope)  # noqa: S102 - our own text
     new = scope["__new__"]
     cls.__new__ = staticmethod(new)
     if tests:

@@ -56,7 +56,7 @@ class Rewriter:
         if self.MEMO and isinstance(n, Expr):
             found = self.memo.get(n)
             if found is not None:
-                return found
+                return cast(_N, found)  # type: ignore[redundant-cast]
             handler = self._table.get(kind)
             made = handler(self, n) if handler else n.map(self.go)
             self.memo[n] = made

@@ -177,6 +177,8 @@ class Pipeline:
         given = _destinations(where)
         if given is None:
             boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
+            # `realize` will compute what the schedule rounds up to.
+            boxes = runner.grown(boxes, self._variant(runner))
         else:
             self._check(runner, given)
             boxes = [_box_of(b) for b in given]

@@ -236,7 +236,13 @@ class Runner:
 
     def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""
-        program = self.program(variant)
+        written = self.written(boxes, variant)
+        pairs = zip(self.targets, written, strict=True)
+        return [self.new_buffer(sym, box) for sym, box in pairs]
+
+    def written(self, boxes: Sequence[Box], variant: Variant) -> list[Box]:
+        """The boxes that the schedule writes when these are asked for: the same,
+        rounded up by its splits."""
         key = (
             tuple([tuple(box) for box in boxes]),
             tuple([p.value for p in self.reach.params]),
@@ -246,12 +252,12 @@ class Runner:
         if written is None:
             if len(self._written) > _MAX_REMEMBERED:
                 self._written.clear()
-            written = self._written[key] = self._grown(program, boxes)
-        pairs = zip(self.targets, written, strict=True)
-        return [self.new_buffer(sym, box) for sym, box in pairs]
+            written = self._written[key] = self.grown(boxes, variant)
+        return written
 
-    def _grown(self, program: Program, boxes: Sequence[Box]) -> list[Box]:
-        """The boxes that are written when these are computed."""
+    def grown(self, boxes: Sequence[Box], variant: Variant) -> list[Box]:
+        """As `written`, found anew each time; the ImageParams need no images."""
+        program = self.program(variant)
         wanted = dict(zip(self.targets, boxes, strict=True))
         for _ in range(_MAX_ROUNDS):
             env = self.environment(program, wanted)

@@ -164,11 +164,11 @@ def _lower(
     program = collect(outputs)
     regions = Regions(program)
     nest = NestBuilder(regions).build()
-    inputs = _inputs(program, nest)
+    root = regions.sites.root
+    inputs = _inputs(program, block(*root.lets, *root.checks, nest))
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
     checks = _checks(inputs, required, written, index64)
-    root = regions.sites.root
     body = block(*root.lets, *root.checks, *checks, nest)
     args = _arguments(body, inputs, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
