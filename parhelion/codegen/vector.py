@@ -77,8 +77,11 @@ def widen(f: Function, a: str, t: Type, lanes: int) -> str:
 
 @emits(E.Broadcast)
 def splat(f: Function, e: E.Broadcast) -> str:
-    if e.value.type.count > 1:
-        raise InternalError("code generation met a broadcast of a vector")
+    inner = e.value.type
+    if inner.count > 1:
+        # A vector over and over.
+        mask = [i % inner.count for i in range(e.lanes)]
+        return shuffle(f, inner, f.value(e.value), "poison", mask)
     return broadcast(f, f.value(e.value), e.type)
 
 

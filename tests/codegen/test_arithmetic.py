@@ -74,11 +74,22 @@ def huge_shift(name: str, x: Any, y: Any) -> bool:
 
 def fixed_point(t: Type) -> dict[str, Make]:
     found: dict[str, Make] = {}
-    for op in (
-        "bit_and bit_or bit_xor shift_left shift_right div_round_to_zero "
-        "mod_round_to_zero halving_add halving_sub rounding_halving_add "
-        "rounding_shift_left rounding_shift_right saturating_add saturating_sub"
-    ).split():
+    for op in [
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "shift_left",
+        "shift_right",
+        "div_round_to_zero",
+        "mod_round_to_zero",
+        "halving_add",
+        "halving_sub",
+        "rounding_halving_add",
+        "rounding_shift_left",
+        "rounding_shift_right",
+        "saturating_add",
+        "saturating_sub",
+    ]:
         found[op] = _call(op)
     for op in ("bit_not", "popcount", "clz", "ctz"):
         found[op] = _call(op, arity=1)
@@ -131,7 +142,7 @@ def test_integers(t: Type, lanes: int) -> None:
 @pytest.mark.parametrize("lanes", [1, 8])
 @pytest.mark.parametrize("t", [t for t in INTEGERS if t.is_int()], ids=str)
 def test_shifts_of_unsigned_by_signed(t: Type, lanes: int) -> None:
-    ops = "shift_left shift_right rounding_shift_left rounding_shift_right".split()
+    ops = ["shift_left", "shift_right", "rounding_shift_left", "rounding_shift_right"]
     makes = {op: _call(op) for op in ops}
     check(makes, (unsigned(t), t), lanes, skip=huge_shift)
     check(makes, (t, unsigned(t)), lanes, skip=huge_shift)
@@ -142,7 +153,7 @@ def outside(name: str, x: Any, y: Any) -> bool:
     if not name.startswith("cast ") or not isinstance(x, float):
         return False
     to = name.split()[1]
-    if to.startswith("float") or to.startswith("bfloat") or to == "bool":
+    if to.startswith(("float", "bfloat")) or to == "bool":
         return False
     t = UInt(int(to[4:])) if to.startswith("u") else Int(int(to[3:]))
     return not (t.lowest() - 1 < x < t.highest() + 1)
