@@ -15,9 +15,9 @@ from parhelion.analysis.interval import (
     Interval,
     compute_fact,
     fact,
-    tame,
 )
 from parhelion.analysis.linear import Linear, difference
+from parhelion.analysis.rank import reads_data
 from parhelion.ir.expr import EQ, LE, LT, NE, And, Expr, Intrinsic, Not, Or, Var
 from parhelion.ir.rewrite import free_vars
 
@@ -68,7 +68,10 @@ class Facts:
         self._facts: dict[Expr, Fact] = {}
 
     def assume(self, cond: Expr) -> Facts:
-        """These facts and that `cond` (a Bool expression) holds."""
+        """These facts and that `cond` (a Bool expression) holds.
+
+        Parts of it that read memory are not kept: memory may change.
+        """
         found = self._assumed.get(cond)
         if found is None:
             new = _Gathered(self)
@@ -137,6 +140,8 @@ class _Gathered:
         if kind is Not:
             self.fail(cond.a)  # type: ignore[attr-defined]
             return
+        if reads_data(cond):
+            return
         if kind is LT or kind is LE or kind is EQ:
             self.compare(cond, strict=kind is LT)
         elif kind is NE:
@@ -154,6 +159,8 @@ class _Gathered:
             return
         if kind is Not:
             self.hold(cond.a)  # type: ignore[attr-defined]
+            return
+        if reads_data(cond):
             return
         if kind in (LT, LE) and cond.a.type.is_int_or_uint():  # type: ignore[attr-defined]
             a, b = cond.a, cond.b  # type: ignore[attr-defined]
@@ -204,5 +211,3 @@ class _Gathered:
 
 
 Facts.EMPTY = Facts(frozenset(), frozenset(), (), {}, frozenset())
-
-__all__ = ["Facts", "tame", "unmarked"]

@@ -76,6 +76,8 @@ class ExprSimplifier:
         found = self.memo.get(n)
         if found is not None:
             return found
+        if type(n) is Imm:
+            return n
         if self.root is not self and self.facts.vars.isdisjoint(free_vars(n)):
             made = self.root.go(n)
         elif not rank(n).pure:

@@ -6,7 +6,8 @@ from parhelion.analysis.facts import Facts
 from parhelion.analysis.interval import Interval
 from parhelion.ir import build as B
 from parhelion.ir import expr as E
-from parhelion.ir.expr import Expr, Var
+from parhelion.ir.expr import Expr, Load, Var
+from parhelion.ir.symbols import BufferSym
 from parhelion.types import BOOL, INT32, Float
 
 x, y = Var("x", INT32), Var("y", INT32)
@@ -55,6 +56,13 @@ def test_a_let_stands_for_its_condition() -> None:
 def test_a_false_float_comparison_says_nothing_of_its_reverse() -> None:
     facts = EMPTY.deny(E.LT(f, B.imm(1.0, f.type)))
     assert facts.truths == frozenset()
+
+
+def test_what_memory_holds_is_not_a_fact() -> None:
+    pixel = Load(INT32, BufferSym("in", INT32, 1, "input"), x, None)
+    facts = EMPTY.assume(E.And(E.LT(pixel, k(3)), E.LT(x, k(8))))
+    assert facts.truths == {E.LT(x, k(8))}
+    assert not EMPTY.deny(E.LT(pixel, k(3)))
 
 
 def test_contradictions_are_ignored() -> None:

@@ -144,6 +144,12 @@ def test_conditions_hold_inside() -> None:
     assert simplify(s) is If(E.LT(a, b), store(a), store(b))
 
 
+def test_what_memory_held_does_not_hold_after_a_store() -> None:
+    small = E.LT(Load(INT32, out, int32(0), None), int32(5))
+    s = If(small, block(store(int32(9)), If(small, store(a, 1), store(b, 1))), None)
+    assert simplify(s) is s
+
+
 def test_marks_survive() -> None:
     s = If(likely(E.LT(a, b)), store(E.Min(n, likely(a))), None)
     assert simplify(s) is s
