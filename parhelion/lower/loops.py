@@ -269,7 +269,8 @@ class StageLoops:
             # the divisor; but no point is ever outside of what the loops visit.
             lo = axis.visited.lo if b.lo is None else b.lo
             hi = axis.visited.hi if b.hi is None else b.hi
-            if axis.clip is not None:
+            if axis.clip is not None and max(axis.depths) > depth:
+                # Further in, the guard is around: the point is one of the region.
                 hi = minimum(hi, axis.clip)
             out[v] = SymInterval(simplify(lo), simplify(hi))
         return out

@@ -65,38 +65,30 @@ class Sites:
 
     def compute(self, f: Function) -> Site:
         """Where `f` is computed."""
-        caller = self.program.at_innermost.get(f)
-        if caller is not None:
-            return self.inside(caller, len(caller.schedule.dims))
-        if f in self.program.outputs:
+        host = self.program.host.get(f)
+        if host is None:
             return self.root
-        return self._at(f, f.schedule.compute)
+        if f in self.program.at_innermost:
+            return self.inside(host, len(host.schedule.dims))
+        return self._in(host, f.schedule.compute)
 
     def store(self, f: Function) -> Site:
         """Where the storage of `f` lives: the compute site or further out."""
-        if f in self.program.at_innermost or f in self.program.outputs:
+        level = f.schedule.store_level
+        if f in self.program.at_innermost or f not in self.program.host:
             return self.compute(f)
-        return self._at(f, f.schedule.store_level)
-
-    def _at(self, f: Function, level: LoopLevel) -> Site:
-        """The site that a level means: around the uses of `f`, since the same loop
-        may exist in several stages of the Func that the level names."""
         if level.place is Place.ROOT:
             return self.root
-        for consumer in self.program.consumers.get(f, ()):
-            innermost = self.inside(consumer, len(consumer.schedule.dims))
-            for site in innermost.outwards():
-                if site.stage is not None and _means(level, site.stage, site.depth):
-                    return site
-            if level.var is OUTERMOST and consumer.func is level.func:
-                return self.compute(consumer.func)
-        internal_assert(False, f"no use of {f.name} is inside the loop of its level")
-        raise AssertionError
+        stage = self.program.enclosing(self.program.host[f], level)
+        internal_assert(stage is not None, f"{f.name} is stored outside its loops")
+        assert stage is not None
+        return self._in(stage, level)
 
-
-def _means(level: LoopLevel, stage: Stage, depth: int) -> bool:
-    return (
-        level.func is stage.func
-        and level.stage in (-1, stage.index)
-        and stage.schedule.dims[-depth].var is level.var
-    )
+    def _in(self, stage: Stage, level: LoopLevel) -> Site:
+        """The site inside a loop of `stage`; `check_pipeline` has seen that it is
+        there. The outermost one is where the stage's Func is computed."""
+        if level.var is OUTERMOST:
+            return self.inside(stage, 0)
+        loops = [d.var for d in reversed(stage.schedule.dims)]
+        assert level.var is not None
+        return self.inside(stage, loops.index(level.var) + 1)

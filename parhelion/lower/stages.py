@@ -8,15 +8,16 @@ it, on a copy of its own per calling stage, as Halide does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from parhelion.errors import DefinitionError
+from parhelion.errors import DefinitionError, internal_assert
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
-from parhelion.schedule.directives import Place, StageSchedule
+from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
+from parhelion.schedule.sites import realization_order
 
 
 @dataclass(eq=False, slots=True)
@@ -75,15 +76,28 @@ def _calls(exprs: Sequence[Expr]) -> list[Function]:
 class Program:
     """All Funcs that become loops, producers before consumers.
 
-    stages: the stages of each. at_innermost: Funcs without a place of their own,
-    with the stage whose innermost loop computes them.
+    stages: the stages of each. host: the stage inside whose loops a Func is computed;
+    Funcs without one are computed at the root. at_innermost: Funcs without a place of
+    their own, computed inside all loops of their host. origin: of each copy, the Func
+    that the user knows.
     """
 
     outputs: tuple[Function, ...]
     order: list[Function] = field(default_factory=list)
     stages: dict[Function, list[Stage]] = field(default_factory=dict)
-    at_innermost: dict[Function, Stage] = field(default_factory=dict)
+    host: dict[Function, Stage] = field(default_factory=dict)
+    at_innermost: set[Function] = field(default_factory=set)
+    origin: dict[Function, Function] = field(default_factory=dict)
     consumers: dict[Function, list[Stage]] = field(default_factory=dict)
+
+    def enclosing(self, inner: Stage | None, level: LoopLevel) -> Stage | None:
+        """`inner` or the first stage around it that has the loop of `level`."""
+        while inner is not None:
+            f = self.origin.get(inner.func, inner.func)
+            if f is level.func and level.stage in (-1, inner.index):
+                return inner
+            inner = self.host.get(inner.func)
+        return None
 
 
 def inlines(f: Function) -> bool:
@@ -146,66 +160,85 @@ def _stage(f: Function, k: int, d: Definition, rewrite: Rewriter) -> Stage:
     )
 
 
-def _copy_for(stage: Stage, f: Function, name: str) -> Function:
-    """A Function of its own for one caller of an unplaced reduction."""
-    copy = Function(name, f.schedule, f.site)
-    copy.args, copy.types = f.args, f.types
-    redirect = _Redirect({f: copy})
-    copied: list[Definition] = []
-    for d in f.stages():
-        args = tuple([redirect.go(a) for a in d.args])
-        values = tuple([redirect.go(v) for v in d.values])
-        copied.append(Definition(args, values, d.rdom, d.schedule, d.site))
-    copy.pure, copy.updates = copied[0], copied[1:]
-    return copy
-
-
 def collect(outputs: Sequence[Function]) -> Program:
-    """The program of `outputs`: inlined, in order, with consumers known."""
+    """The program of `outputs`: inlined, in order, with consumers and hosts known."""
     program = Program(tuple(outputs))
     inline = _Inline(frozenset(outputs))
-    namer = Namer()
-    unplaced: set[Function] = set()
-    done: set[Function] = set()
-    for f in outputs:
-        namer(f.name)
-
-    def visit(f: Function) -> None:
-        if f in done:
-            return
-        done.add(f)
+    reached = list(outputs)
+    for f in reached:
+        if f in program.stages:
+            continue
         made = [_stage(f, k, d, inline) for k, d in enumerate(f.stages())]
-        for s in made:
-            copies: dict[Function, Function] = {}
-            for g in s.calls():
-                if g is f or g.schedule.compute.place is not Place.INLINED:
-                    continue
-                if g in outputs:
-                    continue
-                if g in unplaced:
-                    copies[g] = _copy_for(s, g, namer(g.name))
-                    program.at_innermost[copies[g]] = s
-                else:
-                    unplaced.add(g)
-                    namer(g.name)
-                    program.at_innermost[g] = s
-            if copies:
-                redirect = _Redirect(copies)
-                s.args = tuple([redirect.go(a) for a in s.args])
-                s.values = tuple([redirect.go(v) for v in s.values])
-                s.predicate = redirect.go(s.predicate)
         program.stages[f] = made
-        for s in made:
-            for g in s.calls():
-                if g is not f:
-                    visit(g)
-        program.order.append(f)
-
-    for f in outputs:
-        visit(f)
+        reached += [g for s in made for g in s.calls()]
+    # Inlining may leave a Func without callers, an unused half of a Tuple.
+    program.order = [f for f in realization_order(outputs) if f in program.stages]
     for f in program.order:
         for s in program.stages[f]:
             for g in s.calls():
                 if g is not f:
                     program.consumers.setdefault(g, []).append(s)
+    _find_hosts(program)
     return program
+
+
+def _find_hosts(program: Program) -> None:
+    """Gives each Func its host, consumers first, and copies what has several."""
+    namer = Namer()
+    for f in program.order:
+        namer(f.name)
+    order: list[Function] = []
+    for f in reversed(program.order):
+        level = f.schedule.compute
+        order.append(f)
+        if f in program.outputs or level.place is Place.ROOT:
+            continue
+        groups: dict[Stage, list[Stage]] = {}
+        for c in program.consumers[f]:
+            host = c if level.place is Place.INLINED else program.enclosing(c, level)
+            internal_assert(host is not None, f"no host for {f.name}")
+            assert host is not None
+            groups.setdefault(host, []).append(c)
+        for k, (host, callers) in enumerate(groups.items()):
+            g = f if k == 0 else _copy(program, f, namer(f.name), callers)
+            if g is not f:
+                order.append(g)
+            program.host[g] = host
+            if level.place is Place.INLINED:
+                program.at_innermost.add(g)
+    order.reverse()
+    program.order = order
+
+
+def _copy(
+    program: Program, f: Function, name: str, callers: Sequence[Stage]
+) -> Function:
+    """A Func of its own, with the same stages as `f`, for some of its callers."""
+    copy = Function(name, f.schedule, f.site)
+    copy.args, copy.types = f.args, f.types
+    copy.pure, copy.updates = f.pure, f.updates
+    program.origin[copy] = program.origin.get(f, f)
+    redirect = _Redirect({f: copy})
+    program.stages[copy] = [
+        replace(_redirected(s, redirect), func=copy) for s in program.stages[f]
+    ]
+    for s in program.stages[copy]:
+        for g in s.calls():
+            if g is not copy:
+                program.consumers[g].append(s)
+    for c in callers:
+        moved = _redirected(c, redirect)
+        c.args, c.values, c.predicate = moved.args, moved.values, moved.predicate
+    mine = set(callers)
+    program.consumers[copy] = list(callers)
+    program.consumers[f] = [c for c in program.consumers[f] if c not in mine]
+    return copy
+
+
+def _redirected(s: Stage, redirect: _Redirect) -> Stage:
+    return replace(
+        s,
+        args=tuple([redirect.go(a) for a in s.args]),
+        values=tuple([redirect.go(v) for v in s.values]),
+        predicate=redirect.go(s.predicate),
+    )

@@ -153,7 +153,6 @@ def _place(nests: Nests, f: Function) -> None:
                 raise _race(nests, f, site, use.stack[:outer])
         computed.append(use.stack[:inner])
         stored.append(use.stack[:outer])
-    _one_stage(nests, f, computed)
     nests.place(f, computed, stored)
 
 
@@ -164,23 +163,6 @@ def _depth(stack: Stack, level: LoopLevel) -> int | None:
     return next(
         (i for i, site in enumerate(stack, 1) if site.matches(level)),
         None,
-    )
-
-
-def _one_stage(nests: Nests, f: Function, computed: Sequence[Stack]) -> None:
-    """A Func is computed in the loops of one stage of its consumer."""
-    stages = {stack[-1].stage for stack in computed if stack}
-    if len(stages) <= 1:
-        return
-    level = f.schedule.compute
-    assert level.func is not None
-    names = [stage_label(level.func, k) for k in sorted(stages)]
-    raise ScheduleError(
-        f"{_call(f, 'compute_at', level)}: {' and '.join(names)} both need {f.name},"
-        " each in a loop of its own, and it can be computed in one of them only",
-        at=level.site,
-        detail=_drawing(nests, f),
-        legal=[_call(f, "compute_at", LoopLevel(Place.ROOT))],
     )
 
 
