@@ -220,7 +220,7 @@ def test_vectors_made_and_folded() -> None:
         E.Broadcast(small, 12),
         *[
             E.VectorReduce(op, dense, n)
-            for op in ("add", "mul", "min", "max", "and", "or")
+            for op in ("add", "mul", "min", "max")
             for n in (1, 2, 3, 4, 12)
         ],
     ]
@@ -228,8 +228,6 @@ def test_vectors_made_and_folded() -> None:
     for k, value in enumerate(values):
         n = value.type.count
         stores.append(S.Store(out, value, build.ramp(int32(k * 12), int32(1), n), None))
-        if k == 40:
-            break
     execute(S.Block(tuple(stores)), t, source, out, 2)
 
 
