@@ -1,0 +1,153 @@
+"""Constant intervals of the built-in operations of `ir.intrinsics`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from parhelion.analysis.ranges import (
+    Fact,
+    Get,
+    Interval,
+    add_intervals,
+    checked,
+    chosen,
+    mul_intervals,
+    scale_interval,
+    type_fact,
+)
+from parhelion.ir.expr import Intrinsic
+
+
+def _same(n: Intrinsic, get: Get) -> Fact:
+    return get(n.args[0])
+
+
+def _promise_clamped(n: Intrinsic, get: Get) -> Fact:
+    a, ta = get(n.args[0])
+    lo, hi = get(n.args[1])[0].lo, get(n.args[2])[0].hi
+    return chosen(a.intersect(Interval(lo, hi)), ta)
+
+
+def _abs(n: Intrinsic, get: Get) -> Fact:
+    a, _ = get(n.args[0])
+    if n.type.is_float():
+        if a.lo is None or a.hi is None:
+            return Interval(0.0, None), False
+        far = max(abs(a.lo), abs(a.hi))
+        return Interval(0.0 if a.contains(0) else min(abs(a.lo), abs(a.hi)), far), False
+    if a.lo is None or a.hi is None:
+        return type_fact(n.type)
+    near = 0 if a.contains(0) else min(abs(a.lo), abs(a.hi))
+    return checked(n.type, near, max(abs(a.lo), abs(a.hi)), False)
+
+
+def _bit_and(n: Intrinsic, get: Get) -> Fact:
+    # With something not negative, the result lies between 0 and that.
+    his = [
+        i.hi
+        for i in (get(n.args[0])[0], get(n.args[1])[0])
+        if i.lo is not None and i.lo >= 0 and i.hi is not None
+    ]
+    if his:
+        return Interval(0, min(his)), True
+    return type_fact(n.type)
+
+
+def _shift_right(n: Intrinsic, get: Get) -> Fact:
+    a = get(n.args[0])[0]
+    k = get(n.args[1])[0].single()
+    if k is None or not 0 <= k < n.type.width:
+        return type_fact(n.type)
+    lo = None if a.lo is None else int(a.lo) >> int(k)
+    hi = None if a.hi is None else int(a.hi) >> int(k)
+    return chosen(Interval(lo, hi), False)
+
+
+def _shift_left(n: Intrinsic, get: Get) -> Fact:
+    a, ta = get(n.args[0])
+    k = get(n.args[1])[0].single()
+    if k is None or not 0 <= k < n.type.width:
+        return type_fact(n.type)
+    made = scale_interval(a, 1 << int(k))
+    return checked(n.type, made.lo, made.hi, ta)
+
+
+def _absd(n: Intrinsic, get: Get) -> Fact:
+    a, b = get(n.args[0])[0], get(n.args[1])[0]
+    if n.type.is_float() or None in a or None in b:
+        return type_fact(n.type)
+    d = add_intervals(a, scale_interval(b, -1))
+    far = max(abs(d.lo), abs(d.hi))  # type: ignore[arg-type]
+    near = 0 if d.contains(0) else min(abs(d.lo), abs(d.hi))  # type: ignore[arg-type]
+    return checked(n.type, near, far, False)
+
+
+def _widening(n: Intrinsic, get: Get) -> Fact:
+    a, b = get(n.args[0])[0], get(n.args[1])[0]
+    if n.type.is_float() or None in a or None in b:
+        return type_fact(n.type)
+    if n.op == "widening_add":
+        d = add_intervals(a, b)
+    elif n.op == "widening_sub":
+        d = add_intervals(a, scale_interval(b, -1))
+    else:
+        d = mul_intervals(a, b)
+    return checked(n.type, d.lo, d.hi, False)
+
+
+def _halving_add(n: Intrinsic, get: Get) -> Fact:
+    a, b = get(n.args[0])[0], get(n.args[1])[0]
+    if n.type.is_float() or None in a or None in b:
+        return type_fact(n.type)
+    d = add_intervals(a, b)
+    up = int(n.op == "rounding_halving_add")
+    return Interval((int(d.lo) + up) >> 1, (int(d.hi) + up) >> 1), True  # type: ignore[arg-type]
+
+
+def _saturate(n: Intrinsic, get: Get) -> Fact:
+    known = type_fact(n.type)
+    if n.op == "saturating_cast":
+        a = get(n.args[0])[0]
+        if n.args[0].type.is_float():
+            return known
+        if n.type.is_float():
+            return known
+    else:
+        a, b = get(n.args[0])[0], get(n.args[1])[0]
+        if n.type.is_float():
+            return known
+        a = add_intervals(a, b if n.op == "saturating_add" else scale_interval(b, -1))
+    t = n.type
+    if a.lo is None or a.hi is None:
+        return known
+    lo = min(max(a.lo, t.lowest()), t.highest())
+    hi = min(max(a.hi, t.lowest()), t.highest())
+    return Interval(lo, hi), True
+
+
+def _bit_count(n: Intrinsic, get: Get) -> Fact:
+    return Interval(0, n.args[0].type.width), True
+
+
+INTRINSIC_FACTS: dict[str, Callable[[Intrinsic, Get], Fact]] = {
+    "likely": _same,
+    "likely_if_innermost": _same,
+    "strict_float": _same,
+    "promise_clamped": _promise_clamped,
+    "abs": _abs,
+    "absd": _absd,
+    "bit_and": _bit_and,
+    "shift_right": _shift_right,
+    "shift_left": _shift_left,
+    "widening_add": _widening,
+    "widening_sub": _widening,
+    "widening_mul": _widening,
+    "halving_add": _halving_add,
+    "rounding_halving_add": _halving_add,
+    "saturating_add": _saturate,
+    "saturating_sub": _saturate,
+    "saturating_cast": _saturate,
+    "popcount": _bit_count,
+    "clz": _bit_count,
+    "ctz": _bit_count,
+}
