@@ -220,7 +220,9 @@ class Scheduler:
         self, built: Built, choices: Choices
     ) -> Callable[[], object] | None:
         level = self._level(built, choices)
-        return None if level is None else lambda: built.func.compute_at(*level)
+        if level is None:
+            return built.func.compute_root
+        return lambda: built.func.compute_at(*level)
 
     def _store_at(self, built: Built, choices: Choices) -> Callable[[], object] | None:
         level = self._level(built, choices)

@@ -1,6 +1,6 @@
 """Runs cases in another process, so that a crash is an outcome like others.
 
-    python -m tests.fuzz.worker
+    python -m tests.fuzz.worker [BUG]
 
 reads the `repr` of one case per line and answers with one line of JSON each.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.fuzz.bugs import plant
 from tests.fuzz.case import Case
 from tests.fuzz.execute import Outcome, Report, run_quietly
 
@@ -107,6 +108,8 @@ def main() -> None:
     from tests.fuzz.reduction import parse
 
     faulthandler.enable()
+    for bug in sys.argv[1:]:
+        plant(bug)
     # What the compiler or a library prints must not get into the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

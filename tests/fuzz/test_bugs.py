@@ -1,0 +1,58 @@
+"""The fuzzer is tested, too: it finds each of a number of bugs within a few cases."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from parhelion.tools.reduce import reduce
+from tests.fuzz.bugs import BUGS
+from tests.fuzz.case import Case
+from tests.fuzz.draw import draw
+from tests.fuzz.execute import run_case
+from tests.fuzz.reduction import as_test, kind_of, parse, smaller
+from tests.fuzz.worker import Worker, run_apart
+
+#: Found within so many cases, drawn one after the other. `mask_not_inverted` needs
+#: about 260, too many for here.
+CASES = 80
+QUICK = [name for name in BUGS if name != "mask_not_inverted"]
+
+
+def first_found(worker: Worker) -> Case | None:
+    """The first case that fails because of the worker's bug."""
+    for seed in range(7_000_000, 7_000_000 + CASES):
+        case = draw(random.Random(seed))
+        if worker.run(case).outcome.failed and not run_apart(case).outcome.failed:
+            return case
+    return None
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_finds(name: str) -> None:
+    with Worker(name) as worker:
+        assert first_found(worker) is not None, f"{BUGS[name].what}: not found"
+
+
+def test_ten_bugs_or_more() -> None:
+    assert len(QUICK) >= 10
+
+
+def test_reduces_to_a_case_of_a_few_lines() -> None:
+    with Worker("guard_off_by_one") as worker:
+        case = first_found(worker)
+        assert case is not None
+        failure = kind_of(worker.run(case))
+        assert failure is not None
+        small = reduce(case, lambda c: kind_of(worker.run(c)) == failure, smaller)
+        assert kind_of(worker.run(small)) == failure
+    assert len(small.stages) == 1 and len(small.schedule) == 1
+    assert parse(repr(small)) == small
+    # Without the bug, the test that is printed passes.
+    scope: dict[str, object] = {}
+    exec(as_test(small, failure), scope)
+    (found,) = [f for n, f in scope.items() if n.startswith("test_")]
+    assert callable(found)
+    found()
+    assert not run_case(small).outcome.failed
