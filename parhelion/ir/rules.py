@@ -26,6 +26,7 @@ with ``match`` took 14 µs). Rules of commutative operations match in either ord
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -124,12 +125,22 @@ class Fold(Pattern):
     arg: Pattern
 
 
+#: Names that the generated code uses itself.
+_RESERVED = re.compile(r"n|T|B|[nt]\d+|_.*")
+
+
+def _free_name(name: str) -> str:
+    if _RESERVED.fullmatch(name):
+        raise ValueError(f"a pattern cannot be called {name!r}")
+    return name
+
+
 def wilds(names: str) -> tuple[Wild, ...]:
-    return tuple([Wild(n) for n in names.split()])
+    return tuple([Wild(_free_name(n)) for n in names.split()])
 
 
 def consts(names: str) -> tuple[Const, ...]:
-    return tuple([Const(n) for n in names.split()])
+    return tuple([Const(_free_name(n)) for n in names.split()])
 
 
 TRUE = Literal(1, boolean=True)

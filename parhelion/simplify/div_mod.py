@@ -6,6 +6,8 @@ from parhelion.ir.rules import (
     broadcast,
     consts,
     fold,
+    max_,
+    min_,
     ramp,
     rule,
     select,
@@ -33,6 +35,8 @@ DIV = (
     rule((z - x * y) // y, z // y - x, "nonzero(y)", exact=True),
     rule((x * y) // (z * y), x // z, "positive(y) and nonzero(z)", exact=True),
     rule((x + y) // x, y // x + 1, "nonzero(x) and size(y) == 1", exact=True),
+    rule(min_(x * c0, y) // c0, min_(x, y // c0), "c0 > 0", exact=True),
+    rule(max_(x * c0, y) // c0, max_(x, y // c0), "c0 > 0", exact=True),
     rule((x % c0) // c1, 0, "0 < c0 <= c1"),
     rule(select(c, c0, c1) // c2, select(c, fold(c0 // c2), fold(c1 // c2)), "c2 > 0"),
     # Vectors.

@@ -171,8 +171,9 @@ class ExprSimplifier:
         if quick is not None:
             return quick
         n: Expr = kind(a, b)
-        if t.count == 1 and t.is_int_or_uint():
-            made = self.again(n, _LINEAR[kind](self, n)) if kind in _LINEAR else None
+        if t.is_int_or_uint():
+            handler = (_LINEAR if t.count == 1 else _LANES).get(kind)
+            made = self.again(n, handler(self, n)) if handler is not None else None
             if made is not None:
                 return made
         if kind in SUMS and not index.is_index(n):
@@ -380,6 +381,14 @@ _LINEAR: dict[type[Expr], Callable[[ExprSimplifier, Any], Expr | None]] = {
     NE: order.equality,
     And: order.conjunction,
     Or: order.disjunction,
+}
+
+
+_LANES: dict[type[Expr], Callable[[ExprSimplifier, Any], Expr | None]] = {
+    LT: order.lanes_inequality,
+    LE: order.lanes_inequality,
+    Min: order.lanes_extremum,
+    Max: order.lanes_extremum,
 }
 
 

@@ -21,6 +21,7 @@ from parhelion.ir.expr import (
     LT,
     NE,
     And,
+    Broadcast,
     Div,
     Expr,
     Imm,
@@ -29,6 +30,7 @@ from parhelion.ir.expr import (
     Min,
     Not,
     Or,
+    Ramp,
     Select,
 )
 from parhelion.simplify.engine import Engine, form_interval, known_sign
@@ -348,6 +350,49 @@ def marked_like(old: Expr, new: Expr) -> Expr:
 
 def _divided(form: Linear, g: int) -> Linear:
     return Linear(form.const // g, {a: k // g for a, k in form.terms.items()})
+
+
+def lane_difference(n: LT | LE | Min | Max) -> tuple[Linear, Linear] | None:
+    """``b - a`` in the first and last lane, if it is linear in the lanes between."""
+    first, step = Linear(0, {}), 0
+    for e, sign in ((n.b, 1), (n.a, -1)):
+        if type(e) is Ramp and type(e.stride) is Imm:
+            if not tame(e):
+                return None
+            first = first.plus(linear(e.base), sign)
+            step += sign * e.stride.value
+        elif type(e) is Broadcast and e.value.type.count == 1:
+            first = first.plus(linear(e.value), sign)
+        else:
+            return None
+    return first, first.shifted(step * (n.a.type.count - 1))
+
+
+def lanes_inequality(s: Engine, n: LT | LE) -> Expr | None:
+    """A comparison of ramps and broadcasts that is the same in all lanes."""
+    ends = lane_difference(n)
+    if ends is None:
+        return None
+    if type(n) is LT:
+        ends = ends[0].shifted(-1), ends[1].shifted(-1)
+    first = decide(s, opened(plain(ends[0])))
+    if first is None or decide(s, opened(plain(ends[1]))) is not first:
+        return None
+    return imm(first, n.type)
+
+
+def lanes_extremum(s: Engine, n: Min | Max) -> Expr | None:
+    """A minimum or maximum of ramps and broadcasts that is one of them throughout."""
+    ends = lane_difference(n)
+    if ends is None:
+        return None
+    p, q = (opened(plain(end)) for end in ends)
+    low, high = (n.a, n.b) if type(n) is Min else (n.b, n.a)
+    if decide(s, p) and decide(s, q):
+        return unmarked(low)
+    if decide(s, p.scaled(-1)) and decide(s, q.scaled(-1)):
+        return unmarked(high)
+    return None
 
 
 def conjunction(s: Engine, n: And) -> Expr | None:

@@ -123,6 +123,7 @@ DIVISION = [
     case((xi + 9) % 8, (xi + 1) % 8),
     case(x * pos / pos, x),
     case(x / x, x / x),
+    case(minimum(x * 8, y) / 8, minimum(x, y / 8)),
     case(pos / pos, 1),
     case(x % x, 0),
     case(x / 0, 0),
@@ -264,6 +265,11 @@ VECTORS = [
     case(spread(x, 4) < spread(y, 4), spread(x < y, 4)),
     case(ramp(x, 1, 4) < ramp(y, 1, 4), spread(x < y, 4)),
     case(ramp(x, 1, 4) + ramp(y, 2, 4), ramp(x + y, 3, 4)),
+    case(ramp(x, 1, 4) < spread(x + 4, 4), spread(true, 4)),
+    case(ramp(x, 1, 4) < spread(x + 3, 4), ramp(x, 1, 4) < spread(x + 3, 4)),
+    case(spread(x + 4, 4) <= ramp(x, 1, 4), spread(false, 4)),
+    case(minimum(ramp(x, 1, 4), spread(x + 3, 4)), ramp(x, 1, 4)),
+    case(maximum(ramp(x, 1, 4), spread(x, 4)), ramp(x, 1, 4)),
 ]
 
 GIVEN = [
@@ -278,6 +284,7 @@ GIVEN = [
     case(minimum(x + y, n), x + y, likely(x + y < n)),
     case(x == y, False, x < y),
     case(x, 5, x == 5),
+    case(minimum(ramp(x, 1, 4), spread(n - 1, 4)), ramp(x, 1, 4), x <= n - 4),
 ]
 
 ALL = [
