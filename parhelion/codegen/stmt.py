@@ -119,7 +119,8 @@ def serial_loop(f: Function, s: S.For) -> None:
         f"  {counter} = phi i64 [ {start}, %{pre} ], [ {after}, %{latch} ]"
     )
     f.out(f"  {after} = add nsw i64 {counter}, 1")
-    more = f.op(f"icmp slt i64 {after}, {stop}")
+    # An equality: LLVM then counts with a pointer that it has anyway.
+    more = f.op(f"icmp ne i64 {after}, {stop}")
     f.out(f"  br i1 {more}, label %{loop}, label %{end}{f.module.loop()}")
     body = f.pop()
     outside.lines.append(f"  br label %{loop}")
