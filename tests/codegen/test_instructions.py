@@ -1,0 +1,221 @@
+"""That the intended x86 instructions come out, and no calls or gathers instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from parhelion.codegen.target import Target, generic_target
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.build import int32
+from parhelion.ir.expr import Expr, Intrinsic, Var
+from parhelion.ir.stmt import ForKind
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32, Float, Int, Type, TypeCode, UInt
+
+from .harness import Compiled, lowered
+
+AVX2, AVX512 = generic_target(256), generic_target(512)
+COUNTER = Var("i", INT32)
+
+
+def loop_of(
+    make: Callable[[Expr, Expr], Expr],
+    t: Type,
+    lanes: int,
+    target: Target,
+    *,
+    step: int = 1,
+    strict: bool = False,
+) -> str:
+    """The instructions of the loop ``out[i] = make(a[i], b[i])``."""
+    a, b = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "input")
+
+    def load(source: BufferSym) -> Expr:
+        at = build.mul(COUNTER, int32(lanes * abs(step)))
+        return E.Load(
+            t.with_lanes(lanes), source, build.ramp(at, int32(step), lanes), None
+        )
+
+    value = make(load(a), load(b))
+    out = BufferSym("out", value.type.element_of(), 1, "output")
+    at = build.ramp(build.mul(COUNTER, int32(lanes)), int32(1), value.type.count)
+    body = S.For(
+        COUNTER,
+        int32(0),
+        out.dims[0].extent,
+        ForKind.SERIAL,
+        S.Store(out, value, at, None),
+    )
+    compiled = Compiled(
+        lowered(body, [a, b, out], strict=strict), target, only_text=True
+    )
+    return innermost(compiled.asm)
+
+
+def innermost(asm: str) -> str:
+    """The instructions of the block that jumps back to its own label."""
+    parts = re.split(r"^(\.LBB\d+_\d+):.*\n", asm, flags=re.M)
+    for label, block in zip(parts[1::2], parts[2::2], strict=True):
+        end = re.search(rf"\tj\w+\t{re.escape(label)}\n", block)
+        if end is not None:
+            return block[: end.end()]
+    raise AssertionError(f"no loop in:\n{asm}")
+
+
+def call(op: str, result: Type | None = None) -> Callable[[Expr, Expr], Expr]:
+    return lambda x, y: Intrinsic(result or x.type, op, (x, y))
+
+
+def unary(op: str) -> Callable[[Expr, Expr], Expr]:
+    return lambda x, y: Intrinsic(x.type, op, (x,))
+
+
+def by(kind: type[Expr], c: int) -> Callable[[Expr, Expr], Expr]:
+    return lambda x, y: kind(x, build.imm(c, x.type))
+
+
+def high(x: Expr, y: Expr) -> Expr:
+    wide = x.type.with_bits(2 * x.type.width)
+    product = Intrinsic(wide, "widening_mul", (x, y))
+    return E.Cast(x.type, Intrinsic(wide, "shift_right", (product, _imm(16, wide))))
+
+
+def _imm(value: int, t: Type) -> Expr:
+    return build.imm(value, t)
+
+
+def q15(x: Expr, y: Expr) -> Expr:
+    amount = _imm(15, Type(TypeCode.UInt, 16, x.type.count))
+    return Intrinsic(x.type, "rounding_mul_shift_right", (x, y, amount))
+
+
+def dot(x: Expr, y: Expr) -> Expr:
+    wide = x.type.with_bits(32)
+    return E.VectorReduce(
+        "add", Intrinsic(wide, "widening_mul", (x, y)), x.type.count // 2
+    )
+
+
+U8, U16, I16, F32 = UInt(8), UInt(16), Int(16), Float(32)
+SINGLE = {
+    "u8 average": (call("rounding_halving_add"), U8, 32, "vpavgb"),
+    "u16 average": (call("rounding_halving_add"), U16, 16, "vpavgw"),
+    "u8 saturating add": (call("saturating_add"), U8, 32, "vpaddusb"),
+    "u16 saturating sub": (call("saturating_sub"), U16, 16, "vpsubusw"),
+    "i16 saturating add": (call("saturating_add"), I16, 16, "vpaddsw"),
+    "u16 / 3": (by(E.Div, 3), U16, 16, "vpmulhuw"),
+    "u16 high half": (high, U16, 16, "vpmulhuw"),
+    "i16 high half": (high, I16, 16, "vpmulhw"),
+    "i16 q15": (q15, I16, 16, "vpmulhrsw"),
+    "i16 dot": (dot, I16, 16, "vpmaddwd"),
+    "i16 abs": (
+        lambda x, y: Intrinsic(U16.with_lanes(16), "abs", (x,)),
+        I16,
+        16,
+        "vpabsw",
+    ),
+    "f32 min": (E.Min, F32, 8, "vminps"),
+    "f32 max": (E.Max, F32, 8, "vmaxps"),
+    "f32 sqrt": (unary("sqrt"), F32, 8, "vsqrtps"),
+    "f32 floor": (unary("floor"), F32, 8, "vroundps"),
+    "f32 fma": (lambda x, y: E.Add(E.Mul(x, y), y), F32, 8, "vfmadd132ps"),
+    "u8 to u16": (lambda x, y: E.Cast(UInt(16, 16), x), U8, 16, "vpmovzxbw"),
+    "u32 variable shift": (call("shift_left"), UInt(32), 8, "vpsllvd"),
+    "i16 to u8": (
+        lambda x, y: Intrinsic(UInt(8, 16), "saturating_cast", (x,)),
+        I16,
+        16,
+        "vpackuswb",
+    ),
+    "f32 to i32": (lambda x, y: E.Cast(Int(32, 8), x), F32, 8, "vcvttps2dq"),
+}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_one_instruction(name: str) -> None:
+    make, t, lanes, want = SINGLE[name]
+    asm = loop_of(make, t, lanes, AVX2)
+    assert asm.count(f"\t{want}\t") == 1, asm
+    if name in ("f32 min", "f32 max", "u8 average", "i16 q15"):
+        assert "\tvcmp" not in asm
+
+
+def test_division_by_three_is_a_multiplication_and_a_shift() -> None:
+    asm = loop_of(by(E.Div, 3), U16, 16, AVX2)
+    arithmetic = [line for line in asm.splitlines() if "\tv" in line]
+    assert len(arithmetic) == 3, asm  # vpmulhuw from memory, vpsrlw, store
+
+
+@pytest.mark.parametrize("op", ["exp", "log", "sin", "cos", "tanh", "atan", "erf"])
+def test_functions_are_inline(op: str) -> None:
+    asm = loop_of(unary(op), F32, 8, AVX2)
+    assert "call" not in asm
+    assert "ps\t" in asm
+
+
+def test_contraction_only_outside_strict_code() -> None:
+    def make(x: Expr, y: Expr) -> Expr:
+        return E.Add(E.Mul(x, y), y)
+
+    def inner(x: Expr, y: Expr) -> Expr:
+        return Intrinsic(x.type, "strict_float", (make(x, y),))
+
+    assert "vfmadd" in loop_of(make, F32, 8, AVX2)
+    assert "vfmadd" not in loop_of(make, F32, 8, AVX2, strict=True)
+    assert "vfmadd" not in loop_of(inner, F32, 8, AVX2)
+
+
+def test_division_by_a_constant_is_a_multiplication() -> None:
+    asm = loop_of(by(E.Div, 3), F32, 8, AVX2)
+    assert "vmulps" in asm and "vdivps" not in asm
+    assert "vdivps" in loop_of(by(E.Div, 3), F32, 8, AVX2, strict=True)
+
+
+@pytest.mark.parametrize("step", [2, 3, 4, -1])
+@pytest.mark.parametrize("target", [AVX2, AVX512], ids=["avx2", "avx512"])
+def test_strided_loads_are_dense(step: int, target: Target) -> None:
+    asm = loop_of(lambda x, y: x, U8, 32, target, step=step)
+    assert "gather" not in asm
+    assert "pinsrb" not in asm
+    assert asm.count("vmovdqu") + asm.count("vmovups") <= 2 * abs(step) + 1, asm
+
+
+def test_full_registers() -> None:
+    assert "%zmm" in loop_of(E.Add, F32, 16, AVX512)
+    assert "%ymm" in loop_of(E.Add, F32, 16, AVX2)
+
+
+def test_invariants_leave_the_loop() -> None:
+    """What does not depend on the inner loop is computed before it."""
+    t = F32
+    a, out = BufferSym("a", t, 2, "input"), BufferSym("out", t, 2, "output")
+    y, x = Var("y", INT32), Var("x", INT32)
+    row = E.Div(y, build.add(a.dims[1].min, int32(3)))
+    at = build.add(build.mul(row, a.dims[1].stride), build.mul(x, int32(8)))
+    weight = E.Load(t, a, row, None)
+    value = E.Mul(
+        E.Load(t.with_lanes(8), a, E.Ramp(at, int32(1), 8), None),
+        E.Broadcast(Intrinsic(t, "exp", (weight,)), 8),
+    )
+    where = build.add(build.mul(y, out.dims[1].stride), build.mul(x, int32(8)))
+    body = S.For(
+        y,
+        int32(0),
+        out.dims[1].extent,
+        ForKind.SERIAL,
+        S.For(
+            x,
+            int32(0),
+            out.dims[0].extent,
+            ForKind.SERIAL,
+            S.Store(out, value, E.Ramp(where, int32(1), 8), None),
+        ),
+    )
+    asm = innermost(Compiled(lowered(body, [a, out]), AVX2, only_text=True).asm)
+    assert "idiv" not in asm and "imul" not in asm
+    assert asm.count("\n") <= 6, asm  # load and multiply, store, step, compare, jump
