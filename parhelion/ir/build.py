@@ -265,6 +265,10 @@ def likely(a: Expr) -> Expr:
     return Intrinsic(a.type, "likely", (a,))
 
 
+def likely_if_innermost(a: Expr) -> Expr:
+    return Intrinsic(a.type, "likely_if_innermost", (a,))
+
+
 def clamp(a: Expr, lo: Expr, hi: Expr) -> Expr:
     """``max(min(a, hi), lo)``"""
     return maximum(minimum(a, hi), lo)

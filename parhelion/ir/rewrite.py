@@ -148,19 +148,25 @@ class _Substitute(Rewriter):
         self.keys = frozenset(env)
 
     def go(self, n: _N) -> _N:
-        if isinstance(n, Var):
-            return cast(_N, self.env.get(n, n))
-        if isinstance(n, Expr):
-            found = self.memo.get(n)
-            if found is None:
-                found = n if self.keys.isdisjoint(free_vars(n)) else n.map(self.go)
-                self.memo[n] = found
-            return cast(_N, found)
-        if type(n) is Block:
-            return cast(_N, self.on_block(n))
-        if type(n) is LetStmt:
-            return cast(_N, LetStmt(n.var, self.go(n.value)))
-        return n.map(self.go)
+        # A memo shared with statements would keep every loop body alive.
+        made: Expr | Stmt = self.expr(n) if isinstance(n, Expr) else self.stmt(n)
+        return cast(_N, made)
+
+    def expr(self, e: Expr) -> Expr:
+        if isinstance(e, Var):
+            return self.env.get(e, e)
+        found = self.memo.get(e)
+        if found is None:
+            found = e if self.keys.isdisjoint(free_vars(e)) else e.map(self.expr)
+            self.memo[e] = found
+        return found
+
+    def stmt(self, s: Stmt) -> Stmt:
+        if type(s) is Block:
+            return self.on_block(s)
+        if type(s) is LetStmt:
+            return LetStmt(s.var, self.expr(s.value))
+        return s.map(self.go)
 
 
 def substitute(n: _N, env: Mapping[Var, Expr]) -> _N:

@@ -535,10 +535,15 @@ class Table:
         names = [f"n{i}" for i in range(len(kinds))]
         for name, slot in zip(names, self._fields, strict=True):
             lines.append(f"    {name} = n.{slot}")
-        lines.append(f"    T = {names[-1]}.type")
-        lines.append("    B = Bool(T.count)")
+        body: list[str] = []
         for r, before in found:
-            self._write(r, before, names, kinds, lines)
+            self._write(r, before, names, kinds, body)
+        text = "\n".join(body)
+        if re.search(r"\b[TB]\b", text):
+            lines.append(f"    T = {names[-1]}.type")
+        if re.search(r"\bB\b", text):
+            lines.append("    B = Bool(T.count)")
+        lines.append(text)
         scope: dict[str, Any] = {}
         exec("\n".join(lines), self._env, scope)  # noqa: S102 - our own text
         return scope["apply"]  # type: ignore[no-any-return]

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
+from parhelion.errors import (
+    BoundsError,
+    DefinitionError,
+    HalideError,
+    TypeMismatchError,
+    here,
+)
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
@@ -208,6 +214,9 @@ class Callable:
         except (struct.error, OverflowError, TypeError):
             self._check_scalars(args)
             raise
+        except BoundsError:
+            # An output smaller than a tile, perhaps, which has code of its own.
+            self._run_specially(args, layouts)
         return 0
 
     def _is_plain(self, layouts: Sequence[Layout]) -> bool:

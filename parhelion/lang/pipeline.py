@@ -178,11 +178,13 @@ class Pipeline:
         if given is None:
             boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
             # `realize` will compute what the schedule rounds up to.
-            boxes = runner.grown(boxes, self._variant(runner))
+            variant = runner.fitting(boxes, self._variant(runner))
+            boxes = runner.grown(boxes, variant)
         else:
             self._check(runner, given)
             boxes = [_box_of(b) for b in given]
-        for sym, box in runner.infer_inputs(boxes, self._variant(runner)).items():
+            variant = self._variant(runner)
+        for sym, box in runner.infer_inputs(boxes, variant).items():
             sym.value = runner.new_buffer(sym, box)
 
     def infer_arguments(self) -> list[Argument]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from parhelion.errors import (
+    BoundsError,
     BufferError_,
     DefinitionError,
     ScheduleError,
@@ -38,6 +40,7 @@ from parhelion.runtime.program import (
     variant_for,
 )
 from parhelion.runtime.state import Fingerprint, Reach
+from parhelion.schedule.directives import Split
 from parhelion.types import round_float
 
 Number = int | float | bool
@@ -178,10 +181,41 @@ class Runner:
                 layout = instead._layout()
             layouts[sym] = layout
             inputs.append(layout)
-        program = self.program(self.variant(layouts, strict_float))
-        program.call.run(self._values(program, layouts, scalars))
+        self._run(self.variant(layouts, strict_float), layouts, scalars)
         for buffer, instead in spare:
             buffer._pixels()[...] = instead._pixels()
+
+    def _run(
+        self,
+        variant: Variant,
+        layouts: Mapping[BufferSym, Layout],
+        scalars: Mapping[ParamSym, Number] | None,
+    ) -> None:
+        program = self.program(variant)
+        try:
+            program.call.run(self._values(program, layouts, scalars))
+        except BoundsError:
+            # The schedule may round up to more than the images have. Where the
+            # tails are ours to choose there is code that does not.
+            if variant.guard_tails or not self._may_guard():
+                raise
+            self._run(replace(variant, guard_tails=True), layouts, scalars)
+
+    def _may_guard(self) -> bool:
+        """Whether the pipeline has a split whose tail the user left to us."""
+        return any(
+            isinstance(t, Split) and t.auto
+            for f in self.reach.functions
+            for d in f.stages()
+            for t in d.schedule.transforms
+        )
+
+    def fitting(self, boxes: Sequence[Box], variant: Variant) -> Variant:
+        """The variant for allocating outputs: one that writes just these boxes if the
+        given one writes more and need not."""
+        if self._may_guard() and self.grown(boxes, variant) != list(boxes):
+            return replace(variant, guard_tails=True)
+        return variant
 
     def _values(
         self,
@@ -237,6 +271,8 @@ class Runner:
     def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""
         written = self.written(boxes, variant)
+        if written != list(boxes) and self._may_guard():
+            written = self.written(boxes, replace(variant, guard_tails=True))
         pairs = zip(self.targets, written, strict=True)
         return [self.new_buffer(sym, box) for sym, box in pairs]
 
@@ -244,6 +280,7 @@ class Runner:
         """The boxes that the schedule writes when these are asked for: the same,
         rounded up by its splits."""
         key = (
+            variant,
             tuple([tuple(box) for box in boxes]),
             tuple([p.value for p in self.reach.params]),
             tuple([(lay.mins, lay.extents) for lay in self.inputs().values()]),

@@ -25,6 +25,7 @@ from parhelion.ir.build import (
     is_const,
     le,
     likely,
+    likely_if_innermost,
     maximum,
     minimum,
     mod,
@@ -124,10 +125,16 @@ class StageLoops:
 
     loops: outermost first. lets: names to place right inside a number of loops, in
     order. guards: conditions around what is inside a number of loops.
+
+    guard: tails that the user left to us are guarded, so that nothing is visited
+    beyond what was asked for.
     """
 
-    def __init__(self, stage: Stage, nominal: Mapping[Var, Range]) -> None:
+    def __init__(
+        self, stage: Stage, nominal: Mapping[Var, Range], *, guard: bool = False
+    ) -> None:
         self.stage = stage
+        self._guard = guard
         self.lets: list[tuple[int, LetStmt]] = []
         self.guards: list[Guard] = []
         self._depth: dict[Var, int] = {}
@@ -176,7 +183,8 @@ class StageLoops:
         outer = Axis(t.outer, Range(_ZERO, simplify(sub(count, _ONE))))
         inner = Axis(t.inner, Range(_ZERO, sub(t.factor, _ONE)))
         current[t.outer], current[t.inner] = outer, inner
-        return _Split(old, outer, inner, t.factor, t.tail, exact)
+        tail = TailStrategy.GuardWithIf if self._guard and t.auto else t.tail
+        return _Split(old, outer, inner, t.factor, tail, exact)
 
     def _add_loop(self, dim: Dim, depth: int, axis: Axis) -> None:
         r = axis.range
@@ -235,7 +243,7 @@ class StageLoops:
             if is_const(ohi, 0) and is_const(ihi, 0):
                 hi = nominal.hi
         elif t.tail is TailStrategy.ShiftInwards:
-            base = minimum(likely(start), last)
+            base = minimum(likely_if_innermost(start), last)
             if not can_prove(le(factor, nominal.extent)):
                 below = simplify(add(below, sub(factor, _ONE)))
                 lo = minimum(lo, add(last, inner.visited.lo))

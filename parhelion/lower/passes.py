@@ -20,6 +20,7 @@ from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lower.allocate import place_allocations
 from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.flatten import flatten_storage
@@ -113,6 +114,12 @@ PASSES: tuple[Pass, ...] = (
         "code generation emits what is left as it stands",
     ),
     Pass(
+        "place_allocations",
+        lambda s, c: place_allocations(s),
+        "storage of constant size moves out of serial loops and is freed early",
+        "only now are all sizes folded that can be",
+    ),
+    Pass(
         "common_subexpressions",
         lambda s, c: common_subexpressions(s),
         "values used more than once get a name",
@@ -137,16 +144,20 @@ def lower(
     name: str,
     index64: bool = False,
     strict_float: bool = False,
+    guard_tails: bool = False,
     trace: Trace | None = None,
 ) -> Lowered:
     """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
+
+    guard_tails: splits whose tail is Auto are guarded instead of shifted inwards, so
+    that images smaller than a tile can be computed.
 
     Every output must have its `buffers`. Set ``PARHELION_DUMP`` to ``all`` or to
     names of passes, comma separated, to print the program after them.
     """
     if trace is None and "PARHELION_DUMP" in os.environ:
         trace = Trace()
-    lowered = run_deep(lambda: _lower(outputs, name, index64, strict_float, trace))
+    lowered = run_deep(lambda: _lower(outputs, name, index64, strict_float, guard_tails, trace))
     if trace is not None and "PARHELION_DUMP" in os.environ:
         _dump(trace, os.environ["PARHELION_DUMP"])
     return lowered
@@ -157,12 +168,13 @@ def _lower(
     name: str,
     index64: bool,
     strict_float: bool,
+    guard_tails: bool,
     trace: Trace | None,
 ) -> Lowered:
     start = time.perf_counter()
     check_pipeline(outputs)
     program = collect(outputs)
-    regions = Regions(program)
+    regions = Regions(program, guard_tails=guard_tails)
     nest = NestBuilder(regions).build()
     root = regions.sites.root
     inputs = _inputs(program, block(*root.lets, *root.checks, nest))

@@ -40,8 +40,9 @@ Scope = Mapping[Var, SymInterval]
 class Regions:
     """The answers for one program. All methods are memoised."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, *, guard_tails: bool = False) -> None:
         self.program = program
+        self._guard_tails = guard_tails
         self.sites = Sites(program)
         self._required: dict[tuple[Function, Site], Region] = {}
         self._computed: dict[Function, Region] = {}
@@ -86,6 +87,10 @@ class Regions:
     def _remember(self, new: Expr, old: Expr) -> None:
         if new is not old and isinstance(new, Var):
             self.unslid[new] = old
+
+    def nest(self, stage: Stage, nominal: Mapping[Var, Range]) -> StageLoops:
+        """The loop nest of a stage over given regions of its variables."""
+        return StageLoops(stage, nominal, guard=self._guard_tails)
 
     def loops(self, stage: Stage) -> StageLoops:
         """The loop nest of a stage."""
@@ -196,7 +201,7 @@ class Regions:
         for stage in reversed(self.program.stages[f]):
             nominal = self.nominal(stage, region)
             if at_home:
-                loops = self._loops[stage] = StageLoops(stage, nominal)
+                loops = self._loops[stage] = self.nest(stage, nominal)
             else:
                 loops = self.loops(stage)
             scope = {v: self._covered(v, nominal[v], loops, at_home) for v in nominal}

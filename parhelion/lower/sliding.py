@@ -25,7 +25,7 @@ from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import ForKind
-from parhelion.lower.loops import Loop, Range, StageLoops
+from parhelion.lower.loops import Loop, Range
 from parhelion.simplify.driver import can_prove, simplify
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _updates_stay_inside(regions: Regions, f: Function, d: int, region: Region) 
             for n in nodes(e):
                 if type(n) is FuncCall and n.func is f and n.args[d] is not own:
                     return False
-        loops = StageLoops(stage, regions.nominal(stage, region))
+        loops = regions.nest(stage, regions.nominal(stage, region))
         if any(not can_prove(le(o, int32(0))) for o in loops.overshoot(own)):
             return False
     return True

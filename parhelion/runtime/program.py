@@ -68,12 +68,14 @@ class Variant:
 
     strides: for images whose layout is not the promised one. index64: whether some
     array has more elements than an int32 index can count. strict_float: whether
-    every float operation is rounded by itself.
+    every float operation is rounded by itself. guard_tails: whether images may
+    be smaller than the tiles of the schedule (see `lower.passes.lower`).
     """
 
     strides: frozenset[tuple[BufferSym, Strides]] = frozenset()
     index64: bool = False
     strict_float: bool = False
+    guard_tails: bool = False
 
 
 def standing(images: Iterable[BufferSym]) -> Promises:
@@ -194,6 +196,7 @@ def lowered_for(outputs: Sequence[Function], name: str, variant: Variant) -> Low
             name=name,
             index64=variant.index64,
             strict_float=variant.strict_float,
+            guard_tails=variant.guard_tails,
         )
 
 

@@ -68,7 +68,11 @@ class TailStrategy(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """``old`` becomes ``outer * factor + inner``. `tail` is never Auto here."""
+    """``old`` becomes ``outer * factor + inner``.
+
+    `tail` is never Auto here; `auto` tells that the user left it to us, so that code
+    for outputs smaller than the factor may guard the tail instead of shifting it.
+    """
 
     old: Var
     outer: Var
@@ -76,6 +80,7 @@ class Split:
     factor: Expr
     tail: TailStrategy
     site: Site | None = None
+    auto: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,12 +319,13 @@ class _Change:
         for new in (outer, inner):
             rules.check_new_var(function, stage, new, (old,), directive)
         dim = s.dims[i]
+        auto = tail is TailStrategy.Auto
         tail = rules.split_tail(function, stage, dim, factor, tail, directive)
         s.dims[i : i + 1] = [
             Dim(inner, dim.kind, dim.type),
             Dim(outer, dim.kind, dim.type),
         ]
-        s.transforms.append(Split(old, outer, inner, factor, tail, here()))
+        s.transforms.append(Split(old, outer, inner, factor, tail, here(), auto))
 
     def fuse(self, inner: Var, outer: Var, fused: Var) -> None:
         function, stage, s = self.function, self.stage, self.schedule

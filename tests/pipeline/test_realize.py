@@ -56,9 +56,17 @@ def test_destinations_may_be_buffers_or_arrays() -> None:
     assert b[103, 1] == 113
 
 
+def test_a_destination_smaller_than_a_vector_is_computed() -> None:
+    f = ramp("slim")
+    f.vectorize(x, 8)
+    out = hl.Buffer(hl.Int(32), [5, 2])
+    f.realize(out)
+    assert np.array_equal(np.asarray(out), np.asarray(ramp("whole").realize([5, 2])))
+
+
 def test_a_destination_too_small_for_the_schedule_is_refused() -> None:
     f = ramp("narrow")
-    f.vectorize(x, 8)
+    f.vectorize(x, 8, hl.TailStrategy.RoundUp)
     with pytest.raises(hl.BoundsError, match="'narrow.* too small in dimension 0"):
         f.realize(hl.Buffer(hl.Int(32), [5, 3]))
 
