@@ -78,7 +78,7 @@ class ExprSimplifier:
             return found
         if type(n) is Imm:
             return n
-        if self.root is not self and self.facts.vars.isdisjoint(free_vars(n)):
+        if self.root is not self and not self.concerned(n):
             made = self.root.go(n)
         elif not rank(n).pure:
             made = n.map(self.go)
@@ -91,6 +91,12 @@ class ExprSimplifier:
         if made is not n:
             self.memo[made] = made
         return made
+
+    def concerned(self, n: Expr) -> bool:
+        """Whether the facts say anything of the Vars of `n`."""
+        if type(n) is Var:
+            return n in self.facts.vars
+        return not self.facts.vars.isdisjoint(free_vars(n))
 
     def known(self, cond: Expr) -> Expr:
         """A condition that the facts settle, as a constant."""
