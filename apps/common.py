@@ -68,7 +68,7 @@ def write_image(path: Path, image: Array) -> None:
 
 def to_float(image: Array) -> Array:
     """8-bit levels as float32 in [0, 1]."""
-    return image.astype(np.float32) / np.float32(255)
+    return np.asarray(image.astype(np.float32) / np.float32(255))
 
 
 def to_levels(image: Array) -> Array:

@@ -96,7 +96,7 @@ def with_numpy(image: Array) -> Array:
     h, w = gray.shape[0] - 2, gray.shape[1] - 2
 
     def at(dx: int, dy: int) -> Array:
-        return gray[1 + dy : 1 + dy + h, 1 + dx : 1 + dx + w]
+        return np.asarray(gray[1 + dy : 1 + dy + h, 1 + dx : 1 + dx + w])
 
     twelfth = np.float32(1 / 12)
     iy = (

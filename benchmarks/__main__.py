@@ -70,16 +70,15 @@ def compile_times(repeats: int) -> list[dict[str, Any]]:
                 text = child("-m", "benchmarks.compiletime", module, case.name)
                 taken.append(json.loads(text)["compile"])
         best = {module: min(taken) for module, taken in seconds.items()}
-        ratio = best["parhelion"] / best["halide"]
-        rows.append(
-            {"case": case.name, "seconds": seconds, "ratio": ratio}
-            | {"median_ratio": _median_ratio(seconds), "ok": ratio <= COMPILE_LIMIT}
-        )
+        ratio, median = best["parhelion"] / best["halide"], _median_ratio(seconds)
+        ok = ratio <= COMPILE_LIMIT
+        row: dict[str, Any] = {"case": case.name, "seconds": seconds, "ok": ok}
+        rows.append(row | {"ratio": ratio, "median_ratio": median})
         print(
             f"{case.name:22} cold compile  parhelion {best['parhelion']:.3f} s  "
             f"halide {best['halide']:.3f} s  ratio {ratio:.2f} "
-            f"(median {rows[-1]['median_ratio']:.2f}, limit {COMPILE_LIMIT})  "
-            f"{verdict(rows[-1]['ok'])}",
+            f"(median {median:.2f}, limit {COMPILE_LIMIT})  "
+            f"{verdict(ok)}",
             flush=True,
         )
     return rows

@@ -170,9 +170,7 @@ class Type:
         if self.is_int_or_uint():
             if not other.is_int_or_uint():
                 return False
-            return (
-                self.lowest() <= other.lowest() and other.highest() <= self.highest()
-            )
+            return self.lowest() <= other.lowest() and other.highest() <= self.highest()
         mantissa = _MANTISSA[self.kind, self.width]
         if other.is_int_or_uint():
             return other.width - (1 if other.is_int() else 0) <= mantissa and (
