@@ -110,8 +110,9 @@ def _factored(
 
 def opened(form: Linear) -> Linear:
     """Replaces lets by their values where terms then cancel: ``last - first + 1``."""
+    terms = form.terms
     values: dict[Expr, Linear] = {}
-    for atom in form.terms:
+    for atom in terms:
         if type(atom) is Var and atom.value is not None:
             value = atom.value
             if value.type is atom.type and tame(value) and not reads_data(value):
@@ -121,12 +122,16 @@ def opened(form: Linear) -> Linear:
     cost: tuple[int, int] | None = None
     names = list(values)
     for i, p in enumerate(names):
+        inner = values[p]
         for q in names[i:]:
-            made = form.without(p).plus(values[p], form.terms[p])
+            # Something must cancel, or the result would not be smaller.
+            others = terms if q is p else values[q].terms
+            if inner.terms.keys().isdisjoint(others) and inner.terms:
+                continue
+            made = form.without(p).plus(inner, terms[p])
             if q is not p:
-                made = made.without(q).plus(values[q], form.terms[q])
-            # Something must cancel for the result to be smaller.
-            if len(made.terms) > len(form.terms):
+                made = made.without(q).plus(values[q], terms[q])
+            if len(made.terms) > len(terms):
                 continue
             cost = cost or _cost(form)
             if _cost(made) < cost:
