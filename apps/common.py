@@ -55,7 +55,7 @@ def read_image(path: Path) -> Array:
     image = np.asarray(iio.imread(path))
     if image.ndim == 2:
         image = image[:, :, None]
-    return np.ascontiguousarray(np.moveaxis(image[:, :, :3], -1, 0))
+    return np.asarray(np.ascontiguousarray(np.moveaxis(image[:, :, :3], -1, 0)))
 
 
 def write_image(path: Path, image: Array) -> None:

@@ -46,7 +46,8 @@ class HalideError(RuntimeError):
     """Everything that Parhelion raises on purpose.
 
     The message is assembled from `what` (a sentence), the user's line, and
-    optional facts: `legal` lists the alternatives, `hint` says what to do.
+    optional facts: `legal` lists the alternatives, `hint` says what to do. `failure`
+    names the entry of `ir.failures` if compiled code reported it.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class HalideError(RuntimeError):
         self.legal = tuple(legal)
         self.hint = hint
         self.detail = detail
+        self.failure = ""
         super().__init__(self._render())
 
     def _render(self) -> str:

@@ -46,6 +46,10 @@ from parhelion.types import round_float
 Number = int | float | bool
 Box = list[tuple[int, int]]
 
+#: Failures of code that assumes too much of its images, or of its own storage.
+_TOO_SMALL = ("input_too_small", "output_too_small", "bound_too_small")
+_TOO_LARGE = ("size_overflow", "allocation_too_large")
+
 #: How often a region is derived again from itself before it must stand still.
 _MAX_ROUNDS = 8
 
@@ -194,12 +198,21 @@ class Runner:
         program = self.program(variant)
         try:
             program.call.run(self._values(program, layouts, scalars))
-        except BoundsError:
+        except BoundsError as error:
+            other = self._instead(variant, error.failure)
+            if other is None:
+                raise
+            self._run(other, layouts, scalars)
+
+    def _instead(self, variant: Variant, failure: str) -> Variant | None:
+        """A variant that may succeed where this one reported a failure."""
+        if failure in _TOO_SMALL and not variant.guard_tails and self._may_guard():
             # The schedule may round up to more than the images have. Where the
             # tails are ours to choose there is code that does not.
-            if variant.guard_tails or not self._may_guard():
-                raise
-            self._run(replace(variant, guard_tails=True), layouts, scalars)
+            return replace(variant, guard_tails=True)
+        if failure in _TOO_LARGE and not variant.index64:
+            return replace(variant, index64=True)
+        return None
 
     def _may_guard(self) -> bool:
         """Whether the pipeline has a split whose tail the user left to us."""

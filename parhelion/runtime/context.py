@@ -137,7 +137,9 @@ def failure(
     else:
         what = kind.template.format(*args)
     named = next((sites[a] for a in args if isinstance(a, str) and a in sites), None)
-    return kind.error(what, at=named or fallback, hint=kind.hint)
+    error = kind.error(what, at=named or fallback, hint=kind.hint)
+    error.failure = told.code
+    return error
 
 
 def _plain(value: object) -> str:
