@@ -55,7 +55,7 @@ def read_image(path: Path) -> Array:
     image = np.asarray(iio.imread(path))
     if image.ndim == 2:
         image = image[:, :, None]
-    return np.asarray(np.ascontiguousarray(np.moveaxis(image[:, :, :3], -1, 0)))
+    return np.ascontiguousarray(np.moveaxis(image[:, :, :3], -1, 0))
 
 
 def write_image(path: Path, image: Array) -> None:
@@ -73,7 +73,7 @@ def to_float(image: Array) -> Array:
 
 def to_levels(image: Array) -> Array:
     """Floats in [0, 1] as 8-bit levels, clipped and rounded."""
-    return np.rint(np.clip(image, 0, 1) * 255).astype(np.uint8)
+    return np.asarray(np.rint(np.clip(image, 0, 1) * 255).astype(np.uint8))
 
 
 def main(name: str, process: Callable[[Array], Array]) -> None:
