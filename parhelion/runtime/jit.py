@@ -85,7 +85,7 @@ def _binding() -> Any:
 
 
 @cache
-def _target_machine(target: Target) -> llvm.TargetMachine:
+def _target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
     """Code generation for `target`: position independent, optimisation level 2.
 
     Level 3 adds no pass that generated code was seen to gain from.
@@ -98,7 +98,7 @@ def _target_machine(target: Target) -> llvm.TargetMachine:
         features = llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_triple(target.triple)
     return machine.create_target_machine(
-        cpu=target.cpu, features=features, opt=2, reloc="pic", codemodel="small"
+        cpu=target.cpu, features=features, opt=level, reloc="pic", codemodel="small"
     )
 
 
@@ -166,9 +166,15 @@ def assembly_text(text: str, target: Target | None = None) -> str:
 
 
 def object_code(
-    text: str, target: Target | None = None, times: CompileTimes | None = None
+    text: str,
+    target: Target | None = None,
+    times: CompileTimes | None = None,
+    level: int = 2,
 ) -> bytes:
-    """The relocatable object file (ELF) that LLVM text becomes."""
+    """The relocatable object file (ELF) that LLVM text becomes.
+
+    level: how hard the code generator tries, 0 to 3.
+    """
     target = target or host_target()
     times = times or CompileTimes()
     with LOCK:
@@ -177,7 +183,7 @@ def object_code(
         parsed = time.perf_counter()
         _optimise(module, target)
         optimised = time.perf_counter()
-        code = bytes(_target_machine(target).emit_object(module))
+        code = bytes(_target_machine(target, level).emit_object(module))
         times.parse = parsed - start
         times.optimise = optimised - parsed
         times.emit = time.perf_counter() - optimised
