@@ -418,7 +418,9 @@ def _pow(at: Bounds, e: E.Intrinsic) -> SymInterval:
 
 
 INTRINSIC_BOUNDS: dict[str, _Handler] = {
-    **dict.fromkeys(("likely", "likely_if_innermost", "strict_float", "print"), _first),
+    **dict.fromkeys(
+        ("likely", "likely_if_innermost", "strict_float", "print", "trace"), _first
+    ),
     "require": _second,
     "print_when": _second,
     "promise_clamped": _promise_clamped,

@@ -164,40 +164,95 @@ def _print_lanes(f: Function, cond: Expr | None, args: tuple[Expr, ...]) -> None
 def _print_line(
     f: Function, args: tuple[Expr, ...], texts: list[str | None], lane: int
 ) -> None:
-    """Formats one line into a stack buffer and prints it."""
-    form: list[str] = []
-    given: list[str] = []
-    room = 2
-    for arg, text in zip(args, texts, strict=True):
-        if isinstance(arg, E.StringImm) or text is None:
+    """Prints one lane of the values, with spaces between."""
+    line = _Line(f)
+    for i, (arg, text) in enumerate(zip(args, texts, strict=True)):
+        if i:
+            line.add(" ")
+        if text is None:
             assert isinstance(arg, E.StringImm)
-            form.append("%s")
-            given.append(f"ptr {f.module.string(arg.value)}")
-            room += len(arg.value.encode()) + 1
-            continue
-        t = arg.type.element_of()
-        one = extract(f, text, arg.type, lane)
+            line.add(arg.value)
+        elif arg.type.is_bool():
+            line.truth(extract(f, text, arg.type, lane))
+        else:
+            line.number(extract(f, text, arg.type, lane), arg.type.element_of())
+    line.print()
+
+
+def trace(f: Function, e: E.Intrinsic) -> str:
+    """``args[0]``, after printing a line with the other arguments and it, all lanes of
+    each."""
+    value, form, *rest = e.args
+    assert isinstance(form, E.StringImm)
+    text = f.value(value)
+    line = _Line(f)
+    parts = form.value.split("%")
+    line.add(parts[0])
+    for arg, after in zip((*rest, value), parts[1:], strict=False):
+        shown, t = f.value(arg), arg.type
+        if t.count > 1:
+            line.add("<")
+        for lane in range(t.count):
+            if lane:
+                line.add(", ")
+            line.number(extract(f, shown, t, lane), t.element_of())
+        if t.count > 1:
+            line.add(">")
+        line.add(after)
+    line.print()
+    return text
+
+
+class _Line:
+    """A line of text and numbers, put together on the stack by ``snprintf``."""
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.form: list[str] = []
+        self.given: list[str] = []
+        #: Bytes that it can need, with the line's end and a zero.
+        self.room = 2
+
+    def add(self, text: str) -> None:
+        self.form.append(text.replace("%", "%%"))
+        self.room += len(text.encode())
+
+    def number(self, text: str, t: Type) -> None:
+        """A scalar: six digits of a float, in scientific form if it is a double."""
+        f = self.f
         if t.is_float():
-            form.append("%f")
-            given.append(f"double {convert(f, one, t, Float(64))}")
-            room += 340 if t.width == 64 else 60
+            self.form.append("%e" if t.width == 64 else "%f")
+            self.given.append(f"double {convert(f, text, t, Float(64))}")
+            self.room += 60
         elif t.is_handle():
-            form.append("%p")
-            given.append(f"ptr {one}")
-            room += 20
+            self.form.append("%p")
+            self.given.append(f"ptr {text}")
+            self.room += 20
         else:
             signed = t.is_int()
-            form.append("%lld" if signed else "%llu")
-            wide = convert(f, one, t, Int(64) if signed else UInt(64))
-            given.append(f"i64 {wide}")
-            room += 22
-    f.module.declare("snprintf", "i32", "ptr, i64, ptr, ...")
-    f.module.declare("ph_print", "void", "ptr, ptr")
-    line = f.alloca(f"[{room} x i8], align 16")
-    spec = f.module.string(" ".join(form) + "\n")
-    rest = "".join(f", {g}" for g in given)
-    f.op(
-        f"call i32 (ptr, i64, ptr, ...) @snprintf(ptr {line}, i64 {room}, ptr {spec}"
-        f"{rest})"
-    )
-    f.out(f"  call void @ph_print(ptr %ctx, ptr {line})")
+            self.form.append("%lld" if signed else "%llu")
+            wide = convert(f, text, t, Int(64) if signed else UInt(64))
+            self.given.append(f"i64 {wide}")
+            self.room += 22
+
+    def truth(self, text: str) -> None:
+        """A Bool, as a word."""
+        module = self.f.module
+        yes, no = module.string("true"), module.string("false")
+        word = self.f.op(f"select i1 {text}, ptr {yes}, ptr {no}")
+        self.form.append("%s")
+        self.given.append(f"ptr {word}")
+        self.room += 5
+
+    def print(self) -> None:
+        f = self.f
+        f.module.declare("snprintf", "i32", "ptr, i64, ptr, ...")
+        f.module.declare("ph_print", "void", "ptr, ptr")
+        line = f.alloca(f"[{self.room} x i8], align 16")
+        form = f.module.string("".join(self.form) + "\n")
+        given = "".join(f", {g}" for g in self.given)
+        f.op(
+            f"call i32 (ptr, i64, ptr, ...) @snprintf(ptr {line}, i64 {self.room}, "
+            f"ptr {form}{given})"
+        )
+        f.out(f"  call void @ph_print(ptr %ctx, ptr {line})")

@@ -65,6 +65,7 @@ def _undef(f: Function, e: E.Intrinsic) -> str:
 lowers("require")(effects.require)
 lowers("print")(effects.print_values)
 lowers("print_when")(effects.print_when)
+lowers("trace")(effects.trace)
 
 
 # Bits.

@@ -155,7 +155,7 @@ class _Evaluator:
 
     def intrinsic(self, e: E.Intrinsic, lane: int) -> Value:
         op = e.op
-        if op in ("print", "likely", "likely_if_innermost", "strict_float"):
+        if op in ("print", "trace", "likely", "likely_if_innermost", "strict_float"):
             return self.go(e.args[0], lane)
         if op == "promise_clamped":
             return self.go(e.args[0], lane)

@@ -98,6 +98,8 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "require": IntrinsicInfo(None, False, "args[1] if args[0], else fail: args[2:]"),
     "print": IntrinsicInfo(None, False, "args[0], after printing all args"),
     "print_when": IntrinsicInfo(None, False, "args[1], printing args[1:] if args[0]"),
+    # One line for all lanes of a vector; a % is an argument, the last one the value.
+    "trace": IntrinsicInfo(None, False, "args[0], printing args[1] with the rest in"),
     # Random numbers: a pure hash of the call's number and the coordinates.
     "random_int": _pure(None, "32 random bits from integer args (result uint32)"),
 }

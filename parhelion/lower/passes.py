@@ -30,6 +30,7 @@ from parhelion.lower.partition import partition_loops
 from parhelion.lower.regions import Regions
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.stages import Program, collect
+from parhelion.lower.tracing import is_traced, trace_accesses
 from parhelion.lower.unroll import unroll_loops
 from parhelion.lower.vectorize import vectorize_loops
 from parhelion.schedule.legality import check_pipeline
@@ -42,6 +43,7 @@ class Context:
 
     outputs: Mapping[Function, tuple[BufferSym, ...]]
     index64: bool
+    traced: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,19 @@ def _simplify(s: Stmt, context: Context) -> Stmt:
     return simplify(s)
 
 
+def _trace(s: Stmt, context: Context) -> Stmt:
+    if not context.traced:
+        return s
+    return trace_accesses(s, next(iter(context.outputs)).name)
+
+
 PASSES: tuple[Pass, ...] = (
+    Pass(
+        "trace_accesses",
+        _trace,
+        "stores and loads of traced Funcs print a line",
+        "first: what is computed shows with its coordinates, before anything folds",
+    ),
     Pass(
         "simplify_bounds",
         _simplify,
@@ -157,7 +171,9 @@ def lower(
     """
     if trace is None and "PARHELION_DUMP" in os.environ:
         trace = Trace()
-    lowered = run_deep(lambda: _lower(outputs, name, index64, strict_float, guard_tails, trace))
+    lowered = run_deep(
+        lambda: _lower(outputs, name, index64, strict_float, guard_tails, trace)
+    )
     if trace is not None and "PARHELION_DUMP" in os.environ:
         _dump(trace, os.environ["PARHELION_DUMP"])
     return lowered
@@ -187,7 +203,8 @@ def _lower(
     body = block(*[c for p in params for c in param_checks(p)], body)
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
-    context = Context({f: f.buffers for f in outputs}, index64)
+    traced = any(map(is_traced, program.order))
+    context = Context({f: f.buffers for f in outputs}, index64, traced)
     for step in PASSES:
         start = time.perf_counter()
         body = step.run(body, context)

@@ -29,6 +29,7 @@ from parhelion.ir.expr import (
     Reinterpret,
     Select,
     Shuffle,
+    StringImm,
     Var,
     VectorReduce,
 )
@@ -55,8 +56,12 @@ class CannotVectorize(Exception):
 
 
 def is_pure(n: Node) -> bool:
-    """Whether no expression in `n` has an effect (prints, or can fail)."""
-    return not any(type(e) is Intrinsic and not INTRINSICS[e.op].pure for e in nodes(n))
+    """Whether no expression in `n` has an effect that each iteration must have in its
+    turn: printing, failing. (`trace` shows all iterations at once.)"""
+    return not any(
+        type(e) is Intrinsic and not INTRINSICS[e.op].pure and e.op != "trace"
+        for e in nodes(n)
+    )
 
 
 class Widener:
@@ -280,12 +285,15 @@ class Widener:
         return VectorReduce(e.op, value, e.lanes * self.times)
 
     def _intrinsic(self, e: Intrinsic) -> Expr:
-        if not INTRINSICS[e.op].pure:
+        if not INTRINSICS[e.op].pure and (e.op != "trace" or self.mask is not None):
             raise CannotVectorize
         args = [self.go(a) for a in e.args]
         if all(new is old for new, old in zip(args, e.args, strict=True)):
             return e
-        wide = [self.spread(o, n) for o, n in zip(e.args, args, strict=True)]
+        wide = [
+            o if type(o) is StringImm else self.spread(o, n)
+            for o, n in zip(e.args, args, strict=True)
+        ]
         return Intrinsic(self._wider(e.type), e.op, tuple(wide))
 
     def _extern(self, e: Extern) -> Expr:

@@ -318,7 +318,7 @@ def test_print() -> None:
         "20 at 2 1.500000\n",
         "9 v\n",
         "9 v\n",
-        "1\n",
+        "true\n",
     ]
 
 
