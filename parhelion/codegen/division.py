@@ -10,6 +10,7 @@ next integer, which n + 1 bits of significand tell apart.
 
 from __future__ import annotations
 
+from parhelion.analysis.interval import constant_interval
 from parhelion.codegen.types import integers, suffix, value_type
 from parhelion.codegen.writer import Function
 from parhelion.ir.build import const_int
@@ -25,18 +26,14 @@ def not_negative(e: Expr) -> bool:
     """Whether an integer expression is certainly at least zero."""
     if e.type.kind is TypeCode.UInt:
         return True
-    low = _interval(e)[0]
-    return low is not None and low >= 0
-
-
-def _interval(e: Expr) -> tuple[int | None, int | None]:
-    from parhelion.analysis.interval import constant_interval
-
     found = constant_interval(e)
-    lo, hi = found.lo, found.hi
+    # An interval that leaves the type's range assumes that nothing wraps: arithmetic
+    # of the user's may.
     return (
-        None if lo is None else int(lo),
-        None if hi is None else int(hi),
+        found.lo is not None
+        and found.lo >= 0
+        and found.hi is not None
+        and found.hi <= e.type.highest()
     )
 
 

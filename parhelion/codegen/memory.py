@@ -380,27 +380,28 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
 
 def store(
     f: Function, buffer: BufferSym, value: Expr, index: Expr, predicate: Expr | None
-) -> None:
-    """Writes `value` at `index`, lanes in order."""
-    t = value.type
-    if predicate is not None and not build.is_true(predicate):
-        _store_masked(f, buffer, value, index, predicate)
-        return
+) -> str:
+    """Writes `value` at `index`, lanes in order. Returns the value's text."""
     text = f.value(value)
-    if t.count == 1:
-        pointer, offset = address(f, buffer, index)
-        _store(f, buffer, _offset(f, pointer, t, offset), text, t)
-        return
+    if predicate is not None and not build.is_true(predicate):
+        _store_masked(f, buffer, text, value.type, index, predicate)
+    else:
+        store_text(f, buffer, text, value.type, index)
+    return text
+
+
+def store_text(f: Function, buffer: BufferSym, text: str, t: Type, index: Expr) -> None:
+    """Writes a value that is emitted already, of type `t`."""
     parts = _concatenated(index)
-    if parts is not None:
-        start = 0
-        for part in parts:
-            count = part.type.count
-            piece = slice_lanes(f, text, t, start, count)
-            _store_piece(f, buffer, piece, t.with_lanes(count), part)
-            start += count
+    if parts is None:
+        _store_piece(f, buffer, text, t, index)
         return
-    _store_piece(f, buffer, text, t, index)
+    start = 0
+    for part in parts:
+        count = part.type.count
+        piece = slice_lanes(f, text, t, start, count)
+        _store_piece(f, buffer, piece, t.with_lanes(count), part)
+        start += count
 
 
 def _store_piece(
@@ -455,12 +456,10 @@ def _scatter(
 
 
 def _store_masked(
-    f: Function, buffer: BufferSym, value: Expr, index: Expr, predicate: Expr
+    f: Function, buffer: BufferSym, text: str, t: Type, index: Expr, predicate: Expr
 ) -> None:
-    t = value.type
     kept = _storage(t)
     mask = f.value(predicate)
-    text = f.value(value)
     if t.count == 1:
         pointer, offset = address(f, buffer, index)
         pointer = _offset(f, pointer, t, offset)

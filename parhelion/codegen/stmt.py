@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parhelion.codegen import closures, effects
-from parhelion.codegen.memory import index_value, store
-from parhelion.codegen.types import memory_type
+from parhelion.codegen import accumulate, closures, effects
+from parhelion.codegen.memory import index_value, store, store_text
+from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import InternalError
 from parhelion.ir import build
@@ -104,6 +104,12 @@ def serial_loop(f: Function, s: S.For) -> None:
         f.out(f"  br label %{pre}")
     outside = f.push(ScopeKind.PREHEADER, sure=known is not None)
     f.start(pre)
+    plan = accumulate.plan(f.module, s)
+    cells: list[tuple[E.Load, str, str]] = []
+    if plan is not None:
+        for item in plan.lets:
+            bind_let(f, item.var, item.value)
+        cells = [(cell, f.value(cell), f.name()) for cell in plan.cells]
     inside = f.push(ScopeKind.BODY, f.module.writes(s.body))
     f.start(loop)
     counter, after = f.name(), f.name()
@@ -113,25 +119,69 @@ def serial_loop(f: Function, s: S.For) -> None:
     f.wide[s.var] = counter
     if s.var.type.width == 64:
         f.vars[s.var] = (counter, f.top)
-    emit(f, s.body)
-    latch = f.block
-    inside.lines[phi] = (
-        f"  {counter} = phi i64 [ {start}, %{pre} ], [ {after}, %{latch} ]"
-    )
+    if plan is None:
+        emit(f, s.body)
+        last: dict[E.Load, str] = {}
+    else:
+        last = _accumulate(f, plan, {cell: name for cell, _, name in cells})
+    phis = [
+        f"  {counter} = phi i64 [ {start}, %{pre} ], [ {after}, %{f.block} ]",
+        *[
+            f"  {name} = phi {value_type(cell.type)} [ {first}, %{pre} ], "
+            f"[ {last[cell]}, %{f.block} ]"
+            for cell, first, name in cells
+        ],
+    ]
+    inside.lines[phi] = "\n".join(phis)
     f.out(f"  {after} = add nsw i64 {counter}, 1")
     # An equality: LLVM then counts with a pointer that it has anyway.
     more = f.op(f"icmp ne i64 {after}, {stop}")
-    f.out(f"  br i1 {more}, label %{loop}, label %{end}{f.module.loop()}")
+    done = f.label("done") if cells else end
+    f.out(f"  br i1 {more}, label %{loop}, label %{done}{f.module.loop()}")
     body = f.pop()
     outside.lines.append(f"  br label %{loop}")
     outside.lines.extend(body)
+    if cells:
+        f.start(done)
+        for cell, _, _ in cells:
+            store_text(f, cell.buffer, last[cell], cell.type, cell.index)
+        f.out(f"  br label %{end}")
     f.append(f.pop())
     f.start(end)
 
 
+def _accumulate(
+    f: Function, plan: accumulate.Plan, now: dict[E.Load, str]
+) -> dict[E.Load, str]:
+    """Writes the body of a loop that keeps cells in registers.
+
+    now: the name of each cell at the beginning of an iteration. Returns those at its
+    end.
+    """
+    buffers = plan.buffers
+
+    def remember() -> None:
+        for cell, name in now.items():
+            f.forward(cell, name)
+
+    remember()
+    for item in plan.rest:
+        if not isinstance(item, S.Store) or item.buffer not in buffers:
+            emit(f, item)
+            continue
+        text = f.value(item.value)
+        now[E.Load(item.value.type, item.buffer, item.index, None)] = text
+        f.forget_loads(item.buffer)
+        remember()
+    return now
+
+
 def _store(f: Function, s: S.Store) -> None:
-    store(f, s.buffer, s.value, s.index, s.predicate)
+    text = store(f, s.buffer, s.value, s.index, s.predicate)
     f.forget_loads(s.buffer)
+    if s.predicate is None and accumulate.self_disjoint(s.index):
+        # Who loads this next need not go to memory.
+        f.forward(E.Load(s.value.type, s.buffer, s.index, None), text)
 
 
 def _evaluate(f: Function, s: S.Evaluate) -> None:

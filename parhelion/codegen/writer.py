@@ -230,6 +230,12 @@ class Function:
             self._register(key, e)
         return text
 
+    def forward(self, load: Load, text: str) -> None:
+        """Notes what a load would find, until something is stored to its buffer."""
+        level = self.level(load)
+        self.memo[load] = text
+        self.scopes[max(self.place(level), self.top)].keys.append(load)
+
     def _register(self, key: object, e: Expr) -> None:
         for buffer in self.module.reads(e):
             self._loads.setdefault(buffer, []).append(key)

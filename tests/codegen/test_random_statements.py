@@ -42,7 +42,10 @@ class Programs:
         return f"{prefix}{self.count}"
 
     def index(self, scope: list[Var], buffers: list[BufferSym], depth: int) -> Expr:
-        """An index within a buffer."""
+        """An index within a buffer; few different ones, so that they often meet."""
+        if self.rng.random() < 0.4:
+            outer = [v for v in scope if v.hi is not None][:1]
+            return self.rng.choice([int32(1), int32(2), self.params[1].var, *outer])
         if self.rng.random() < 0.5:
             loops = [v for v in scope if v.hi is not None]
             if loops:
@@ -74,10 +77,14 @@ class Programs:
         pick = rng.random()
         if depth <= 0 or pick < 0.3:
             out = rng.choice([b for b in buffers if b.role != "input"])
+            index = self.index(scope, buffers, 1)
+            value = self.expr(scope, buffers, 3)
+            if rng.random() < 0.4:
+                value = E.Add(E.Load(INT32, out, index, None), value)
             return S.Store(
                 out,
-                self.expr(scope, buffers, 3),
-                self.index(scope, buffers, 1),
+                value,
+                index,
                 self.expr_bool(scope, buffers) if rng.random() < 0.2 else None,
             )
         if pick < 0.6:
@@ -151,7 +158,7 @@ def test_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     inputs = [rng.integers(-50, 50, SIZE).astype(np.int32) for _ in draw.inputs]
     outs = [rng.integers(-50, 50, SIZE).astype(np.int32) for _ in draw.outputs]
-    params = [int(v) for v in rng.integers(-5, 20, len(draw.params))]
+    params = [int(rng.integers(-5, 20)), int(rng.integers(0, SIZE))]
     flat = dict(
         zip(
             [*draw.inputs, *draw.outputs],
