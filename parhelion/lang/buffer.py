@@ -22,7 +22,7 @@ from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
-from parhelion.lang.images import is_symbolic, load
+from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
 from parhelion.lang.views import Views
 from parhelion.runtime.layout import Array, Layout
 from parhelion.types import Type, UInt
@@ -62,7 +62,8 @@ class BufferDimension:
         return f"[{self._min},{self._extent},{self._stride}]"
 
 
-class Buffer(Views):
+@numpy_first
+class Buffer(Views, Pointwise):
     """An image in memory.
 
     ``Buffer(array)`` shares a NumPy array or anything that gives one (the buffer
@@ -72,12 +73,13 @@ class Buffer(Views):
     reverse_axes: whether dimension 0 is the array's last axis (else its first).
     axes: a letter for each axis of the array, ``"yxc"`` for an (H, W, C) image;
         decides the dimensions by name instead of by place.
+
+    With NumPy's operands a Buffer is an array: ``buffer - array`` and
+    ``np.abs(buffer)`` are arrays. With others it is an image of a pipeline:
+    ``hl.Func(buffer + 1)`` is lifted point by point.
     """
 
     __slots__ = ("__weakref__", "_array", "_lay", "_mins", "_name", "_symbol", "_type")
-    #: So that ``array + buffer`` is not tried element by element.
-    __array_ufunc__ = None
-
     _array: Array | None
     _type: Type
     _mins: list[int]
@@ -459,6 +461,14 @@ class Buffer(Views):
 
     # NumPy and friends. Outside, the last axis is dimension 0.
 
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        """NumPy's functions take the pixels as an array."""
+        if "out" in options:
+            options["out"] = tuple([_as_array(o) for o in options["out"]])
+        return getattr(ufunc, method)(*[_as_array(i) for i in inputs], **options)
+
     def __array__(
         self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
     ) -> Array:
@@ -505,3 +515,7 @@ class Buffer(Views):
 
     def device_sync(self) -> int:
         return 0
+
+
+def _as_array(x: object) -> object:
+    return np.asarray(x) if isinstance(x, Buffer) else x

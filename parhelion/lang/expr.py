@@ -28,7 +28,7 @@ class Arithmetic:
 
     __slots__ = ()
     #: NumPy leaves ``array_scalar * expr`` to the operators here.
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None
 
     @property
     def _node(self) -> Node:

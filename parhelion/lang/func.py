@@ -108,11 +108,7 @@ class Func(FuncDirectives, Running, Arithmetic):
             fresh("f") if name is None else unique_name(name), FuncSchedule(), here()
         )
         if value is not None:
-            if isinstance(value, Image) and not isinstance(value, Arithmetic):
-                dims = [Var.implicit(d) for d in range(value.dimensions())]
-                self[tuple(dims)] = value[tuple(dims)]
-            else:
-                self[Var("_")] = value
+            self[Var("_")] = value
 
     @classmethod
     def _of(cls, function: Function) -> Func:

@@ -13,7 +13,7 @@ from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, wrap
-from parhelion.lang.images import load
+from parhelion.lang.images import Pointwise, load
 from parhelion.types import INT32, Type
 
 if TYPE_CHECKING:
@@ -207,10 +207,11 @@ class OutputImageParam:
         )
 
 
-class ImageParam(OutputImageParam):
+class ImageParam(OutputImageParam, Pointwise):
     """An input image: ``hl.ImageParam(hl.UInt(8), 2, "input")``.
 
-    ``image[x, y]`` with Vars or expressions is a pixel. What was last `set` holds for
+    ``image[x, y]`` with Vars or expressions is a pixel; ``image + 1`` is lifted point
+    by point, as an undecorated Func is. What was last `set` holds for
     the following calls of `realize`; a `Callable` takes the image as an argument.
     """
 

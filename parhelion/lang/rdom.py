@@ -26,6 +26,7 @@ from parhelion.lang.expr import (
     Operand,
     is_undefined,
     not_iterable,
+    text_of,
     wrap,
 )
 from parhelion.types import INT32
@@ -56,7 +57,8 @@ class Range:
     def __repr__(self) -> str:
         if not self.min.defined():
             return "<parhelion.Range, unbounded>"
-        return f"<parhelion.Range {self.min._node!r}, {self.extent._node!r}>"
+        low, extent = text_of(self.min._node), text_of(self.extent._node)
+        return f"<parhelion.Range {low}, {extent}>"
 
 
 RangeLike: TypeAlias = Range | tuple[ExprLike, ExprLike] | Sequence[ExprLike]
@@ -122,8 +124,8 @@ class RVar(Operand):
         domain = self._domain
         if domain is None:
             return f"<parhelion.RVar {self._var.name!r}>"
-        low, extent = self.min()._node, self.extent()._node
-        return f"<parhelion.RVar {self._var.name!r} ({low!r}, {extent!r})>"
+        low, extent = text_of(self.min()._node), text_of(self.extent()._node)
+        return f"<parhelion.RVar {self._var.name!r} ({low}, {extent})>"
 
     def __str__(self) -> str:
         return self._var.name
@@ -262,7 +264,7 @@ class RDom(Operand):
     def __repr__(self) -> str:
         domain = self._domain
         parts = zip(domain.vars, domain.mins, domain.extents, strict=True)
-        inside = ", ".join(f"{v.name}({low!r}, {n!r})" for v, low, n in parts)
+        inside = ", ".join(f"{v.name}({text_of(m)}, {text_of(n)})" for v, m, n in parts)
         return f"<parhelion.RDom {inside}>"
 
 

@@ -18,7 +18,7 @@ from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
 from parhelion.lang import ops
 from parhelion.lang.convert import is_literal, literal_as, node_of
-from parhelion.lang.expr import Expr, ExprLike, Operand, wrap
+from parhelion.lang.expr import Expr, ExprLike, Operand, text_of, wrap
 from parhelion.lang.tuples import Tuple, values_of
 from parhelion.lang.var import Var
 from parhelion.types import INT32
@@ -230,7 +230,9 @@ class FuncRef(Operand):
         return self._step(_shift_right, value, None)
 
     def __repr__(self) -> str:
-        inside = ", ".join(str(g) for g in self._given)
+        inside = ", ".join(
+            text_of(g._node) if isinstance(g, Expr) else str(g) for g in self._given
+        )
         return f"<parhelion.FuncRef {self._function.name}[{inside}]>"
 
 

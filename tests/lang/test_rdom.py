@@ -105,3 +105,15 @@ def test_a_predicate_may_not_mention_another_domain() -> None:
     r, s = hl.RDom([(0, 3)]), hl.RDom([(0, 3)])
     with pytest.raises(hl.DefinitionError, match="belongs to another RDom"):
         r.where(r.x < s.x)
+
+
+def test_what_domains_and_references_show() -> None:
+    r = hl.RDom([(0, 3), (-1, 4)], "shown")
+    assert repr(r) == "<parhelion.RDom shown$x(0, 3), shown$y(-1, 4)>"
+    assert repr(r.y) == "<parhelion.RVar 'shown$y' (-1, 4)>"
+    assert repr(hl.Range(2, 5)) == "<parhelion.Range 2, 5>"
+    x = hl.Var("x")
+    f = hl.Func("shown_f")
+    f[x] = x
+    assert repr(f[x]) == "<parhelion.FuncRef shown_f[x]>"
+    assert repr(f[2 * x + 1]) == "<parhelion.FuncRef shown_f[2*x + 1]>"
