@@ -53,7 +53,7 @@ from parhelion.ir.expr import (
     VectorReduce,
 )
 from parhelion.ir.rewrite import free_vars, substitute
-from parhelion.ir.rules import Table
+from parhelion.ir.rule_table import Table
 from parhelion.ir.stmt import Stmt
 from parhelion.simplify import index, intrinsics, order, vector
 from parhelion.simplify.tables import BOOL_SELECT, SUMS, TABLES

@@ -11,7 +11,8 @@ from parhelion.analysis.rank import tree_size
 from parhelion.ir import expr as E
 from parhelion.ir.build import is_const
 from parhelion.ir.expr import Broadcast, Expr, FloatImm
-from parhelion.ir.rules import Rule, Table
+from parhelion.ir.rule_table import Table
+from parhelion.ir.rules import Rule
 from parhelion.simplify import (
     add,
     compare,

@@ -9,7 +9,7 @@ ones in 8 bits with bounded Vars and in 32 bits with small values.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -17,13 +17,13 @@ from parhelion.ir import build as B
 from parhelion.ir import expr as E
 from parhelion.ir.evaluate import Value, evaluate_lanes
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.rule_table import Table
 from parhelion.ir.rules import (
     Const,
     Literal,
     Op,
     Pattern,
     Rule,
-    Table,
     Wild,
     show,
     variants,
@@ -136,12 +136,27 @@ def _types(r: Rule) -> tuple[Type, ...]:
     return (*integers, Float(32)) if r.floats else integers
 
 
+Hot = dict[object, Callable[[Expr], Expr | None] | None]
+
+
+def _hot(table: Table, known: Hot, e: Expr) -> Expr | None:
+    """What the compiled function for the classes of e's children makes of it."""
+    kids = e.children()
+    kinds = tuple([type(k) for k in kids])
+    key = (kinds, kids[-1].type.is_float())
+    if key not in known:
+        known[key] = table.compiled(kinds, kids[-1].type)
+    f = known[key]
+    return None if f is None else f(e)
+
+
 @pytest.mark.parametrize("kind, r", CASES)
 def test_rule(kind: type[Expr], r: Rule) -> None:
     rng = random.Random(str(r))
     table = Table(kind, [r], HELPERS)
     fired = 0
     bools = r in BOOL_SELECT.rules
+    hot: Hot = {}
     for before, integral in variants(r):
         for t in (BOOL,) if bools else _types(r):
             if integral and t.is_float():
@@ -150,6 +165,7 @@ def test_rule(kind: type[Expr], r: Rule) -> None:
             for _ in range(TRIES):
                 case = Instance(r, before, t, rng)
                 after = table.apply(case.expr)
+                assert _hot(table, hot, case.expr) is after
                 if after is None:
                     continue
                 done += 1
