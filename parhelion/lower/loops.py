@@ -80,7 +80,8 @@ class Axis:
 
     range: nominal bounds, known when the axis is made. The rest is known once its
     loops exist: value in terms of loops; covered; overshoot below and above; the
-    depths of the loops it is made of; clip, an upper bound that a guard enforces.
+    depths of the loops it is made of; guarded, inside how many loops the last guard
+    stands that keeps it, or an axis it is made of, from going too far (0: none).
     """
 
     var: Var
@@ -89,7 +90,7 @@ class Axis:
     covered: Range | None = None
     overshoot: tuple[Expr, Expr] = (_ZERO, _ZERO)
     depths: frozenset[int] = frozenset()
-    clip: Expr | None = None
+    guarded: int = 0
 
     @property
     def visited(self) -> Range:
@@ -218,6 +219,7 @@ class StageLoops:
             outer.var.name, simplify(add(div(fused.value, size), outer.range.lo))
         )
         inner.depths = outer.depths = fused.depths
+        inner.guarded = outer.guarded = fused.guarded
         inner.covered = inner.range
         outer.covered = outer.range
         if not all(is_const(o, 0) for o in fused.overshoot):
@@ -254,9 +256,10 @@ class StageLoops:
         if t.tail is TailStrategy.GuardWithIf and not (t.exact and is_const(above, 0)):
             depth = self.depth_of(old.value)
             self.guards.append(Guard(depth, likely(le(old.value, nominal.hi))))
-            old.clip = nominal.hi
+            old.guarded = depth
             hi, above = nominal.hi, _ZERO
         old.depths = outer.depths | inner.depths
+        old.guarded = max(old.guarded, outer.guarded, inner.guarded)
         old.covered = Range(simplify(lo), simplify(hi))
         old.overshoot = below, above
 
@@ -277,9 +280,9 @@ class StageLoops:
             # the divisor; but no point is ever outside of what the loops visit.
             lo = axis.visited.lo if b.lo is None else b.lo
             hi = axis.visited.hi if b.hi is None else b.hi
-            if axis.clip is not None and max(axis.depths) > depth:
+            if axis.guarded > depth:
                 # Further in, the guard is around: the point is one of the region.
-                hi = minimum(hi, axis.clip)
+                hi = minimum(hi, axis.visited.hi)
             out[v] = SymInterval(simplify(lo), simplify(hi))
         return out
 
@@ -287,7 +290,7 @@ class StageLoops:
 def _adopt(t: _Rename) -> None:
     old, new = t.old, t.new
     old.value, old.covered, old.overshoot = new.value, new.covered, new.overshoot
-    old.depths, old.clip = new.depths, new.clip
+    old.depths, old.guarded = new.depths, new.guarded
 
 
 def _at_least_none(extent: Expr) -> Expr:
