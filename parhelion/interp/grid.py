@@ -12,7 +12,7 @@ spoiled point is spoiled too; an output that is, raises the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -33,7 +33,8 @@ from parhelion.ir.symbols import BufferSym
 class Realization:
     """The values of a Func over a box, one array per value of its Tuple.
 
-    spoiled: the points whose values could not be computed, for `reason`.
+    spoiled: for each value, the points where it could not be computed, for `reason`;
+        None where there are none.
     """
 
     __slots__ = ("box", "reason", "spoiled", "values")
@@ -41,7 +42,7 @@ class Realization:
     def __init__(self, box: Box, values: list[Array]) -> None:
         self.box = box
         self.values = values
-        self.spoiled: Mask | None = None
+        self.spoiled: list[Mask | None] = [None] * len(values)
         self.reason: HalideError | None = None
 
 
@@ -140,6 +141,25 @@ class Grid:
         if self.spoiled_kept is None or self.spoiled_step is None:
             return self.spoiled_step if self.spoiled_kept is None else self.spoiled_kept
         return self.spoiled_kept | self.spoiled_step
+
+    def spoils(
+        self, roots: Sequence[Expr], guard: Guard | None = None
+    ) -> list[Mask | None]:
+        """For each of several expressions, whose values are known, where it is
+        spoiled."""
+        if self.spoiled is None:
+            return [None] * len(roots)
+        if len(roots) == 1:
+            return [self.spoiled]
+        made = []
+        for root in roots:
+            # Rare enough to be computed once more, each by itself.
+            alone = Grid(
+                self.source, self.env, self.axes, self.own, self.current, self.steps
+            )
+            alone.value(root, guard)
+            made.append(alone.spoiled)
+        return made
 
     # Facts about nodes.
 
@@ -410,9 +430,10 @@ class Grid:
             found = self.source.realization(e.func, box)
         mins = [b[0] for b in found.box]
         places = self._places(index, mins, box, g is not None)
-        if found.spoiled is not None:
+        spoiled = found.spoiled[e.index]
+        if spoiled is not None:
             assert found.reason is not None
-            bad = gather(found.spoiled, places, self.axes)
+            bad = gather(spoiled, places, self.axes)
             if g is not None:
                 bad = bad & g.holds
             if bool(bad.any()):

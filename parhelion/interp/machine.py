@@ -83,7 +83,7 @@ class Machine:
                 for (low, high), origin in zip(box, found.box, strict=True)
             ]
         )
-        if found.spoiled is not None and bool(found.spoiled[part].any()):
+        if any([s is not None and bool(s[part].any()) for s in found.spoiled]):
             assert found.reason is not None
             raise found.reason
         return [v[part].copy() for v in found.values]
@@ -249,10 +249,11 @@ class Machine:
             made = made.reshape(()) if not shape else np.broadcast_to(made, shape)
             values.append(made.copy())
         result = Realization(box, values)
-        if grid.spoiled is not None:
-            bad = grid.spoiled
-            bad = bad.reshape(()) if not shape else np.broadcast_to(bad, shape)
-            result.spoiled, result.reason = bad.copy(), grid.reason
+        result.reason = grid.reason
+        for k, bad in enumerate(grid.spoils(_pure(func).values)):
+            if bad is not None:
+                bad = bad.reshape(()) if not shape else np.broadcast_to(bad, shape)
+                result.spoiled[k] = bad.copy()
         for update in func.updates:
             Updater(self, func, update, result).run()
         return result

@@ -158,6 +158,7 @@ class Updater:
             raise placing.reason
         values = _operands(folds) if folds else self.update.values
         made = [valuing.value(v, guard) for v in values]
+        spoils = valuing.spoils(values, guard)
         defined = [_defined(valuing, v, guard) for v in values]
         target, written = self._targets(index, guard, shape)
         for k, value in enumerate(made):
@@ -168,6 +169,7 @@ class Updater:
                 at, here = at[keep[here]], here[keep[here]]
             if here.size == 0:
                 continue
+            self._spoil(k, at, here, spoils[k], shape, folds is not None)
             new = np.broadcast_to(value, shape).reshape(-1)[here]
             if folds is not None:
                 folds[k].ufunc.at(self.flat[k], at, new)
@@ -175,7 +177,8 @@ class Updater:
             if duplicates:
                 at, new = _last_of_each(at, new)
             self.flat[k][at] = new
-        self._spoil(valuing, target, written, shape, folds is not None)
+        if self.state.reason is None:
+            self.state.reason = valuing.reason
 
     def _targets(
         self, index: list[Array], guard: Guard | None, shape: tuple[int, ...]
@@ -196,24 +199,31 @@ class Updater:
         return np.broadcast_to(place, shape).reshape(-1)[points], points
 
     def _spoil(
-        self, grid: Grid, at: Array, points: Array, shape: tuple[int, ...], folds: bool
+        self,
+        k: int,
+        at: Array,
+        points: Array,
+        spoiled: Mask | None,
+        shape: tuple[int, ...],
+        folds: bool,
     ) -> None:
-        """Marks what was computed from spoiled points, and unmarks what was not."""
-        state = self.state
-        if grid.spoiled is None and (state.spoiled is None or folds):
+        """Marks what is computed from spoiled points, and unmarks what is not."""
+        marks = self.state.spoiled[k]
+        if spoiled is None and (marks is None or folds):
             return
-        if state.spoiled is None:
-            state.spoiled = np.zeros(shape_of(state.box), np.bool_)
-        marks = state.spoiled.reshape(-1)
-        if grid.spoiled is None:
-            marks[at] = False
+        if marks is None:
+            marks = np.zeros(shape_of(self.state.box), np.bool_)
+            self.state.spoiled[k] = marks
+        flat = marks.reshape(-1)
+        if spoiled is None:
+            flat[at] = False
             return
-        if state.reason is None:
-            state.reason = grid.reason
-        bad = np.broadcast_to(grid.spoiled, shape).reshape(-1)[points]
+        bad = np.broadcast_to(spoiled, shape).reshape(-1)[points]
         if not folds:
-            marks[at[~bad]] = False
-        marks[at[bad]] = True
+            # Of several writes to one place the last one counts.
+            flat[at] = False
+            at, bad = _last_of_each(at, bad)
+        flat[at[bad]] = True
 
 
 def _operands(folds: tuple[Fold, ...]) -> tuple[Expr, ...]:

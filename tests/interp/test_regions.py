@@ -143,6 +143,18 @@ def test_points_that_are_computed_but_not_needed_may_fail() -> None:
         interpret(f, [(0, 3)], images=images)
 
 
+def test_the_values_of_a_tuple_fail_each_by_itself() -> None:
+    src = image("src", U8, 1)
+    f = define("f", [x], load(src, x), load(src, add(x, 1)))
+    update(f, [x], call(f, x, value=0), call(f, x, value=1))
+    images = {src: (np.arange(4, dtype=np.uint8), (0,))}
+    g = define("g", [x], call(f, x, value=0))
+    assert interpret(g, [(0, 4)], images=images)[0].tolist() == [0, 1, 2, 3]
+    h = define("h", [x], call(f, x, value=1))
+    with pytest.raises(BoundsError, match=r"at \(4\)"):
+        interpret(h, [(0, 4)], images=images)
+
+
 def test_a_spoiled_point_that_is_overwritten_is_good_again() -> None:
     src = image("src", U8, 1)
     f = define("f", [x], load(src, x))
