@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parhelion.codegen import strided
 from parhelion.codegen.expr import broadcast
 from parhelion.codegen.types import memory_type, suffix, value_type
 from parhelion.codegen.vector import (
     concatenate,
     extract,
     reversed_lanes,
-    shuffle,
     slice_lanes,
 )
 from parhelion.codegen.writer import Function, emits
@@ -207,6 +207,13 @@ def _store(f: Function, buffer: BufferSym, pointer: str, a: str, t: Type) -> Non
     )
 
 
+def load_dense(
+    f: Function, buffer: BufferSym, pointer: str, offset: int, t: Type
+) -> str:
+    """Neighbouring elements, `offset` elements past `pointer`."""
+    return _load(f, buffer, _offset(f, pointer, t, offset), t)
+
+
 @emits(E.Load)
 def load(f: Function, e: E.Load) -> str:
     t, buffer, index = e.type, e.buffer, e.index
@@ -238,7 +245,7 @@ def load(f: Function, e: E.Load) -> str:
     if step == -1:
         start = _offset(f, pointer, t, offset - (t.count - 1))
         return reversed_lanes(f, _load(f, buffer, start, t), t)
-    return _load_strided(f, buffer, pointer, offset, step, t)
+    return strided.load(f, e, pointer, offset, step)
 
 
 def _concatenated(index: Expr) -> Sequence[Expr] | None:
@@ -249,35 +256,6 @@ def _concatenated(index: Expr) -> Sequence[Expr] | None:
     if len(index.vectors) < 2 or index.indices != tuple(range(lanes)):
         return None
     return index.vectors
-
-
-def _load_strided(
-    f: Function, buffer: BufferSym, pointer: str, offset: int, step: int, t: Type
-) -> str:
-    """Every `step`-th element, from dense loads that stay inside the span touched."""
-    size, lanes = abs(step), t.count
-    span = size * (lanes - 1) + 1
-    first = offset if step > 0 else offset - (span - 1)
-    starts = [min(k * lanes, span - lanes) for k in range(size)]
-    wanted = [i * size if step > 0 else (lanes - 1 - i) * size for i in range(lanes)]
-    # Each dense part gives the lanes it was loaded for.
-    text, filled = "", [-1] * lanes
-    for k, start in enumerate(starts):
-        mine = [k * lanes <= w < (k + 1) * lanes for w in wanted]
-        if not any(mine):
-            continue
-        part = _load(f, buffer, _offset(f, pointer, t, first + start), t)
-        local = [w - start if m else -1 for w, m in zip(wanted, mine, strict=True)]
-        if not text:
-            text, filled = part, local
-            continue
-        joint = [
-            lanes + new if new >= 0 else old
-            for new, old in zip(local, filled, strict=True)
-        ]
-        text = shuffle(f, t, text, part, joint)
-        filled = [i if j >= 0 else -1 for i, j in enumerate(joint)]
-    return text
 
 
 def _load_lanes(f: Function, e: E.Load, base: Expr, stride: Expr) -> str:

@@ -26,6 +26,11 @@ FRAME_LIMIT = 256 * 1024
 
 def emit(f: Function, s: Stmt) -> None:
     """Writes one statement."""
+    f.run = ((s,), 0)
+    _emit(f, s)
+
+
+def _emit(f: Function, s: Stmt) -> None:
     f.forget_effects()
     handler = _STATEMENTS.get(type(s))
     if handler is None:
@@ -35,8 +40,9 @@ def emit(f: Function, s: Stmt) -> None:
 
 def _block(f: Function, s: S.Block) -> None:
     outer = len(f.live), len(f.on_stack)
-    for item in s.items:
-        emit(f, item)
+    for at, item in enumerate(s.items):
+        f.run = (s.items, at)
+        _emit(f, item)
     while len(f.on_stack) > outer[1]:
         _end_lifetime(f, f.on_stack.pop())
     while len(f.live) > outer[0]:
@@ -165,9 +171,10 @@ def _accumulate(
             f.forward(cell, name)
 
     remember()
-    for item in plan.rest:
+    for at, item in enumerate(plan.rest):
+        f.run = (plan.rest, at)
         if not isinstance(item, S.Store) or item.buffer not in buffers:
-            emit(f, item)
+            _emit(f, item)
             continue
         text = f.value(item.value)
         now[E.Load(item.value.type, item.buffer, item.index, None)] = text

@@ -21,6 +21,7 @@ from parhelion.errors import InternalError
 from parhelion.ir.expr import Expr, FloatImm, Imm, Intrinsic, Let, Load, StringImm, Var
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import free_vars
+from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 
 #: Emits one kind of expression node into a function; returns the value's text.
@@ -109,6 +110,8 @@ class Function:
         self.pointers: dict[BufferSym, tuple[str, int]] = {}
         #: Heap allocations to free when the function is left.
         self.live: list[tuple[BufferSym, str]] = []
+        #: The statements being written one after another, and which is in hand.
+        self.run: tuple[tuple[Stmt, ...], int] = ((), 0)
         self.on_stack: list[tuple[BufferSym, str]] = []
         #: Bytes of the stack frame that allocations take.
         self.frame = 0

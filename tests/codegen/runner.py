@@ -8,6 +8,7 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.evaluate import evaluate_lanes
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.rewrite import substitute
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 
@@ -24,13 +25,16 @@ class Runner:
     ) -> None:
         self.buffers = buffers
         self.env = env
+        #: Vector lets, which `evaluate` does not know, are put in where they are used:
+        #: right as long as what they load stays.
+        self.vectors: dict[Var, Expr] = {}
 
     def lanes(self, e: Expr) -> tuple[Any, ...]:
         def load(node: Expr, at: tuple[int, ...]) -> Any:
             assert isinstance(node, E.Load)
             return self.buffers[node.buffer][at[0]]
 
-        return evaluate_lanes(e, self.env, load)
+        return evaluate_lanes(substitute(e, self.vectors), self.env, load)
 
     def one(self, e: Expr) -> Any:
         return self.lanes(e)[0]
@@ -41,7 +45,10 @@ class Runner:
                 for item in items:
                     self.run(item)
             case S.LetStmt(var, value):
-                self.env[var] = self.one(value)
+                if var.type.count > 1:
+                    self.vectors[var] = value
+                else:
+                    self.env[var] = self.one(value)
             case S.Allocate(buffer, extents):
                 size = 1
                 for extent in extents:

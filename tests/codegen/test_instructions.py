@@ -219,3 +219,36 @@ def test_invariants_leave_the_loop() -> None:
     asm = innermost(Compiled(lowered(body, [a, out]), AVX2, only_text=True).asm)
     assert "idiv" not in asm and "imul" not in asm
     assert asm.count("\n") <= 6, asm  # load and multiply, store, step, compare, jump
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_a_reduction_stays_in_a_register(lanes: int) -> None:
+    t = F32
+    a, k = BufferSym("a", t, 1, "input"), BufferSym("k", t, 1, "input")
+    out = BufferSym("out", t, 1, "output")
+    r = Var("r", INT32)
+    place = build.ramp(build.mul(COUNTER, int32(lanes)), int32(1), lanes)
+    moved = build.ramp(build.add(build.mul(COUNTER, int32(lanes)), r), int32(1), lanes)
+    vector = t.with_lanes(lanes)
+    weight = build.broadcast(E.Load(t, k, r, None), lanes)
+    value = E.Add(
+        E.Load(vector, out, place, None),
+        E.Mul(E.Load(vector, a, moved, None), weight),
+    )
+    body = S.For(
+        COUNTER,
+        int32(0),
+        out.dims[0].extent,
+        ForKind.SERIAL,
+        S.For(
+            r,
+            int32(0),
+            k.dims[0].extent,
+            ForKind.SERIAL,
+            S.Store(out, value, place, None),
+        ),
+    )
+    asm = innermost(Compiled(lowered(body, [a, k, out]), AVX2, only_text=True).asm)
+    assert re.search(r"vfmadd\d+[ps]s\t", asm)
+    # The loop stores nothing: no instruction has memory as its destination.
+    assert not re.search(r"\tvmov\w+\t%[xy]mm\d+, .*\(", asm), asm

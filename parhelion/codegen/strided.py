@@ -1,0 +1,113 @@
+"""Loads of every second, third or fourth element, from dense loads and shuffles.
+
+Interleaved images and down-sampling load several such vectors side by side: ``a[2*x]``
+and ``a[2*x + 1]``. Each alone needs dense loads of nearly all that the other touches,
+so those of a run of statements are found together and share their loads. Nothing is
+read but what lies between the first and the last element that the run surely reads.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen.vector import shuffle
+from parhelion.codegen.writer import Function
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Var
+from parhelion.ir.rewrite import free_vars, nodes
+
+
+def load(f: Function, e: E.Load, pointer: str, offset: int, step: int) -> str:
+    """Every `step`-th element from `offset` (in elements) past `pointer` on; backwards
+    if `step` is negative."""
+    from parhelion.codegen.memory import load_dense
+
+    t, size, lanes = e.type, abs(step), e.type.count
+    first = offset if step > 0 else offset - size * (lanes - 1)
+    low, high = first, first
+    if step > 0:
+        low, high = _together(f, e, pointer, offset, step)
+    span = size * (lanes - 1) + 1 + high - low
+    # Dense parts of `lanes` elements; the last one ends where the span does.
+    count = -(-span // lanes)
+    starts = [low + min(k * lanes, span - lanes) for k in range(count)]
+    wanted = [first + size * (i if step > 0 else lanes - 1 - i) for i in range(lanes)]
+    text, filled = "", [-1] * lanes
+    for k, start in enumerate(starts):
+        begin = low + k * lanes
+        mine = [begin <= w < begin + lanes for w in wanted]
+        if not any(mine):
+            continue
+        key = ("part", pointer, start, t)
+        part = f.memo.get(key)
+        if part is None:
+            part = load_dense(f, e.buffer, pointer, start, t)
+            f.remember(key, part, f.level(e), e)
+        local = [w - start if m else -1 for w, m in zip(wanted, mine, strict=True)]
+        if not text:
+            text, filled = part, local
+            continue
+        joint = [
+            lanes + new if new >= 0 else old
+            for new, old in zip(local, filled, strict=True)
+        ]
+        text = shuffle(f, t, text, part, joint)
+        filled = [i if j >= 0 else -1 for i, j in enumerate(joint)]
+        if -1 not in filled:
+            return text
+    return shuffle(f, t, text, "poison", filled)
+
+
+def _together(
+    f: Function, e: E.Load, pointer: str, offset: int, step: int
+) -> tuple[int, int]:
+    """The least and greatest offsets, less than `step` apart, of the loads that the
+    current run of statements makes with this pointer and step."""
+    t = e.type
+    key = ("offsets", pointer, step, t)
+    known = f.memo.get(key)
+    offsets = (
+        [int(n) for n in known.split()] if known else _offsets(f, e, pointer, step)
+    )
+    if known is None:
+        f.remember(key, " ".join(map(str, offsets)), f.level(e), e)
+    if offset not in offsets:
+        return offset, offset
+    # Greedily from the least offset, so that all members of a group agree.
+    low = offsets[0]
+    while offset - low >= step:
+        low = min([o for o in offsets if o - low >= step])
+    return low, max([o for o in offsets if o - low < step])
+
+
+def _offsets(f: Function, e: E.Load, pointer: str, step: int) -> list[int]:
+    from parhelion.codegen.memory import address
+
+    found: set[int] = set()
+    later: set[Var] = set()
+    items, at = f.run
+    for item in items[at:]:
+        if not isinstance(item, S.LetStmt | S.Store | S.Evaluate):
+            break
+        for child in item.children():
+            if e.buffer not in f.module.reads(child):
+                continue
+            for n in nodes(child):
+                if (
+                    isinstance(n, E.Load)
+                    and n.buffer is e.buffer
+                    and n.type is e.type
+                    and n.predicate is None
+                    and isinstance(n.index, E.Ramp)
+                    and build.const_int(n.index.stride) == step
+                    and later.isdisjoint(free_vars(n.index))
+                    and all([v in f.vars for v in free_vars(n.index)])
+                ):
+                    other, offset = address(f, e.buffer, n.index.base)
+                    if other == pointer:
+                        found.add(offset)
+        if isinstance(item, S.LetStmt):
+            later.add(item.var)
+        elif isinstance(item, S.Store) and item.buffer is e.buffer:
+            break
+    return sorted(found)

@@ -1,0 +1,151 @@
+"""Strided loads that share dense ones: right, shared, and never out of bounds."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import mmap
+
+import numpy as np
+import pytest
+
+from parhelion.codegen.target import generic_target
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.build import int32
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.stmt import ForKind, Stmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32, Float, Type, UInt
+
+from .harness import Compiled, lowered
+from .runner import Runner
+from .test_instructions import innermost
+
+LANES = 8
+X = Var("x", INT32)
+
+
+def load(b: BufferSym, step: int, offset: int, lanes: int = LANES) -> Expr:
+    base = build.add(build.mul(X, int32(step * lanes)), int32(offset))
+    return E.Load(b.type.with_lanes(lanes), b, E.Ramp(base, int32(step), lanes), None)
+
+
+def put(b: BufferSym, value: Expr, place: int) -> Stmt:
+    at = build.add(build.mul(X, int32(64)), int32(place * LANES))
+    return S.Store(b, value, E.Ramp(at, int32(1), value.type.count), None)
+
+
+def loop(*items: Stmt, extent: int = 3) -> Stmt:
+    body = items[0] if len(items) == 1 else S.Block(items)
+    return S.For(X, int32(0), int32(extent), ForKind.SERIAL, body)
+
+
+def add(*terms: Expr) -> Expr:
+    total = terms[0]
+    for t in terms[1:]:
+        total = E.Add(total, t)
+    return total
+
+
+T = UInt(16)
+IN, OUT = BufferSym("a", T, 1, "input"), BufferSym("out", T, 1, "output")
+LET = Var("let", T.with_lanes(LANES))
+
+
+def cases() -> dict[str, Stmt]:
+    found: dict[str, Stmt] = {}
+    for step in (2, 3, 4):
+        for n in range(1, 5):
+            for offsets in itertools.islice(itertools.permutations(range(5), n), 7):
+                value = add(*[load(IN, step, o) for o in offsets])
+                found[f"{step} {offsets}"] = loop(put(OUT, value, 0))
+    found["lets"] = loop(
+        S.LetStmt(LET, load(IN, 3, 2)),
+        put(OUT, load(IN, 3, 0), 0),
+        put(OUT, E.Mul(LET, load(IN, 3, 1)), 1),
+    )
+    found["stores between"] = loop(
+        put(OUT, load(OUT, 2, 0), 0),
+        put(OUT, load(OUT, 2, 1), 1),
+        put(OUT, add(load(OUT, 2, 0), load(OUT, 2, 1)), 2),
+    )
+    found["backwards"] = loop(
+        put(OUT, add(load(IN, -2, 200), load(IN, -2, 201), load(IN, 2, 0)), 0)
+    )
+    return found
+
+
+CASES = cases()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values(name: str) -> None:
+    body = CASES[name]
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 1000, 256).astype(np.uint16)
+    out = rng.integers(0, 1000, 256).astype(np.uint16)
+    flat = {IN: a.tolist(), OUT: out.tolist()}
+    compiled = Compiled(lowered(body, [IN, OUT]))
+    assert compiled(a, out) == 0
+    Runner(flat, {}).run(body)
+    assert out.tolist() == flat[OUT], compiled.emitted.text
+
+
+def at_page_end(values: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    """A copy that ends where memory ends: reading past it would crash."""
+    page = mmap.PAGESIZE
+    assert values.nbytes <= page
+    area = mmap.mmap(-1, 3 * page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    libc = ctypes.CDLL(None)
+    for guard in (start, start + 2 * page):
+        assert libc.mprotect(ctypes.c_void_p(guard), page, 0) == 0
+    whole = np.frombuffer(area, np.uint8)
+    room = whole[2 * page - values.nbytes : 2 * page]
+    room[:] = values.view(np.uint8)
+    return room.view(values.dtype)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, -1, -2, -3])
+@pytest.mark.parametrize("lanes", [4, 7, 16])
+def test_nothing_beyond_is_read(step: int, lanes: int) -> None:
+    t = Float(32)
+    source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
+    span = abs(step) * (lanes - 1) + 1
+    values = np.arange(span, dtype=np.float32)
+    first = 0 if step > 0 else span - 1
+    index = E.Ramp(int32(first), int32(step), lanes)
+    body = S.Store(
+        out,
+        E.Load(t.with_lanes(lanes), source, index, None),
+        E.Ramp(int32(0), int32(1), lanes),
+        None,
+    )
+    compiled = Compiled(lowered(body, [source, out]))
+    result = np.zeros(lanes, np.float32)
+    assert compiled(at_page_end(values), result) == 0
+    assert result.tolist() == values[::step].tolist()
+    # And before its beginning: the array's start is not the page's, so only a look
+    # at the offsets tells; a load from the first element is the lowest there is.
+    assert "i64 -" not in compiled.emitted.text
+
+
+@pytest.mark.parametrize(
+    ("t", "lanes", "step", "most"),
+    [(UInt(8), 32, 2, 2), (UInt(8), 32, 3, 3), (UInt(16), 16, 4, 4)],
+    ids=str,
+)
+def test_loads_are_shared(t: Type, lanes: int, step: int, most: int) -> None:
+    source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
+    value = add(*[load(source, step, o, lanes) for o in range(step)])
+    at = E.Ramp(build.mul(X, int32(lanes)), int32(1), lanes)
+    body = S.For(
+        X, int32(0), out.dims[0].extent, ForKind.SERIAL, S.Store(out, value, at, None)
+    )
+    compiled = Compiled(
+        lowered(body, [source, out]), generic_target(256), only_text=True
+    )
+    assert compiled.emitted.text.count(f"load <{lanes} x i{t.width}>") == most
+    assert "pinsr" not in innermost(compiled.asm)
