@@ -236,7 +236,8 @@ class Function:
     def forward(self, load: Load, text: str) -> None:
         """Notes what a load would find, until something is stored to its buffer."""
         level = self.level(load)
-        self.memo[load] = text
+        # What memory holds is the same inside strict_float and outside.
+        self.memo[load] = self._other_memo[load] = text
         self.scopes[max(self.place(level), self.top)].keys.append(load)
 
     def _register(self, key: object, e: Expr) -> None:
