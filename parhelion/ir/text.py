@@ -12,7 +12,6 @@ Two symbols of one name are told apart by ``#2``, ``#3``, … in order of appear
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -235,7 +234,7 @@ class Printer:
         return _float(e)
 
     def string_imm(self, e: E.StringImm) -> str:
-        return json.dumps(e.value, ensure_ascii=False)
+        return _quoted(e.value)
 
     def cast(self, e: E.Cast) -> str:
         return f"{e.type}({self.expr(e.a, 0)})"
@@ -305,7 +304,7 @@ class Printer:
         return f"{e.op}{mark}({self.list(e.args)})"
 
     def extern(self, e: E.Extern) -> str:
-        head = f"extern<{e.type}>({json.dumps(e.name)}"
+        head = f"extern<{e.type}>({_quoted(e.name)}"
         return head + ("" if not e.args else ", " + self.list(e.args)) + ")"
 
     # Statements.
@@ -425,6 +424,12 @@ def _integer(e: E.Imm) -> str:
     if t.is_bool() and e.value in (0, 1):
         return "true" if e.value else "false"
     return f"{SHORT[t.kind, t.width]}({e.value})"
+
+
+def _quoted(s: str) -> str:
+    import json  # here, since importing the package need not load it
+
+    return json.dumps(s, ensure_ascii=False)
 
 
 def _float(e: FloatImm) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from pathlib import Path
 
-from parhelion.ir.html import lowered_html
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.text import text
 
@@ -20,15 +18,20 @@ class StmtOutputFormat(enum.Enum):
 
 def write(filename: str | os.PathLike[str], content: str) -> None:
     """Writes a text file."""
-    Path(filename).write_text(content, encoding="utf-8")
+    with open(filename, "w", encoding="utf-8") as file:
+        file.write(content)
 
 
 def write_lowered(
     lowered: Lowered, filename: str | os.PathLike[str], fmt: StmtOutputFormat
 ) -> None:
     """Writes a lowered program."""
-    as_page = fmt is StmtOutputFormat.HTML
-    write(filename, lowered_html(lowered) if as_page else lowered_text(lowered))
+    if fmt is StmtOutputFormat.HTML:
+        from parhelion.ir.html import lowered_html
+
+        write(filename, lowered_html(lowered))
+    else:
+        write(filename, lowered_text(lowered))
 
 
 def lowered_text(lowered: Lowered) -> str:

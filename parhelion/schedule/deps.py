@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.linear import Linear, linear
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import (
@@ -269,6 +268,8 @@ def _part(atom: Expr, ka: int, kb: int, r: Var, sign: int, domain: _Domain) -> _
             return _Part(-gap, gap, both)
         low, high = domain.range[atom]
     elif _varies(atom, domain):
+        from parhelion.analysis.interval import constant_interval
+
         found = constant_interval(atom)
         low = -_INF if found.lo is None else found.lo
         high = _INF if found.hi is None else found.hi
