@@ -81,7 +81,9 @@ class Axis:
     range: nominal bounds, known when the axis is made. The rest is known once its
     loops exist: value in terms of loops; covered; overshoot below and above; the
     depths of the loops it is made of; guarded, inside how many loops the last guard
-    stands that keeps it, or an axis it is made of, from going too far (0: none).
+    stands that keeps it, or an axis it is made of, from going too far (0: none);
+    loose, whether it comes from a fused loop, as a remainder or quotient whose bounds
+    over a part of the loop may exceed what the whole loop visits.
     """
 
     var: Var
@@ -91,6 +93,7 @@ class Axis:
     overshoot: tuple[Expr, Expr] = (_ZERO, _ZERO)
     depths: frozenset[int] = frozenset()
     guarded: int = 0
+    loose: bool = False
 
     @property
     def visited(self) -> Range:
@@ -220,6 +223,7 @@ class StageLoops:
         )
         inner.depths = outer.depths = fused.depths
         inner.guarded = outer.guarded = fused.guarded
+        inner.loose = outer.loose = True
         inner.covered = inner.range
         outer.covered = outer.range
         if not all(is_const(o, 0) for o in fused.overshoot):
@@ -260,6 +264,7 @@ class StageLoops:
             hi, above = nominal.hi, _ZERO
         old.depths = outer.depths | inner.depths
         old.guarded = max(old.guarded, outer.guarded, inner.guarded)
+        old.loose = outer.loose or inner.loose
         old.covered = Range(simplify(lo), simplify(hi))
         old.overshoot = below, above
 
@@ -276,11 +281,13 @@ class StageLoops:
                 out[v] = SymInterval(axis.visited.lo, axis.visited.hi)
                 continue
             b = bounds_of(axis.value, scope)
-            # Fused axes are remainders, whose bounds may need what is not known of
-            # the divisor; but no point is ever outside of what the loops visit.
             lo = axis.visited.lo if b.lo is None else b.lo
             hi = axis.visited.hi if b.hi is None else b.hi
-            if axis.guarded > depth:
+            if axis.loose:
+                # Storage further out is for what the loops visit, and no more.
+                lo = maximum(lo, axis.visited.lo)
+                hi = minimum(hi, axis.visited.hi)
+            elif axis.guarded > depth:
                 # Further in, the guard is around: the point is one of the region.
                 hi = minimum(hi, axis.visited.hi)
             out[v] = SymInterval(simplify(lo), simplify(hi))
@@ -290,7 +297,7 @@ class StageLoops:
 def _adopt(t: _Rename) -> None:
     old, new = t.old, t.new
     old.value, old.covered, old.overshoot = new.value, new.covered, new.overshoot
-    old.depths, old.guarded = new.depths, new.guarded
+    old.depths, old.guarded, old.loose = new.depths, new.guarded, new.loose
 
 
 def _at_least_none(extent: Expr) -> Expr:
