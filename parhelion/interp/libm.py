@@ -20,7 +20,7 @@ from parhelion.types import Float, Type
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(ctypes.util.find_library("m"))
+    return ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6")
 
 
 @functools.cache
