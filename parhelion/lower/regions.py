@@ -17,7 +17,16 @@ from collections.abc import Mapping, Sequence
 from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.box import Box, boxes_touched, narrow, union
 from parhelion.errors import BoundsError, internal_assert
-from parhelion.ir.build import add, int32, is_const, mod, sub
+from parhelion.ir.build import (
+    add,
+    int32,
+    is_const,
+    le,
+    maximum,
+    minimum,
+    mod,
+    sub,
+)
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt
@@ -28,7 +37,7 @@ from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import slide
 from parhelion.lower.stages import Program, Stage
 from parhelion.schedule.directives import Bound
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import INT32
 
 _ONE = int32(1)
@@ -72,9 +81,12 @@ class Regions:
         found = self._computed.get(f)
         if found is None:
             site = self.sites.compute(f)
-            needed = self.required(f, site)
-            found = needed
-            if site is not self.sites.store(f):
+            needed = found = self.required(f, site)
+            store = self.sites.store(f)
+            for outer in dict.fromkeys((store,)):
+                if outer is not site:
+                    needed = found = self._within(f, site, needed, outer)
+            if site is not store:
                 slid = slide(self, f, needed)
                 if slid is not None:
                     found = self._named(f, site, slid)
@@ -83,6 +95,22 @@ class Regions:
                         self._remember(new.hi, old.hi)
             self._computed[f] = found
         return found
+
+    def _within(
+        self, f: Function, site: Site, needed: Region, store: Site
+    ) -> Region:
+        """`needed`, cut to what the storage further out was made for.
+
+        Both are bounds of the same points, found by different ways; nothing may be
+        written outside of the storage where the inner way is the looser one.
+        """
+        whole = self.required(f, store)
+        out: list[Range] = []
+        for r, w in zip(needed, whole, strict=True):
+            lo = r.lo if can_prove(le(w.lo, r.lo)) else maximum(r.lo, w.lo)
+            hi = r.hi if can_prove(le(r.hi, w.hi)) else minimum(r.hi, w.hi)
+            out.append(Range(simplify(lo), simplify(hi)))
+        return self._named(f, site, tuple(out))
 
     def _remember(self, new: Expr, old: Expr) -> None:
         if new is not old and isinstance(new, Var):
