@@ -1,0 +1,123 @@
+"""What fuzzing found in bounds, storage and code generation, reduced to little."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.case import Case, Directive, Input, Stage
+from tests.fuzz.execute import Outcome, run_case
+
+U8 = Input(type="u8", extents=(1,), mins=(0,), boundary=1, param=True)
+U8_2D = Input(type="u8", extents=(1, 2), mins=(0, 0), boundary=1, param=True)
+
+
+def directive(name: str, stage: int, *numbers: int) -> Directive:
+    return Directive(name=name, stage=stage, definition=0, numbers=numbers)
+
+
+FOUND = {
+    # The inside of a fused loop: a remainder by an extent of unknown sign.
+    "compute_at_inside_a_fused_and_vectorized_loop": Case(
+        inputs=(U8,),
+        stages=(
+            Stage("coordinates", "i32", 1, (-1,), ()),
+            Stage("pointwise", "i32", 2, (0,), ()),
+            Stage("stencil", "i32", 1, (1,), (0, 0, 99)),
+        ),
+        outputs=(2,),
+        extents=(1,),
+        mins=(0, 0, 0),
+        schedule=(
+            directive("compute_root", 1),
+            directive("fuse", 1),
+            directive("vectorize", 1),
+            directive("compute_at", 0, 1),
+        ),
+    ),
+    # Its region there exceeded the storage at the root: a write outside of it.
+    "stored_at_root_computed_in_part_of_a_fused_loop": Case(
+        inputs=(U8,),
+        stages=(
+            Stage("coordinates", "i32", 1, (-1,), ()),
+            Stage("pointwise", "i32", 2, (0,), ()),
+            Stage("stencil", "i32", 1, (1,), (0, 0, 36)),
+        ),
+        outputs=(2,),
+        extents=(1,),
+        mins=(0, 0, 0),
+        schedule=(
+            directive("compute_root", 1),
+            directive("fuse", 1),
+            directive("split", 1, 0, 4, 51),
+            directive("store_root", 0),
+            directive("compute_at", 0, 1, 0, 83),
+        ),
+    ),
+    # Loop partitioning copies a body whose storage each copy allocates for itself.
+    "copies_of_a_body_with_storage": Case(
+        inputs=(U8_2D,),
+        stages=(
+            Stage("inline_argmin", "i32", 2, (-1,), ()),
+            Stage("stencil", "i32", 2, (0,), (0, 0, 0, 9, 76, 0, 1)),
+        ),
+        outputs=(1,),
+        extents=(1, 1),
+        mins=(0, 0, 0),
+        schedule=(),
+    ),
+    # The output grows by rounding, and with it what the input must cover.
+    "input_bounds_of_an_output_that_rounds_up": Case(
+        inputs=(Input("u8", (1, 1), (0, 0), 0, True),),
+        stages=(Stage("pointwise", "i32", 2, (-1,), ()),),
+        outputs=(0,),
+        extents=(3, 1),
+        mins=(0, 0, 0),
+        schedule=(directive("fuse", 0), directive("vectorize", 0, 0, 1, 0, 27)),
+    ),
+    # A guard on the outer loop of a split, seen from inside that loop.
+    "sliding_inside_a_guarded_outer_loop": Case(
+        inputs=(
+            Input("u16", (15,), (0,), 4, True),
+            Input("u8", (40, 7, 2), (-3, 0, 7), 4, True),
+        ),
+        stages=(
+            Stage("tuple_update", "i64", 3, (-2, -1), (63, 99, 50, 27, 72, 90, 84)),
+            Stage("accumulate", "u16", 2, (-2,), (0, 95, 13, 41, 44, 31, 26, 7, 29)),
+            Stage("choose", "bool", 3, (1, 1), (75, 84, 96, 66, 30, 26, 55, 31, 4)),
+        ),
+        outputs=(2,),
+        extents=(13, 13, 4),
+        mins=(0, 0, 0),
+        schedule=(
+            directive("parallel", 2, 42, 39, 30, 75, 79, 10),
+            directive("vectorize", 2, 3, 34, 38, 15, 79, 17),
+            directive("unroll", 2, 20, 55, 43, 48, 55, 48),
+            directive("store_at", 1, 2, 49, 23),
+            directive("compute_at", 1, 2, 93, 8),
+        ),
+    ),
+    # A reduction kept in a register, read again inside strict_float.
+    "accumulating_in_strict_float": Case(
+        inputs=(U8,),
+        stages=(Stage("accumulate", "f32", 1, (-1,), (0, 0, 2)),),
+        outputs=(0,),
+        extents=(1,),
+        mins=(0, 0, 0),
+        schedule=(),
+    ),
+    "tuple_updates_in_strict_float": Case(
+        inputs=(Input("u8", (4,), (0,), 1, True),),
+        stages=(Stage("tuple_update", "f32", 1, (-1,), (0, 15)),),
+        outputs=(0,),
+        extents=(1,),
+        mins=(0, 0, 0),
+        schedule=(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(FOUND))
+def test_stays_fixed(name: str) -> None:
+    report = run_case(FOUND[name])
+    right = (Outcome.CLEAN, Outcome.TRIVIAL)  # trivial: there was nothing to schedule
+    assert report.outcome in right, report.message
