@@ -228,13 +228,17 @@ class ExprSimplifier:
         value = const_int(cond)
         if value is not None:
             return self.go(n.a if value else n.b)
-        a, b = self.go(n.a), self.go(n.b)
+        # Each side is simplified once, with what `cond` says of it where that can
+        # matter: twice would be 2 ** n times for n selections in one another.
+        in_a = in_b = self
         if cond.type.count == 1 and not reads_data(cond):
+            told = free_vars(cond)
             # Both sides are always evaluated, so what they load may not change.
-            if not reads_data(a) and not free_vars(a).isdisjoint(free_vars(cond)):
-                a = engine(self.facts.assume(cond)).go(a)
-            if not reads_data(b) and not free_vars(b).isdisjoint(free_vars(cond)):
-                b = engine(self.facts.deny(cond)).go(b)
+            if not reads_data(n.a) and not free_vars(n.a).isdisjoint(told):
+                in_a = engine(self.facts.assume(cond))
+            if not reads_data(n.b) and not free_vars(n.b).isdisjoint(told):
+                in_b = engine(self.facts.deny(cond))
+        a, b = in_a.go(n.a), in_b.go(n.b)
         if a is b:
             return a
         made = Select(cond, a, b)

@@ -9,7 +9,7 @@ import pytest
 from parhelion.analysis.facts import Facts
 from parhelion.analysis.rank import tree_size
 from parhelion.ir import expr as E
-from parhelion.ir.build import FALSE, TRUE
+from parhelion.ir.build import FALSE, TRUE, int32
 from parhelion.ir.symbols import BufferSym
 from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import BOOL, INT32, INT64, Float, Int, UInt
@@ -368,3 +368,14 @@ def test_proofs_use_facts() -> None:
     assert can_prove(
         cond.node, Facts.EMPTY.assume((x < n).node).assume((n + y <= z).node)
     )
+
+
+def test_selections_in_one_another_take_linear_time() -> None:
+    # Each side used to be simplified twice: 2 ** 60 times for the last one here.
+    x, y = E.Var("x", INT32), E.Var("y", INT32)
+    e: E.Expr = y
+    for i in range(60):
+        arm = E.Mul(y, int32(i + 2))
+        e = E.Select(E.EQ(x, int32(i)), arm, e)
+    made = simplify(e)
+    assert simplify(made) is made
