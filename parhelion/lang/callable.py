@@ -89,9 +89,14 @@ def _symbol(argument: object) -> BufferSym | ParamSym:
     if isinstance(argument, Argument):
         return argument._symbol
     raise TypeMismatchError(
-        f"an argument of a Callable is an ImageParam or a Param, not {argument!r:.60}",
+        f"an argument is an ImageParam or a Param, not {argument!r:.60}",
         at=here(),
     )
+
+
+def symbols_of(arguments: Sequence[ArgumentLike]) -> list[BufferSym | ParamSym]:
+    """What stands for each argument in code."""
+    return [_symbol(a) for a in arguments]
 
 
 class _Image:
@@ -146,7 +151,7 @@ class Callable:
         functions = [f._function for f in funcs]
         self._runner = runner = Runner(functions, functions[0].name)
         runner.refresh()
-        inputs = [_symbol(a) for a in arguments]
+        inputs = symbols_of(arguments)
         self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *runner.targets)
         self._names = [s.name for s in self._symbols]
         self._inputs = len(inputs)

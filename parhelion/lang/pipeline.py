@@ -11,6 +11,7 @@ import numpy as np
 from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
 from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
+from parhelion.ir.pipeline import ArgKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
@@ -240,6 +241,50 @@ class Pipeline:
         runner = self._ready()
         with runner.lowered(self._variant(runner)) as lowered:
             return lowered_text(lowered)
+
+    def compile_to_c(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the pipeline to a file as a C function of the `arguments`, in this
+        order, and then of the outputs. See `c_text`."""
+        write(filename, self.c_text(arguments, fn_name, target))
+
+    def c_text(
+        self,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> str:
+        """The pipeline as C, to be read: one function, which returns 0 or the code
+        of a failure. Loops that are parallel, vectorized or unrolled are plain loops
+        with a comment. Raises HalideError if the pipeline uses an image or Param
+        that is not among the arguments."""
+        from parhelion.codegen.c import emit_c
+        from parhelion.lang.callable import symbols_of
+
+        runner = self._ready()
+        given = symbols_of(arguments)
+        name = fn_name or runner.name
+        with runner.lowered(self._variant(runner, target), vectors=False) as lowered:
+            for argument in lowered.args:
+                symbol = argument.symbol
+                if symbol in given or argument.kind is ArgKind.OUTPUT:
+                    continue
+                fixed = getattr(symbol, "bound", None) is not None
+                raise DefinitionError(
+                    f"{name!r} needs {argument.name!r}, which is not among the "
+                    "arguments",
+                    at=here(),
+                    hint="pixels of a Buffer are no part of the C text: use an "
+                    "ImageParam and set it"
+                    if fixed
+                    else "infer_arguments() lists what is needed",
+                )
+            return emit_c(lowered, [*given, *runner.targets], name)
 
     def compile_to_llvm_assembly(
         self,

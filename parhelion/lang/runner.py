@@ -130,10 +130,10 @@ class Runner:
         return variant in self._programs
 
     @contextmanager
-    def lowered(self, variant: Variant) -> Iterator[Lowered]:
+    def lowered(self, variant: Variant, vectors: bool = True) -> Iterator[Lowered]:
         """The lowered program with its body, made anew, for looking at."""
         with compiling():
-            yield lowered_for(self.outputs, self.name, variant)
+            yield lowered_for(self.outputs, self.name, variant, vectors)
 
     # Arguments.
 

@@ -91,6 +91,16 @@ class Running:
             filename, arguments, StmtOutputFormat.Text if fmt is None else fmt, target
         )
 
+    def compile_to_c(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the pipeline to a file as a C function, to be read."""
+        self._pipeline().compile_to_c(filename, arguments, fn_name, target)
+
     def compile_to_llvm_assembly(
         self,
         filename: str | os.PathLike[str],
@@ -133,9 +143,6 @@ class Running:
 
     def compile_to_bitcode(self, *given: object, **named: object) -> NoReturn:
         _not_yet("compile_to_bitcode")
-
-    def compile_to_c(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_c")
 
     def compile_to_conceptual_stmt(self, *given: object, **named: object) -> NoReturn:
         _not_yet("compile_to_conceptual_stmt")

@@ -142,6 +142,10 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
+#: What makes vectors, and copies in place of loops.
+_VECTOR_PASSES = frozenset(["unroll_loops", "vectorize_loops", "simplify_vectors"])
+
+
 @dataclass(slots=True)
 class Trace:
     """A record of what each pass made, and how long it took (seconds)."""
@@ -159,12 +163,14 @@ def lower(
     index64: bool = False,
     strict_float: bool = False,
     guard_tails: bool = False,
+    vectors: bool = True,
     trace: Trace | None = None,
 ) -> Lowered:
     """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
 
     guard_tails: splits whose tail is Auto are guarded instead of shifted inwards, so
     that images smaller than a tile can be computed.
+    vectors: if false, vectorised and unrolled loops stay loops, to be read.
 
     Every output must have its `buffers`. Set ``PARHELION_DUMP`` to ``all`` or to
     names of passes, comma separated, to print the program after them.
@@ -172,7 +178,9 @@ def lower(
     if trace is None and "PARHELION_DUMP" in os.environ:
         trace = Trace()
     lowered = run_deep(
-        lambda: _lower(outputs, name, index64, strict_float, guard_tails, trace)
+        lambda: _lower(
+            outputs, name, index64, strict_float, guard_tails, vectors, trace
+        )
     )
     if trace is not None and "PARHELION_DUMP" in os.environ:
         _dump(trace, os.environ["PARHELION_DUMP"])
@@ -185,6 +193,7 @@ def _lower(
     index64: bool,
     strict_float: bool,
     guard_tails: bool,
+    vectors: bool,
     trace: Trace | None,
 ) -> Lowered:
     start = time.perf_counter()
@@ -206,6 +215,8 @@ def _lower(
     traced = any(map(is_traced, program.order))
     context = Context({f: f.buffers for f in outputs}, index64, traced)
     for step in PASSES:
+        if step.name in _VECTOR_PASSES and not vectors:
+            continue
         start = time.perf_counter()
         body = step.run(body, context)
         if trace is not None:

@@ -186,8 +186,11 @@ def compiling() -> Iterator[None]:
                 gc.enable()
 
 
-def lowered_for(outputs: Sequence[Function], name: str, variant: Variant) -> Lowered:
-    """The imperative program, body and all. Call it inside `compiling`."""
+def lowered_for(
+    outputs: Sequence[Function], name: str, variant: Variant, vectors: bool = True
+) -> Lowered:
+    """The imperative program, body and all; without `vectors`, all its loops are
+    loops. Call it inside `compiling`."""
     from parhelion.lower.passes import lower
 
     with promised(variant):
@@ -197,6 +200,7 @@ def lowered_for(outputs: Sequence[Function], name: str, variant: Variant) -> Low
             index64=variant.index64,
             strict_float=variant.strict_float,
             guard_tails=variant.guard_tails,
+            vectors=vectors,
         )
 
 

@@ -128,7 +128,7 @@ def test_wrong_arguments_are_named() -> None:
         call(IMAGE[:2], 3, out)
     with pytest.raises(hl.DefinitionError, match="also depends on 'gain"):
         f.compile_to_callable([im])
-    with pytest.raises(hl.TypeMismatchError, match="an argument of a Callable"):
+    with pytest.raises(hl.TypeMismatchError, match="an argument is"):
         f.compile_to_callable([im, 3])  # type: ignore[list-item]
 
 

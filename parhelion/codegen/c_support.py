@@ -1,0 +1,104 @@
+"""The fixed parts of C output: the file's head, and small functions for what C's own
+operators do not do. A file defines only those that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parhelion.types import Type
+
+HEADER = """\
+// Compile with -fwrapv: integers wrap.
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef HALIDE_HALIDERUNTIME_H
+struct halide_dimension_t {
+  int32_t min, extent, stride;
+  uint32_t flags;
+};
+struct halide_type_t {
+  uint8_t code, bits;
+  uint16_t lanes;
+};
+struct halide_buffer_t {
+  uint64_t device;
+  const void *device_interface;
+  uint8_t *host;
+  uint64_t flags;
+  struct halide_type_t type;
+  int32_t dimensions;
+  struct halide_dimension_t *dim;
+  void *padding;
+};
+#endif
+"""
+
+
+def helper(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) -> str:
+    """The definition of the support function `name` of a kind, for some types."""
+    t, of = spelled[0], types[0]
+    two = f"static inline {t} {name}({t} a, {t} b)"
+    if kind == "min":
+        return f"{two} {{ return b < a ? b : a; }}"
+    if kind == "max":
+        return f"{two} {{ return b > a ? b : a; }}"
+    if kind == "bits":
+        to = spelled[1]
+        return (
+            f"static inline {to} {name}({t} a) "
+            f"{{ {to} b; memcpy(&b, &a, sizeof b); return b; }}"
+        )
+    if kind in ("div", "mod"):
+        return f"{two} {{ {_division(kind, of, t)} }}"
+    if kind in ("shift_left", "shift_right"):
+        return _shift(kind, name, types, spelled)
+    if kind in ("popcount", "clz", "ctz"):
+        return _count(kind, name, of, t)
+    raise ValueError(kind)
+
+
+def _division(kind: str, of: Type, t: str) -> str:
+    """The remainder is never negative; division by zero gives 0."""
+    if of.is_float():
+        floor = "floor" if of.width == 64 else "floorf"
+        return f"return a - b * {floor}(a / b);"
+    if of.is_uint():
+        return f"return b ? a {'/' if kind == 'div' else '%'} b : 0;"
+    # C's quotient of the least value and -1 does not exist.
+    special = "-a" if kind == "div" else "0"
+    ordinary = (
+        f"{t} r = a % b; return a / b - (r < 0 ? (b < 0 ? -1 : 1) : 0);"
+        if kind == "div"
+        else f"{t} r = a % b; return r < 0 ? r + (b < 0 ? -b : b) : r;"
+    )
+    return f"if (b == 0) return 0; if (b == -1) return {special}; {ordinary}"
+
+
+def _shift(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) -> str:
+    """A negative amount shifts the other way; beyond the width all is shifted out."""
+    t, amount, width = spelled[0], spelled[1], types[0].width
+    gone = "(a < 0 ? -1 : 0)" if types[0].is_int() else "0"
+    left = f"(b < {width} ? ({t})(a << b) : 0)"
+    right = f"(b < {width} ? ({t})(a >> b) : {gone})"
+    body = f"return {left if kind == 'shift_left' else right};"
+    if types[1].is_int():
+        back = right if kind == "shift_left" else left
+        body = f"if (b < 0) {{ b = -b; return {back}; }} {body}"
+    return f"static inline {t} {name}({t} a, {amount} b) {{ {body} }}"
+
+
+def _count(kind: str, name: str, of: Type, t: str) -> str:
+    bits = f"uint64_t u = (uint{of.width}_t)a; int n = 0;"
+    if kind == "popcount":
+        loop = "for (; u; u &= u - 1) n++;"
+    elif kind == "ctz":
+        loop = f"while (n < {of.width} && !(u >> n & 1)) n++;"
+    else:
+        loop = f"while (n < {of.width} && !(u >> ({of.width - 1} - n) & 1)) n++;"
+    return f"static inline {t} {name}({t} a) {{ {bits} {loop} return n; }}"
