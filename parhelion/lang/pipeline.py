@@ -178,13 +178,13 @@ class Pipeline:
         given = _destinations(where)
         if given is None:
             boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
-            # `realize` will compute what the schedule rounds up to.
             variant = runner.fitting(boxes, self._variant(runner))
+            # `realize` will compute what the schedule rounds up to.
             boxes = runner.grown(boxes, variant)
         else:
             self._check(runner, given)
             boxes = [_box_of(b) for b in given]
-            variant = self._variant(runner)
+            variant = runner.fitting(boxes, self._variant(runner))
         for sym, box in runner.infer_inputs(boxes, variant).items():
             sym.value = runner.new_buffer(sym, box)
 
