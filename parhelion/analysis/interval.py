@@ -5,8 +5,8 @@ and is cached on it. Two facts are computed together:
 
 - `constant_interval(e)`: inclusive bounds of the value; None where unbounded. Types
   other than int32 and int64 always have finite integer bounds. For a float the
-  interval speaks of the values that are not NaN. A cast of an out-of-range float
-  (or NaN) to an integer is unspecified, so the interval may leave it out.
+  interval speaks of the values that are not NaN. A cast of a float that may be NaN to
+  an integer may be any of its type's.
 - `tame(e)`: whether arithmetic can be reasoned about as on unlimited integers. A sum
   or product is tame if its bounds prove that it does not wrap, or if it is index
   arithmetic: int32 or int64, made of tame operands. A 32-bit pixel value (`Load`,
@@ -73,19 +73,45 @@ from parhelion.ir.expr import (
 from parhelion.types import Type, round_float
 
 
-def never_nan(e: Expr) -> bool:
-    """Whether a float expression is certainly not NaN."""
+def never_nan(e: Expr, depth: int = 8) -> bool:
+    """Whether a float expression is certainly not NaN; looks `depth` levels down."""
     kind = type(e)
     if kind is FloatImm:
         value = e.value  # type: ignore[attr-defined]
         return bool(value == value)
+    if depth == 0:
+        return False
     if kind is Cast:
-        return not e.a.type.is_float() or never_nan(e.a)  # type: ignore[attr-defined]
+        return not e.a.type.is_float() or never_nan(e.a, depth - 1)  # type: ignore[attr-defined]
     if kind is Broadcast:
-        return never_nan(e.value)  # type: ignore[attr-defined]
-    if kind is Min or kind is Max:
-        return never_nan(e.a) and never_nan(e.b)  # type: ignore[attr-defined]
+        return never_nan(e.value, depth - 1)  # type: ignore[attr-defined]
+    if kind is Min or kind is Max or kind is Select:
+        return never_nan(e.a, depth - 1) and never_nan(e.b, depth - 1)  # type: ignore[attr-defined]
+    if kind is Add or kind is Sub or kind is Mul:
+        # Only what is infinite makes NaN of numbers.
+        a, b = e.a, e.b  # type: ignore[attr-defined]
+        return _finite(a, depth - 1) and _finite(b, depth - 1)
+    if kind is Div:
+        a, b = e.a, e.b  # type: ignore[attr-defined]
+        return type(b) is FloatImm and b.value != 0 and _finite(a, depth - 1)
+    if kind is Intrinsic and e.op in _NAN_ONLY_OF_NAN:  # type: ignore[attr-defined]
+        return never_nan(e.args[0], depth - 1)  # type: ignore[attr-defined]
     return False
+
+
+_NAN_ONLY_OF_NAN = frozenset(("abs", "floor", "ceil", "round", "trunc", "likely"))
+
+
+def _finite(e: Expr, depth: int) -> bool:
+    """Whether a float expression is certainly a number, neither NaN nor infinite."""
+    if not never_nan(e, depth):
+        return False
+    if type(e) is Cast and not e.a.type.is_float():
+        return e.type.width >= 32
+    known = constant_interval(e)
+    if known.lo is None or known.hi is None:
+        return False
+    return not (math.isinf(known.lo) or math.isinf(known.hi))
 
 
 # Handlers: the fact of a node from those of its children.
@@ -305,6 +331,8 @@ def _cast(n: Cast, get: Get) -> Fact:
         return FULL, False
     if f.is_float():
         if a.lo is None or a.hi is None or math.isinf(a.lo) or math.isinf(a.hi):
+            return type_fact(t)
+        if not never_nan(n.a):
             return type_fact(t)
         lo, hi = math.trunc(a.lo), math.trunc(a.hi)
         return checked(t, lo, hi, False) if fits(t, lo, hi) else type_fact(t)

@@ -53,6 +53,12 @@ FAILURES: dict[str, Failure] = {
     "allocation_too_large": Failure(
         BoundsError, "the storage of Func {0!r} overflows its index type"
     ),
+    # (buffer or func, bound, value in 64 bits)
+    "coordinate_overflow": Failure(
+        BoundsError,
+        "the region of {0!r} that is needed overflows 32-bit coordinates: {1} would be "
+        "{2}",
+    ),
     # (what was promised, promised value, given value)
     "constraint": Failure(BufferError_, "{0} must be {1}, but it is {2}"),
     # (param, least, value)

@@ -9,6 +9,10 @@ from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr, Var
 from parhelion.types import INT32, Type
 
+#: All coordinates of buffers lie within this distance of 0, so that the coordinates of
+#: their neighbours are 32-bit integers too.
+COORDINATE_LIMIT = (1 << 31) - (1 << 20)
+
 
 class ParamSym:
     """A scalar that is given when the pipeline runs. `var` stands for it in code.

@@ -26,7 +26,9 @@ from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.flatten import flatten_storage
 from parhelion.lower.loops import Range
 from parhelion.lower.nest import NestBuilder
+from parhelion.lower.overflow import OverflowChecks
 from parhelion.lower.partition import partition_loops
+from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.regions import Regions
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.stages import Program, collect
@@ -200,12 +202,14 @@ def _lower(
     check_pipeline(outputs)
     program = collect(outputs)
     regions = Regions(program, guard_tails=guard_tails)
+    pin_casts(program, regions.value_bounds)
     nest = NestBuilder(regions).build()
     root = regions.sites.root
     inputs = _inputs(program, block(*root.lets, *root.checks, nest))
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
-    checks = _checks(inputs, required, written, index64)
+    checks = OverflowChecks().of_lets(root.lets)
+    checks += _checks(inputs, required, written, index64)
     body = block(*root.lets, *root.checks, *checks, nest)
     args = _arguments(body, inputs, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
@@ -241,12 +245,15 @@ def _checks(
     index64: bool,
 ) -> list[Stmt]:
     checks: list[Stmt] = []
+    overflow = OverflowChecks()
     outputs = [b for f in written for b in f.buffers]
     for buffer in (*inputs, *outputs):
         checks += layout_checks(buffer, index64)
     for buffer, region in required.items():
+        checks += overflow.of_region(buffer.name, region)
         checks += buffer_checks(buffer, region, "input_too_small")
     for f, region in written.items():
+        checks += overflow.of_region(f.name, region)
         for buffer in f.buffers:
             checks += buffer_checks(buffer, region, "output_too_small")
     return checks

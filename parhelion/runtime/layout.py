@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from parhelion.errors import BufferError_, here
+from parhelion.errors import BoundsError, BufferError_, here
+from parhelion.ir.symbols import COORDINATE_LIMIT
 from parhelion.types import Type
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -64,14 +65,20 @@ class Layout:
 
     def _pack(self) -> bytes:
         fields: list[int] = []
-        for m, e, s in zip(self.mins, self.extents, self.strides, strict=True):
+        for d, m in enumerate(self.mins):
+            e, s = self.extents[d], self.strides[d]
+            if m < -COORDINATE_LIMIT or m + e > COORDINATE_LIMIT:
+                raise BoundsError(
+                    f"a buffer that covers {m} to {m + e - 1} in dimension {d} is out "
+                    f"of range: coordinates lie within {COORDINATE_LIMIT} of 0",
+                    at=here(),
+                )
             fields += (m, e, s, 0)
         try:
             return struct.pack(f"={len(fields)}i", *fields)
         except struct.error:
             raise BufferError_(
-                f"a buffer with mins {self.mins}, extents {self.extents} and strides "
-                f"{self.strides} does not fit 32-bit coordinates and strides",
+                f"a buffer with strides {self.strides} does not fit 32-bit strides",
                 at=here(),
             ) from None
 

@@ -1,0 +1,184 @@
+"""Checks that the regions found by bounds inference fit in 32-bit coordinates.
+
+Inside the compiler, arithmetic on coordinates is taken not to overflow. Whether that
+holds is decided by the caller's numbers: where the largest coordinates and parameters
+could carry a region past 31 bits, its bounds are computed once more in 64 bits before
+any pixel is, and the program fails if they do not fit.
+
+Only regions at the root are looked at: what is needed further in lies inside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.linear import Linear, linear
+from parhelion.ir.build import (
+    add,
+    int64,
+    land,
+    le,
+    maximum,
+    minimum,
+    mul,
+    select,
+    sub,
+)
+from parhelion.ir.expr import (
+    Add,
+    Cast,
+    Div,
+    Expr,
+    Imm,
+    Intrinsic,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+)
+from parhelion.ir.stmt import Assert, LetStmt, Stmt
+from parhelion.ir.symbols import COORDINATE_LIMIT
+from parhelion.lower.loops import Range
+from parhelion.types import INT32, INT64, Handle
+
+_LEAST, _MOST = -(1 << 31), (1 << 31) - 1
+_SUM_CUT, _FACTOR_CUT = 1 << 61, (1 << 31) + 1
+_MARKS = ("likely", "likely_if_innermost")
+
+
+class OverflowChecks:
+    """Makes the checks of one program; lets are to be given before what uses them."""
+
+    def __init__(self) -> None:
+        self._reach: dict[Expr, int] = {}
+        self._wide: dict[Expr, Expr] = {}
+        self._checked: set[Expr] = set()
+
+    def of_lets(self, lets: Iterable[LetStmt]) -> list[Stmt]:
+        """Checks of names that stand for bounds."""
+        out: list[Stmt] = []
+        for let in lets:
+            if let.var.type is INT32:
+                out += self.check(let.var.name, let.value)
+        return out
+
+    def of_region(self, name: str, region: Iterable[Range]) -> list[Stmt]:
+        """Checks of the region of the buffer or Func called `name`."""
+        out: list[Stmt] = []
+        for d, r in enumerate(region):
+            out += self.check(f"{name}.{d}.min", r.lo)
+            out += self.check(f"{name}.{d}.max", r.hi)
+        return out
+
+    def check(self, name: str, e: Expr) -> list[Stmt]:
+        """Asserts, where it is in doubt, that `e` needs no more than 32 bits. `name`
+        ends in the dimension and the side: ``f.x.max``."""
+        if e in self._checked or self.reach(e) <= _MOST:
+            return []
+        self._checked.add(e)
+        value = self._widened(e)
+        fits = land(le(int64(_LEAST), value), le(value, int64(_MOST)))
+        texts = [StringImm(Handle(), t) for t in (name.rsplit(".", 2)[0], name)]
+        return [Assert(fits, "coordinate_overflow", (*texts, value))]
+
+    def reach(self, e: Expr) -> int:
+        """How far from 0 the value of `e` may lie, were it not to wrap."""
+        found = self._reach.get(e)
+        if found is None:
+            found = self._reach[e] = self._find_reach(e)
+        return found
+
+    def _find_reach(self, e: Expr) -> int:
+        known = constant_interval(e)
+        if known.lo is not None and known.hi is not None:
+            return int(max(abs(known.lo), abs(known.hi)))
+        if e.type is not INT32:
+            return -_LEAST
+        kind = type(e)
+        if kind is Var:
+            if isinstance(e.origin, tuple):  # type: ignore[attr-defined]
+                return COORDINATE_LIMIT  # the min or extent of a buffer
+            value = e.value  # type: ignore[attr-defined]
+            return -_LEAST if value is None else min(self.reach(value), _MOST)
+        if isinstance(e, Add | Sub | Mul):
+            form = linear(e)
+            if e not in form.terms:
+                return self._of_sum(form)
+            return self.reach(e.a) * self.reach(e.b)
+        if isinstance(e, Min | Max | Select):
+            return max(self.reach(e.a), self.reach(e.b))
+        if isinstance(e, Div):
+            return self.reach(e.a)
+        if isinstance(e, Mod):
+            return min(self.reach(e.a), self.reach(e.b))
+        if isinstance(e, Intrinsic) and e.op in _MARKS:
+            return self.reach(e.args[0])
+        return -_LEAST
+
+    def _of_sum(self, form: Linear) -> int:
+        total = abs(form.const)
+        terms = dict(form.terms)
+        for atom, k in form.terms.items():
+            if atom not in terms:
+                continue
+            end = _other_end(atom)
+            if end is not None and terms.get(end) == k:
+                # min + extent: one past the last coordinate, itself a coordinate.
+                del terms[end]
+            total += abs(k) * self.reach(atom)
+        return total
+
+    def _widened(self, e: Expr) -> Expr:
+        """`e` in 64 bits, without wrapping."""
+        found = self._wide.get(e)
+        if found is None:
+            found = self._wide[e] = self._find_widened(e)
+        return found
+
+    def _find_widened(self, e: Expr) -> Expr:
+        if isinstance(e, Imm):
+            return int64(int(e.value))
+        go = self._widened
+        if e.type is not INT32:
+            return Cast(INT64, e)
+        if isinstance(e, Add | Sub):
+            a, b = self._limited(e.a, _SUM_CUT), self._limited(e.b, _SUM_CUT)
+            return add(a, b) if isinstance(e, Add) else sub(a, b)
+        if isinstance(e, Mul):
+            exact = self.reach(e.a) * self.reach(e.b) < 2 * _SUM_CUT
+            cut = 2 * _SUM_CUT if exact else _FACTOR_CUT
+            return mul(self._limited(e.a, cut), self._limited(e.b, cut))
+        if isinstance(e, Min):
+            return minimum(go(e.a), go(e.b))
+        if isinstance(e, Max):
+            return maximum(go(e.a), go(e.b))
+        if isinstance(e, Select):
+            return select(e.cond, go(e.a), go(e.b))
+        if isinstance(e, Div | Mod):
+            return type(e)(go(e.a), go(e.b))
+        if isinstance(e, Intrinsic) and e.op in _MARKS:
+            return go(e.args[0])
+        return Cast(INT64, e)
+
+    def _limited(self, e: Expr, cut: int) -> Expr:
+        """`e` in 64 bits, cut so that what is made of it is exact in 64 bits. What is
+        cut lies far outside of 32 bits, and so does all but its product with 0."""
+        wide = self._widened(e)
+        if self.reach(e) <= cut:
+            return wide
+        return maximum(minimum(wide, int64(cut)), int64(-cut))
+
+
+def _other_end(atom: Expr) -> Expr | None:
+    """The extent of a buffer's dimension for its min, and the other way round."""
+    if not isinstance(atom, Var) or not isinstance(atom.origin, tuple):
+        return None
+    buffer, what, d = atom.origin
+    dim = buffer.dims[d]
+    ends: dict[str, Expr] = {"min": dim.extent, "extent": dim.min}
+    return ends.get(what)
