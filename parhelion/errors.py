@@ -67,6 +67,12 @@ class HalideError(RuntimeError):
         self.failure = ""
         super().__init__(self._render())
 
+    def locate(self, at: Site | None) -> None:
+        """Gives a place to an error that has none."""
+        if self.at is None and at is not None:
+            self.at = at
+            self.args = (self._render(),)
+
     def _render(self) -> str:
         lines = [self.what]
         if self.at is not None:

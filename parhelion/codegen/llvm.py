@@ -16,6 +16,7 @@ from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError
 from parhelion.ir import stmt as S
+from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Var
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import Stmt
@@ -36,6 +37,10 @@ def emit(lowered: Lowered, target: Target) -> str:
 
 def emit_with_sites(lowered: Lowered, target: Target) -> Emitted:
     """The module, and what each of its assertions reports."""
+    return run_deep(lambda: _emit(lowered, target))
+
+
+def _emit(lowered: Lowered, target: Target) -> Emitted:
     module = Module(target, strict_float=lowered.strict_float)
     symbol = module.unique(f"{lowered.name}_argv")
     f = Function(

@@ -7,11 +7,14 @@ stop them at about 500 levels, so compiles run on one thread each with a stack o
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
+
+from parhelion.errors import HalideError, OutOfMemoryError, here
 
 _R = TypeVar("_R")
 
@@ -19,11 +22,12 @@ _STACK_BYTES = 512 << 20
 _DEPTH = 1_000_000
 _lock = threading.Lock()
 _inside = threading.local()
-_collector_users = 0
+_users = 0
 
 
 def run_deep(f: Callable[[], _R]) -> _R:
-    """``f()`` on a thread with a big stack; exceptions come through unchanged."""
+    """``f()`` on a thread with a big stack; exceptions come through, with the line of
+    the caller where they know of none."""
     if getattr(_inside, "yes", False):
         return f()
     results: list[_R] = []
@@ -33,43 +37,57 @@ def run_deep(f: Callable[[], _R]) -> _R:
         _inside.yes = True
         try:
             results.append(f())
-        except BaseException as error:  # noqa: BLE001 - handed to the caller below
+        except BaseException as error:
             errors.append(error)
+        finally:
+            # Here and not below: an interrupted caller does not wait.
+            with _lock:
+                _restore()
 
     with _lock:
-        _pause_collector()
-        if sys.getrecursionlimit() < _DEPTH:
-            # The limit is for all threads in CPython 3.11; others still fail safely,
-            # since user code recursing this deep overflows only its own stack.
-            sys.setrecursionlimit(_DEPTH)
+        _prepare()
         before = threading.stack_size(_STACK_BYTES)
         try:
             thread = threading.Thread(target=body, name="parhelion-compile")
             thread.start()
+        except RuntimeError:
+            _restore()
+            raise OutOfMemoryError(
+                f"there is no room for the compiler's stack of {_STACK_BYTES >> 20} MB",
+                at=here(),
+            ) from None
         finally:
             threading.stack_size(before)
     thread.join()
-    with _lock:
-        _resume_collector()
     if errors:
-        raise errors[0]
+        error = errors[0]
+        if isinstance(error, HalideError):
+            error.locate(here())
+        raise error
     return results[0]
 
 
-def _pause_collector() -> None:
-    """Trees are acyclic and huge: scanning them costs 10 to 45 % of a compile."""
-    global _collector_users, _collector_was_on
-    if _collector_users == 0:
+def _prepare() -> None:
+    """Trees are acyclic and huge: scanning them costs 10 to 45 % of a compile. The
+    limit of recursion is one for all threads, so it is lifted only meanwhile."""
+    global _users, _collector_was_on, _limit_was
+    if _users == 0:
         _collector_was_on = gc.isenabled()
         gc.disable()
-    _collector_users += 1
+        _limit_was = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(_limit_was, _DEPTH))
+    _users += 1
 
 
-def _resume_collector() -> None:
-    global _collector_users
-    _collector_users -= 1
-    if _collector_users == 0 and _collector_was_on:
-        gc.enable()
+def _restore() -> None:
+    global _users
+    _users -= 1
+    if _users == 0:
+        if _collector_was_on:
+            gc.enable()
+        with contextlib.suppress(RecursionError):  # deeper already: user's own change
+            sys.setrecursionlimit(_limit_was)
 
 
 _collector_was_on = True
+_limit_was = 1000

@@ -123,16 +123,38 @@ def free_vars(n: Expr) -> frozenset[Var]:
         return cast("frozenset[Var]", n._free)  # type: ignore[attr-defined]
     except AttributeError:
         pass
+    try:
+        return _find_free(n)
+    except RecursionError:
+        pass  # Outside of `run_deep`: from the leaves up, so that each step is short.
+    stack = [n]
+    while stack:
+        top = stack[-1]
+        waiting = [
+            c for c in top.children() if not hasattr(c, "_free") and c.children()
+        ]
+        if waiting:
+            stack += waiting
+        else:
+            _find_free(stack.pop())
+    return _find_free(n)
+
+
+def _find_free(n: Expr) -> frozenset[Var]:
+    try:
+        return cast("frozenset[Var]", n._free)  # type: ignore[attr-defined]
+    except AttributeError:
+        pass
     found: frozenset[Var]
     if isinstance(n, Var):
         # A set that holds its own node would be a cycle; it is rebuilt each time.
         return frozenset((n,))
     if isinstance(n, Let):
-        found = free_vars(n.value) | (free_vars(n.body) - {n.var})
+        found = _find_free(n.value) | (_find_free(n.body) - {n.var})
     else:
         found = _NO_VARS
         for child in n.children():
-            free = free_vars(child)
+            free = _find_free(child)
             if found is _NO_VARS:
                 found = free
             elif free and not free <= found:

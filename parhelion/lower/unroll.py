@@ -13,6 +13,8 @@ from parhelion.simplify.driver import simplify
 
 #: The longest loop of non-constant extent that is unrolled behind guards.
 _MOST_GUARDED = 64
+#: The most copies of one statement that nested unrolled loops make.
+_MOST_COPIES = 1 << 14
 
 
 def unroll_loops(s: Stmt) -> Stmt:
@@ -20,7 +22,7 @@ def unroll_loops(s: Stmt) -> Stmt:
 
     An extent that is not constant but has a small constant upper bound is unrolled
     up to that bound, each copy behind ``i < extent``. Raises ScheduleError where
-    there is no such bound.
+    there is no such bound, or where the copies would fill the memory.
     """
     return _Unroll().go(s)
 
@@ -32,14 +34,27 @@ def constant_extent(loop: For) -> int | None:
 
 
 class _Unroll(Rewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._copies = 1
+
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
 
     def on_for(self, n: For) -> Stmt:
-        body = self.go(n.body)
         if n.kind is not ForKind.UNROLLED:
-            return For(n.var, n.min, n.extent, n.kind, body)
+            return For(n.var, n.min, n.extent, n.kind, self.go(n.body))
         extent = constant_extent(n)
+        around = self._copies
+        self._copies *= max(extent or 1, 1)
+        if self._copies > _MOST_COPIES:
+            raise ScheduleError(
+                f"the loop over {n.var.name} is unrolled to {self._copies} copies, "
+                f"more than {_MOST_COPIES}",
+                hint="split it and unroll the inner loop",
+            )
+        body = self.go(n.body)
+        self._copies = around
         if extent is not None:
             copies = [
                 instantiate(body, {n.var: add(n.min, int32(i))}, renew=i > 0)

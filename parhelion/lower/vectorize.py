@@ -83,11 +83,15 @@ from parhelion.lower.widen import CannotVectorize, Widener, is_pure
 #: becomes a branch of its own.
 NARROWEST_MASKED = 32
 
+#: The most lanes of nested vectorised loops together. LLVM gives up, and takes the
+#: process with it, at some 2**16.
+MOST_LANES = 1 << 12
+
 
 def vectorize_loops(s: Stmt, narrowest_masked: int = NARROWEST_MASKED) -> Stmt:
     """Replaces every VECTORIZED loop by vector code.
 
-    Raises ScheduleError for a loop whose extent is not constant.
+    Raises ScheduleError for a loop whose extent is not constant, or beyond all measure.
     """
     return _VectorizeLoops(narrowest_masked).go(s)
 
@@ -96,15 +100,25 @@ class _VectorizeLoops(Rewriter):
     def __init__(self, narrowest_masked: int) -> None:
         super().__init__()
         self.narrowest = narrowest_masked
+        self._lanes = 1
 
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
 
     def on_for(self, n: For) -> Stmt:
-        body = self.go(n.body)
         if n.kind is not ForKind.VECTORIZED:
-            return For(n.var, n.min, n.extent, n.kind, body)
+            return For(n.var, n.min, n.extent, n.kind, self.go(n.body))
         extent = constant_extent(n)
+        around = self._lanes
+        self._lanes *= max(extent or 1, 1)
+        if self._lanes > MOST_LANES:
+            raise ScheduleError(
+                f"the loop over {n.var.name} is vectorized to {self._lanes} lanes, "
+                f"more than {MOST_LANES}",
+                hint="a vector of a few times the machine's width is as fast as any",
+            )
+        body = self.go(n.body)
+        self._lanes = around
         if extent is None:
             raise ScheduleError(
                 f"the loop over {n.var.name} is vectorized, but its extent is not "

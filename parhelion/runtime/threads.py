@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parhelion.codegen.target import host_target
+from parhelion.errors import ScheduleError, here
 from parhelion.runtime.context import Context
 
 _LOCK = threading.Lock()
@@ -82,8 +83,8 @@ def set_num_threads(n: int) -> int:
     are processors for this process. Returns the number before the call.
     """
     global _wanted
-    if not 0 <= n <= 1024:
-        raise ValueError(f"the number of threads is 0 to 1024, not {n}")
+    if not isinstance(n, int) or not 0 <= n <= 1024:
+        raise ScheduleError(f"the number of threads is 0 to 1024, not {n}", at=here())
     before = int(_control(_build(), "ph_set_num_threads")(n))
     _wanted = n
     return before

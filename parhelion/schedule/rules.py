@@ -40,6 +40,9 @@ KIND_WORD = {
 #: Where Python notes what it has shown, so that each warning is shown once.
 _WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
 
+#: The largest constant factor of a split: extents rounded up to it stay coordinates.
+MOST_FACTOR = 1 << 20
+
 
 class ScheduleWarning(UserWarning):
     """A directive that is legal but undoes, or is undone by, another one."""
@@ -160,8 +163,14 @@ def check_same_kind(
 
 
 def check_factor(function: Function, stage: int, factor: Expr, directive: str) -> None:
-    """A constant factor must be positive."""
+    """A constant factor must be positive, and small enough to round up to."""
     value = const_int(factor)
+    if value is not None and value > MOST_FACTOR:
+        raise ScheduleError(
+            f"{stage_label(function, stage)}.{directive}: the factor {value} is more "
+            f"than {MOST_FACTOR}",
+            at=here(),
+        )
     if value is not None and value <= 0:
         raise ScheduleError(
             f"{stage_label(function, stage)}.{directive}: the factor must be positive,"

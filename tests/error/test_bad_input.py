@@ -1,0 +1,461 @@
+"""One bad program, one exact message: what is only known when a pipeline is run."""
+
+# ruff: noqa: E501  the messages stand as they are printed
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+
+x, y = hl.vars("x y")
+xo, xi = hl.vars("xo xi")
+
+Program = Callable[[], object]
+CASES: list[tuple[Program, type[hl.HalideError], str]] = []
+
+
+def bad(kind: type[hl.HalideError], message: str) -> Callable[[Program], Program]:
+    """Registers a program that must fail with just this message; in it ``-->`` stands
+    for the line with the place, and names made unique lose their number."""
+
+    def register(program: Program) -> Program:
+        CASES.append((program, kind, message))
+        return program
+
+    return register
+
+
+def normal(message: str) -> str:
+    message = re.sub(r"\$\d+", "", message)
+    return re.sub(r"\n   \|  \^+", "", re.sub(r"  --> .*:\d+", "-->", message))
+
+
+def ramp(*shape: int) -> Any:
+    return np.arange(int(np.prod(shape)), dtype=np.uint8).reshape(shape)
+
+
+@bad(
+    hl.DefinitionError,
+    """Func 'f' is not defined, so it cannot be computed
+-->
+   |  hl.Func("f").realize([4])
+hint: define it: f[x, y] = …""",
+)
+def undefined_func() -> None:
+    hl.Func("f").realize([4])
+
+
+@bad(
+    hl.TypeMismatchError,
+    """Func 'f' has 2 dimensions; realize is given 1 extents
+-->
+   |  f.realize([4])""",
+)
+def wrong_number_of_extents() -> None:
+    f = hl.Func("f")
+    f[x, y] = x
+    f.realize([4])
+
+
+@bad(
+    hl.BoundsError,
+    """input image 'p' is too small in dimension 0: the pipeline reads 1 to 4, but the image covers 0 to 3
+-->
+   |  p = hl.ImageParam(hl.UInt(8), 2, "p")
+hint: give a larger image, or read it through hl.BoundaryConditions.repeat_edge""",
+)
+def image_too_small() -> None:
+    p = hl.ImageParam(hl.UInt(8), 2, "p")
+    f = hl.Func("f")
+    f[x, y] = p[x + 1, y]
+    p.set(ramp(3, 4))
+    f.realize([4, 3])
+
+
+@bad(
+    hl.TypeMismatchError,
+    """ImageParam 'p' has 2 dimensions; the image given has 1
+-->
+   |  p.set(ramp(4))""",
+)
+def image_of_other_dimensions() -> None:
+    p = hl.ImageParam(hl.UInt(8), 2, "p")
+    p.set(ramp(4))
+
+
+@bad(
+    hl.TypeMismatchError,
+    """ImageParam 'p' is of type uint8; the image given is int16
+-->
+   |  p.set(np.zeros(4, np.int16))
+hint: array.astype(np.uint8) converts""",
+)
+def image_of_another_type() -> None:
+    p = hl.ImageParam(hl.UInt(8), 1, "p")
+    p.set(np.zeros(4, np.int16))
+
+
+@bad(
+    hl.BufferError_,
+    """ImageParam 'p' has no image
+-->
+   |  p = hl.ImageParam(hl.UInt(8), 1, "p")
+hint: give it one before realize: set(array)""",
+)
+def image_not_set() -> None:
+    p = hl.ImageParam(hl.UInt(8), 1, "p")
+    f = hl.Func("f")
+    f[x] = p[x]
+    f.realize([4])
+
+
+@bad(
+    hl.BufferError_,
+    """Param 'q' has no value
+-->
+   |  q = hl.Param(hl.UInt(8), "q")
+hint: give it one before realize: set(value)""",
+)
+def param_not_set() -> None:
+    q = hl.Param(hl.UInt(8), "q")
+    f = hl.Func("f")
+    f[x] = q
+    f.realize([4])
+
+
+@bad(
+    hl.LiteralError,
+    """300 does not fit the type uint8 of Param 'q'
+-->
+   |  hl.Param(hl.UInt(8), "q").set(300)
+hint: uint8 holds 0 to 255""",
+)
+def param_out_of_its_type() -> None:
+    hl.Param(hl.UInt(8), "q").set(300)
+
+
+@bad(
+    hl.BufferError_,
+    """the stride of p.dim(0) must be 3, but it is 1
+-->
+   |  f.realize([4])""",
+)
+def broken_promise_of_a_stride() -> None:
+    p = hl.ImageParam(hl.UInt(8), 1, "p")
+    p.dim(0).set_stride(3)
+    f = hl.Func("f")
+    f[x] = p[x]
+    p.set(ramp(4))
+    f.realize([4])
+
+
+@bad(
+    hl.BoundsError,
+    """'f' reads or writes 't' at unbounded coordinates: dimension 0 has no bound below
+-->
+   |  f[x] = t[p[x]]
+hint: wrap the index in hl.clamp(index, low, high)""",
+)
+def unbounded_access() -> None:
+    p = hl.ImageParam(hl.Int(32), 1, "p")
+    t = hl.ImageParam(hl.Int(32), 1, "t")
+    f = hl.Func("f")
+    f[x] = t[p[x]]
+    f.compile_jit()
+
+
+@bad(
+    hl.BoundsError,
+    """the extent of dimension 0 of the output of Func 'f' is -4, which is negative
+-->
+   |  f.realize([-4])""",
+)
+def negative_extent() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.realize([-4])
+
+
+@bad(
+    hl.BoundsError,
+    """the extent of dimension 0 of the output of Func 'f' is 2147483648, more than 2147483647
+-->
+   |  f.realize([1 << 31])""",
+)
+def overflowing_extent() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.realize([1 << 31])
+
+
+@bad(
+    hl.BoundsError,
+    """a buffer that covers 2147483639 to 2147483646 in dimension 0 is out of range: coordinates lie within 2146435072 of 0
+-->
+   |  f.realize(out)""",
+)
+def coordinates_at_the_end_of_the_world() -> None:
+    f = hl.Func("f")
+    f[x] = hl.u8(x)
+    out = hl.Buffer(np.zeros(8, np.uint8))
+    out.set_min([2**31 - 9])
+    f.realize(out)
+
+
+@bad(
+    hl.OutOfMemoryError,
+    """out of memory: Func 'g' needs 9360064800016 bytes of storage
+-->
+   |  g[x, y] = hl.f64(x)""",
+)
+def out_of_memory() -> None:
+    f, g = hl.funcs("f g")
+    g[x, y] = hl.f64(x)
+    f[x, y] = g[x * 100000, y * 100000] + g[x * 100000 + 1, y]
+    g.compute_root()
+    f.realize([4, 40])
+
+
+@bad(
+    hl.BufferError_,
+    """the buffer for the output of Func 'f' shares a read-only array
+-->
+   |  f.realize(hl.Buffer(a))""",
+)
+def read_only_output() -> None:
+    f = hl.Func("f")
+    f[x] = hl.u8(x)
+    a = ramp(4)
+    a.flags.writeable = False
+    f.realize(hl.Buffer(a))
+
+
+@bad(
+    hl.TypeMismatchError,
+    """the buffer for the output of Func 'f' is of type int32; its values are uint8
+-->
+   |  f.realize(hl.Buffer(np.zeros(5, np.int32)))""",
+)
+def output_of_another_type() -> None:
+    f = hl.Func("f")
+    f[x] = hl.u8(x)
+    f.realize(hl.Buffer(np.zeros(5, np.int32)))
+
+
+# Coordinates that overflow: nothing may be read or written by a wrapped index.
+
+
+def _image_behind(index: Callable[[hl.Param], Any], value: int) -> None:
+    p = hl.ImageParam(hl.UInt(8), 1, "p")
+    q = hl.Param(hl.Int(32), "q")
+    f = hl.Func("f")
+    f[x] = p[index(q)]
+    p.set(ramp(10))
+    q.set(value)
+    f.realize([8])
+
+
+@bad(
+    hl.BoundsError,
+    """the region of 'p' that is needed overflows 32-bit coordinates: p.0.max would be 7516192768
+-->
+   |  p = hl.ImageParam(hl.UInt(8), 1, "p")""",
+)
+def product_that_overflows() -> None:
+    _image_behind(lambda q: x * q, 1 << 30)
+
+
+@bad(
+    hl.BoundsError,
+    """the region of 'p' that is needed overflows 32-bit coordinates: p.0.max would be 7516192768
+-->
+   |  p = hl.ImageParam(hl.UInt(8), 1, "p")""",
+)
+def constant_product_that_overflows() -> None:
+    _image_behind(lambda q: x * (1 << 30), 0)
+
+
+@bad(
+    hl.BoundsError,
+    """the region of 'p' that is needed overflows 32-bit coordinates: p.0.max would be 2147483654
+-->
+   |  p = hl.ImageParam(hl.UInt(8), 1, "p")""",
+)
+def sum_that_overflows() -> None:
+    _image_behind(lambda q: x + q, (1 << 31) - 1)
+
+
+@bad(
+    hl.BoundsError,
+    """the region of 'g' that is needed overflows 32-bit coordinates: g.x.max would be 7516192768
+-->
+   |  g[x] = hl.u8(x)""",
+)
+def storage_that_overflows() -> None:
+    f, g = hl.funcs("f g")
+    q = hl.Param(hl.Int(32), "q")
+    g[x] = hl.u8(x)
+    f[x] = g[x * q]
+    g.compute_root()
+    q.set(1 << 30)
+    f.realize([8])
+
+
+@bad(
+    hl.BoundsError,
+    """the region of 'p' that is needed overflows 32-bit coordinates: p.0.max would be 4294967293
+-->
+   |  p = hl.ImageParam(hl.UInt(8), 1, "p")""",
+)
+def domain_that_overflows() -> None:
+    p = hl.ImageParam(hl.UInt(8), 1, "p")
+    q = hl.Param(hl.Int(32), "q")
+    r = hl.RDom([(q, q)], "r")
+    f = hl.Func("f")
+    f[x] = 0
+    f[x] += p[r]
+    p.set(ramp(10))
+    q.set((1 << 31) - 1)
+    f.realize([8])
+
+
+@bad(
+    hl.ScheduleError,
+    """f.split: the factor 2147483647 is more than 1048576
+-->
+   |  f.split(x, xo, xi, 2**31 - 1)""",
+)
+def factor_beyond_all_measure() -> None:
+    f = hl.Func("f")
+    f[x] = hl.u8(x)
+    f.split(x, xo, xi, 2**31 - 1)
+
+
+@bad(
+    hl.ScheduleError,
+    """the loop over f.s0.xi is vectorized to 1048576 lanes, more than 4096
+-->
+   |  f.compile_jit()
+hint: a vector of a few times the machine's width is as fast as any""",
+)
+def more_lanes_than_llvm_takes() -> None:
+    f = hl.Func("f")
+    f[x] = hl.u8(x)
+    f.split(x, xo, xi, 1 << 20).vectorize(xi)
+    f.compile_jit()
+
+
+@bad(
+    hl.ScheduleError,
+    """the loop over f.s0.xi is unrolled to 1048576 copies, more than 16384
+-->
+   |  f.compile_jit()
+hint: split it and unroll the inner loop""",
+)
+def more_copies_than_fit() -> None:
+    f = hl.Func("f")
+    f[x] = hl.u8(x)
+    f.split(x, xo, xi, 1 << 20).unroll(xi)
+    f.compile_jit()
+
+
+@pytest.mark.parametrize(
+    ("program", "kind", "message"), CASES, ids=[p.__name__ for p, _, _ in CASES]
+)
+def test_message(program: Program, kind: type[hl.HalideError], message: str) -> None:
+    with pytest.raises(kind) as caught:
+        program()
+    assert type(caught.value) is kind
+    assert normal(str(caught.value)) == message
+
+
+def test_an_extent_of_zero_is_legal() -> None:
+    f, g = hl.funcs("f g")
+    yi = hl.Var("yi")
+    g[x, y] = x
+    f[x, y] = g[x, y] + g[x + 1, y]
+    f.tile(x, y, xi, yi, 8, 8).vectorize(xi, 4).parallel(y)
+    g.compute_at(f, x).vectorize(x, 4)
+    for extents in ([0, 5], [5, 0], [0, 0]):
+        assert np.asarray(f.realize(extents)).shape == tuple(reversed(extents))
+
+
+NOT_NUMBERS = np.array(
+    [np.nan, np.inf, -np.inf, 1e30, -1e30, 3.5, 2.0**31, -0.0], np.float32
+)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        lambda v: hl.i32(hl.clamp(v, 2.0, 9.0)),
+        lambda v: hl.i32(hl.clamp(v, 2.0, 9.0) * 2.0 - 2.0),
+        lambda v: hl.i32(hl.max(hl.min(v, 9.0), 0.0)),
+        lambda v: hl.i32(hl.sin(v) * 4 + 5),
+        lambda v: hl.clamp(hl.i32(hl.clamp(v, 2.0, 9.0)), 2, 9),
+        lambda v: hl.i32(hl.u16(hl.clamp(v, 2.0, 9.0))),
+        lambda v: hl.i32(v - hl.floor(v)),
+    ],
+)
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_nan_indexes_nothing_out_of_bounds(index: Any, lanes: int) -> None:
+    """NaN becomes some integer inside of the bounds of what it comes from."""
+    p = hl.ImageParam(hl.Float(32), 1, "p")
+    t = hl.ImageParam(hl.UInt(8), 1, "t")
+    f, g = hl.funcs("f g")
+    f[x] = t[hl.clamp(index(p[x]), 0, 1000)]
+    # The same with nothing that bounds the index once more.
+    r = hl.RDom([(0, len(NOT_NUMBERS))], "r")
+    g[x] = 0
+    g[index(p[r]) % 32] += 1
+    if lanes > 1:
+        f.vectorize(x, lanes)
+    p.set(NOT_NUMBERS)
+    t.set(np.arange(1001, dtype=np.uint8))
+    f.realize([8])
+    assert int(np.asarray(g.realize([32])).sum()) == len(NOT_NUMBERS)
+
+
+def test_nan_reads_within_the_inferred_bounds() -> None:
+    p = hl.ImageParam(hl.Float(32), 1, "p")
+    f, g = hl.funcs("f g")
+    g[x] = x * 10
+    f[x] = g[hl.i32(hl.clamp(p[x], 2.0, 9.0))]
+    g.compute_root()
+    f.vectorize(x, 8)
+    p.set(NOT_NUMBERS)
+    values = np.asarray(f.realize([8]))
+    assert values.min() >= 20 and values.max() <= 90
+    assert values[5] == 30
+
+
+def test_the_limit_of_recursion_is_the_users_own() -> None:
+    import sys
+
+    before = sys.getrecursionlimit()
+    f = hl.Func("f")
+    f[x] = x + 1
+    f.realize([4])
+    assert sys.getrecursionlimit() == before
+
+
+def test_expressions_of_any_depth() -> None:
+    b = hl.Buffer(np.arange(600, dtype=np.int32))
+    f, g = hl.funcs("f g")
+    e = hl.i32(x)
+    for i in range(500):
+        e = e + b[x + i] * (i % 7)
+    f[x] = e
+    deep: Any = hl.f32(x)
+    for _ in range(1500):
+        deep = hl.sqrt(deep + 1.0)
+    g[x] = deep
+    want = [k + sum((k + i) * (i % 7) for i in range(500)) for k in range(4)]
+    assert np.asarray(f.realize([4])).tolist() == want
+    assert np.allclose(np.asarray(g.realize([4])), 1.618034)
