@@ -110,15 +110,23 @@ def leave(f: Function, code: str) -> None:
 
 
 def write_exits(f: Function) -> None:
-    """Writes the blocks that `leave` branches to."""
-    for live, (label, incoming) in f.exits.items():
-        name = f.name()
-        pairs = ", ".join(f"[ {code}, %{block} ]" for code, block in incoming)
-        f.cold.append(f"{label}:")
-        f.cold.append(f"  {name} = phi i32 {pairs}")
-        for pointer in reversed(live):
-            f.cold.append(f"  call void @ph_free(ptr {pointer})")
-        f.cold.append(f"  ret i32 {name}")
+    """Writes the blocks that `leave` branches to. Each frees the youngest allocation,
+    and leaves the others to the block for these: there is one block for each
+    allocation, where listing all of them would take quadratic room."""
+    for count in range(max(map(len, f.exits), default=0), 0, -1):
+        for live in [one for one in f.exits if len(one) == count]:
+            label, incoming = f.exits[live]
+            code = f.name()
+            pairs = ", ".join(f"[ {given}, %{block} ]" for given, block in incoming)
+            f.cold.append(f"{label}:")
+            f.cold.append(f"  {code} = phi i32 {pairs}")
+            f.cold.append(f"  call void @ph_free(ptr {live[-1]})")
+            if count == 1:
+                f.cold.append(f"  ret i32 {code}")
+                continue
+            rest, others = f.exits.setdefault(live[:-1], (f.label("unwind"), []))
+            others.append((code, label))
+            f.cold.append(f"  br label %{rest}")
 
 
 def require(f: Function, e: E.Intrinsic) -> str:
