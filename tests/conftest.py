@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from parhelion.ir import names
 from tests.support.golden import Golden
 
 
@@ -19,3 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def golden(request: pytest.FixtureRequest) -> Golden:
     """Compares texts with those under tests/golden/."""
     return Golden(update=bool(request.config.getoption("--update-golden")))
+
+
+@pytest.fixture(autouse=True)
+def untaken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are given anew in each test. Generated names depend on those taken, and
+    texts and the order of terms on names; which tests ran before must not matter."""
+    monkeypatch.setattr(names, "_TAKEN", {})

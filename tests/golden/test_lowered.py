@@ -8,7 +8,6 @@ from __future__ import annotations
 import pytest
 
 import parhelion as hl
-from parhelion.ir import names
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from tests.golden.nests import CASES
@@ -41,15 +40,7 @@ LOWERED = (
 )
 
 
-@pytest.fixture
-def untaken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names are given anew: they decide the order of terms, and other tests have used
-    the same ones."""
-    monkeypatch.setattr(names, "_TAKEN", {})
-
-
 @pytest.mark.filterwarnings("ignore::parhelion.schedule.rules.ScheduleWarning")
-@pytest.mark.usefixtures("untaken")
 @pytest.mark.parametrize("name", LOWERED)
 def test_lowered(name: str, golden: Golden) -> None:
     made = CASES[name](hl)
