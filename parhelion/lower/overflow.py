@@ -5,18 +5,23 @@ holds is decided by the caller's numbers: where the largest coordinates and para
 could carry a region past 31 bits, its bounds are computed once more in 64 bits before
 any pixel is, and the program fails if they do not fit.
 
-Only regions at the root are looked at: what is needed further in lies inside them.
+Only regions at the root are looked at: what is needed further in lies inside them. Of
+Funcs computed further in they are found here, where indices are made of parameters or
+large constants; elsewhere they lie near those of what is computed at the root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.linear import Linear, linear
+from parhelion.errors import BoundsError
 from parhelion.ir.build import (
     add,
+    imm,
     int64,
+    is_const,
     land,
     le,
     maximum,
@@ -30,6 +35,7 @@ from parhelion.ir.expr import (
     Cast,
     Div,
     Expr,
+    FuncCall,
     Imm,
     Intrinsic,
     Max,
@@ -41,13 +47,19 @@ from parhelion.ir.expr import (
     Sub,
     Var,
 )
+from parhelion.ir.function import Function
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Assert, LetStmt, Stmt
-from parhelion.ir.symbols import COORDINATE_LIMIT
+from parhelion.ir.symbols import COORDINATE_LIMIT, ParamSym
 from parhelion.lower.loops import Range
-from parhelion.types import INT32, INT64, Handle
+from parhelion.lower.regions import Regions
+from parhelion.lower.stages import Program
+from parhelion.types import INT32, INT64, Float, Handle
 
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 _SUM_CUT, _FACTOR_CUT = 1 << 61, (1 << 31) + 1
+#: Constants up to this are those of stencils.
+_NEAR = 1 << 16
 _MARKS = ("likely", "likely_if_innermost")
 
 
@@ -146,6 +158,11 @@ class OverflowChecks:
         go = self._widened
         if e.type is not INT32:
             return Cast(INT64, e)
+        if isinstance(e, Cast) and e.a.type.is_float():
+            # The order of operands turns NaN into what is out of range as well.
+            value = Cast(Float(64), e.a) if e.a.type.width < 64 else e.a
+            high, low = imm(2.0**40, Float(64)), imm(-(2.0**40), Float(64))
+            return Cast(INT64, Max(low, Min(high, value)))
         if isinstance(e, Add | Sub):
             a, b = self._limited(e.a, _SUM_CUT), self._limited(e.b, _SUM_CUT)
             return add(a, b) if isinstance(e, Add) else sub(a, b)
@@ -172,6 +189,47 @@ class OverflowChecks:
         if self.reach(e) <= cut:
             return wide
         return maximum(minimum(wide, int64(cut)), int64(-cut))
+
+
+def regions_further_in(regions: Regions) -> dict[Function, tuple[Range, ...]]:
+    """What the whole program needs of each Func that is not computed at the root, if
+    any index could carry it far."""
+    program, root = regions.program, regions.sites.root
+    found: dict[Function, tuple[Range, ...]] = {}
+    inner = [f for f in program.order if regions.sites.compute(f) is not root]
+    if not inner or not any(map(_is_wild, _indices(program))):
+        return found
+    for f in inner:
+        try:
+            found[f] = regions.required(f, root)
+        except BoundsError:
+            continue  # Bounded only where it is computed, by what is known there.
+    return found
+
+
+def _indices(program: Program) -> Iterator[Expr]:
+    for f in program.order:
+        for s in program.stages[f]:
+            for e in s.exprs:
+                for n in nodes(e):
+                    if isinstance(n, FuncCall):
+                        yield from n.args
+
+
+def _is_wild(index: Expr) -> bool:
+    for n in nodes(index):
+        if isinstance(n, Var):
+            if isinstance(n.origin, ParamSym):
+                return True
+        elif isinstance(n, Imm):
+            if abs(n.value) > _NEAR:
+                return True
+        elif isinstance(n, Mul):
+            if not is_const(n.a) and not is_const(n.b):
+                return True
+        elif isinstance(n, Cast) and n.a.type.is_float():
+            return True
+    return False
 
 
 def _other_end(atom: Expr) -> Expr | None:

@@ -26,7 +26,7 @@ from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.flatten import flatten_storage
 from parhelion.lower.loops import Range
 from parhelion.lower.nest import NestBuilder
-from parhelion.lower.overflow import OverflowChecks
+from parhelion.lower.overflow import OverflowChecks, regions_further_in
 from parhelion.lower.partition import partition_loops
 from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.regions import Regions
@@ -208,7 +208,10 @@ def _lower(
     inputs = _inputs(program, block(*root.lets, *root.checks, nest))
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
+    further_in = regions_further_in(regions)
     checks = OverflowChecks().of_lets(root.lets)
+    for f, region in further_in.items():
+        checks += OverflowChecks().of_region(f.name, region)
     checks += _checks(inputs, required, written, index64)
     body = block(*root.lets, *root.checks, *checks, nest)
     args = _arguments(body, inputs, outputs)

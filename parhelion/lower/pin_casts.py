@@ -1,20 +1,23 @@
-"""Floats cast to integers, kept inside what bounds inference says of them.
+"""What pixels index, kept inside what bounds inference says of it.
 
-Bounds of floats speak of the values that are not NaN, so that ``clamp(v, 0.0, 9.0)``
-cast to an integer lies between 0 and 9, and may index nine pixels. A NaN, which may
-become any integer, would index anything. Where a cast has such bounds, they are made
-true here, at the price of an integer minimum and maximum; a cast without bounds needs
-nothing, for nothing is built on it.
+Bounds speak of numbers that are not NaN and of 32-bit sums that do not overflow:
+``clamp(v, 0.0, 9.0)`` cast to an integer lies between 0 and 9, and so does
+``min(max(v, 0) + 1, 9)``. Of loop variables that is true, or is checked before any
+pixel is computed; pixels may hold anything. Where such bounds are found of pixels,
+they are made true here, at the price of an integer minimum and maximum: in casts of
+floats, wherever they are, and in indices.
 """
 
 from __future__ import annotations
 
 from parhelion.analysis.bounds import Values, bounds_of
-from parhelion.analysis.interval import never_nan
+from parhelion.analysis.interval import never_nan, tame
+from parhelion.analysis.rank import reads_data
 from parhelion.analysis.symbolic import number
-from parhelion.ir.expr import Cast, Expr, Max, Min
+from parhelion.ir.expr import Cast, Expr, FuncCall, ImageLoad, Max, Min
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.lower.stages import Program
+from parhelion.types import INT32
 
 
 def pin_casts(program: Program, values: Values) -> None:
@@ -22,8 +25,8 @@ def pin_casts(program: Program, values: Values) -> None:
     pin = _Pin(values)
     for f in program.order:
         for s in program.stages[f]:
-            if any(_loose(n) for e in (*s.exprs, s.predicate) for n in nodes(e)):
-                s.args = tuple([pin.go(a) for a in s.args])
+            if any(_risky(n) for e in (*s.exprs, s.predicate) for n in nodes(e)):
+                s.args = tuple([pin.index(a) for a in s.args])
                 s.values = tuple([pin.go(v) for v in s.values])
                 s.predicate = pin.go(s.predicate)
 
@@ -39,6 +42,15 @@ def _loose(n: object) -> bool:
     )
 
 
+def _risky(n: object) -> bool:
+    return _loose(n) or isinstance(n, Expr) and n.type is INT32 and _may_wrap(n)
+
+
+def _may_wrap(index: Expr) -> bool:
+    """Whether pixels of which nothing is known may make `index` overflow."""
+    return reads_data(index) and not tame(index)
+
+
 class _Pin(Rewriter):
     def __init__(self, values: Values) -> None:
         super().__init__()
@@ -46,13 +58,26 @@ class _Pin(Rewriter):
 
     def on_cast(self, n: Cast) -> Expr:
         made: Expr = Cast(n.type, self.go(n.a))
-        if not _loose(n):
-            return made
-        lo, hi = bounds_of(n, {}, self._values)
+        return self._pinned(n, made) if _loose(n) else made
+
+    def on_funccall(self, n: FuncCall) -> Expr:
+        return FuncCall(n.type, n.func, tuple([self.index(a) for a in n.args]), n.index)
+
+    def on_imageload(self, n: ImageLoad) -> Expr:
+        return ImageLoad(n.type, n.image, tuple([self.index(a) for a in n.args]))
+
+    def index(self, e: Expr) -> Expr:
+        """`e` as an index."""
+        made = self.go(e)
+        return self._pinned(e, made) if _may_wrap(e) else made
+
+    def _pinned(self, old: Expr, made: Expr) -> Expr:
+        """`made` within the bounds of `old`, which it is made of."""
+        lo, hi = bounds_of(old, {}, self._values)
         if lo is hi:  # No more is known than the expression itself.
             return made
         low, high = number(lo), number(hi)
-        t = n.type
+        t = old.type
         # Narrow types are converted by way of 32 bits, which makes NaN zero.
         if t.width < 32 and None not in (low, high) and low <= 0 <= high:  # type: ignore[operator]
             return made
