@@ -96,9 +96,7 @@ class Regions:
             self._computed[f] = found
         return found
 
-    def _within(
-        self, f: Function, site: Site, needed: Region, store: Site
-    ) -> Region:
+    def _within(self, f: Function, site: Site, needed: Region, store: Site) -> Region:
         """`needed`, cut to what the storage further out was made for.
 
         Both are bounds of the same points, found by different ways; nothing may be
