@@ -12,6 +12,9 @@ from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
 
+#: The most lanes times unrolled copies of one Func.
+_MOST_COPIES = 256
+
 FACTORS = (2, 3, 4, 5, 7, 8, 16)
 TAILS = (
     hl.TailStrategy.Auto,
@@ -34,7 +37,8 @@ class Scheduler:
         self.accepted: Counter[str] = Counter()
         self.refusals: list[tuple[Directive, hl.ScheduleError]] = []
         self.names = 0
-        self.inner: set[str] = set()
+        self.inner: dict[str, int] = {}
+        self.copies: Counter[str] = Counter()
 
     def run(self) -> None:
         touched: set[tuple[int, int]] = set()
@@ -116,7 +120,7 @@ class Scheduler:
         outer, inner = self._new(built, old), self._new(built, old)
         if choices.upto(3) == 3:
             outer = old
-        self.inner.add(inner.name())
+        self.inner[inner.name()] = factor
         return lambda: target.split(old, outer, inner, factor, tail)
 
     def _tile(
@@ -128,7 +132,7 @@ class Scheduler:
         xi, yi = self._new(built, x), self._new(built, y)
         fx, fy = (FACTORS[choices.upto(len(FACTORS) - 1)] for _ in range(2))
         tail = TAILS[choices.upto(len(TAILS) - 1)]
-        self.inner |= {xi.name(), yi.name()}
+        self.inner |= {xi.name(): fx, yi.name(): fy}
         return lambda: target.tile(x, y, xi, yi, fx, fy, tail)
 
     def _fuse(
@@ -158,6 +162,15 @@ class Scheduler:
                 return loop
         return None
 
+    def _affordable(self, built: Built, factor: int) -> bool:
+        """Whether the body of a Func may be there `factor` times more; LLVM takes
+        minutes for thousands of lanes and copies."""
+        name = built.func.name()
+        if self.copies.setdefault(name, 1) * factor > _MOST_COPIES:
+            return False
+        self.copies[name] *= factor
+        return True
+
     def _vectorize(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
     ) -> Callable[[], object] | None:
@@ -166,7 +179,11 @@ class Scheduler:
         factor = (2, 4, 8, 16, 3, 32)[choices.upto(5)]
         if choices.upto(4) == 4:
             inner = self._constant(built, loops)
-            return None if inner is None else lambda: target.vectorize(inner)
+            if inner is None or not self._affordable(built, self.inner[inner.name()]):
+                return None
+            return lambda: target.vectorize(inner)
+        if not self._affordable(built, factor):
+            return None
         tail = TAILS[choices.upto(len(TAILS) - 1)]
         return lambda: target.vectorize(loops[at], factor, tail)
 
@@ -177,7 +194,11 @@ class Scheduler:
         factor = (2, 3, 4)[choices.upto(2)]
         if choices.upto(4) == 4:
             inner = self._constant(built, loops)
-            return None if inner is None else lambda: target.unroll(inner)
+            if inner is None or not self._affordable(built, self.inner[inner.name()]):
+                return None
+            return lambda: target.unroll(inner)
+        if not self._affordable(built, factor):
+            return None
         return lambda: target.unroll(loops[at], factor)
 
     def _parallel(
