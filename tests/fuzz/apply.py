@@ -49,7 +49,7 @@ class Scheduler:
             if call is None:
                 continue
             name = directive.name
-            if directive.definition:
+            if directive.definition and name in _LOOPS:
                 name += " (update)"
             self.drawn[name] += 1
             try:
