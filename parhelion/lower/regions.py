@@ -138,7 +138,7 @@ class Regions:
                 box = self.boxes(s, self.sites.root).get(image)
                 if box is None:
                     continue
-                region = self._bounded(box, image.name, s)
+                region = self._bounded(box, image, s)
                 out = region if out is None else _hulls(out, region)
         return out
 
@@ -154,7 +154,7 @@ class Regions:
             box = self.boxes(consumer, site).get(f)
             if box is None:
                 continue
-            region = self._bounded(box, f.name, consumer)
+            region = self._bounded(box, f, consumer)
             out = region if out is None else _hulls(out, region)
         internal_assert(out is not None, f"nothing inside {site} uses {f.name}")
         assert out is not None
@@ -276,10 +276,10 @@ class Regions:
     def _find_touch(self, f: Function, stage: Stage, scope: Scope) -> Region:
         narrowed = narrow(scope, stage.predicate)
         written = tuple([bounds_of(a, narrowed, self.value_bounds) for a in stage.args])
-        out = self._bounded(written, f.name, stage)
+        out = self._bounded(written, f, stage)
         own = self._read(stage, scope).get(f)
         if own is not None:
-            out = _hulls(out, self._bounded(own, f.name, stage))
+            out = _hulls(out, self._bounded(own, f, stage))
         return out
 
     def _touched_by_stages(
@@ -329,19 +329,25 @@ class Regions:
         self._names[e] = var, site
         return var
 
-    def _bounded(self, box: Box, name: str, user: Stage) -> Region:
+    def _bounded(self, box: Box, of: Function | BufferSym, user: Stage) -> Region:
         out: list[Range] = []
         for d, i in enumerate(box):
             if i.lo is None or i.hi is None:
                 side = "below" if i.lo is None else "above"
                 raise BoundsError(
-                    f"{user.func.name!r} reads or writes {name!r} at unbounded "
-                    f"coordinates: dimension {d} has no bound {side}",
+                    f"{user.func.name!r} reads or writes {of.name!r} at unbounded "
+                    f"coordinates: {_dimension(of, d)} has no bound {side}",
                     at=user.definition.site,
                     hint="wrap the index in hl.clamp(index, low, high)",
                 )
             out.append(Range(simplify(i.lo), simplify(i.hi)))
         return tuple(out)
+
+
+def _dimension(of: Function | BufferSym, d: int) -> str:
+    """A dimension in the user's words: a Func's have the names of its Vars."""
+    name = f" ({of.args[d].name})" if isinstance(of, Function) else ""
+    return f"dimension {d}{name}"
 
 
 def _hulls(a: Region, b: Region) -> Region:

@@ -157,6 +157,22 @@ def broken_promise_of_a_stride() -> None:
 
 @bad(
     hl.BoundsError,
+    """'f' reads or writes 't' at unbounded coordinates: dimension 1 (y) has no bound below
+-->
+   |  f[x] = t[x, p[x]]
+hint: wrap the index in hl.clamp(index, low, high)""",
+)
+def unbounded_access_of_a_func() -> None:
+    p = hl.ImageParam(hl.Int(32), 1, "p")
+    t, f = hl.Func("t"), hl.Func("f")
+    t[x, y] = x + y
+    t.compute_root()
+    f[x] = t[x, p[x]]
+    f.compile_jit()
+
+
+@bad(
+    hl.BoundsError,
     """'f' reads or writes 't' at unbounded coordinates: dimension 0 has no bound below
 -->
    |  f[x] = t[p[x]]
