@@ -102,39 +102,60 @@ def symbols_of(arguments: Sequence[ArgumentLike]) -> list[BufferSym | ParamSym]:
 class _Image:
     """Converts what is given for one image or output to a layout, checked.
 
-    What was given last is remembered, so that calls with the same arrays cost little.
+    What was given before is remembered, so that calls with the same arrays cost little:
+    `shapes` by type and strides, `known` by the address as well.
     """
 
-    __slots__ = ("check", "good", "known", "sym")
+    __slots__ = ("check", "good", "known", "shapes", "sym")
 
     def __init__(self, sym: BufferSym, output: bool) -> None:
         self.sym = sym
         self.check = check_output if output else check_image
         self.good: Layout | None = None
         self.known: dict[tuple[object, ...], Layout] = {}
+        self.shapes: dict[tuple[object, ...], Layout] = {}
 
     def __call__(self, given: object) -> Layout:
         if type(given) is np.ndarray:
-            return self._array(given)
+            key = (
+                address(given),
+                given.dtype,
+                given.shape,
+                given.strides,
+                given.flags.writeable,
+            )
+            return self.known.get(key) or self._array(given, key)
         buffer = given if isinstance(given, Buffer) else Buffer(given)
         layout = buffer._lay
         if layout is None or layout is not self.good:
             layout = self.good = self.check(self.sym, buffer)
         return layout
 
-    def _array(self, given: Array) -> Layout:
-        key = (given.dtype, given.shape, given.strides, given.flags.writeable)
-        found = self.known.get(key)
-        if found is None:
-            if len(self.known) > 64:
-                self.known.clear()
-            found = self.known[key] = self.check(self.sym, Buffer(given))
-        host = address(given)
-        if host != found.host:
-            found = self.known[key] = found.moved(host)
-            if self.sym.host_alignment:
-                self.check(self.sym, Buffer(given))
+    def _array(self, given: Array, key: tuple[object, ...]) -> Layout:
+        """The layout of an array that has not been given before."""
+        shape = key[1:]
+        found = self.shapes.get(shape)
+        if found is None or self.sym.host_alignment:
+            found = self.check(self.sym, Buffer(given))
+            _remember(self.shapes, shape, found)
+        else:
+            host = key[0]
+            assert isinstance(host, int)
+            found = found.moved(host)
+        _remember(self.known, key, found)
         return found
+
+
+#: For how many arrays their layouts are remembered.
+_MAX_REMEMBERED = 64
+
+
+def _remember(
+    memory: dict[tuple[object, ...], Layout], key: tuple[object, ...], found: Layout
+) -> None:
+    if len(memory) >= _MAX_REMEMBERED:
+        memory.clear()
+    memory[key] = found
 
 
 class Callable:
@@ -169,8 +190,8 @@ class Callable:
             for i, s in enumerate(self._symbols)
             if isinstance(s, ParamSym) and s.type.is_bool()
         ]
-        #: Layouts of the last call that needed nothing special.
-        self._settled: list[Layout] = []
+        #: Layouts of earlier calls that needed nothing special.
+        self._settled: set[tuple[Layout, ...]] = set()
 
     def _planned(self, args: Sequence[IRArgument]) -> tuple[list[int], list[BufferSym]]:
         """For each argument of the code its place in the call; images that belong to
@@ -202,11 +223,14 @@ class Callable:
         layouts = [image(args[i]) for i, image in self._images]
         for sym in self._bound:
             layouts.append(check_image(sym, sym.bound))
-        if layouts != self._settled:
+        together = tuple(layouts)
+        if together not in self._settled:
             if not self._is_plain(layouts):
                 self._run_specially(args, layouts)
                 return 0
-            self._settled = layouts
+            if len(self._settled) >= _MAX_REMEMBERED:
+                self._settled.clear()
+            self._settled.add(together)
         values = list(args)
         for (i, _), layout in zip(self._images, layouts, strict=False):
             values[i] = layout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import sys
 from collections.abc import Mapping, Sequence
@@ -122,4 +123,26 @@ class Layout:
 
 def address(array: Array) -> int:
     """Where element (0, 0, …) lies in memory."""
+    if _FIELD_AT:
+        return _pointer(id(array) + _FIELD_AT).value or 0
     return int(array.__array_interface__["data"][0])
+
+
+_pointer = ctypes.c_void_p.from_address
+
+
+def _field_of_address() -> int:
+    """Where an array object keeps the address of its elements; 0 if that is unknown.
+
+    It is the first field after the object's head: NumPy's C interface reads it there,
+    inline, in every extension module, so that it cannot move. Reading it takes 0.4 µs;
+    `__array_interface__`, which makes a dictionary, takes 1.9 µs.
+    """
+    at = object.__basicsize__
+    probe = np.zeros(1, np.uint8)
+    told = probe.__array_interface__["data"][0]
+    known = sys.implementation.name == "cpython"
+    return at if known and _pointer(id(probe) + at).value == told else 0
+
+
+_FIELD_AT = _field_of_address()

@@ -183,3 +183,39 @@ def test_threads_may_bring_different_layouts_at_once() -> None:
         w.join(60)
     assert not any(w.is_alive() for w in workers)
     assert wrong == []
+
+
+def test_an_array_that_moved_or_changed_shape_in_place() -> None:
+    x, image = hl.Var("x"), hl.ImageParam(hl.UInt(8), 1)
+    f = hl.Func("f")
+    f[x] = image[x] + 1
+    run = f.compile_to_callable([image])
+    a, out = np.arange(8, dtype=np.uint8), np.zeros(8, np.uint8)
+    for size in (8, 100_000, 16, 8):
+        a.resize(size, refcheck=False)
+        a[:] = np.arange(size)
+        out = np.zeros(size, np.uint8)
+        run(a, out)
+        np.testing.assert_array_equal(out, a + 1)
+    with pytest.raises(hl.BoundsError):
+        run(a[:4], out)
+    whole = np.arange(16, dtype=np.uint8)
+    out.setflags(write=False)
+    with pytest.raises(hl.BufferError_):
+        run(whole, out)
+
+
+def test_many_arrays_in_turn() -> None:
+    """More than are remembered, also ones that overlap the output."""
+    x, image = hl.Var("x"), hl.ImageParam(hl.UInt(8), 1)
+    f = hl.Func("f")
+    f[x] = image[x] + 1
+    run = f.compile_to_callable([image])
+    store = np.zeros((200, 16), np.uint8)
+    for _ in range(2):
+        for i in range(199):
+            store[i] = i
+            run(store[i], store[i + 1])
+            assert (store[i + 1] == i + 1).all()
+            run(store[i], store[i])
+            assert (store[i] == i + 1).all()
