@@ -40,7 +40,7 @@ format: $(VENV)/.stamp-check
 	$(PY) -m ruff check --fix .
 
 bench: $(VENV)/.stamp-bench
-	$(PY) -m benchmarks $(ARGS)
+	$(PY) -m benchmarks --page docs/benchmarks.md $(ARGS)
 
 # 2,000 random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test

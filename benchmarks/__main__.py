@@ -1,31 +1,37 @@
-"""``make bench``: everything, side by side with Halide; a table and a JSON file."""
+"""``make bench``: every application side by side with Halide, from one definition.
+
+Prints tables, keeps the figures in a JSON file, and draws ``docs/benchmarks.md`` from
+that file.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cases import CASES
+from benchmarks import report
+from benchmarks.case import Case
+from benchmarks.cases import all_cases
+from benchmarks.machine import machine
 
-#: Largest acceptable ratio of our cold compile to Halide's compile_jit.
-COMPILE_LIMIT = 2.0
 #: Largest acceptable seconds of `import parhelion` beyond `import numpy`.
 IMPORT_LIMIT = 0.1
+
+THREADS = (1, 2)
 
 
 def child(*args: str, threads: int | None = None) -> str:
     """Standard output of ``python args…`` in a fresh process."""
     env = dict(os.environ)
     if threads is not None:
-        env["HL_NUM_THREADS"] = str(threads)
+        for library in ("HL", "OPENBLAS", "OMP"):
+            env[f"{library}_NUM_THREADS"] = str(threads)
     done = subprocess.run(
         [sys.executable, *args], env=env, capture_output=True, text=True, check=False
     )
@@ -34,59 +40,27 @@ def child(*args: str, threads: int | None = None) -> str:
     return done.stdout
 
 
-def run_times() -> list[dict[str, Any]]:
-    rows = []
-    for case in CASES:
-        for threads in (1, 2):
-            text = child("-m", "benchmarks.runtime", case.name, threads=threads)
-            row: dict[str, Any] = {"case": case.name, "threads": threads}
-            row |= json.loads(text)
-            row["ratio"] = row["parhelion"]["min"] / row["halide"]["min"]
-            row["median_ratio"] = row["parhelion"]["median"] / row["halide"]["median"]
-            row["numpy_gain"] = row["numpy"]["min"] / row["parhelion"]["min"]
-            row["limit"] = case.limit
-            row["ok"] = row["same"] and row["ratio"] <= case.limit
-            if case.numpy_gain is not None:
-                row["ok"] = row["ok"] and row["numpy_gain"] >= case.numpy_gain
-            rows.append(row)
-            print(
-                f"{case.name:22} {threads} thread{'s' if threads > 1 else ' '}  "
-                f"parhelion {row['parhelion']['min'] * 1e3:8.2f} ms  "
-                f"halide {row['halide']['min'] * 1e3:8.2f} ms  "
-                f"ratio {row['ratio']:.3f} (median {row['median_ratio']:.3f}, "
-                f"limit {case.limit})  {row['numpy_gain']:.1f}x NumPy  "
-                f"difference {row['difference']:.1e}  {verdict(row['ok'])}",
-                flush=True,
-            )
-    return rows
-
-
-def compile_times(repeats: int) -> list[dict[str, Any]]:
-    rows = []
-    for case in CASES:
-        seconds: dict[str, list[float]] = {"parhelion": [], "halide": []}
-        for _ in range(repeats):
-            for module, taken in seconds.items():
-                text = child("-m", "benchmarks.compiletime", module, case.name)
-                taken.append(json.loads(text)["compile"])
-        best = {module: min(taken) for module, taken in seconds.items()}
-        ratio, median = best["parhelion"] / best["halide"], _median_ratio(seconds)
-        ok = ratio <= COMPILE_LIMIT
-        row: dict[str, Any] = {"case": case.name, "seconds": seconds, "ok": ok}
-        rows.append(row | {"ratio": ratio, "median_ratio": median})
-        print(
-            f"{case.name:22} cold compile  parhelion {best['parhelion']:.3f} s  "
-            f"halide {best['halide']:.3f} s  ratio {ratio:.2f} "
-            f"(median {median:.2f}, limit {COMPILE_LIMIT})  "
-            f"{verdict(ok)}",
-            flush=True,
+def run_times(case: Case, seconds: float) -> dict[str, Any]:
+    """Times at each number of threads."""
+    found = {}
+    for threads in THREADS:
+        share = str(seconds / len(THREADS))
+        text = child(
+            "-m", "benchmarks.runtime", case.name, "--seconds", share, threads=threads
         )
-    return rows
+        found[str(threads)] = json.loads(text)
+    return found
 
 
-def _median_ratio(seconds: dict[str, list[float]]) -> float:
-    ours, theirs = (statistics.median(seconds[m]) for m in ("parhelion", "halide"))
-    return ours / theirs
+def compile_times(case: Case, repeats: int) -> dict[str, Any]:
+    """Cold compiles of both modules in turn, and ours by pass."""
+    found: dict[str, Any] = {"parhelion": [], "halide": []}
+    for _ in range(repeats):
+        for module, runs in found.items():
+            text = child("-m", "benchmarks.compiletime", module, case.name)
+            runs.append(json.loads(text))
+    text = child("-m", "benchmarks.compiletime", "passes", case.name)
+    return found | {"passes": json.loads(text)}
 
 
 def import_time(repeats: int) -> dict[str, Any]:
@@ -95,54 +69,63 @@ def import_time(repeats: int) -> dict[str, Any]:
         "print(time.perf_counter() - t)"
     )
     taken = [float(child("-c", code)) for _ in range(repeats)]
-    ok = min(taken) <= IMPORT_LIMIT
-    print(
-        f"import parhelion beyond NumPy: {min(taken):.3f} s "
-        f"(median {statistics.median(taken):.3f}, limit {IMPORT_LIMIT})  {verdict(ok)}"
-    )
-    return {"seconds": taken, "ok": ok}
-
-
-def verdict(ok: bool) -> str:
-    return "ok" if ok else "MISSED"
-
-
-def machine() -> dict[str, str]:
-    model = platform.processor()
-    flags: list[str] = []
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                model = value.strip()
-            elif key.strip() == "flags" and not flags:
-                flags = [f for f in value.split() if f.startswith(("avx", "fma"))]
     return {
-        "cpu": model,
-        "cores": str(os.cpu_count()),
-        "features": " ".join(flags),
-        "python": platform.python_version(),
+        "min": min(taken),
+        "median": statistics.median(taken),
+        "limit": IMPORT_LIMIT,
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("--apps", nargs="*", help="names of cases, or their beginnings")
+    parser.add_argument("--list", action="store_true", help="print the cases' names")
+    parser.add_argument("--seconds", type=float, default=16.0, help="to measure a case")
+    parser.add_argument("--repeats", type=int, default=3, help="of cold starts")
+    parser.add_argument("--no-run", action="store_true", help="compile times only")
+    parser.add_argument("--no-compile", action="store_true", help="run times only")
     parser.add_argument("--json", type=Path, default=Path("out/bench.json"))
-    parser.add_argument("--repeats", type=int, default=5, help="of cold starts")
+    parser.add_argument(
+        "--update", action="store_true", help="keep the JSON file's other figures"
+    )
+    parser.add_argument("--page", type=Path, help="draw this page and its plot")
+    parser.add_argument(
+        "--draw", action="store_true", help="measure nothing: print the JSON file"
+    )
     options = parser.parse_args()
-    results = {
-        "machine": machine(),
-        "run": run_times(),
-        "compile": compile_times(options.repeats),
-        "import": import_time(options.repeats),
-    }
-    ratios = [row["ratio"] for row in results["run"]]  # type: ignore[index]
-    mean = math.exp(statistics.fmean(map(math.log, ratios)))
-    print(f"geometric mean of run-time ratios: {mean:.3f}")
-    options.json.parent.mkdir(parents=True, exist_ok=True)
-    options.json.write_text(json.dumps(results, indent=1) + "\n")
-    print(f"wrote {options.json}")
+
+    cases = all_cases()
+    if options.apps:
+        cases = [c for c in cases if c.name.startswith(tuple(options.apps))]
+        if not cases:
+            parser.error(f"no case is called {' or '.join(options.apps)}; see --list")
+    if options.list:
+        print("\n".join(f"{c.name:24} {c.size}" for c in cases))
+        return
+
+    results: dict[str, Any] = {"cases": {}}
+    if options.update or options.draw:
+        results = json.loads(options.json.read_text())
+    if not options.draw:
+        results["machine"] = machine()
+        for case in cases:
+            entry = results["cases"].setdefault(case.name, {})
+            entry["size"] = case.size
+            if not options.no_run:
+                entry["run"] = run_times(case, options.seconds)
+                print(report.run_lines(case.name, entry), flush=True)
+            if not options.no_compile:
+                entry["compile"] = compile_times(case, options.repeats)
+                print(report.compile_line(case.name, entry), flush=True)
+        results["import"] = import_time(options.repeats)
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+        print(f"wrote {options.json}\n")
+    order = [c.name for c in all_cases()]
+    print(report.summary(results, order))
+    if options.page:
+        report.write_page(results, order, options.page)
+        print(f"wrote {options.page}")
 
 
 if __name__ == "__main__":

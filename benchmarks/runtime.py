@@ -1,4 +1,4 @@
-"""Run times of one case under Parhelion, Halide and NumPy, interleaved in one process.
+"""Run times of one case under Parhelion, Halide and others, interleaved in a process.
 
 Run as a module with a case's name; prints one JSON object. The number of threads comes
 from HL_NUM_THREADS, which both read when their pools start, so each number of threads
@@ -7,73 +7,103 @@ needs a process of its own.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
+from apps.common import Array
+from benchmarks.case import Case, Image, load
+from benchmarks.cases import case
 
-from benchmarks.cases import Case, case, load
-
-#: Seconds to spend on measuring one case.
-BUDGET = float(os.environ.get("PARHELION_BENCH_SECONDS", "8"))
+#: Each contender runs at least so often, whatever the budget.
+FEWEST = 3
 
 
-def measure(runs: dict[str, Callable[[], object]], budget: float) -> dict[str, Any]:
-    """Minimum and median seconds of each, taken in turn until the budget is spent."""
+def measure(
+    runs: Mapping[str, Callable[[], object]], budget: float
+) -> dict[str, dict[str, float]]:
+    """Minimum and median seconds of each, taken in turn.
+
+    Each may spend an equal share of the budget, so that a slow one does not take the
+    time of the others.
+    """
+    share = budget / len(runs)
     times: dict[str, list[float]] = {name: [] for name in runs}
-    end = time.perf_counter() + budget
-    while time.perf_counter() < end or len(next(iter(times.values()))) < 5:
-        for name, run in runs.items():
+    spent = dict.fromkeys(runs, 0.0)
+    while waiting := [
+        name for name in runs if spent[name] < share or len(times[name]) < FEWEST
+    ]:
+        for name in waiting:
             start = time.perf_counter()
-            run()
-            times[name].append(time.perf_counter() - start)
+            runs[name]()
+            taken = time.perf_counter() - start
+            times[name].append(taken)
+            spent[name] += taken
     return {
         name: {"min": min(t), "median": statistics.median(t), "runs": len(t)}
         for name, t in times.items()
     }
 
 
-def prepare(case: Case, module: str, image: Any) -> tuple[Callable[[], object], Any]:
-    """A function that runs the compiled case, and the array it writes."""
+def prepare(
+    case: Case, module: str, schedule: str, images: Mapping[str, Image]
+) -> tuple[Callable[[], object], list[Array]]:
+    """A function that runs the compiled case, and the arrays that it writes."""
     hl = load(module)
-    app = case.build(hl)
-    case.bind(hl, app, image)
+    app = case.build(hl, schedule)
+    case.bind(hl, app, images)
     app.output.compile_jit()
-    result = np.zeros(case.size[::-1], app_type(case))
-    buffer = hl.Buffer(result)
-    return lambda: app.output.realize(buffer), result
+    results = [output.new() for output in case.outputs]
+    buffers = [image.buffer(hl) for image in results]
+    where = buffers[0] if len(buffers) == 1 else buffers
+    return lambda: app.output.realize(where), [image.array for image in results]
 
 
-def app_type(case: Case) -> Any:
-    """The dtype of the output, which for these cases is the input's."""
-    return case.dtype
-
-
-def run(case: Case) -> dict[str, Any]:
-    image = case.make_input()
+def run(case: Case, budget: float) -> dict[str, Any]:
+    """Times of every schedule under both modules and of the rivals, and how far the
+    results are apart. Names are ``module schedule``, and the rivals' own."""
+    images = case.inputs()
     runs: dict[str, Callable[[], object]] = {}
-    results: dict[str, Any] = {}
-    for module in ("parhelion", "halide"):
-        runs[module], results[module] = prepare(case, module, image)
-        runs[module]()
-    worst = float(
-        np.abs(
-            results["parhelion"].astype(np.float64)
-            - results["halide"].astype(np.float64)
-        ).max()
-    )
-    out = measure(runs, BUDGET)
-    numpy_runs = {"numpy": lambda: case.app.with_numpy(image)}
-    out |= measure(numpy_runs, min(BUDGET, 3.0))
-    out["difference"] = worst
-    out["same"] = worst <= case.tolerance
+    first: list[Array] | None = None
+    worst = (0.0, 0.0)
+    for schedule in case.schedules:
+        for module in ("parhelion", "halide"):
+            name = f"{module} {schedule}"
+            runs[name], results = prepare(case, module, schedule, images)
+            runs[name]()
+            first = results if first is None else first
+            found = case.difference(first, results)
+            worst = (max(worst[0], found[0]), max(worst[1], found[1]))
+    out: dict[str, Any] = {"times": measure(runs, budget)}
+    rivals = case.rivals(images) if case.rivals else {}
+    if rivals:
+        # The C programs are near to us in speed: they run beside our first schedule.
+        ours = f"parhelion {next(iter(case.schedules))}"
+        out["rivals"] = measure({ours: runs[ours], **rivals}, budget / 2)
+        del out["rivals"][ours]
+    out["difference"], out["differing"] = worst
+    out["same"] = case.same(worst)
     return out
 
 
+def _threads() -> None:
+    """Lets the other libraries use as many threads as we do."""
+    threads = int(os.environ.get("HL_NUM_THREADS", "0"))
+    if threads:
+        import cv2
+
+        cv2.setNumThreads(threads)
+
+
 if __name__ == "__main__":
-    json.dump(run(case(sys.argv[1])), sys.stdout)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case")
+    parser.add_argument("--seconds", type=float, default=6.0)
+    options = parser.parse_args()
+    _threads()
+    json.dump(run(case(options.case), options.seconds), sys.stdout)

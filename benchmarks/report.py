@@ -1,0 +1,264 @@
+"""The figures of the benchmarks as text, and as a page with a plot."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.case import COMPILE_LIMIT, RUN_LIMIT
+
+Entry = Mapping[str, Any]
+
+
+def ratios(run: Entry) -> dict[str, float]:
+    """Our time over Halide's, from one process's times.
+
+    same: both with our schedule (medians: "median"). best: the fastest of all
+    schedules that were tried, on either side.
+    """
+    times = run["times"]
+    mine = {n: t for n, t in times.items() if n.startswith("parhelion ")}
+    theirs = {n: t for n, t in times.items() if n.startswith("halide ")}
+    ours, same = next(iter(mine.values())), next(iter(theirs.values()))
+    return {
+        "same": ours["min"] / same["min"],
+        "median": ours["median"] / same["median"],
+        "best": _least(mine) / _least(theirs),
+    }
+
+
+def _least(times: Mapping[str, Entry]) -> float:
+    return min(float(t["min"]) for t in times.values())
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+def run_lines(name: str, entry: Entry) -> str:
+    """One line for each number of threads."""
+    lines = []
+    for threads, run in entry["run"].items():
+        found = ratios(run)
+        ours, theirs = list(run["times"].values())[:2]
+        text = (
+            f"{name:18} {threads} thr  ours {_ms(ours)}  Halide {_ms(theirs)}  "
+            f"ratio {found['same']:.3f} (medians {found['median']:.3f})  "
+            f"fastest schedules {found['best']:.3f}"
+        )
+        text += "".join(
+            f"  {rival} {_ms(t)}" for rival, t in run.get("rivals", {}).items()
+        )
+        text += f"  difference {run['difference']:.1e}  {run_verdict(run)}"
+        lines.append(text)
+    return "\n".join(lines)
+
+
+def run_verdict(run: Entry) -> str:
+    if not run["same"]:
+        return "DIFFERENT RESULTS"
+    found = ratios(run)
+    return "ok" if max(found["same"], found["best"]) <= RUN_LIMIT else "MISSED"
+
+
+def compile_ratio(entry: Entry) -> tuple[float, float, float]:
+    """Our seconds, Halide's, and their ratio (minima)."""
+    ours, theirs = (
+        min(r["compile"] for r in entry["compile"][m]) for m in ("parhelion", "halide")
+    )
+    return ours, theirs, ours / theirs
+
+
+def memory(entry: Entry, module: str) -> float:
+    """MB that the process had at the peak of a compile."""
+    return max(float(r["peak_mb"]) for r in entry["compile"][module])
+
+
+def compile_line(name: str, entry: Entry) -> str:
+    ours, theirs, ratio = compile_ratio(entry)
+    return (
+        f"{name:18} compile  ours {ours:.3f} s  Halide {theirs:.3f} s  "
+        f"ratio {ratio:.2f}  peak {memory(entry, 'parhelion'):.0f} MB "
+        f"(Halide {memory(entry, 'halide'):.0f})  "
+        f"{'ok' if ratio <= COMPILE_LIMIT else 'MISSED'}"
+    )
+
+
+def _ms(times: Entry) -> str:
+    return f"{times['min'] * 1e3:.2f} ms"
+
+
+def _entries(
+    results: Entry, order: Sequence[str], part: str
+) -> Iterator[tuple[str, Entry]]:
+    """The cases that have a part, in order."""
+    cases = results["cases"]
+    for name in [*order, *(set(cases) - set(order))]:
+        if part in cases.get(name, {}):
+            yield name, cases[name]
+
+
+def means(results: Entry, order: Sequence[str]) -> dict[str, float]:
+    """Geometric means of the ratios, by what they are of."""
+    found: dict[str, list[float]] = {}
+    for _, entry in _entries(results, order, "run"):
+        for threads, run in entry["run"].items():
+            for what, value in ratios(run).items():
+                found.setdefault(f"{what}, {threads} thr", []).append(value)
+    compiles = [compile_ratio(e)[2] for _, e in _entries(results, order, "compile")]
+    if compiles:
+        found["compile"] = compiles
+    return {what: geometric_mean(values) for what, values in found.items()}
+
+
+def summary(results: Entry, order: Sequence[str]) -> str:
+    """All tables as plain text."""
+    lines = []
+    for name, entry in _entries(results, order, "run"):
+        lines.append(run_lines(name, entry))
+    for name, entry in _entries(results, order, "compile"):
+        lines.append(compile_line(name, entry))
+    lines.append("geometric means of our time over Halide's:")
+    for what, value in means(results, order).items():
+        lines.append(f"  {what:16} {value:.3f}")
+    if "import" in results:
+        spent = results["import"]
+        verdict = "ok" if spent["min"] <= spent["limit"] else "MISSED"
+        lines.append(
+            f"import parhelion beyond NumPy: {spent['min']:.3f} s "
+            f"(median {spent['median']:.3f}, limit {spent['limit']})  {verdict}"
+        )
+    return "\n".join(lines)
+
+
+# The page.
+
+_PAGE = """# Benchmarks
+
+Every application under Parhelion and under Halide 21, from one definition and with
+one schedule; written by `make bench`. The two run in turn in one process, one process
+for each number of threads. Times are minima; a ratio below 1 means that Parhelion is
+faster. "Fastest" compares the fastest of all the schedules that the benchmark knows,
+Halide's published one among them, on either side.
+
+![Our time over Halide's]({plot})
+
+## Where it ran
+
+{machine}
+
+## Run time
+
+{run}
+
+Geometric means: {means}.
+
+## Others doing the same job
+
+{rivals}
+
+## Compile time and memory
+
+A cold compile in a fresh process that has compiled one trivial pipeline before;
+memory is that of the whole process at its peak, NumPy and the compiler included.
+
+{compile}
+
+## Our compile time by step
+
+Milliseconds, in a fresh process; steps that never take a hundredth of the time are
+left out. "lines" are those of the LLVM text before LLVM's own passes.
+
+{passes}
+"""
+
+
+def write_page(results: Entry, order: Sequence[str], path: Path) -> None:
+    """Writes the page, and its plot beside it."""
+    from benchmarks.plot import draw
+
+    plot = path.with_suffix(".svg")
+    draw(results, [n for n, _ in _entries(results, order, "run")], plot)
+    found = ", ".join(f"{w} {v:.3f}" for w, v in means(results, order).items())
+    path.write_text(
+        _PAGE.format(
+            plot=plot.name,
+            machine=table(["", ""], results["machine"].items()),
+            run=_run_table(results, order),
+            means=found,
+            rivals=_rival_table(results, order),
+            compile=_compile_table(results, order),
+            passes=_pass_table(results, order),
+        )
+    )
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _run_table(results: Entry, order: Sequence[str]) -> str:
+    head = ["application", "size", "threads", "Parhelion, ms", "Halide, ms"]
+    head += ["ratio", "medians", "fastest", "largest difference", ""]
+    rows = []
+    for name, entry in _entries(results, order, "run"):
+        for threads, run in entry["run"].items():
+            ours, theirs = list(run["times"].values())[:2]
+            found = ratios(run)
+            rows.append(
+                [name, entry["size"], threads]
+                + [f"{t['min'] * 1e3:.2f}" for t in (ours, theirs)]
+                + [f"{found[k]:.3f}" for k in ("same", "median", "best")]
+                + [f"{run['difference']:.1e}", run_verdict(run)]
+            )
+    return table(head, rows)
+
+
+def _rival_table(results: Entry, order: Sequence[str]) -> str:
+    rows = []
+    for name, entry in _entries(results, order, "run"):
+        for threads, run in entry["run"].items():
+            ours = next(iter(run["times"].values()))["min"]
+            for rival, t in run.get("rivals", {}).items():
+                times = f"{t['min'] / ours:.1f}"
+                rows.append([name, threads, rival, f"{t['min'] * 1e3:.2f}", times])
+    return table(["application", "threads", "by", "ms", "times ours"], rows)
+
+
+def _compile_table(results: Entry, order: Sequence[str]) -> str:
+    rows = []
+    for name, entry in _entries(results, order, "compile"):
+        ours, theirs, ratio = compile_ratio(entry)
+        peaks = [f"{memory(entry, m):.0f}" for m in ("parhelion", "halide")]
+        verdict = "ok" if ratio <= COMPILE_LIMIT else "MISSED"
+        rows.append(
+            [name, f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.2f}", *peaks, verdict]
+        )
+    head = ["application", "Parhelion, s", "Halide, s", "ratio"]
+    return table([*head, "Parhelion, MB", "Halide, MB", ""], rows)
+
+
+def _pass_table(results: Entry, order: Sequence[str]) -> str:
+    entries = list(_entries(results, order, "compile"))
+    seconds = {n: e["compile"]["passes"]["seconds"] for n, e in entries}
+    steps = list(dict.fromkeys(s for found in seconds.values() for s in found))
+    kept = [
+        s
+        for s in steps
+        if any(f.get(s, 0) > 0.01 * sum(f.values()) for f in seconds.values())
+    ]
+    rows = []
+    for name, entry in entries:
+        found = seconds[name]
+        rows.append(
+            [name]
+            + [f"{found.get(s, 0) * 1e3:.0f}" for s in kept]
+            + [str(entry["compile"]["passes"]["llvm_lines"])]
+        )
+    return table(["application", *kept, "lines"], rows)
