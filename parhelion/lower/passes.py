@@ -24,6 +24,7 @@ from parhelion.lower.allocate import place_allocations
 from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.flatten import flatten_storage
+from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.loops import Range
 from parhelion.lower.nest import NestBuilder
 from parhelion.lower.overflow import OverflowChecks, regions_further_in
@@ -122,6 +123,12 @@ PASSES: tuple[Pass, ...] = (
         lambda s, c: remove_marks(s),
         "likely marks have served",
         "nothing after partitioning reads them, and they hinder folding",
+    ),
+    Pass(
+        "interleave_phases",
+        lambda s, c: interleave_phases(s),
+        "vectors of x/2 and x % 2 become their even and their odd lanes, interleaved",
+        "after marks, which would hide the pattern; before the last folding",
     ),
     Pass(
         "simplify",
