@@ -42,6 +42,11 @@ class App:
         return np.asarray(self.output.realize(list(size)))
 
 
+def natural_lanes(hl: Module, of: Any) -> int:
+    """How many values of a type fill one vector of the machine that runs this."""
+    return int(hl.get_host_target().natural_vector_size(of))
+
+
 def photograph() -> Array:
     """A photograph of 512 x 512 pixels as (3, H, W) uint8 (public domain: NASA's
     portrait of the astronaut Eileen Collins; see docs/data.md)."""

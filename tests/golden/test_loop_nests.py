@@ -11,7 +11,6 @@ import re
 import pytest
 
 import parhelion as hl
-import tests.golden.nests_rewriting  # noqa: F401  (adds to CASES)
 from parhelion.lower.loopnest import loop_nest_text
 from tests.golden.nests import CASES
 from tests.support.golden import FOLDER, Golden
@@ -21,8 +20,6 @@ DIFFERS = {
     # A window starts full: the first iteration computes all it needs, where Halide
     # runs the loop over iterations before the first.
     "blur_sliding_in_strips",
-    # Halide calls the wrapper of a wrapper by the name of that, cut short.
-    "wrapper_of_a_wrapper",
 }
 
 #: What lowering does not do yet.
