@@ -215,6 +215,12 @@ class _Writer:
         index, value = self.text(s.index), self.text(s.value)
         self.out(f"{self.names[s.buffer]}[{index}] = {value};")
 
+    def prefetch(self, s: S.Prefetch) -> None:
+        """One hint stands for all: the text is to be read."""
+        self.begin(s.index)
+        place = f"{self.names[s.buffer]}[{self.text(s.index)}]"
+        self.out(f"__builtin_prefetch(&{place}, {int(s.writes)});")
+
     def evaluate(self, s: S.Evaluate) -> None:
         self.root(s.value)
 
@@ -540,6 +546,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.If: _Writer.branch,
     S.Store: _Writer.store,
     S.Evaluate: _Writer.evaluate,
+    S.Prefetch: _Writer.prefetch,
     S.Assert: _Writer.check,
     S.Produce: _Writer.produce,
     S.Allocate: _Writer.allocate,

@@ -40,7 +40,7 @@ def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
             continue
         if isinstance(n, S.LetStmt | S.For):
             bound.add(n.var)
-        elif isinstance(n, S.Store):
+        elif isinstance(n, S.Store | S.Prefetch):
             buffers[n.buffer] = None
         elif isinstance(n, S.Allocate):
             own.add(n.buffer)

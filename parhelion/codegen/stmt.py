@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parhelion.codegen import accumulate, closures, effects
-from parhelion.codegen.memory import index_value, store, store_text
+from parhelion.codegen.memory import address, index_value, store, store_text
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import InternalError
@@ -22,6 +22,10 @@ from parhelion.types import INT32, INT64
 STACK_LIMIT = 16 * 1024
 #: All stack allocations of one function together stay below this many bytes.
 FRAME_LIMIT = 256 * 1024
+#: The size of a cache line in bytes, on all machines that code is made for.
+LINE = 64
+#: A Prefetch of up to this many cache lines is written out, a longer one is a loop.
+MOST_HINTS = 32
 
 
 def emit(f: Function, s: Stmt) -> None:
@@ -195,6 +199,42 @@ def _evaluate(f: Function, s: S.Evaluate) -> None:
     f.value(s.value)
 
 
+def _prefetch(f: Function, s: S.Prefetch) -> None:
+    """A hint for each cache line; a loop over them if there are many."""
+    known = build.const_int(s.elements)
+    size = s.buffer.type.bytes()
+    pointer, offset = address(f, s.buffer, s.index)
+    if offset:
+        one = memory_type(s.buffer.type)
+        pointer = f.op(f"getelementptr {one}, ptr {pointer}, i64 {offset}")
+    if known is not None and known * size <= MOST_HINTS * LINE:
+        for line in range(0, known * size, LINE):
+            _hint(f, pointer, str(line), s.writes)
+        return
+    count = f.op(f"mul i64 {index_value(f, s.elements)}, {size}")
+    before, loop, end = f.block, f.label("hints"), f.label("hinted")
+    some = f.op(f"icmp sgt i64 {count}, 0")
+    f.out(f"  br i1 {some}, label %{loop}, label %{end}")
+    f.start(loop)
+    at, after = f.name(), f.name()
+    f.out(f"  {at} = phi i64 [ 0, %{before} ], [ {after}, %{loop} ]")
+    _hint(f, pointer, at, s.writes)
+    f.out(f"  {after} = add nsw i64 {at}, {LINE}")
+    more = f.op(f"icmp slt i64 {after}, {count}")
+    f.out(f"  br i1 {more}, label %{loop}, label %{end}{f.module.loop()}")
+    f.start(end)
+
+
+def _hint(f: Function, pointer: str, offset: str, writes: bool) -> None:
+    """What will be read goes to the second-level cache, where it disturbs nothing; what
+    will be written to the first, which x86 can do alone."""
+    hint = f.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
+    if offset != "0":
+        pointer = f.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+    level = 3 if writes else 2
+    f.out(f"  call void {hint}(ptr {pointer}, i32 {int(writes)}, i32 {level}, i32 1)")
+
+
 def _assert(f: Function, s: S.Assert) -> None:
     if not build.is_true(s.cond):
         effects.unless(f, f.value(s.cond), s.code, s.args)
@@ -310,6 +350,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
     S.For: _for,
     S.Store: _store,
     S.Evaluate: _evaluate,
+    S.Prefetch: _prefetch,
     S.Assert: _assert,
     S.Produce: _produce,
     S.Allocate: _allocate,

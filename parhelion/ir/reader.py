@@ -561,6 +561,15 @@ class _Reader:
         line.end()
         return S.Evaluate(value)
 
+    def prefetch(self, line: _Line, depth: int) -> Stmt:
+        buffer = line.buffer(line.name())
+        index, _ = line.index()
+        line.need("for")
+        elements = line.expr()
+        writes = line.take("to") and line.take("write")
+        line.end()
+        return S.Prefetch(buffer, index, elements, writes)
+
     def assertion(self, line: _Line, depth: int) -> Stmt:
         line.need("(")
         cond = line.expr()
@@ -583,6 +592,7 @@ _STATEMENTS: dict[str, Callable[[_Reader, _Line, int], Stmt]] = {
     "produce": _Reader.produce,
     "consume": _Reader.produce,
     "evaluate": _Reader.evaluate,
+    "prefetch": _Reader.prefetch,
     "assert": _Reader.assertion,
 }
 

@@ -147,6 +147,19 @@ class Evaluate(Stmt):
 
 
 @node
+class Prefetch(Stmt):
+    """A hint: `elements` of `buffer` from `index` on will soon be read, or written.
+
+    It computes nothing and never fails, wherever the index points.
+    """
+
+    buffer: BufferSym
+    index: Expr
+    elements: Expr
+    writes: bool
+
+
+@node
 class Assert(Stmt):
     """Leaves the pipeline with error `code` unless `cond` holds.
 
@@ -173,6 +186,7 @@ __all__ = [
     "If",
     "LetStmt",
     "MemoryKind",
+    "Prefetch",
     "Produce",
     "Provide",
     "Realize",

@@ -33,7 +33,7 @@ Symbol = Var | BufferSym | Function
 KEYWORDS = frozenset(
     ("true", "false", "let", "if", "else", "for", "parallel", "vectorized")
     + ("unrolled", "block", "produce", "consume", "realize", "allocate", "free")
-    + ("assert", "evaluate")
+    + ("assert", "evaluate", "prefetch")
 )
 #: Names that a called Func or image may not have in text.
 CALLED = (
@@ -148,7 +148,7 @@ def _mentions(n: Node) -> Iterator[tuple[Symbol, str]]:
             yield n, ""
         case E.Let() | S.LetStmt() | S.For():
             yield n.var, ""
-        case E.Load() | S.Store() | S.Allocate() | S.Free():
+        case E.Load() | S.Store() | S.Allocate() | S.Free() | S.Prefetch():
             yield n.buffer, "[]"
         case E.ImageLoad():
             yield n.image, "()"
@@ -394,6 +394,11 @@ class Printer:
     def evaluate(self, s: S.Evaluate, depth: int) -> None:
         self.put(depth, f"evaluate {self.expr(s.value, 0)}")
 
+    def prefetch(self, s: S.Prefetch, depth: int) -> None:
+        at = f"{self.name(s.buffer, '[]')}[{self.expr(s.index, 0)}]"
+        write = " to write" if s.writes else ""
+        self.put(depth, f"prefetch {at} for {self.expr(s.elements, 0)}{write}")
+
     def assertion(self, s: S.Assert, depth: int) -> None:
         args = "" if not s.args else ", " + self.list(s.args)
         self.put(depth, f"assert({self.expr(s.cond, 0)}, {s.code}{args})")
@@ -489,6 +494,7 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Realize: Printer.realize,
     S.Produce: Printer.produce,
     S.Evaluate: Printer.evaluate,
+    S.Prefetch: Printer.prefetch,
     S.Assert: Printer.assertion,
 }
 

@@ -204,6 +204,11 @@ class _Checker:
     def evaluate(self, s: S.Evaluate) -> None:
         self.expr(s.value)
 
+    def prefetch(self, s: S.Prefetch) -> None:
+        self.buffer(s.buffer, s)
+        self.index(s.index, "a prefetched index")
+        self.index(s.elements, "a prefetched length")
+
     def assertion(self, s: S.Assert) -> None:
         self.flag(s.cond)
         for a in s.args:
@@ -409,6 +414,7 @@ _STMT: dict[type[Stmt], Callable[[_Checker, Any], None]] = {
     S.Realize: _Checker.realize,
     S.Produce: _Checker.produce,
     S.Evaluate: _Checker.evaluate,
+    S.Prefetch: _Checker.prefetch,
     S.Assert: _Checker.assertion,
 }
 _EXPR: dict[type[Expr], Callable[[_Checker, Any], None]] = {

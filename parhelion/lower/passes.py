@@ -30,6 +30,7 @@ from parhelion.lower.nest import NestBuilder
 from parhelion.lower.overflow import OverflowChecks, regions_further_in
 from parhelion.lower.partition import partition_loops
 from parhelion.lower.pin_casts import pin_casts
+from parhelion.lower.prefetch_streams import prefetch_streams
 from parhelion.lower.regions import Regions
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.stages import Program, collect
@@ -141,6 +142,12 @@ PASSES: tuple[Pass, ...] = (
         lambda s, c: place_allocations(s),
         "storage of constant size moves out of serial loops and is freed early",
         "only now are all sizes folded that can be",
+    ),
+    Pass(
+        "prefetch_streams",
+        lambda s, c: prefetch_streams(s),
+        "the rows of the next tile are fetched while this one is computed",
+        "after all loops have their final form",
     ),
     Pass(
         "common_subexpressions",

@@ -119,6 +119,8 @@ def program() -> S.Stmt:
                 S.If(p, S.Free(f32), S.NOP),
             ),
             S.If(q, S.For(y, i(0), i(4), ForKind.UNROLLED, S.NOP), None),
+            S.Prefetch(f32, E.Add(x, n), i(8), False),
+            S.Prefetch(f32, x, n, True),
         ),
     )
     allocated = B.block(
@@ -171,6 +173,8 @@ block {
         unrolled (y, 0, 4) {
         }
       }
+      prefetch f[x + n] for 8
+      prefetch f[x] for n to write
     }
   consume f:
     out[x] = u8(1)

@@ -153,6 +153,8 @@ BAD: list[tuple[str, Stmt, Form]] = [
     ("still to be vectorized", loop(x, store(x), ForKind.VECTORIZED), Form.FINAL),
     ("a mark (likely)", store(B.likely(i(0))), Form.FINAL),
     ("there is no failure", S.Assert(B.TRUE, "whim", ()), Form.FLAT),
+    ("a prefetched index of", S.Prefetch(out, ONE, i(1), False), Form.FLAT),
+    ("a prefetched length of", S.Prefetch(out, i(0), ONE, True), Form.FLAT),
     ("as a Func in a flat program", loop(x, loop(y, store(x, FUNC_AT))), Form.FLAT),
     ("outside of its Realize", loop(x, loop(y, store(x, FUNC_AT))), Form.NESTS),
     (
