@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
-from parhelion.errors import TypeMismatchError
+from parhelion.errors import TypeMismatchError, here
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,10 +48,13 @@ class Type:
         if bits not in _WIDTHS[TypeCode(code)]:
             raise TypeMismatchError(
                 f"there is no {bits}-bit {TypeCode(code).name} type; "
-                f"the widths are {', '.join(map(str, _WIDTHS[TypeCode(code)]))}"
+                f"the widths are {', '.join(map(str, _WIDTHS[TypeCode(code)]))}",
+                at=here(),
             )
         if lanes < 1:
-            raise TypeMismatchError(f"a type has at least one lane, not {lanes}")
+            raise TypeMismatchError(
+                f"a type has at least one lane, not {lanes}", at=here()
+            )
         made = object.__new__(cls)
         made.kind, made.width, made.count = TypeCode(code), bits, lanes
         return cls._table.setdefault(key, made)
@@ -267,7 +270,10 @@ def round_to_bfloat16(value: float) -> float:
 
     if value != value or value in (float("inf"), float("-inf")):
         return value
-    (bits,) = struct.unpack("I", struct.pack("f", value))
+    try:
+        (bits,) = struct.unpack("I", struct.pack("f", value))
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
     bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
     return float(struct.unpack("f", struct.pack("I", bits & 0xFFFFFFFF))[0])
 

@@ -55,7 +55,7 @@ class Definition:
     over RVars and pure Vars. `rdom` is None when no RVar is used.
     """
 
-    __slots__ = ("args", "values", "rdom", "schedule", "site")
+    __slots__ = ("args", "values", "rdom", "schedule", "site", "_mentions")
 
     def __init__(
         self,
@@ -67,6 +67,32 @@ class Definition:
     ) -> None:
         self.args, self.values, self.rdom = args, values, rdom
         self.schedule, self.site = schedule, site
+        self._mentions: tuple[Function | BufferSym, ...] | None = None
+
+    @property
+    def guard(self) -> tuple[Expr, ...]:
+        """The predicate of the reduction domain, if there is a domain."""
+        return () if self.rdom is None else (self.rdom.predicate,)
+
+    def mentions(self) -> tuple[Function | BufferSym, ...]:
+        """The Functions and images that it reads, in order of first appearance."""
+        if self._mentions is None:
+            from parhelion.ir.expr import FuncCall, ImageLoad
+            from parhelion.ir.rewrite import nodes
+
+            found: dict[Function | BufferSym, None] = {}
+            seen: set[Expr] = set()
+            for e in (*self.values, *self.args, *self.guard):
+                if e in seen:
+                    continue
+                seen.add(e)
+                for n in nodes(e):
+                    if isinstance(n, FuncCall):
+                        found[n.func] = None
+                    elif isinstance(n, ImageLoad):
+                        found[n.image] = None
+            self._mentions = tuple(found)
+        return self._mentions
 
 
 class Function:

@@ -92,7 +92,9 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     # Marks: the value of the argument, with a hint to the compiler.
     "likely": _pure(1, "a; loops are partitioned so that it holds inside"),
     "likely_if_innermost": _pure(1, "likely, in innermost loops only"),
-    "promise_clamped": _pure(3, "a, which the user swears lies in [b, c]"),
+    "promise_clamped": _pure(
+        3, "a, which the user swears lies in [b, c]; else any of those"
+    ),
     "undef": _pure(0, "any value; a store of it is dropped"),
     # Effects.
     "require": IntrinsicInfo(None, False, "args[1] if args[0], else fail: args[2:]"),

@@ -76,6 +76,7 @@ class BufferSym:
         Buffer object; the runtime passes it without the user.
     value: for an ImageParam, the Buffer that the user last set, as for `ParamSym`.
     func, value_index: for outputs and internal storage, whose value they hold.
+    wrapper: the Function through which a schedule has all Funcs read this image.
     """
 
     __slots__ = (
@@ -89,6 +90,7 @@ class BufferSym:
         "value_index",
         "site",
         "host_alignment",
+        "wrapper",
     )
 
     def __init__(
@@ -112,6 +114,7 @@ class BufferSym:
         self.value_index = value_index
         self.site = site
         self.host_alignment = 0
+        self.wrapper: Any = None
         self.dims = tuple(DimSym(self, d) for d in range(dimensions))
 
     def __repr__(self) -> str:

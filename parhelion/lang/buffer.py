@@ -69,6 +69,8 @@ class Buffer(Views, Pointwise):
     ``Buffer(array)`` shares a NumPy array or anything that gives one (the buffer
     protocol, ``__array_interface__``, DLPack), ``Buffer(hl.UInt(8), [w, h])``
     allocates, ``Buffer(buffer)`` is another view of the same pixels.
+    It gives them back through ``np.asarray``, ``__array_interface__``, DLPack and, on
+    Python 3.12 and later, ``memoryview`` (which 3.11 leaves to classes written in C).
 
     reverse_axes: whether dimension 0 is the array's last axis (else its first).
     axes: a letter for each axis of the array, ``"yxc"`` for an (H, W, C) image;
@@ -484,7 +486,9 @@ class Buffer(Views, Pointwise):
         return self._pixels().T.__array_interface__
 
     def __buffer__(self, flags: int) -> memoryview:
-        """The buffer protocol (Python 3.12)."""
+        """The buffer protocol, from Python 3.12 on: 3.11 has no way for a class written
+        in Python to offer it, and ``memoryview(np.asarray(buffer))`` is the same view.
+        """
         return memoryview(self._pixels().T)  # type: ignore[arg-type]
 
     def __dlpack__(self, **options: Any) -> Any:

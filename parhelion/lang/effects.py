@@ -95,9 +95,10 @@ def unsafe_promise_clamped(
     value: ExprLike, min: ExprLike | None = None, max: ExprLike | None = None
 ) -> Expr:
     """`value`, with the promise that it lies in [min, max], which bounds inference
-    trusts and nobody checks. None (or ``hl.Expr()``) is an open end.
+    trusts and nobody reports. None (or ``hl.Expr()``) is an open end.
 
-    Reads out of bounds are the user's fault if the promise is broken.
+    Where the promise is broken the value is some number in [min, max]: unlike
+    Halide's, a false promise cannot make a pipeline read out of bounds.
     """
     n = node_of(value)
     lo, hi = bounds_in_type(

@@ -16,6 +16,7 @@ from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
 from parhelion.lang.running import Running
 from parhelion.lang.tuples import Tuple
 from parhelion.lang.var import Var, of_var
+from parhelion.lang.wrapping import Wrapping
 from parhelion.schedule.directives import FuncSchedule
 from parhelion.schedule.stage import FuncDirectives, LoopDirectives
 from parhelion.types import Type
@@ -55,7 +56,7 @@ class Stage(LoopDirectives):
         return f"<parhelion.Stage {self.name()}>"
 
 
-class Func(FuncDirectives, Running, Arithmetic):
+class Func(Wrapping, FuncDirectives, Running, Arithmetic):
     """A function from integer coordinates to a value, or several: one stage of a
     pipeline.
 

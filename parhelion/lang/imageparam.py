@@ -14,10 +14,12 @@ from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.images import Pointwise, load
+from parhelion.lang.wrapping import Readers, wrap_in
 from parhelion.types import INT32, Type
 
 if TYPE_CHECKING:
     from parhelion.lang.expr import ExprLike
+    from parhelion.lang.func import Func
 
 
 class Dimension:
@@ -265,6 +267,11 @@ class ImageParam(OutputImageParam, Pointwise):
     def reset(self) -> None:
         """Forgets the image."""
         self._sym.value = None
+
+    def in_(self, f: Readers | None = None) -> Func:
+        """A Func that hands on this image, for `f` (a Func or a list of Funcs) to
+        read in its place, or for all Funcs; see `Func.in_`."""
+        return wrap_in(self._sym, f)
 
     def __getitem__(self, index: Any) -> Expr:
         """The pixel at the given coordinates, Vars or expressions."""

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from parhelion.errors import DefinitionError, internal_assert
-from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
 from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
 from parhelion.schedule.sites import realization_order
+from parhelion.schedule.wrappers import Body, Redirect, body
 
 
 @dataclass(eq=False, slots=True)
@@ -117,7 +117,7 @@ class _Inline(Rewriter):
         found = self.bodies.get(f)
         if found is None:
             assert f.pure is not None
-            found = tuple([self.go(v) for v in f.pure.values])
+            found = tuple([self.go(v) for v in body(f, f.pure).values])
             self.bodies[f] = found
         return found
 
@@ -134,27 +134,15 @@ class _Inline(Rewriter):
         return substitute(self.body(f)[n.index], env)
 
 
-class _Redirect(Rewriter):
-    """Points calls of some Funcs at their copies."""
-
-    def __init__(self, to: dict[Function, Function]) -> None:
-        super().__init__()
-        self.to = to
-
-    def on_funccall(self, n: FuncCall) -> Expr:
-        args = tuple([self.go(a) for a in n.args])
-        return FuncCall(n.type, self.to.get(n.func, n.func), args, n.index)
-
-
 def _stage(f: Function, k: int, d: Definition, rewrite: Rewriter) -> Stage:
-    predicate = d.rdom.predicate if d.rdom is not None else TRUE
+    it: Body = body(f, d)
     return Stage(
         f,
         k,
-        tuple([rewrite.go(a) for a in d.args]),
-        tuple([rewrite.go(v) for v in d.values]),
+        tuple([rewrite.go(a) for a in it.args]),
+        tuple([rewrite.go(v) for v in it.values]),
         d.rdom,
-        rewrite.go(predicate),
+        rewrite.go(it.predicate),
         d.schedule,
         d,
     )
@@ -218,7 +206,7 @@ def _copy(
     copy.args, copy.types = f.args, f.types
     copy.pure, copy.updates = f.pure, f.updates
     program.origin[copy] = program.origin.get(f, f)
-    redirect = _Redirect({f: copy})
+    redirect = Redirect({f: copy})
     program.stages[copy] = [
         replace(_redirected(s, redirect), func=copy) for s in program.stages[f]
     ]
@@ -235,7 +223,7 @@ def _copy(
     return copy
 
 
-def _redirected(s: Stage, redirect: _Redirect) -> Stage:
+def _redirected(s: Stage, redirect: Redirect) -> Stage:
     return replace(
         s,
         args=tuple([redirect.go(a) for a in s.args]),

@@ -16,6 +16,7 @@ from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
+from parhelion.schedule.wrappers import body, changes
 
 #: What does not change the program: hints for others, and lines for messages.
 _IGNORED = frozenset(("estimates", "sites", "touched"))
@@ -77,7 +78,7 @@ class Reach:
             parts.append(f)
             parts += [_frozen(getattr(f.schedule, name)) for name in _FUNC_FIELDS]
             for d in f.stages():
-                found = self._mentioned(d)
+                found = self._mentioned(f, d)
                 parts.append(found.exprs)
                 parts += [_frozen(getattr(d.schedule, name)) for name in _STAGE_FIELDS]
                 images.update(dict.fromkeys(found.images))
@@ -93,16 +94,18 @@ class Reach:
         self.params = tuple(params)
         return tuple(parts)
 
-    def _mentioned(self, d: Definition) -> _Mentions:
-        exprs: tuple[object, ...] = (d.args, d.values, d.rdom)
+    def _mentioned(self, f: Function, d: Definition) -> _Mentions:
+        replaced = tuple(changes(f, d).items())
+        exprs: tuple[object, ...] = (d.args, d.values, d.rdom, replaced)
         if d.rdom is not None:
             exprs += (d.rdom.predicate, d.rdom.mins, d.rdom.extents)
         known = self._mentions.get(d)
         if known is not None and known.exprs == exprs:
             return known
-        roots: list[Expr] = [*d.args, *d.values]
+        it = body(f, d)
+        roots: list[Expr] = [*it.args, *it.values, it.predicate]
         if d.rdom is not None:
-            roots += [d.rdom.predicate, *d.rdom.mins, *d.rdom.extents]
+            roots += [*d.rdom.mins, *d.rdom.extents]
         made = self._mentions[d] = _mentions(exprs, roots)
         return made
 

@@ -19,6 +19,7 @@ from parhelion.ir.stmt import ForKind, MemoryKind
 
 if TYPE_CHECKING:
     from parhelion.ir.function import Function
+    from parhelion.ir.symbols import BufferSym
 
 
 #: The loop around all loops of a stage, ``hl.Var.outermost()``: it runs once.
@@ -179,6 +180,14 @@ class Bound:
     site: Site | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What a Func reads in place of another Func or an image: a wrapper or a clone."""
+
+    func: Function
+    site: Site | None = None
+
+
 @dataclass(slots=True)
 class FuncSchedule:
     """Where a Func lives. The defaults are inline, stored innermost-first.
@@ -186,6 +195,9 @@ class FuncSchedule:
     store: None means the same level as `compute`.
     storage_order: positions of the dimensions, innermost first.
     trace_stores, trace_loads: whether each store or load prints a line when it runs.
+    instead: what this Func reads in place of Funcs and images that it mentions.
+    wrapper: what all other Funcs read in place of this one.
+    wraps: for a wrapper, what it hands on.
     """
 
     compute: LoopLevel = INLINED
@@ -196,6 +208,9 @@ class FuncSchedule:
     memory: MemoryKind = MemoryKind.AUTO
     trace_stores: bool = False
     trace_loads: bool = False
+    instead: dict[Function | BufferSym, Instead] = field(default_factory=dict)
+    wrapper: Function | None = None
+    wraps: Function | BufferSym | None = None
 
     @property
     def store_level(self) -> LoopLevel:

@@ -23,6 +23,7 @@ from parhelion.schedule.directives import (
 from parhelion.schedule.loopnest import draw
 from parhelion.schedule.rules import KIND_WORD, stage_label, var_label, warn
 from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
+from parhelion.schedule.wrappers import unread
 
 
 def check_pipeline(outputs: Sequence[Function]) -> Nests:
@@ -40,6 +41,7 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
                 f"{f.name} is used but not defined", at=_use_site(nests, f) or f.site
             )
         _check_stages(f)
+        _check_replacements(f)
         if f in nests.outputs:
             _check_output(f)
             nests.place(f, [()], [()])
@@ -78,6 +80,19 @@ def _check_stages(f: Function) -> None:
             )
 
 
+def _check_replacements(f: Function) -> None:
+    """Every wrapper or clone made for `f` must stand for something that it reads."""
+    for source, instead in unread(f):
+        directive = "in_" if instead.func.schedule.wraps is source else "clone_in"
+        reads = dict.fromkeys([s.name for d in f.stages() for s in d.mentions()])
+        raise ScheduleError(
+            f"{source.name}.{directive}({f.name}): {f.name} does not read"
+            f" {source.name}",
+            at=instead.site,
+            detail=f"{f.name} reads {', '.join(reads) or 'nothing'}",
+        )
+
+
 def _check_output(f: Function) -> None:
     for level, directive in (
         (f.schedule.compute, "compute_at"),
@@ -104,6 +119,13 @@ def _check_store_of_inlined(f: Function) -> None:
 def _check_inlined(f: Function) -> None:
     """An inlined Func has no loops that directives could shape."""
     _check_store_of_inlined(f)
+    wrapped = f.schedule.wraps
+    if wrapped is not None:
+        warn(
+            f"{f.name} is inlined: {wrapped.name}.in_ has no effect; give {f.name} a"
+            " place, compute_root() or compute_at",
+            f.site,
+        )
     assert f.pure is not None
     schedule = f.pure.schedule
     for d in schedule.dims:

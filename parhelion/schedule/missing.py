@@ -98,12 +98,6 @@ class MissingFuncDirectives(MissingLoopDirectives):
     def bound_storage(self, *given: object, **named: object) -> NoReturn:
         not_available("bound_storage")
 
-    def in_(self, *given: object, **named: object) -> NoReturn:
-        not_available("in_")
-
-    def clone_in(self, *given: object, **named: object) -> NoReturn:
-        not_available("clone_in")
-
     def memoize(self, *given: object, **named: object) -> NoReturn:
         not_available("memoize")
 

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parhelion.errors import DefinitionError
-from parhelion.ir.expr import Expr, FuncCall
-from parhelion.ir.function import Definition, Function
-from parhelion.ir.rewrite import nodes
+from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
 from parhelion.schedule.directives import OUTERMOST, Dim, DimType, LoopLevel, Place
+from parhelion.schedule.wrappers import called
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +78,9 @@ def stage_loops(function: Function, stage: int) -> list[Dim]:
     return list(reversed(function.stages()[stage].schedule.dims))
 
 
-def _sources(d: Definition) -> tuple[Expr, ...]:
-    guard = () if d.rdom is None else (d.rdom.predicate,)
-    return (*d.values, *d.args, *guard)
-
-
 def stage_callees(function: Function, stage: int) -> list[Function]:
     """The other Funcs that one stage calls, in order of first appearance."""
-    found: dict[Function, None] = {}
-    seen: set[Expr] = set()
-    for e in _sources(function.stages()[stage]):
-        if e in seen:
-            continue
-        seen.add(e)
-        for n in nodes(e):
-            if isinstance(n, FuncCall) and n.func is not function:
-                found[n.func] = None
-    return list(found)
+    return called(function, function.stages()[stage])
 
 
 def callees(function: Function) -> list[Function]:

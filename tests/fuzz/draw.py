@@ -8,7 +8,7 @@ from dataclasses import replace
 from tests.fuzz.case import Case, Directive, Input, Stage
 
 PIXELS = ("u8", "u8", "u16", "i16", "i32", "f32", "i8", "u32")
-TYPES = (*PIXELS, "u8", "u16", "i32", "f32", "f64", "u64", "i64", "f16", "bool")
+TYPES = (*PIXELS, "u8", "u16", "i32", "f32", "f64", "u64", "i64", "f16", "bf16", "bool")
 
 #: (kind, weight): the kinds of `ops.OPS`.
 KINDS = (

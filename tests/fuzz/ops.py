@@ -30,6 +30,7 @@ TYPES: dict[str, hl.Type] = {
     "f32": hl.Float(32),
     "f64": hl.Float(64),
     "f16": hl.Float(16),
+    "bf16": hl.BFloat(16),
     "bool": hl.Bool(),
 }
 
@@ -172,7 +173,8 @@ def combine(m: Maker, a: Expr, b: Expr) -> Expr:
             lambda: hl.select((a > b) & (b != hl.cast(t, k)), a ^ b, ~a),
             lambda: hl.clamp(a, hl.cast(t, k), hl.cast(t, k + 40)) + b,
         ]
-    return ways[m.choices.upto(len(ways) - 1)]()
+    # Functions of a BFloat16 are float32.
+    return hl.cast(t, ways[m.choices.upto(len(ways) - 1)]())
 
 
 # The kinds.

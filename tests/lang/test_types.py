@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -228,3 +229,20 @@ def test_approximations() -> None:
     assert hl.fast_cos(hl.f16(x)).type() is hl.Float(32)
     assert hl.fast_pow(hl.f32(x), 0.3).type() is hl.Float(32)
     assert hl.fast_pow(hl.f32(x), 3).type() is hl.Float(32)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: hl.Int(33), lambda: hl.Float(8), lambda: hl.UInt(8, 0)]
+)
+def test_types_that_are_not_there_quote_the_line(make: Callable[[], hl.Type]) -> None:
+    with pytest.raises(hl.HalideError, match=r"make.*lambda: hl\.Int\(33\)"):
+        make()
+
+
+def test_bfloat_constants_round_and_overflow_to_infinity() -> None:
+    def at(v: float) -> object:
+        return hl.evaluate(hl.f32(hl.cast(hl.BFloat(16), hl.f64(v))))
+
+    assert at(1.00390625) == 1.0  # halfway between 1 and 1 + 2**-7: to even
+    assert at(1.01171875) == 1.015625
+    assert at(1e300) == math.inf and at(-1e39) == -math.inf

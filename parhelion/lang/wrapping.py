@@ -1,0 +1,243 @@
+"""Wrappers and clones: ``f.in_(g)`` and ``f.clone_in(g)``.
+
+Both are of the schedule, not of the algorithm: what `f` and `g` are stays the same,
+and so does the result. They give the compiler one more Func to place: a wrapper, which
+copies values of what it wraps, or a clone, which computes them once more.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from parhelion.errors import ScheduleError, here
+from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.names import unique_name, user_var
+from parhelion.schedule.args import HasFunction, to_function
+from parhelion.schedule.directives import FuncSchedule, Instead, StageSchedule, touch
+from parhelion.schedule.stage import initial_stage_schedule
+from parhelion.schedule.wrappers import Redirect, Source
+
+if TYPE_CHECKING:
+    from parhelion.lang.func import Func
+
+Readers = HasFunction | Sequence[HasFunction]
+
+
+def wrap_in(source: Source, given: object) -> Func:
+    """The wrapper of `source` in the Funcs given, or in all of them for None."""
+    name = _checked_name(source, "in_")
+    if given is None:
+        owner = source.schedule if isinstance(source, Function) else source
+        if owner.wrapper is None:
+            owner.wrapper = _wrapper(source, f"{name}_global_wrapper")
+            touch()
+        return _func(owner.wrapper)
+    readers, label = _readers(source, given, "in_", "wrapper")
+    known = _known(source, readers, "in_")
+    if known is None:
+        known = _wrapper(source, f"{name}_{label}")
+        _enter(source, readers, known)
+    return _func(known)
+
+
+def clone_in(source: Function, given: object) -> Func:
+    """The copy of `source` that the Funcs given call instead of it."""
+    name = _checked_name(source, "clone_in")
+    readers, label = _readers(source, given, "clone_in", "clone")
+    known = _known(source, readers, "clone_in")
+    if known is None:
+        known = _clone(source, f"{name}_{label}")
+        _enter(source, readers, known)
+    return _func(known)
+
+
+def _func(function: Function) -> Func:
+    from parhelion.lang.func import Func
+
+    return Func._of(function)
+
+
+def _checked_name(source: Source, directive: str) -> str:
+    if isinstance(source, Function) and not source.defined:
+        raise ScheduleError(
+            f"{source.name}.{directive}: {source.name} is not defined", at=here()
+        )
+    return plain_name(source)
+
+
+def plain_name(source: Source) -> str:
+    """A name to make other names of: without the number that makes it unique, and
+    with Halide's mark of an image."""
+    name = re.sub(r"\$\d+$", "", source.name)
+    return name if isinstance(source, Function) else f"{name}_im"
+
+
+def _readers(
+    source: Source, given: object, directive: str, word: str
+) -> tuple[list[Function], str]:
+    """The Funcs given, one or a list, and what the new Func's name ends in."""
+    several = isinstance(given, list | tuple)
+    items = list(given) if isinstance(given, list | tuple) else [given]
+    found = list(dict.fromkeys([to_function(one, directive) for one in items]))
+    if not found:
+        raise ScheduleError(
+            f"{source.name}.{directive}: the list of Funcs is empty",
+            at=here(),
+            legal=[
+                f"{source.name}.{directive}(g)",
+                f"{source.name}.{directive}([g, h])",
+            ],
+        )
+    if source in found:
+        raise ScheduleError(
+            f"{source.name}.{directive}: {source.name} cannot be replaced in its own"
+            " definition",
+            at=here(),
+        )
+    if several and len(found) > 1:
+        return found, word
+    middle = "in" if word == "wrapper" else "clone_in"
+    return found, f"{middle}_{plain_name(found[0])}"
+
+
+def _known(
+    source: Source, readers: Sequence[Function], directive: str
+) -> Function | None:
+    """The wrapper or clone that these Funcs have already, if they have one."""
+    earlier = [r.schedule.instead.get(source) for r in readers]
+    first = next((e for e in earlier if e is not None), None)
+    if first is None:
+        return None
+    for reader, e in zip(readers, earlier, strict=True):
+        if e is None or e.func is not first.func:
+            having = next(r for r in readers if source in r.schedule.instead)
+            now = source.name if e is None else e.func.name
+            raise ScheduleError(
+                f"{source.name}.{directive}: {having.name} already reads"
+                f" {first.func.name} in place of {source.name}, and {reader.name}"
+                f" reads {now}",
+                at=here(),
+                detail=f"{first.func.name} was made at {first.site}",
+                hint="Funcs that are to share a wrapper or clone are given in one list,"
+                " the first time",
+            )
+    was = "in_" if first.func.schedule.wraps is source else "clone_in"
+    if was != directive:
+        raise ScheduleError(
+            f"{source.name}.{directive}: {readers[0].name} already reads"
+            f" {first.func.name}, made by {was}, in place of {source.name}",
+            at=here(),
+            detail=f"{first.func.name} was made at {first.site}",
+            hint=f"wrap or clone {first.func.name} in turn",
+        )
+    return first.func
+
+
+def _enter(source: Source, readers: Sequence[Function], made: Function) -> None:
+    for reader in readers:
+        reader.schedule.instead[source] = Instead(made, here())
+    touch()
+
+
+def _wrapper(source: Source, name: str) -> Function:
+    """A Func whose value everywhere is that of `source`."""
+    made = Function(unique_name(name), FuncSchedule(wraps=source), here())
+    values: tuple[Expr, ...]
+    if isinstance(source, Function):
+        args, types = source.args, source.types
+        values = tuple([FuncCall(t, source, args, k) for k, t in enumerate(types)])
+        source.frozen = True
+    else:
+        args = tuple([user_var(f"_{d}") for d in range(len(source.dims))])
+        types = (source.type,)
+        values = (ImageLoad(source.type, source, args),)
+    _define(made, args, values, types)
+    return made
+
+
+def _define(
+    made: Function,
+    args: tuple[Var, ...],
+    values: tuple[Expr, ...],
+    types: tuple[object, ...],
+) -> None:
+    made.args, made.types = args, types  # type: ignore[assignment]
+    made.schedule.storage_order = list(range(len(args)))
+    schedule = initial_stage_schedule(args, args, None, function=made, values=values)
+    made.pure = Definition(args, values, None, schedule, here())
+
+
+def _clone(source: Function, name: str) -> Function:
+    """A Func with the definitions and, to begin with, the schedule of `source`."""
+    source.frozen = True
+    s = source.schedule
+    schedule = copy.copy(s)
+    schedule.storage_order, schedule.bounds = list(s.storage_order), list(s.bounds)
+    schedule.estimates, schedule.instead = list(s.estimates), {}
+    schedule.wrapper = None
+    made = Function(unique_name(name), schedule, here())
+    made.args, made.types = source.args, source.types
+    into = Redirect({source: made})
+    copies = [_copied(d, into) for d in source.stages()]
+    made.pure, made.updates = copies[0], copies[1:]
+    if any(source in d.mentions() for d in copies):
+        # A predicate belongs to the domain, which is not copied.
+        schedule.instead[source] = Instead(made, here())
+    return made
+
+
+def _copied(d: Definition, into: Redirect) -> Definition:
+    return Definition(
+        tuple([into.go(a) for a in d.args]),
+        tuple([into.go(v) for v in d.values]),
+        d.rdom,
+        _copied_schedule(d.schedule),
+        d.site,
+    )
+
+
+def _copied_schedule(s: StageSchedule) -> StageSchedule:
+    made = copy.copy(s)
+    made.transforms, made.dims, made.sites = (
+        list(s.transforms),
+        list(s.dims),
+        {**s.sites},
+    )
+    return made
+
+
+class Wrapping:
+    """`in_` and `clone_in` of Func."""
+
+    __slots__ = ()
+    _function: Function
+
+    def in_(self, f: Readers | None = None) -> Func:
+        """A Func that hands on this one's values, for `f` to read in its place.
+
+        `f` is a Func or a list of Funcs, which then share one wrapper; without it, all
+        Funcs that read this one read the wrapper, but for those that have one of their
+        own. The same call again returns the same wrapper. A wrapper is a Func like any
+        other: schedule it, or wrap it in turn.
+
+        What it is for: loading a tile into a small array before it is used often,
+        storing what is inlined elsewhere, splitting the scheduling of a Func between
+        its consumers. The result never changes. Raises ScheduleError if this Func is
+        not defined, or if some of the Funcs already read another wrapper or a clone.
+        """
+        return wrap_in(self._function, f)
+
+    def clone_in(self, f: Readers) -> Func:
+        """A copy of this Func, for `f` (a Func or a list of Funcs) to call in its
+        place, with the schedule that this one has now (wrappers made for this one
+        stay this one's).
+
+        Unlike a wrapper's, a clone's values are computed anew, so that it can be
+        scheduled for `f` alone. The same call again returns the same clone. Raises
+        ScheduleError as `in_` does.
+        """
+        return clone_in(self._function, f)

@@ -1,0 +1,93 @@
+"""Small pipelines under directives that rewrite them: wrappers and clones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.golden.nests import Module, Pipeline, case, variables
+
+
+def _chain(hl: Module, tag: str) -> tuple[Any, Any, Any]:
+    """Two consumers of one producer. The tag keeps names unique: Halide makes the
+    names of wrappers of the Funcs' own, numbers and all."""
+    x, y = variables(hl, "x y")
+    p, q, o = [hl.Func(f"{name}{tag}") for name in "pqo"]
+    p[x, y] = x + y
+    q[x, y] = p[x, y] * 2 + p[x + 1, y]
+    o[x, y] = q[x, y] + p[x, y + 1]
+    return p, q, o
+
+
+@case
+def wrapper_for_one(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    p, q, o = _chain(hl, "_w1")
+    p.compute_root()
+    q.compute_at(o, y)
+    p.in_(q).compute_at(q, x).vectorize(x, 4)
+    return o
+
+
+@case
+def wrapper_for_several(hl: Module) -> Pipeline:
+    y = hl.Var("y")
+    p, q, o = _chain(hl, "_w2")
+    p.compute_root()
+    q.compute_at(o, y)
+    p.in_([q, o]).compute_at(o, y)
+    return o
+
+
+@case
+def wrapper_for_all(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    p, q, o = _chain(hl, "_w3")
+    p.compute_at(p.in_(), y)
+    q.compute_root()
+    p.in_().compute_root().parallel(y)
+    return o
+
+
+@case
+def wrapper_of_a_wrapper(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    p, q, o = _chain(hl, "_w4")
+    p.compute_root()
+    q.compute_root()
+    first = p.in_(q).compute_at(q, y)
+    first.in_(q).compute_at(q, x)
+    return o
+
+
+@case
+def wrapper_of_an_image(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    image, o = hl.ImageParam(hl.UInt(8), 2, "image_w"), hl.Func("o_w")
+    o[x, y] = image[x, y] + image[x + 1, y]
+    image.in_(o).compute_at(o, y)
+    return o
+
+
+@case
+def clone_for_one(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    p, q, o = _chain(hl, "_w5")
+    p.compute_root().vectorize(x, 4)
+    q.compute_root()
+    p.clone_in(q)
+    return o
+
+
+@case
+def clone_of_updates(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    p, q, o = hl.Func("p_u"), hl.Func("q_u"), hl.Func("o_u")
+    p[x, y] = x + y
+    p[x, 0] += 1
+    q[x, y] = p[x, y] * 2
+    o[x, y] = q[x, y] + p[x, y + 1]
+    p.compute_root().vectorize(x, 4)
+    p.update().parallel(x)
+    q.compute_root()
+    p.clone_in(q).compute_at(q, y)
+    return o
