@@ -239,6 +239,10 @@ class _Writer:
         self.out(f"// {what} {s.func.name}")
         self.stmt(s.body)
 
+    def atomic(self, s: S.Atomic) -> None:
+        self.out("// atomic")
+        self.stmt(s.body)
+
     def allocate(self, s: S.Allocate) -> None:
         b, t = s.buffer, c_type(s.buffer.type)
         sizes = []
@@ -549,6 +553,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.Prefetch: _Writer.prefetch,
     S.Assert: _Writer.check,
     S.Produce: _Writer.produce,
+    S.Atomic: _Writer.atomic,
     S.Allocate: _Writer.allocate,
     S.Free: _Writer.free,
 }

@@ -100,6 +100,8 @@ def _as_bits(f: Function, text: str, t: Type) -> str:
 
 def leave(f: Function, code: str) -> None:
     """Frees what the function holds and returns `code`. Ends the block."""
+    if f.lock is not None:
+        f.out(f"  call void @ph_unlock(ptr {f.lock})")
     live = tuple(pointer for _, pointer in f.live)
     if not live:
         f.out(f"  ret i32 {code}")

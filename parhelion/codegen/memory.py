@@ -147,7 +147,7 @@ def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
     return pointer, offset
 
 
-def _offset(f: Function, pointer: str, t: Type, elements: int) -> str:
+def offset_pointer(f: Function, pointer: str, t: Type, elements: int) -> str:
     """`pointer` moved by a constant number of elements of (one lane of) `t`."""
     if not elements:
         return pointer
@@ -177,7 +177,7 @@ def as_ramp(e: Expr) -> tuple[Expr, Expr] | None:
     return None
 
 
-def _from_memory(f: Function, a: str, t: Type) -> str:
+def from_memory(f: Function, a: str, t: Type) -> str:
     """A loaded value in its register form: Bools are bytes in memory."""
     if not t.is_bool():
         return a
@@ -185,7 +185,8 @@ def _from_memory(f: Function, a: str, t: Type) -> str:
     return f.op(f"icmp ne {memory_type(t)} {a}, {none}")
 
 
-def _to_memory(f: Function, a: str, t: Type) -> str:
+def to_memory(f: Function, a: str, t: Type) -> str:
+    """A value in the form that memory has of it."""
     if not t.is_bool():
         return a
     return f.op(f"zext {value_type(t)} {a} to {memory_type(t)}")
@@ -196,11 +197,11 @@ def _load(f: Function, buffer: BufferSym, pointer: str, t: Type) -> str:
         f"load {memory_type(t)}, ptr {pointer}, align {t.bytes()}"
         f"{f.module.tbaa(buffer)}"
     )
-    return _from_memory(f, text, t)
+    return from_memory(f, text, t)
 
 
 def _store(f: Function, buffer: BufferSym, pointer: str, a: str, t: Type) -> None:
-    a = _to_memory(f, a, t)
+    a = to_memory(f, a, t)
     f.out(
         f"  store {memory_type(t)} {a}, ptr {pointer}, align {t.bytes()}"
         f"{f.module.tbaa(buffer)}"
@@ -211,7 +212,7 @@ def load_dense(
     f: Function, buffer: BufferSym, pointer: str, offset: int, t: Type
 ) -> str:
     """Neighbouring elements, `offset` elements past `pointer`."""
-    return _load(f, buffer, _offset(f, pointer, t, offset), t)
+    return _load(f, buffer, offset_pointer(f, pointer, t, offset), t)
 
 
 @emits(E.Load)
@@ -221,7 +222,7 @@ def load(f: Function, e: E.Load) -> str:
         return _load_masked(f, e, e.predicate)
     if t.count == 1:
         pointer, offset = address(f, buffer, index)
-        return _load(f, buffer, _offset(f, pointer, t, offset), t)
+        return _load(f, buffer, offset_pointer(f, pointer, t, offset), t)
     parts = _concatenated(index)
     if parts is not None:
         texts = [
@@ -241,9 +242,9 @@ def load(f: Function, e: E.Load) -> str:
         return _load_lanes(f, e, base, stride)
     pointer, offset = address(f, buffer, base)
     if step == 1:
-        return _load(f, buffer, _offset(f, pointer, t, offset), t)
+        return _load(f, buffer, offset_pointer(f, pointer, t, offset), t)
     if step == -1:
-        start = _offset(f, pointer, t, offset - (t.count - 1))
+        start = offset_pointer(f, pointer, t, offset - (t.count - 1))
         return reversed_lanes(f, _load(f, buffer, start, t), t)
     return strided.load(f, e, pointer, offset, step)
 
@@ -263,7 +264,7 @@ def _load_lanes(f: Function, e: E.Load, base: Expr, stride: Expr) -> str:
     t, one = e.type, e.type.element_of()
     mt, st = memory_type(t), memory_type(one)
     pointer, offset = address(f, e.buffer, base)
-    pointer = _offset(f, pointer, t, offset)
+    pointer = offset_pointer(f, pointer, t, offset)
     step = index_value(f, stride)
     tag = f.module.tbaa(e.buffer)
     text = "poison"
@@ -272,7 +273,7 @@ def _load_lanes(f: Function, e: E.Load, base: Expr, stride: Expr) -> str:
             pointer = f.op(f"getelementptr {st}, ptr {pointer}, i64 {step}")
         a = f.op(f"load {st}, ptr {pointer}, align {t.bytes()}{tag}")
         text = f.op(f"insertelement {mt} {text}, {st} {a}, i64 {lane}")
-    return _from_memory(f, text, t)
+    return from_memory(f, text, t)
 
 
 def _lane_pointers(f: Function, buffer: BufferSym, index: Expr, lanes: int) -> str:
@@ -286,7 +287,7 @@ def _lane_pointers(f: Function, buffer: BufferSym, index: Expr, lanes: int) -> s
             start, offset = address(f, buffer, index.a.value)
             rest = index.b
     one = buffer.type.element_of()
-    start = _offset(f, start, one, offset)
+    start = offset_pointer(f, start, one, offset)
     return f.op(
         f"getelementptr {memory_type(one)}, ptr {start}, "
         f"{value_type(rest.type)} {f.value(rest)}"
@@ -303,7 +304,7 @@ def _gather(f: Function, e: E.Load) -> str:
         pointer = f.op(f"extractelement <{t.count} x ptr> {lanes}, i64 {lane}")
         a = f.op(f"load {st}, ptr {pointer}, align {t.bytes()}{tag}")
         text = f.op(f"insertelement {mt} {text}, {st} {a}, i64 {lane}")
-    return _from_memory(f, text, t)
+    return from_memory(f, text, t)
 
 
 def _storage(t: Type) -> Type:
@@ -318,13 +319,13 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
     if t.count == 1:
         # Where the predicate fails, read a zero that is always there.
         pointer, offset = address(f, buffer, e.index)
-        pointer = _offset(f, pointer, t, offset)
+        pointer = offset_pointer(f, pointer, t, offset)
         none = f.module.add_global(
             "parhelion.zero", "private unnamed_addr constant i64 0, align 8"
         )
         pointer = f.op(f"select i1 {mask}, ptr {pointer}, ptr {none}")
         text = f.op(f"load {memory_type(t)}, ptr {pointer}, align {t.bytes()}")
-        return _from_memory(f, text, t)
+        return from_memory(f, text, t)
     vt, mt = memory_type(t), f"<{t.count} x i1>"
     ramp = as_ramp(e.index)
     step = build.const_int(ramp[1]) if ramp is not None else None
@@ -334,7 +335,7 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
         if step == -1:
             offset -= t.count - 1
             mask = reversed_lanes(f, mask, Bool(t.count))
-        pointer = _offset(f, pointer, t, offset)
+        pointer = offset_pointer(f, pointer, t, offset)
         at = f.module.declare(
             f"llvm.masked.load.{suffix(kept)}.p0", vt, f"ptr, {mt}, {vt}"
         )
@@ -342,7 +343,7 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
             f"call {vt} {at}(ptr align {t.bytes()} {pointer}, {mt} {mask}, "
             f"{vt} zeroinitializer){tag}"
         )
-        text = _from_memory(f, text, t)
+        text = from_memory(f, text, t)
         return reversed_lanes(f, text, t) if step == -1 else text
     lanes = _lane_pointers(f, buffer, e.index, t.count)
     pt = f"<{t.count} x ptr>"
@@ -353,7 +354,7 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
         f"call {vt} {at}({pt} align {t.bytes()} {lanes}, {mt} {mask}, "
         f"{vt} zeroinitializer){tag}"
     )
-    return _from_memory(f, text, t)
+    return from_memory(f, text, t)
 
 
 def store(
@@ -387,7 +388,7 @@ def _store_piece(
 ) -> None:
     if t.count == 1:
         pointer, offset = address(f, buffer, index)
-        _store(f, buffer, _offset(f, pointer, t, offset), text, t)
+        _store(f, buffer, offset_pointer(f, pointer, t, offset), text, t)
         return
     ramp = as_ramp(index)
     step = build.const_int(ramp[1]) if ramp is not None else None
@@ -396,14 +397,14 @@ def _store_piece(
         if step == -1:
             offset -= t.count - 1
             text = reversed_lanes(f, text, t)
-        _store(f, buffer, _offset(f, pointer, t, offset), text, t)
+        _store(f, buffer, offset_pointer(f, pointer, t, offset), text, t)
         return
     if ramp is not None and step == 0:
         # Lanes are written in order: the last one stays.
         pointer, offset = address(f, buffer, ramp[0])
         last = extract(f, text, t, t.count - 1)
         one = t.element_of()
-        _store(f, buffer, _offset(f, pointer, t, offset), last, one)
+        _store(f, buffer, offset_pointer(f, pointer, t, offset), last, one)
         return
     _scatter(f, buffer, text, t, index, ramp)
 
@@ -420,7 +421,7 @@ def _scatter(
     st = memory_type(one)
     if ramp is not None:
         pointer, offset = address(f, buffer, ramp[0])
-        pointer = _offset(f, pointer, one, offset)
+        pointer = offset_pointer(f, pointer, one, offset)
         step = index_value(f, ramp[1])
         for lane in range(t.count):
             if lane:
@@ -440,7 +441,7 @@ def _store_masked(
     mask = f.value(predicate)
     if t.count == 1:
         pointer, offset = address(f, buffer, index)
-        pointer = _offset(f, pointer, t, offset)
+        pointer = offset_pointer(f, pointer, t, offset)
         yes, done = f.label("store"), f.label("stored")
         f.out(f"  br i1 {mask}, label %{yes}, label %{done}")
         f.start(yes)
@@ -448,7 +449,7 @@ def _store_masked(
         f.out(f"  br label %{done}")
         f.start(done)
         return
-    text = _to_memory(f, text, t)
+    text = to_memory(f, text, t)
     vt, mt = memory_type(t), f"<{t.count} x i1>"
     ramp = as_ramp(index)
     step = build.const_int(ramp[1]) if ramp is not None else None
@@ -459,7 +460,7 @@ def _store_masked(
             offset -= t.count - 1
             mask = reversed_lanes(f, mask, Bool(t.count))
             text = reversed_lanes(f, text, kept)
-        pointer = _offset(f, pointer, t, offset)
+        pointer = offset_pointer(f, pointer, t, offset)
         at = f.module.declare(
             f"llvm.masked.store.{suffix(kept)}.p0", "void", f"{vt}, ptr, {mt}"
         )

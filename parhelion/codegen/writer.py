@@ -118,6 +118,8 @@ class Function:
         #: For each set of live allocations, the block that frees them and returns,
         #: and the (code, block) pairs that go there (see `effects.leave`).
         self.exits: dict[tuple[str, ...], tuple[str, list[tuple[str, str]]]] = {}
+        #: The lock that is held, to be let go where the function is left.
+        self.lock: str | None = None
         self.entry: list[str] = []
         self.cold: list[str] = []
         self.counter = 0

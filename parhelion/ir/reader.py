@@ -556,6 +556,13 @@ class _Reader:
         line.end()
         return S.Produce(func, producing, self.body(depth + 1))
 
+    def atomic(self, line: _Line, depth: int) -> Stmt:
+        func = line.func(line.name())
+        shared, locked = line.take("shared"), line.take("locked")
+        line.need(":")
+        line.end()
+        return S.Atomic(func, shared, locked, self.body(depth + 1))
+
     def evaluate(self, line: _Line, depth: int) -> Stmt:
         value = line.expr()
         line.end()
@@ -591,6 +598,7 @@ _STATEMENTS: dict[str, Callable[[_Reader, _Line, int], Stmt]] = {
     "realize": _Reader.realize,
     "produce": _Reader.produce,
     "consume": _Reader.produce,
+    "atomic": _Reader.atomic,
     "evaluate": _Reader.evaluate,
     "prefetch": _Reader.prefetch,
     "assert": _Reader.assertion,

@@ -140,6 +140,22 @@ class Produce(Stmt):
 
 
 @node
+class Atomic(Stmt):
+    """Marks `body` as an update of one place of `func` (of each lane's place, once it
+    is vectorised) that happens as a whole: no other iteration of the loops around it
+    sees the place half-way.
+
+    shared: whether iterations run in other threads meanwhile. locked: whether the
+    update is more than one machine word can be exchanged for, so that it needs a lock.
+    """
+
+    func: Function
+    shared: bool
+    locked: bool
+    body: Stmt
+
+
+@node
 class Evaluate(Stmt):
     """Evaluates an expression for its effect (print, …)."""
 
@@ -178,6 +194,7 @@ __all__ = [
     "NOP",
     "Allocate",
     "Assert",
+    "Atomic",
     "Block",
     "Evaluate",
     "For",

@@ -152,7 +152,7 @@ def _mentions(n: Node) -> Iterator[tuple[Symbol, str]]:
             yield n.buffer, "[]"
         case E.ImageLoad():
             yield n.image, "()"
-        case E.FuncCall() | S.Provide() | S.Realize() | S.Produce():
+        case E.FuncCall() | S.Provide() | S.Realize() | S.Produce() | S.Atomic():
             yield n.func, "()"
         case _:
             return
@@ -391,6 +391,11 @@ class Printer:
         self.put(depth, f"{word} {self.name(s.func, '()')}:")
         self.body(s.body, depth + 1)
 
+    def atomic(self, s: S.Atomic, depth: int) -> None:
+        words = (" shared" if s.shared else "") + (" locked" if s.locked else "")
+        self.put(depth, f"atomic {self.name(s.func, '()')}{words}:")
+        self.body(s.body, depth + 1)
+
     def evaluate(self, s: S.Evaluate, depth: int) -> None:
         self.put(depth, f"evaluate {self.expr(s.value, 0)}")
 
@@ -493,6 +498,7 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Provide: Printer.provide,
     S.Realize: Printer.realize,
     S.Produce: Printer.produce,
+    S.Atomic: Printer.atomic,
     S.Evaluate: Printer.evaluate,
     S.Prefetch: Printer.prefetch,
     S.Assert: Printer.assertion,

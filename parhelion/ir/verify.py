@@ -201,6 +201,9 @@ class _Checker:
     def produce(self, s: S.Produce) -> None:
         self.scoped(s.body)
 
+    def atomic(self, s: S.Atomic) -> None:
+        self.scoped(s.body)
+
     def evaluate(self, s: S.Evaluate) -> None:
         self.expr(s.value)
 
@@ -413,6 +416,7 @@ _STMT: dict[type[Stmt], Callable[[_Checker, Any], None]] = {
     S.Provide: _Checker.provide,
     S.Realize: _Checker.realize,
     S.Produce: _Checker.produce,
+    S.Atomic: _Checker.atomic,
     S.Evaluate: _Checker.evaluate,
     S.Prefetch: _Checker.prefetch,
     S.Assert: _Checker.assertion,

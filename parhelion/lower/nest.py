@@ -14,6 +14,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import substitute
 from parhelion.ir.stmt import For, If, Produce, Provide, Realize, Stmt
+from parhelion.lower.atomic import marked
 from parhelion.lower.loops import StageLoops
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
@@ -98,7 +99,7 @@ class NestBuilder:
         env: dict[Var, Expr] = dict(nest.values)
         values = tuple([substitute(e, env) for e in stage.values])
         args = tuple([substitute(e, env) for e in stage.args])
-        body: Stmt = Provide(stage.func, values, args, None)
+        body = marked(stage, Provide(stage.func, values, args, None))
         if not is_true(stage.predicate):
             body = If(substitute(stage.predicate, env), body, None)
         return body

@@ -45,6 +45,7 @@ from parhelion.ir.expr import (
     Mul,
     Ramp,
     Select,
+    Sub,
     Var,
     VectorReduce,
 )
@@ -54,6 +55,7 @@ from parhelion.ir.stmt import (
     NOP,
     Allocate,
     Assert,
+    Atomic,
     Block,
     Evaluate,
     For,
@@ -66,6 +68,7 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.atomic import fold_of, surely_apart, without_private_marks
 from parhelion.lower.instantiate import instantiate
 from parhelion.lower.lanes import (
     all_lanes,
@@ -93,7 +96,7 @@ def vectorize_loops(s: Stmt, narrowest_masked: int = NARROWEST_MASKED) -> Stmt:
 
     Raises ScheduleError for a loop whose extent is not constant, or beyond all measure.
     """
-    return _VectorizeLoops(narrowest_masked).go(s)
+    return without_private_marks(_VectorizeLoops(narrowest_masked).go(s))
 
 
 class _VectorizeLoops(Rewriter):
@@ -339,6 +342,30 @@ class _Vectorizer:
         last = slice_lanes(value, n * (self.times - 1), n)
         return Store(s.buffer, last, s.index, s.predicate)
 
+    def atomic(self, s: Atomic) -> Stmt:
+        """Lanes that update one place are folded first; where they may meet, or other
+        threads may meet one of them, they take turns."""
+        update, widen = s.body, self.widen
+        if type(update) is not Store or s.locked or update.buffer in widen.laned:
+            raise CannotVectorize
+        index = widen.go(update.index)
+        if index is not update.index:
+            if s.shared or not surely_apart(index):
+                raise CannotVectorize
+            return Atomic(s.func, s.shared, s.locked, self.go(update))
+        if widen.mask is not None or update.value.type.count > 1:
+            raise CannotVectorize
+        fold = fold_of(update)
+        if fold is None or update.predicate is not None:
+            raise CannotVectorize
+        value: Expr = fold.old
+        if fold.plus is not None:
+            value = fold.kind(value, VectorReduce(fold.op, widen.full(fold.plus), 1))
+        if fold.minus is not None:
+            value = Sub(value, VectorReduce("add", widen.full(fold.minus), 1))
+        made = Store(update.buffer, value, update.index, None)
+        return Atomic(s.func, s.shared, s.locked, made)
+
     def evaluate(self, s: Evaluate) -> Stmt:
         if self.needs_lanes(s):
             raise CannotVectorize
@@ -395,6 +422,7 @@ _HANDLERS: dict[type[Stmt], Callable[[_Vectorizer, Any], Stmt]] = {
     Allocate: _Vectorizer.allocate,
     Free: _Vectorizer.free,
     Produce: _Vectorizer.produce,
+    Atomic: _Vectorizer.atomic,
     For: _Vectorizer.loop,
     If: _Vectorizer.branch,
     Store: _Vectorizer.store,

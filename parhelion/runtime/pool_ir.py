@@ -18,7 +18,7 @@ Rules that keep it correct:
 - Tasks never gain iterations. A thread that found nothing to do looks again only
   when `pushes` has changed: first it spins, then it sleeps on a condition variable.
 - After a fork the child has no workers. `@ph.pool.enter` notices by the process id
-  and starts afresh (mutex, conditions, list, counters).
+  and starts afresh (mutex, conditions, list, counters, locks).
 - The first iteration that returns an error stops the handing out of more; its code
   is the loop's result.
 
@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from parhelion.runtime import memory_ir
 from parhelion.runtime.count_ir import COUNT
+from parhelion.runtime.lock_ir import LOCKS
 
 #: Rounds that an idle thread spins before it sleeps, and pauses in each round. A
 #: round ends in sched_yield, so that on a crowded machine others get the core. Two
@@ -116,6 +117,7 @@ fresh:
   store i32 0, ptr @ph.pool.idle
   store i32 0, ptr @ph.pool.asleep
   store i32 0, ptr @ph.pool.waiting
+  call void @ph.lock.reset()
   %k = load i32, ptr @ph.pool.has_key
   %nokey = icmp eq i32 %k, 0
   br i1 %nokey, label %makekey, label %open
@@ -369,6 +371,7 @@ define i32 @ph_par_for(ptr %ctx, ptr %fn, i32 %min, i32 %extent, ptr %closure) {
 nothing:
   ret i32 0
 something:
+  call void @ph.pool.enter()
   %threads = call i32 @ph_get_num_threads()
   %one = icmp eq i32 %extent, 1
   %alone = icmp eq i32 %threads, 1
@@ -379,7 +382,6 @@ serial:
 ptr %closure)
   ret i32 %sr
 parallel:
-  call void @ph.pool.enter()
   %key = load i32, ptr @ph.pool.key
   %outer = call ptr @pthread_getspecific(i32 %key)
   %outer64 = ptrtoint ptr %outer to i64
@@ -539,7 +541,7 @@ def runtime_ir(architecture: str, print_offset: int, user_offset: int) -> str:
         "HUGE_PAGE": str(memory_ir.HUGE_PAGE),
     }
     pause = _PAUSE_DECL.get(architecture, "")
-    parts = (pause, _TASK, COUNT, _POOL, memory_ir.MEMORY, memory_ir.PRINT)
+    parts = (pause, _TASK, COUNT, _POOL, LOCKS, memory_ir.MEMORY, memory_ir.PRINT)
     text = "\n".join(parts)
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, names[name])

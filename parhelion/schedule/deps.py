@@ -87,12 +87,15 @@ def conflicts(
     return found
 
 
-def order_free(function: Function, definition: Definition) -> bool:
+def order_free(
+    function: Function, definition: Definition, *, exact: bool = True
+) -> bool:
     """Whether any order of the whole update's iterations gives the same bits.
 
     True where every value is a constant of the domain, or folds an operand into the
     old value at the same place with an exactly associative and commutative integer
-    operation. Float sums are not: their bits depend on the order.
+    operation. Float sums are not: their bits depend on the order; unless `exact`, they
+    count nevertheless.
     """
     args, values = definition.args, definition.values
     guard = [] if definition.rdom is None else [definition.rdom.predicate]
@@ -106,7 +109,7 @@ def order_free(function: Function, definition: Definition) -> bool:
             for v in values
         )
     return all(
-        _folds(FuncCall(v.type, function, args, k), v, function)
+        _folds(FuncCall(v.type, function, args, k), v, function, exact)
         for k, v in enumerate(values)
     )
 
@@ -131,18 +134,18 @@ _EXACT = (Add, Mul, Min, Max, And, Or)
 _EXACT_INTRINSICS = ("bit_and", "bit_or", "bit_xor")
 
 
-def _folds(old: FuncCall, value: Expr, function: Function) -> bool:
+def _folds(old: FuncCall, value: Expr, function: Function, exact: bool) -> bool:
     """Whether `value` is ``old op operand``, `op` exact in any order."""
-    if value.type.is_float() or not (
-        value.type.is_int_or_uint() or value.type.is_bool()
-    ):
+    if value is old:
+        return True
+    if exact and value.type.is_float() or value.type.is_handle():
         return False
     if isinstance(value, Select) and not self_calls(function, [value.cond]):
         # select(c, old op e, old) and its mirror image.
         if value.b is old:
-            return _folds(old, value.a, function)
+            return _folds(old, value.a, function, exact)
         if value.a is old:
-            return _folds(old, value.b, function)
+            return _folds(old, value.b, function, exact)
         return False
     op = _operation(value)
     if op is None:

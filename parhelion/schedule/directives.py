@@ -137,6 +137,7 @@ class StageSchedule:
     dims: list[Dim] = field(default_factory=list)
     allow_race_conditions: bool = False
     atomic: bool = False
+    atomic_site: Site | None = None
     touched: bool = False
     sites: dict[Var, Site | None] = field(default_factory=dict)
     generated: int = 0

@@ -14,11 +14,13 @@ from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.directives import (
     OUTERMOST,
+    DimType,
     Fuse,
     LoopLevel,
     Place,
     Rename,
     Split,
+    StageSchedule,
 )
 from parhelion.schedule.loopnest import draw
 from parhelion.schedule.rules import KIND_WORD, stage_label, var_label, warn
@@ -68,6 +70,8 @@ def _use_site(nests: Nests, f: Function) -> Site | None:
 def _check_stages(f: Function) -> None:
     """Warns where some stages have directives and an update was forgotten."""
     stages = f.stages()
+    for k, d in enumerate(stages):
+        _check_atomic(f, k, d.schedule)
     if not any(d.schedule.touched for d in stages):
         return
     for k, d in enumerate(stages[1:]):
@@ -90,6 +94,17 @@ def _check_replacements(f: Function) -> None:
             f" {source.name}",
             at=instead.site,
             detail=f"{f.name} reads {', '.join(reads) or 'nothing'}",
+        )
+
+
+def _check_atomic(f: Function, k: int, schedule: StageSchedule) -> None:
+    """Warns of `atomic` where no two iterations meet."""
+    kinds = {d.kind for d in schedule.dims if d.type is DimType.IMPURE_RVAR}
+    if schedule.atomic and kinds.isdisjoint((ForKind.PARALLEL, ForKind.VECTORIZED)):
+        warn(
+            f"{stage_label(f, k)}.atomic has no effect: no loop whose iterations"
+            " depend on each other is parallel or vectorized",
+            schedule.atomic_site,
         )
 
 

@@ -16,6 +16,7 @@ from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
+    Atomic,
     Block,
     For,
     If,
@@ -34,14 +35,17 @@ def loop_names(schedule: StageSchedule) -> dict[Var, str]:
     xi that a split of x made, ``x.xi.v0`` one that was split off that in turn."""
     path: dict[Var, str] = {}
 
-    def of(v: Var) -> str:
+    def plain(v: Var) -> str:
         # A reduction variable is printed by the name of its domain.
-        return path.get(v, v.name.split("$")[0])
+        return v.name.split("$")[0]
+
+    def of(v: Var) -> str:
+        return path.get(v, plain(v))
 
     for t in schedule.transforms:
         if isinstance(t, Split):
             old = of(t.old)
-            made = {t.outer: f"{old}.{t.outer.name}", t.inner: f"{old}.{t.inner.name}"}
+            made = {v: f"{old}.{plain(v)}" for v in (t.outer, t.inner)}
         elif isinstance(t, Fuse):
             made = {t.fused: f"{of(t.inner)}.{t.fused.name}"}
         else:
@@ -113,6 +117,8 @@ class _Program(_Lines):
                 self.go(s.body, func)
         elif isinstance(s, Produce):
             self._produce(s, func)
+        elif isinstance(s, Atomic):
+            self.go(s.body, func)
 
     def _produce(self, s: Produce, func: Function | None) -> None:
         if s.producing:

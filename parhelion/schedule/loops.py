@@ -25,6 +25,7 @@ from parhelion.schedule.args import (
     to_var,
     to_vars,
 )
+from parhelion.schedule.concurrency import ConcurrentLoops
 from parhelion.schedule.directives import (
     Dim,
     DimType,
@@ -40,7 +41,7 @@ from parhelion.schedule.rules import var_label
 from parhelion.types import INT32
 
 
-class LoopDirectives(MissingLoopDirectives):
+class LoopDirectives(ConcurrentLoops, MissingLoopDirectives):
     """Directives on the loops of one definition of a Func."""
 
     __slots__ = ()
@@ -217,18 +218,6 @@ class LoopDirectives(MissingLoopDirectives):
         """
         with _Change(self) as change:
             change.lanes(var, factor, tail, ForKind.UNROLLED, "unroll")
-        return self
-
-    # What the user answers for.
-
-    def allow_race_conditions(self) -> Self:
-        """Lets reduction loops run in any order, and in parallel, unproven.
-
-        From here on the directives of this stage take the user's word that the
-        result is the same, or that a difference does not matter.
-        """
-        with _Change(self) as change:
-            change.schedule.allow_race_conditions = True
         return self
 
     def unscheduled(self) -> None:

@@ -20,9 +20,6 @@ class MissingLoopDirectives:
 
     __slots__ = ()
 
-    def atomic(self, *given: object, **named: object) -> NoReturn:
-        not_available("atomic")
-
     def compute_with(self, *given: object, **named: object) -> NoReturn:
         not_available("compute_with")
 

@@ -188,7 +188,7 @@ def check_order(
     """
     definition = definition_of(function, stage)
     schedule = definition.schedule
-    if schedule.allow_race_conditions:
+    if schedule.allow_race_conditions or schedule.atomic:
         return
     impure = [d for d in new if d.type is DimType.IMPURE_RVAR]
     place = {d.var: i for i, d in enumerate(schedule.dims)}
@@ -242,6 +242,7 @@ def check_kind(
         dim.type is not DimType.IMPURE_RVAR
         or kind not in (ForKind.PARALLEL, ForKind.VECTORIZED)
         or definition.schedule.allow_race_conditions
+        or definition.schedule.atomic
     ):
         return
     label = stage_label(function, stage)
@@ -255,8 +256,15 @@ def check_kind(
             for d in definition.schedule.dims
             if d.type is not DimType.IMPURE_RVAR and nameable(d.var)
         ],
-        hint="allow_race_conditions() takes the responsibility",
+        hint=_ways_out(function, definition),
     )
+
+
+def _ways_out(function: Function, definition: Definition) -> str:
+    """What makes a loop parallel whose iterations depend on each other."""
+    if deps.order_free(function, definition, exact=False):
+        return "atomic(), given before, makes each update happen as a whole"
+    return "allow_race_conditions() takes the responsibility"
 
 
 def _reason(function: Function, definition: Definition) -> str:

@@ -23,6 +23,7 @@ from parhelion.ir.stmt import (
     NOP,
     Allocate,
     Assert,
+    Atomic,
     Block,
     Evaluate,
     For,
@@ -338,6 +339,12 @@ class _StmtSimplifier:
             return NOP
         return n if body is n.body else Produce(n.func, n.producing, body)
 
+    def on_atomic(self, n: Atomic, facts: Facts) -> Stmt:
+        body = self.go(n.body, facts)
+        if body is NOP:
+            return NOP
+        return n if body is n.body else Atomic(n.func, n.shared, n.locked, body)
+
     def on_realize(self, n: Realize, facts: Facts) -> Stmt:
         made = n.map(lambda c: self.child(c, facts))
         return NOP if made.body is NOP else made
@@ -368,6 +375,7 @@ _HANDLERS: dict[type[Stmt], Callable[[_StmtSimplifier, Any, Facts], Stmt]] = {
     Store: _StmtSimplifier.on_store,
     Provide: _StmtSimplifier.on_provide,
     Produce: _StmtSimplifier.on_produce,
+    Atomic: _StmtSimplifier.on_atomic,
     Realize: _StmtSimplifier.on_realize,
 }
 

@@ -370,7 +370,7 @@ def run_a_scan_in_parallel() -> None:
     bins.update(0).vectorize: r.x cannot be vectorized: its iterations depend on \
 each other
     iterations may read and write the same bins[int32(image(r.x))]
-    hint: allow_race_conditions() takes the responsibility
+    hint: atomic(), given before, makes each update happen as a whole
 """)
 def vectorize_a_histogram() -> None:
     image = hl.ImageParam(hl.UInt(8), 1, "image")

@@ -8,6 +8,7 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
+from tests.fuzz import concurrency
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
@@ -281,6 +282,8 @@ _LOOPS: dict[str, Loops] = {
     "parallel": Scheduler._parallel,
     "serial": Scheduler._serial,
     "rename": Scheduler._rename,
+    "atomic": concurrency.atomic,
+    "allow_race_conditions": concurrency.allow_race_conditions,
 }
 _WHOLE: dict[str, Whole] = {
     "compute_root": lambda s, b, c: b.func.compute_root,

@@ -119,12 +119,13 @@ def draw_stage(
 LOOPS = (
     *(("split", 5), ("tile", 3), ("fuse", 2), ("reorder", 3), ("vectorize", 6)),
     *(("unroll", 3), ("parallel", 3), ("serial", 1), ("rename", 1)),
+    *(("allow_race_conditions", 1),),
 )
 WHOLE = (
     *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),
     *("bound", "reorder_storage"),
 )
-DIRECTIVES = (*(name for name, _ in LOOPS), *WHOLE)
+DIRECTIVES = (*(name for name, _ in LOOPS), "atomic", *WHOLE)
 
 
 def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
@@ -212,7 +213,11 @@ def readers(case: Case, number: int, inlined: set[int]) -> set[int]:
 def draw_loops(rng: random.Random, number: int, definition: int) -> list[Directive]:
     kinds = [k for k, _ in LOOPS]
     weights = [w for _, w in LOOPS]
-    return [
+    made = []
+    if definition and rng.random() < 0.35:
+        # Before what it makes legal.
+        made.append(Directive("atomic", number, definition))
+    return made + [
         Directive(rng.choices(kinds, weights)[0], number, definition, numbers(rng, 6))
         for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4)))
     ]

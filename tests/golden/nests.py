@@ -291,6 +291,31 @@ def histogram(hl: Module) -> Pipeline:
 
 
 @case
+def atomic(hl: Module) -> Pipeline:
+    x = hl.Var("x")
+    p, o = hl.Func("p"), hl.Func("o")
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    r = hl.RDom([(0, 256), (0, 256)], "r")
+    p[x] = 0
+    p[hl.i32(image[r.x, r.y])] += 1
+    o[x] = p[x] * 2
+    p.compute_root()
+    p.update().atomic().parallel(r.y).vectorize(r.x, 8)
+    return o
+
+
+@case
+def atomic_lanes(hl: Module) -> Pipeline:
+    p = hl.Func("p")
+    image = hl.ImageParam(hl.UInt(8), 1, "image")
+    r = hl.RDom([(0, 256)], "r")
+    p[()] = 0
+    p[()] += hl.i32(image[r])
+    p.update().atomic().vectorize(r, 8)
+    return p
+
+
+@case
 def at_an_rvar(hl: Module) -> Pipeline:
     x, y = variables(hl, "x y")
     p, o = hl.Func("p"), hl.Func("o")

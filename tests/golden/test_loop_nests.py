@@ -58,4 +58,4 @@ def test_halide_prints_the_same(name: str, capfd: pytest.CaptureFixture[str]) ->
 def _plain(line: str) -> str:
     """A line without the numbers of generated names and the dots that Halide puts
     after the loops that a window slides over."""
-    return re.sub(r"\bv\d+\b", "v", line).replace(".:", ":")
+    return re.sub(r"\b[rv]\d+\b", "v", line).replace(".:", ":")

@@ -16,6 +16,8 @@ from tests.support.golden import Golden
 #: Of the small pipelines, those that differ most in how they are lowered.
 LOWERED = (
     "at_an_rvar",
+    "atomic",
+    "atomic_lanes",
     "blur_fused_loops",
     "blur_inline",
     "blur_root",
