@@ -74,6 +74,8 @@ FAILURES: dict[str, Failure] = {
         OutOfMemoryError, "out of memory: Func {0!r} needs {1} bytes of storage"
     ),
     # (message parts…)
+    # (func, message)
+    "specialize_fail": Failure(PipelineRuntimeError, "{0}: {1}"),
     "require": Failure(PipelineRuntimeError, "requirement failed: {0}"),
 }
 

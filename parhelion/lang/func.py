@@ -14,10 +14,12 @@ from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
 from parhelion.lang.rdom import RVar, of_rvar
 from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
 from parhelion.lang.running import Running
+from parhelion.lang.specializing import Specializing
 from parhelion.lang.tuples import Tuple
 from parhelion.lang.var import Var, of_var
 from parhelion.lang.wrapping import Wrapping
 from parhelion.schedule.directives import FuncSchedule
+from parhelion.schedule.rules import stage_label
 from parhelion.schedule.stage import FuncDirectives, LoopDirectives
 from parhelion.types import Type
 
@@ -37,7 +39,7 @@ class Image(Protocol):
     def __getitem__(self, index: Any, /) -> Any: ...
 
 
-class Stage(LoopDirectives):
+class Stage(Specializing, LoopDirectives):
     """One definition of a Func, to be scheduled: ``f.update(0).vectorize(x, 8)``."""
 
     __slots__ = ("_function", "_stage")
@@ -47,16 +49,23 @@ class Stage(LoopDirectives):
     def __init__(self, func: Func, index: int = 0) -> None:
         self._function, self._stage = func._function, index
 
+    @classmethod
+    def _of(cls, function: Function, index: int) -> Stage:
+        """The user's handle on a definition, or on a branch of it."""
+        made = object.__new__(cls)
+        made._function, made._stage = function, index
+        return made
+
     def name(self) -> str:
-        """``f`` for the pure definition, ``f.update(0)``, … for updates."""
-        name = self._function.name
-        return f"{name}.update({self._stage - 1})" if self._stage else name
+        """``f`` for the pure definition, ``f.update(0)``, … for updates, and
+        ``f.specialize(…)`` for what `specialize` returned."""
+        return stage_label(self._function, self._stage)
 
     def __repr__(self) -> str:
         return f"<parhelion.Stage {self.name()}>"
 
 
-class Func(Wrapping, FuncDirectives, Running, Arithmetic):
+class Func(Wrapping, Specializing, FuncDirectives, Running, Arithmetic):
     """A function from integer coordinates to a value, or several: one stage of a
     pipeline.
 

@@ -40,6 +40,7 @@ from parhelion.runtime.program import (
     variant_for,
 )
 from parhelion.runtime.state import Fingerprint, Reach
+from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split
 from parhelion.types import round_float
 
@@ -220,7 +221,8 @@ class Runner:
             isinstance(t, Split) and t.auto
             for f in self.reach.functions
             for d in f.stages()
-            for t in d.schedule.transforms
+            for s in schedules(d.schedule)
+            for t in s.transforms
         )
 
     def fitting(self, boxes: Sequence[Box], variant: Variant) -> Variant:

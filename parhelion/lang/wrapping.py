@@ -17,7 +17,8 @@ from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import unique_name, user_var
 from parhelion.schedule.args import HasFunction, to_function
-from parhelion.schedule.directives import FuncSchedule, Instead, StageSchedule, touch
+from parhelion.schedule.branches import copied
+from parhelion.schedule.directives import FuncSchedule, Instead, touch
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.schedule.wrappers import Redirect, Source
 
@@ -195,19 +196,9 @@ def _copied(d: Definition, into: Redirect) -> Definition:
         tuple([into.go(a) for a in d.args]),
         tuple([into.go(v) for v in d.values]),
         d.rdom,
-        _copied_schedule(d.schedule),
+        copied(d.schedule),
         d.site,
     )
-
-
-def _copied_schedule(s: StageSchedule) -> StageSchedule:
-    made = copy.copy(s)
-    made.transforms, made.dims, made.sites = (
-        list(s.transforms),
-        list(s.dims),
-        {**s.sites},
-    )
-    return made
 
 
 class Wrapping:

@@ -35,6 +35,7 @@ from parhelion.ir.build import (
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import LetStmt
+from parhelion.lower.assume import Assuming
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import Dim, Fuse, Rename, Split, TailStrategy
 from parhelion.simplify.driver import can_prove, simplify
@@ -139,6 +140,7 @@ class StageLoops:
     ) -> None:
         self.stage = stage
         self._guard = guard
+        self._where = Assuming(stage.condition)
         self.lets: list[tuple[int, LetStmt]] = []
         self.guards: list[Guard] = []
         self._depth: dict[Var, int] = {}
@@ -182,7 +184,7 @@ class StageLoops:
             return _Fuse(inner, outer, fused)
         old = current.pop(t.old)
         extent = old.range.extent
-        exact = can_prove_multiple(extent, t.factor)
+        exact = self._where.divides(t.factor, extent)
         count = div(extent if exact else add(extent, sub(t.factor, _ONE)), t.factor)
         outer = Axis(t.outer, Range(_ZERO, simplify(sub(count, _ONE))))
         inner = Axis(t.inner, Range(_ZERO, sub(t.factor, _ONE)))
@@ -250,7 +252,7 @@ class StageLoops:
                 hi = nominal.hi
         elif t.tail is TailStrategy.ShiftInwards:
             base = minimum(likely_if_innermost(start), last)
-            if not can_prove(le(factor, nominal.extent)):
+            if not self._where.proves(le(factor, nominal.extent)):
                 below = simplify(add(below, sub(factor, _ONE)))
                 lo = minimum(lo, add(last, inner.visited.lo))
             hi, above = add(nominal.hi, ihi), ihi
@@ -305,16 +307,9 @@ def _at_least_none(extent: Expr) -> Expr:
     return extent if can_prove(le(_ZERO, extent)) else maximum(extent, _ZERO)
 
 
-def can_prove_multiple(extent: Expr, factor: Expr) -> bool:
-    """Whether `factor` surely divides `extent`."""
-    if is_const(factor, 1):
-        return True
-    return is_const(simplify(mod(extent, factor)), 0)
-
-
 def hull(a: Range, b: Range) -> Range:
     """The least range that contains both."""
     return Range(simplify(minimum(a.lo, b.lo)), simplify(maximum(a.hi, b.hi)))
 
 
-__all__ = ["Guard", "Loop", "Range", "StageLoops", "can_prove_multiple", "hull"]
+__all__ = ["Guard", "Loop", "Range", "StageLoops", "hull"]

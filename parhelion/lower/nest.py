@@ -8,18 +8,28 @@ and whatever the site is the inside of. Bounds come from `regions`.
 
 from __future__ import annotations
 
-from parhelion.ir.build import TRUE, add, block, int32, is_true, sub
-from parhelion.ir.expr import Expr, Var
+from collections.abc import Sequence
+
+from parhelion.ir.build import FALSE, TRUE, add, block, int32, is_true, sub
+from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import substitute
-from parhelion.ir.stmt import For, If, Produce, Provide, Realize, Stmt
+from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Stmt
 from parhelion.lower.atomic import marked
 from parhelion.lower.loops import StageLoops
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
 from parhelion.lower.stages import Stage
+from parhelion.schedule.branches import branches
 from parhelion.simplify.driver import simplify
+from parhelion.types import Handle
+
+
+def _failure(f: Function, message: str) -> Stmt:
+    """What runs in place of a branch that specialize_fail has made."""
+    args = (StringImm(Handle(), f.name), StringImm(Handle(), message))
+    return Assert(FALSE, "specialize_fail", args)
 
 
 class NestBuilder:
@@ -68,7 +78,28 @@ class NestBuilder:
         return body
 
     def _produce(self, f: Function) -> Stmt:
-        return block(*[self._stage(stage) for stage in self.program.stages[f]])
+        return block(*[self._definition(s) for s in self.program.definitions(f)])
+
+    def _definition(self, stages: Sequence[Stage]) -> Stmt:
+        """The loops of one definition; of a specialised one, those of the first
+        branch whose condition holds."""
+        schedule = stages[0].definition.schedule
+        if not schedule.specializations:
+            return self._stage(stages[0])
+        left = list(reversed(stages))
+        made: Stmt | None = None
+        for branch in reversed(branches(schedule)):
+            if branch.schedule is None:
+                inside = _failure(stages[0].func, branch.message)
+            else:
+                inside = self._stage(left.pop(0))
+            made = (
+                inside
+                if is_true(branch.condition)
+                else If(branch.condition, inside, made)
+            )
+        assert made is not None
+        return made
 
     def _stage(self, stage: Stage) -> Stmt:
         nest = self.regions.loops(stage)

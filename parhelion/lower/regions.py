@@ -13,6 +13,7 @@ asks `required` of the consumer. The call graph has no cycles, so neither has th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.box import Box, boxes_touched, narrow, union
@@ -25,6 +26,7 @@ from parhelion.ir.build import (
     maximum,
     minimum,
     mod,
+    select,
     sub,
 )
 from parhelion.ir.expr import Expr, Var
@@ -55,7 +57,7 @@ class Regions:
         self.sites = Sites(program)
         self._required: dict[tuple[Function, Site], Region] = {}
         self._computed: dict[Function, Region] = {}
-        self._scopes: dict[tuple[Function, Site], list[Scope]] = {}
+        self._scopes: dict[tuple[Function, Site], dict[Stage, Scope]] = {}
         self._loops: dict[Stage, StageLoops] = {}
         self._boxes: dict[tuple[Stage, Site], dict[Function | BufferSym, Box]] = {}
         self._values: dict[tuple[Function, int], SymInterval] = {}
@@ -127,35 +129,31 @@ class Regions:
     def stored(self, f: Function) -> Region:
         """The region for which `f` needs storage: all that its stages touch."""
         site = self.sites.store(f)
-        scopes = self.scopes(f, site)
-        return self._touched_by_stages(f, site, scopes)
+        return self._touched_by_stages(f, site, self.scopes(f, site))
 
     def image(self, image: BufferSym) -> Region | None:
         """What the whole program reads of an input image; None if nothing."""
-        out: Region | None = None
+        found = []
         for f in self.program.order:
             for s in self.program.stages[f]:
                 box = self.boxes(s, self.sites.root).get(image)
-                if box is None:
-                    continue
-                region = self._bounded(box, image, s)
-                out = region if out is None else _hulls(out, region)
-        return out
+                if box is not None:
+                    found.append((s, self._bounded(box, image, s)))
+        return _together(found)
 
     # How it is found.
 
     def _find_required(self, f: Function, site: Site) -> Region:
-        out: Region | None = None
-        if f in self.program.outputs and site is self.sites.root:
-            out = _buffer_region(f)
+        found = []
         for consumer in self.program.consumers.get(f, ()):
             if not self._inside(consumer, site):
                 continue
             box = self.boxes(consumer, site).get(f)
-            if box is None:
-                continue
-            region = self._bounded(box, f, consumer)
-            out = region if out is None else _hulls(out, region)
+            if box is not None:
+                found.append((consumer, self._bounded(box, f, consumer)))
+        out = _together(found)
+        if f in self.program.outputs and site is self.sites.root:
+            out = _buffer_region(f) if out is None else _hulls(_buffer_region(f), out)
         internal_assert(out is not None, f"nothing inside {site} uses {f.name}")
         assert out is not None
         for bound in f.schedule.bounds:
@@ -209,9 +207,9 @@ class Regions:
         """The interval of each variable of a stage inside `site`."""
         if site.stage is stage:
             return self.loops(stage).region(site.depth)
-        return self.scopes(stage.func, site)[stage.index]
+        return self.scopes(stage.func, site)[stage]
 
-    def scopes(self, f: Function, site: Site) -> list[Scope]:
+    def scopes(self, f: Function, site: Site) -> dict[Stage, Scope]:
         """The intervals of the variables of each stage of `f`, seen from a site that
         is its compute site or further out."""
         key = (f, site)
@@ -220,21 +218,22 @@ class Regions:
             found = self._scopes[key] = self._find_scopes(f, site)
         return found
 
-    def _find_scopes(self, f: Function, site: Site) -> list[Scope]:
+    def _find_scopes(self, f: Function, site: Site) -> dict[Stage, Scope]:
         at_home = site is self.sites.compute(f)
         region = self.computed(f) if at_home else self.required(f, site)
-        scopes: list[Scope] = []
-        for stage in reversed(self.program.stages[f]):
-            nominal = self.nominal(stage, region)
-            if at_home:
-                loops = self._loops[stage] = self.nest(stage, nominal)
-            else:
-                loops = self.loops(stage)
-            scope = {v: self._covered(v, nominal[v], loops, at_home) for v in nominal}
-            scopes.append(scope)
-            if stage.index > 0:
-                region = self._before(f, site, stage, scope, region)
-        scopes.reverse()
+        scopes: dict[Stage, Scope] = {}
+        for branches in reversed(self.program.definitions(f)):
+            for stage in branches:
+                nominal = self.nominal(stage, region)
+                if at_home:
+                    loops = self._loops[stage] = self.nest(stage, nominal)
+                else:
+                    loops = self.loops(stage)
+                scopes[stage] = {
+                    v: self._covered(v, nominal[v], loops, at_home) for v in nominal
+                }
+            if branches[0].index > 0:
+                region = self._before(f, site, branches, scopes, region)
         return scopes
 
     def _covered(
@@ -258,11 +257,17 @@ class Regions:
         return out
 
     def _before(
-        self, f: Function, site: Site, stage: Stage, scope: Scope, region: Region
+        self,
+        f: Function,
+        site: Site,
+        branches: Sequence[Stage],
+        scopes: Mapping[Stage, Scope],
+        region: Region,
     ) -> Region:
-        """What must be there before an update stage runs: what is required after it
-        and what it covers, reads or writes itself."""
-        touched = self._touch(f, site, stage, scope)
+        """What must be there before an update runs: what is required after it and
+        what it covers, reads or writes itself."""
+        touched = _together([(s, self._touch(f, site, s, scopes[s])) for s in branches])
+        assert touched is not None
         return self._named(f, site, _hulls(region, touched))
 
     def _touch(self, f: Function, site: Site, stage: Stage, scope: Scope) -> Region:
@@ -283,12 +288,13 @@ class Regions:
         return out
 
     def _touched_by_stages(
-        self, f: Function, site: Site, scopes: Sequence[Scope]
+        self, f: Function, site: Site, scopes: Mapping[Stage, Scope]
     ) -> Region:
-        out: Region = self.required(f, site)
-        for stage, scope in zip(self.program.stages[f], scopes, strict=True):
-            out = _hulls(out, self._touch(f, site, stage, scope))
-        return self._named(f, site, out)
+        touched = _together(
+            [(s, self._touch(f, site, s, scopes[s])) for s in self.program.stages[f]]
+        )
+        assert touched is not None
+        return self._named(f, site, _hulls(self.required(f, site), touched))
 
     def value_bounds(self, f: Function, index: int) -> SymInterval:
         """Bounds of a Func's value wherever it is evaluated; open if unknown."""
@@ -352,6 +358,31 @@ def _dimension(of: Function | BufferSym, d: int) -> str:
 
 def _hulls(a: Region, b: Region) -> Region:
     return tuple([hull(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def _together(found: Sequence[tuple[Stage, Region]]) -> Region | None:
+    """The hull of what several stages touch; of the branches of one definition, what
+    that one touches which runs."""
+    out: Region | None = None
+    for _, group in groupby(found, lambda one: (one[0].func, one[0].index)):
+        branches = list(group)
+        region = branches[-1][1]
+        for stage, other in reversed(branches[:-1]):
+            region = tuple(
+                [
+                    Range(
+                        _chosen(stage.condition, a.lo, b.lo),
+                        _chosen(stage.condition, a.hi, b.hi),
+                    )
+                    for a, b in zip(other, region, strict=True)
+                ]
+            )
+        out = region if out is None else _hulls(out, region)
+    return out
+
+
+def _chosen(condition: Expr, a: Expr, b: Expr) -> Expr:
+    return a if a is b else select(condition, a, b)
 
 
 def _buffer_region(f: Function) -> Region:

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from parhelion.errors import DefinitionError, internal_assert
+from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
+from parhelion.lower.assume import Assuming
+from parhelion.schedule.branches import running
 from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
 from parhelion.schedule.sites import realization_order
 from parhelion.schedule.wrappers import Body, Redirect, body
@@ -26,6 +30,8 @@ class Stage:
 
     args: the left-hand side. A pure dimension's arg is the Func's own Var.
     pure_vars: those of the Func's Vars that are loops of this stage.
+    branch, condition: a specialised definition is several stages of one index, of
+    which a run executes the first whose condition holds.
     """
 
     func: Function
@@ -36,10 +42,13 @@ class Stage:
     predicate: Expr
     schedule: StageSchedule
     definition: Definition
+    branch: int = 0
+    condition: Expr = TRUE
 
     @property
     def name(self) -> str:
-        return f"{self.func.name}.s{self.index}"
+        branch = f"b{self.branch}" if self.branch else ""
+        return f"{self.func.name}.s{self.index}{branch}"
 
     @property
     def exprs(self) -> tuple[Expr, ...]:
@@ -90,6 +99,10 @@ class Program:
     origin: dict[Function, Function] = field(default_factory=dict)
     consumers: dict[Function, list[Stage]] = field(default_factory=dict)
 
+    def definitions(self, f: Function) -> list[list[Stage]]:
+        """The stages of a Func, those of one definition together."""
+        return [list(g) for _, g in groupby(self.stages[f], lambda s: s.index)]
+
     def enclosing(self, inner: Stage | None, level: LoopLevel) -> Stage | None:
         """`inner` or the first stage around it that has the loop of `level`."""
         while inner is not None:
@@ -134,18 +147,30 @@ class _Inline(Rewriter):
         return substitute(self.body(f)[n.index], env)
 
 
-def _stage(f: Function, k: int, d: Definition, rewrite: Rewriter) -> Stage:
+def _branches(f: Function, k: int, d: Definition, rewrite: Rewriter) -> list[Stage]:
+    """The stages of one definition: one, or one for each branch that computes."""
     it: Body = body(f, d)
-    return Stage(
-        f,
-        k,
-        tuple([rewrite.go(a) for a in it.args]),
-        tuple([rewrite.go(v) for v in it.values]),
-        d.rdom,
-        rewrite.go(it.predicate),
-        d.schedule,
-        d,
-    )
+    args = tuple([rewrite.go(a) for a in it.args])
+    values = tuple([rewrite.go(v) for v in it.values])
+    predicate = rewrite.go(it.predicate)
+    made = []
+    for n, (condition, schedule) in enumerate(running(d.schedule)):
+        where = Assuming(condition)
+        made.append(
+            Stage(
+                f,
+                k,
+                tuple([where.simplified(a) for a in args]),
+                tuple([where.simplified(v) for v in values]),
+                d.rdom,
+                where.simplified(predicate),
+                schedule,
+                d,
+                n,
+                condition,
+            )
+        )
+    return made
 
 
 def collect(outputs: Sequence[Function]) -> Program:
@@ -156,7 +181,7 @@ def collect(outputs: Sequence[Function]) -> Program:
     for f in reached:
         if f in program.stages:
             continue
-        made = [_stage(f, k, d, inline) for k, d in enumerate(f.stages())]
+        made = [s for k, d in enumerate(f.stages()) for s in _branches(f, k, d, inline)]
         program.stages[f] = made
         reached += [g for s in made for g in s.calls()]
     # Inlining may leave a Func without callers, an unused half of a Tuple.

@@ -15,7 +15,8 @@ from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Load, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.schedule.directives import FuncSchedule, StageSchedule
+from parhelion.schedule.branches import branches
+from parhelion.schedule.directives import FuncSchedule, Specialization, StageSchedule
 from parhelion.schedule.wrappers import body, changes
 
 #: What does not change the program: hints for others, and lines for messages.
@@ -37,7 +38,14 @@ def _frozen(value: object) -> object:
         return tuple([(k, _frozen(v)) for k, v in value.items()])
     if isinstance(value, set):
         return frozenset(value)
+    if isinstance(value, Specialization):
+        inside = () if value.schedule is None else _stage_parts(value.schedule)
+        return (value.condition, value.message, *inside)
     return value
+
+
+def _stage_parts(schedule: StageSchedule) -> list[object]:
+    return [_frozen(getattr(schedule, name)) for name in _STAGE_FIELDS]
 
 
 @dataclasses.dataclass(slots=True)
@@ -80,7 +88,7 @@ class Reach:
             for d in f.stages():
                 found = self._mentioned(f, d)
                 parts.append(found.exprs)
-                parts += [_frozen(getattr(d.schedule, name)) for name in _STAGE_FIELDS]
+                parts += _stage_parts(d.schedule)
                 images.update(dict.fromkeys(found.images))
                 params.update(dict.fromkeys(found.params))
                 waiting += [g for g in found.calls if g not in functions]
@@ -96,14 +104,15 @@ class Reach:
 
     def _mentioned(self, f: Function, d: Definition) -> _Mentions:
         replaced = tuple(changes(f, d).items())
-        exprs: tuple[object, ...] = (d.args, d.values, d.rdom, replaced)
+        conditions = tuple([b.condition for b in branches(d.schedule)])
+        exprs: tuple[object, ...] = (d.args, d.values, d.rdom, replaced, conditions)
         if d.rdom is not None:
             exprs += (d.rdom.predicate, d.rdom.mins, d.rdom.extents)
         known = self._mentions.get(d)
         if known is not None and known.exprs == exprs:
             return known
         it = body(f, d)
-        roots: list[Expr] = [*it.args, *it.values, it.predicate]
+        roots: list[Expr] = [*it.args, *it.values, it.predicate, *conditions]
         if d.rdom is not None:
             roots += [*d.rdom.mins, *d.rdom.extents]
         made = self._mentions[d] = _mentions(exprs, roots)

@@ -122,6 +122,17 @@ class Dim:
     type: DimType
 
 
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """Another schedule of a definition, for where `condition` holds; without a
+    schedule, the run fails there with `message`."""
+
+    condition: Expr
+    schedule: StageSchedule | None
+    message: str = ""
+    site: Site | None = None
+
+
 @dataclass(slots=True)
 class StageSchedule:
     """The loop nest of one definition.
@@ -131,6 +142,7 @@ class StageSchedule:
     touched: whether the user gave it any directive.
     sites: where each loop was last marked parallel, vectorized, …
     generated: how many loops it has named itself (v0, v1, …).
+    specializations: other schedules, tried in order before this one.
     """
 
     transforms: list[Split | Fuse | Rename] = field(default_factory=list)
@@ -141,6 +153,7 @@ class StageSchedule:
     touched: bool = False
     sites: dict[Var, Site | None] = field(default_factory=dict)
     generated: int = 0
+    specializations: list[Specialization] = field(default_factory=list)
 
 
 class Place(enum.Enum):

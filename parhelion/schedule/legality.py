@@ -10,8 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.errors import DefinitionError, ScheduleError, Site
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import ForKind
+from parhelion.ir.text import brief
+from parhelion.schedule.branches import branches, schedules
 from parhelion.schedule.directives import (
     OUTERMOST,
     DimType,
@@ -43,6 +47,7 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
                 f"{f.name} is used but not defined", at=_use_site(nests, f) or f.site
             )
         _check_stages(f)
+        _check_conditions(f, nests.outputs)
         _check_replacements(f)
         if f in nests.outputs:
             _check_output(f)
@@ -82,6 +87,23 @@ def _check_stages(f: Function) -> None:
                 " is intended",
                 d.site,
             )
+
+
+def _check_conditions(f: Function, outputs: Sequence[Function]) -> None:
+    """Conditions of branches may ask for the sizes of the pipeline's own outputs."""
+    for d in f.stages():
+        for branch in branches(d.schedule):
+            for v in sorted(free_vars(branch.condition), key=lambda v: v.name):
+                buffer = v.origin[0] if isinstance(v.origin, tuple) else None
+                if buffer is None or buffer.role != "output" or buffer.func in outputs:
+                    continue
+                raise ScheduleError(
+                    f"{f.name}.specialize({brief(branch.condition, 60)}):"
+                    f" {buffer.func.name} is no output of the pipeline and has no"
+                    " buffer whose size could be asked for",
+                    at=branch.site,
+                    legal=[f"{g.name}.output_buffer()" for g in outputs],
+                )
 
 
 def _check_replacements(f: Function) -> None:
@@ -143,6 +165,9 @@ def _check_inlined(f: Function) -> None:
         )
     assert f.pure is not None
     schedule = f.pure.schedule
+    for one in schedule.specializations:
+        what = "specialize_fail" if one.schedule is None else "specialize"
+        warn(f"{f.name} is inlined: {f.name}.{what} has no effect", one.site)
     for d in schedule.dims:
         if d.kind is not ForKind.SERIAL:
             raise ScheduleError(
@@ -229,7 +254,7 @@ def _why_illegal(nests: Nests, f: Function, level: LoopLevel) -> str:
             return f"{g.name} has no stage {level.stage}"
         stages = range(level.stage, level.stage + 1)
     labels = " or ".join(stage_label(g, k) for k in stages)
-    having = [k for k in stages if any(d.var is v for d in g.stages()[k].schedule.dims)]
+    having = [k for k in stages if _has_loop(g, k, v)]
     if v is not OUTERMOST and not having:
         return f"{labels} has no loop {var_label(v)}"
     if not any(site.func is g for use in users for site in use.stack):
@@ -237,6 +262,13 @@ def _why_illegal(nests: Nests, f: Function, level: LoopLevel) -> str:
     outside = [use for use in users if _depth(use.stack, level) is None]
     where = stage_label(outside[0].func, outside[0].stage)
     return f"{where} uses {f.name} outside the loop {var_label(v)} of {g.name}"
+
+
+def _has_loop(g: Function, stage: int, v: Var) -> bool:
+    """Whether some branch of a stage has the loop `v`."""
+    return any(
+        d.var is v for s in schedules(g.stages()[stage].schedule) for d in s.dims
+    )
 
 
 def _race(nests: Nests, f: Function, site: LoopSite, outside: Stack) -> ScheduleError:

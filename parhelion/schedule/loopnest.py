@@ -25,6 +25,7 @@ from parhelion.ir.stmt import (
     Realize,
     Stmt,
 )
+from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule
 from parhelion.schedule.sites import LoopSite, Nests, Stack
 from parhelion.simplify.driver import simplify
@@ -90,7 +91,7 @@ class _Program(_Lines):
         super().__init__(0)
         self.outputs = frozenset(outputs)
         self.constant = _Steady()
-        self._names: dict[tuple[Function, int], dict[str, str]] = {}
+        self._names: dict[tuple[Function, str], dict[str, str]] = {}
 
     def go(self, s: Stmt, func: Function | None) -> None:
         """Prints a statement inside the production of `func`."""
@@ -136,16 +137,17 @@ class _Program(_Lines):
         return f"{head} in [{low}, {low + extent - 1}]"
 
     def _loop_name(self, v: Var, func: Function | None) -> str:
-        """The path of a loop that lowering called ``f.s0.xi``."""
+        """The path of a loop that lowering called ``f.s0.xi``, or ``f.s0b1.xi`` in
+        the second branch of a specialised stage."""
         if func is None or not v.name.startswith(f"{func.name}.s"):
             return v.name
         stage, _, name = v.name.removeprefix(f"{func.name}.s").partition(".")
-        k = int(stage)
-        known = self._names.get((func, k))
+        known = self._names.get((func, stage))
         if known is None:
-            made = loop_names(func.stages()[k].schedule)
-            known = {var.name: path for var, path in made.items()}
-            self._names[func, k] = known
+            k, _, branch = stage.partition("b")
+            of = schedules(func.stages()[int(k)].schedule)[int(branch or 0)]
+            known = {var.name: path for var, path in loop_names(of).items()}
+            self._names[func, stage] = known
         return known.get(name, name)
 
 
@@ -228,7 +230,8 @@ class _Drawing(_Lines):
 
     def _produce(self, g: Function, at: Stack) -> None:
         for k in range(len(g.stages())):
-            self._loops(g, k, at, self.nests.sites(g, k), 0)
+            for sites in self.nests.sites(g, k):
+                self._loops(g, k, at, sites, 0)
 
     def _loops(
         self, g: Function, k: int, at: Stack, sites: Sequence[LoopSite], i: int

@@ -23,12 +23,6 @@ class MissingLoopDirectives:
     def compute_with(self, *given: object, **named: object) -> NoReturn:
         not_available("compute_with")
 
-    def specialize(self, *given: object, **named: object) -> NoReturn:
-        not_available("specialize")
-
-    def specialize_fail(self, *given: object, **named: object) -> NoReturn:
-        not_available("specialize_fail")
-
     def prefetch(self, *given: object, **named: object) -> NoReturn:
         not_available("prefetch")
 

@@ -19,6 +19,7 @@ from parhelion.ir.stmt import ForKind
 from parhelion.ir.text import brief
 from parhelion.schedule import deps
 from parhelion.schedule.args import is_rvar, nameable
+from parhelion.schedule.branches import branch_label, branch_of, path_of
 from parhelion.schedule.directives import (
     Dim,
     DimType,
@@ -59,18 +60,23 @@ def warn(what: str, at: Site | None) -> None:
 
 
 def stage_label(function: Function, stage: int) -> str:
-    """``f`` for the pure definition, ``f.update(1)`` for the second update."""
-    return function.name if stage == 0 else f"{function.name}.update({stage - 1})"
+    """``f`` for the pure definition, ``f.update(1)`` for the second update, and what
+    makes a branch of it: ``f.specialize(p == 2)``."""
+    label = function.name if stage == 0 else f"{function.name}.update({stage - 1})"
+    if path_of(stage):
+        label += branch_label(function.stages()[stage], stage)
+    return label
 
 
 def definition_of(function: Function, stage: int) -> Definition:
-    """The definition that a directive is for; the Func must have one."""
+    """The definition that a directive is for, with the schedule of the branch that
+    `stage` means; the Func must have one."""
     stages = function.stages()
     if not stages:
         raise ScheduleError(
             f"{function.name} cannot be scheduled before it is defined", at=here()
         )
-    return stages[stage]
+    return branch_of(stages[stage], stage)
 
 
 def var_label(v: Var) -> str:

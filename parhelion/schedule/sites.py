@@ -15,6 +15,7 @@ from parhelion.errors import DefinitionError
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
+from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import OUTERMOST, Dim, DimType, LoopLevel, Place
 from parhelion.schedule.wrappers import called
 
@@ -22,11 +23,14 @@ from parhelion.schedule.wrappers import called
 @dataclass(frozen=True, slots=True)
 class LoopSite:
     """The inside of one loop of a stage. `dim.var` is `OUTERMOST` for the place
-    outside all loops of the stage but inside the production of its Func."""
+    outside all loops of the stage but inside the production of its Func.
+
+    branch: which of the stage's branches, if it is specialised."""
 
     func: Function
     stage: int
     dim: Dim
+    branch: int = 0
 
     def matches(self, level: LoopLevel) -> bool:
         return (
@@ -71,11 +75,6 @@ def innermost(f: Function, outputs: Sequence[Function]) -> bool:
         and bool(f.updates)
         and f not in outputs
     )
-
-
-def stage_loops(function: Function, stage: int) -> list[Dim]:
-    """The loops of a stage, outermost first."""
-    return list(reversed(function.stages()[stage].schedule.dims))
 
 
 def stage_callees(function: Function, stage: int) -> list[Function]:
@@ -155,16 +154,24 @@ class Nests:
         self.computed[f] = [at for at, _ in both]
         self.stored[f] = [at for _, at in both]
         for k in range(len(f.stages())):
-            inside = self.sites(f, k)
-            for g in self.reached(f, k):
-                for stack in self.computed[f]:
-                    self.uses[g].append(Use(f, k, stack + inside))
+            for inside in self.sites(f, k):
+                for g in self.reached(f, k):
+                    for stack in self.computed[f]:
+                        self.uses[g].append(Use(f, k, stack + inside))
 
     @staticmethod
-    def sites(f: Function, stage: int) -> Stack:
-        """The sites of one stage, from outside all its loops to the innermost."""
-        loops = (_OUTERMOST_DIM, *stage_loops(f, stage))
-        return tuple([LoopSite(f, stage, d) for d in loops])
+    def sites(f: Function, stage: int) -> list[Stack]:
+        """For each branch of one stage, its sites, from outside all its loops to the
+        innermost."""
+        return [
+            tuple(
+                [
+                    LoopSite(f, stage, d, branch)
+                    for d in (_OUTERMOST_DIM, *reversed(schedule.dims))
+                ]
+            )
+            for branch, schedule in enumerate(schedules(f.stages()[stage].schedule))
+        ]
 
     def reached(self, f: Function, stage: int) -> list[Function]:
         """The Funcs with loops of their own that a stage calls once inlined ones are
@@ -218,5 +225,4 @@ __all__ = [
     "innermost",
     "realization_order",
     "stage_callees",
-    "stage_loops",
 ]

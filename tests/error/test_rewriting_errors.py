@@ -81,3 +81,98 @@ def test_joining_a_wrapper_later() -> None:
         "p_in_q was made at SITE\nhint: Funcs that are to share a wrapper or clone"
         " are given in one list, the first time",
     )
+
+
+# Specialisation.
+
+
+def one() -> hl.Func:
+    f = hl.Func("one")
+    f[x, y] = x + y
+    return f
+
+
+HINT = (
+    "\nhint: a condition is made of Params and of the sizes and strides of images and"
+    " outputs, which one run does not change; hl.select chooses from pixel to pixel"
+)
+
+
+def test_conditions_that_one_run_changes() -> None:
+    f, (_, q, _) = one(), pipeline()
+    image, r = hl.ImageParam(hl.UInt(8), 1, "image"), hl.RDom([(0, 3)], "r")
+    message = "one.specialize: the condition depends on {}" + HINT
+    for condition, what in (
+        (x > 3, "the Var x"),
+        (r.x > 3, "the RVar r.x"),
+        (q[0, 0] > 3, "the Func q"),
+        (image[0] > 3, "pixels of image"),
+    ):
+        refused(lambda c=condition: f.specialize(c), message.format(what))
+
+
+def test_a_condition_that_is_no_bool() -> None:
+    p = hl.Param(hl.Int(32), "p")
+    refused(
+        lambda: one().specialize(p + 1),
+        "one.specialize takes a Bool, not a value of type int32\n"
+        "hint: compare it: value != 0",
+    )
+    refused(
+        lambda: one().specialize("p"),  # type: ignore[arg-type]
+        "one.specialize takes a Bool, not 'p'",
+    )
+    refused(
+        lambda: one().specialize_fail(3),  # type: ignore[arg-type]
+        "one.specialize_fail takes a message, not 3",
+    )
+
+
+def test_after_specialize_fail() -> None:
+    f, b = one(), hl.Param(hl.Bool(), "b")
+    f.specialize_fail("no")
+    refused(
+        lambda: f.specialize(b),
+        "one.specialize: nothing is tried after specialize_fail\n"
+        "specialize_fail was given at SITE",
+    )
+    refused(
+        lambda: f.specialize_fail("again"),
+        "one.specialize_fail: it was given already\nit was given at SITE",
+    )
+
+
+def test_directives_on_a_branch_name_it() -> None:
+    p, f = hl.Param(hl.Int(32), "p"), one()
+    special = f.specialize(p == 2)
+    refused(
+        lambda: special.vectorize(u),
+        "one.specialize(p == 2).vectorize: one.specialize(p == 2) has no loop u\n"
+        "legal here:\n  - x\n  - y",
+    )
+
+
+def test_a_loop_that_only_one_branch_has() -> None:
+    b, (_, q, o) = hl.Param(hl.Bool(), "b"), pipeline()
+    o.specialize(b).split(x, x, u, 4)
+    q.compute_at(o, u)
+    refused(
+        lambda: lower(o),
+        "q.compute_at(o, u): o uses q outside the loop u of o\n"
+        "the loop nest without q:\n"
+        "  produce o:\n"
+        "    for y:\n      for x:\n        for u:\n          o(...) = ...  <- uses q\n"
+        "    for y:\n      for x:\n        o(...) = ...  <- uses q\n"
+        "legal here:\n  - q.compute_root()\n  - q.compute_at(o, y)\n"
+        "  - q.compute_at(o, x)",
+    )
+
+
+def test_a_condition_on_what_is_no_output() -> None:
+    _, q, o = pipeline()
+    q.compute_root().specialize(q.output_buffer().width() > 3)
+    refused(
+        lambda: lower(o),
+        "q.specialize(3 < q.extent.0): q is no output of the pipeline and has no buffer"
+        " whose size could be asked for\nlegal here:\n  - o.output_buffer()",
+    )

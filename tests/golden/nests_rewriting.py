@@ -91,3 +91,39 @@ def clone_of_updates(hl: Module) -> Pipeline:
     q.compute_root()
     p.clone_in(q).compute_at(q, y)
     return o
+
+
+@case
+def specialized_twice(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    p, b = hl.Param(hl.Int(32), "p"), hl.Param(hl.Bool(), "b")
+    g, f = hl.Func("g_s"), hl.Func("f_s")
+    g[x, y] = x + y * p
+    f[x, y] = g[x, y] + g[x + 1, y]
+    g.compute_at(f, y)
+    first = f.specialize(p == 2)
+    first.vectorize(x, 8)
+    first.specialize(b).parallel(y)
+    f.specialize(f.output_buffer().width() > 100).vectorize(x, 4)
+    return f
+
+
+@case
+def specialized_or_else(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    p, f = hl.Param(hl.Int(32), "p"), hl.Func("f_e")
+    f[x, y] = x + y * p
+    f.specialize(p == 2).unroll(x, 2)
+    f.specialize_fail("p must be 2")
+    return f
+
+
+@case
+def specialized_update(hl: Module) -> Pipeline:
+    x, y = variables(hl, "x y")
+    b, f = hl.Param(hl.Bool(), "b"), hl.Func("f_r")
+    r = hl.RDom([(0, 10)], "r")
+    f[x, y] = x + y
+    f[x, y] += r.x
+    f.update().specialize(b).reorder(x, r.x, y).vectorize(x, 4)
+    return f

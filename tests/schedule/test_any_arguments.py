@@ -54,7 +54,10 @@ DIRECTIVES = {
     "align_extent": (2, 2),
     "set_estimate": (3, 3),
     "set_estimates": (1, 1),
-    "specialize": (0, 2),
+    "specialize": (1, 1),
+    "specialize_fail": (1, 1),
+    "in_": (0, 1),
+    "clone_in": (1, 1),
 }
 
 

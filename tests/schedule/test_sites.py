@@ -13,7 +13,6 @@ from parhelion.schedule.sites import (
     innermost,
     realization_order,
     stage_callees,
-    stage_loops,
 )
 
 x, y, u, v, t = (hl.Var(n) for n in ("x", "y", "u", "v", "t"))
@@ -58,11 +57,11 @@ def test_long_chains_need_no_deep_stack() -> None:
     check_pipeline([f._function])
 
 
-def test_stage_loops_outermost_first() -> None:
+def test_sites_outermost_first() -> None:
     f = hl.Func("f")
     f[x, y] = x
     f.tile(x, y, u, v, 8, 8)
-    assert [d.var.name for d in stage_loops(f._function, 0)] == ["y", "x", "v", "u"]
+    assert [s.dim.var.name for s in Nests.sites(f._function, 0)[0][1:]] == list("yxvu")
 
 
 def test_places_are_found() -> None:
