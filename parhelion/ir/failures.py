@@ -73,6 +73,27 @@ FAILURES: dict[str, Failure] = {
     "out_of_memory": Failure(
         OutOfMemoryError, "out of memory: Func {0!r} needs {1} bytes of storage"
     ),
+    # (func, dimension, loop, factor, needed extent)
+    "fold_too_small": Failure(
+        BoundsError,
+        "Func {0!r} is folded in dimension {1} by {3}, but an iteration of the loop {2}"
+        " uses {4} coordinates of it",
+        "fold_storage with a larger extent, or without the directive",
+    ),
+    # (func, dimension, loop, end of the iteration before, end)
+    "fold_direction": Failure(
+        BoundsError,
+        "Func {0!r} is folded in dimension {1}, but the loop {2} turns back in it: from"
+        " {3} to {4}",
+        "fold_storage wants a loop that moves one way",
+    ),
+    # (func, dimension, bound, needed extent)
+    "storage_bound_too_small": Failure(
+        BoundsError,
+        "the storage of Func {0!r} is bound in dimension {1} to {2}, but {3}"
+        " coordinates are needed",
+        "bound_storage with a larger bound",
+    ),
     # (message parts…)
     # (func, message)
     "specialize_fail": Failure(PipelineRuntimeError, "{0}: {1}"),

@@ -32,11 +32,14 @@ class ForKind(enum.Enum):
 
 
 class MemoryKind(enum.Enum):
-    """Where an `Allocate` lives. AUTO becomes STACK or HEAP in code generation."""
+    """Where an `Allocate` lives. AUTO becomes STACK or HEAP in code generation;
+    REGISTER, a wish of the schedule, is STACK of a constant size, which LLVM turns
+    into registers where all its indices are constant."""
 
     AUTO = "auto"
     STACK = "stack"
     HEAP = "heap"
+    REGISTER = "register"
 
 
 @node

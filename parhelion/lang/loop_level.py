@@ -1,4 +1,5 @@
-"""`LoopLevel`: a place in the loop nests, to be given to compute_at and store_at."""
+"""`LoopLevel`: a place in the loop nests, to be given to compute_at, store_at and
+hoist_storage."""
 
 from __future__ import annotations
 
@@ -112,6 +113,8 @@ class _Cell:
                 schedule.compute = to
             elif slot == "store" and schedule.store is old:
                 schedule.store = to
+            elif slot == "hoist" and schedule.hoist is old:
+                schedule.hoist = to
             else:
                 continue
             still.append((schedule, slot))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.analysis.interval import constant_interval
+from parhelion.errors import ScheduleError
 from parhelion.ir.build import (
     cast,
     const_int,
@@ -26,6 +27,7 @@ from parhelion.ir.build import (
     mul,
 )
 from parhelion.ir.expr import Expr, Imm, Load, StringImm
+from parhelion.ir.function import Function
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import (
@@ -40,10 +42,14 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.schedule.rules import warn
 from parhelion.types import INT64, Handle, Type
 
 #: The most that one allocation takes of the stack, in bytes (Halide's limit).
 MOST_ON_STACK = 16 << 10
+
+#: The most that `store_in` has it take, in bytes: threads have stacks of a few MiB.
+MOST_WISHED_ON_STACK = 256 << 10
 
 #: How many elements an int32 index can count.
 _INT32_ELEMENTS = (1 << 31) - 1
@@ -62,14 +68,35 @@ def constant_bytes(of: Type, extents: Sequence[Expr], padding: int = 0) -> int |
     return (total + padding) * of.bytes()
 
 
-def memory_kind(wish: MemoryKind, of: Type, extents: Sequence[Expr]) -> MemoryKind:
-    """Where storage lives: as the schedule wishes, where it is possible."""
+def memory_kind(f: Function, of: Type, extents: Sequence[Expr]) -> MemoryKind:
+    """Where storage of `f` lives: as the schedule wishes, where it is possible.
+
+    Warns where it is not; raises ScheduleError where registers are wished for.
+    """
+    wish, at = f.schedule.memory, f.schedule.memory_site
     size = constant_bytes(of, extents)
-    if size is None:
-        return MemoryKind.HEAP
-    if wish is not MemoryKind.AUTO:
+    if wish is MemoryKind.AUTO:
+        small = size is not None and size <= MOST_ON_STACK
+        return MemoryKind.STACK if small else MemoryKind.HEAP
+    if wish is MemoryKind.HEAP:
         return wish
-    return MemoryKind.STACK if size <= MOST_ON_STACK else MemoryKind.HEAP
+    where = "Register" if wish is MemoryKind.REGISTER else "Stack"
+    if size is None:
+        why = f"the size of the storage of {f.name} is not a constant"
+    elif size > MOST_WISHED_ON_STACK:
+        why = f"the storage of {f.name} takes {size} bytes, and the most is"
+        why += f" {MOST_WISHED_ON_STACK}"
+    else:
+        return MemoryKind.STACK
+    directive = f"{f.name}.store_in(MemoryType.{where})"
+    if wish is MemoryKind.REGISTER:
+        raise ScheduleError(
+            f"{directive}: {why}",
+            at=at,
+            hint=f"{f.name}.bound_storage gives it a constant size",
+        )
+    warn(f"{directive}: {why}, so that it is on the heap", at)
+    return MemoryKind.HEAP
 
 
 def size_checks(a: Allocate, index64: bool) -> list[Stmt]:

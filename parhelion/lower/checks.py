@@ -6,15 +6,15 @@ compiled code must make itself, since only it knows the regions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from parhelion.ir.build import add, int32, int64, land, le, mul, sub
-from parhelion.ir.expr import EQ, LE, Cast, StringImm
+from parhelion.ir.build import add, div, int32, int64, land, le, mul, sub
+from parhelion.ir.expr import EQ, LE, Cast, Expr, StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lower.loops import Range
-from parhelion.simplify.driver import can_prove
+from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import INT64, Handle
 
 _ONE = int32(1)
@@ -92,3 +92,23 @@ def bound_check(f: Function, d: int, given: Range, needed: Range) -> list[Stmt]:
     numbers = (given.lo, given.hi, needed.lo, needed.hi)
     holds = land(le(given.lo, needed.lo), le(needed.hi, given.hi))
     return [Assert(holds, "bound_too_small", (*names, *numbers))]
+
+
+def laid_out(
+    f: Function, extents: Mapping[int, Expr], checks: list[Stmt]
+) -> dict[int, Expr]:
+    """The extents of storage as `bound_storage` and `align_storage` want them. What
+    the former promises joins `checks`, unless it is proven."""
+    out = dict(extents)
+    for d, wish in f.schedule.storage.items():
+        if wish.bound is not None:
+            needed, out[d] = out[d], wish.bound
+            if not can_prove(le(needed, wish.bound)):
+                args = (_text(f.name), _text(f.args[d].name), wish.bound, needed)
+                holds = le(needed, wish.bound)
+                checks.append(Assert(holds, "storage_bound_too_small", args))
+        if wish.align is not None:
+            by = int32(wish.align)
+            whole = mul(div(add(out[d], sub(by, _ONE)), by), by)
+            out[d] = simplify(whole)
+    return out

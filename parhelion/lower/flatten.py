@@ -62,6 +62,7 @@ from parhelion.ir.stmt import (
 )
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lower.allocate import memory_kind, size_checks
+from parhelion.lower.checks import laid_out
 from parhelion.lower.instantiate import inline_lets
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32, INT64, Type
@@ -205,7 +206,7 @@ class _Flatten(Rewriter):
         order = _storage_order(func)
         lets: list[Stmt] = []
         mins = tuple([self.wide(self.go(low)) for low, _ in n.bounds])
-        extents = self.extents(n, order)
+        extents = laid_out(func, self.extents(n, order), lets)
         strides: dict[int, Expr] = {}
         stride: Expr = imm(1, self.index)
         for d in order:
@@ -237,7 +238,7 @@ class _Flatten(Rewriter):
             self.memo.clear()
         sizes = tuple([extents[d] for d in order])
         for p in places:
-            kind = memory_kind(func.schedule.memory, p.buffer.type, sizes)
+            kind = memory_kind(func, p.buffer.type, sizes)
             made = Allocate(p.buffer, sizes, condition, kind, 0)
             lets += [*size_checks(made, self.index is INT64), made]
         return tail_block((*lets, body))

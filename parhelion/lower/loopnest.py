@@ -26,4 +26,4 @@ def loop_nest_text(outputs: Sequence[Function]) -> str:
 def _text(outputs: Sequence[Function]) -> str:
     check_pipeline(outputs)
     regions = Regions(collect(outputs))
-    return nest_text(NestBuilder(regions).build(), outputs)
+    return nest_text(NestBuilder(regions, hoist=False).build(), outputs)

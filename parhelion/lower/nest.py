@@ -17,6 +17,7 @@ from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import substitute
 from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Stmt
 from parhelion.lower.atomic import marked
+from parhelion.lower.folding import Origin, find_folds, hoisted_extent, origins
 from parhelion.lower.loops import StageLoops
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
@@ -35,18 +36,31 @@ def _failure(f: Function, message: str) -> Stmt:
 class NestBuilder:
     """Builds the loop nests of one program."""
 
-    def __init__(self, regions: Regions) -> None:
+    def __init__(self, regions: Regions, *, hoist: bool = True) -> None:
+        """hoist: if false, storage begins where it is allocated, to be read."""
         self.regions = regions
         self.program = regions.program
         self.name = Namer()
+        #: What the coordinates of folded and hoisted Funcs are counted from.
+        self.origins: dict[Function, tuple[Origin | None, ...]] = {}
+        self._hoist = hoist
         self._computed_at: dict[Site, list[Function]] = {}
         self._stored_at: dict[Site, list[Function]] = {}
+        sites = regions.sites
         for f in self.program.order:
-            self._computed_at.setdefault(regions.sites.compute(f), []).append(f)
-            self._stored_at.setdefault(regions.sites.store(f), []).append(f)
+            self._computed_at.setdefault(sites.compute(f), []).append(f)
+            if f not in self.program.outputs:
+                at = sites.hoist(f) if hoist else sites.store(f)
+                self._stored_at.setdefault(at, []).append(f)
 
     def build(self) -> Stmt:
         """The whole program, except the lets and checks of the root."""
+        # Before any site is closed: folds may add checks and names to them.
+        self._extents = {
+            f: self._lay_out(f)
+            for f in reversed(self.program.order)
+            if f not in self.program.outputs
+        }
         body = self._productions(self.regions.sites.root, None)
         assert body is not None
         return body
@@ -66,16 +80,30 @@ class NestBuilder:
             if f in computed:
                 consume = None if body is None else Produce(f, False, body)
                 body = block(Produce(f, True, self._produce(f)), consume)
-            if f in stored and f not in self.program.outputs:
-                bounds = tuple(
-                    [
-                        (r.lo, simplify(add(sub(r.hi, r.lo), int32(1))))
-                        for r in self.regions.stored(f)
-                    ]
-                )
+            if f in stored:
                 assert body is not None
-                body = Realize(f, bounds, TRUE, body)
+                body = Realize(f, self._extents[f], TRUE, body)
         return body
+
+    def _lay_out(self, f: Function) -> tuple[tuple[Expr, Expr], ...]:
+        """The (min, extent) of each dimension of a Func's storage. What is folded or
+        allocated further out counts from 0; `origins` says what that 0 is."""
+        regions = self.regions
+        hoisted = self._hoist and regions.sites.hoist(f) is not regions.sites.store(f)
+        region = regions.stored(f)
+        folds = find_folds(regions, f)
+        found = origins(region, folds, hoisted)
+        if found is not None:
+            self.origins[f] = found
+        bounds: list[tuple[Expr, Expr]] = []
+        for d, r in enumerate(region):
+            if d in folds:
+                bounds.append((int32(0), folds[d]))
+            elif hoisted:
+                bounds.append((int32(0), hoisted_extent(regions, f, d)))
+            else:
+                bounds.append((r.lo, simplify(add(sub(r.hi, r.lo), int32(1)))))
+        return tuple(bounds)
 
     def _produce(self, f: Function) -> Stmt:
         return block(*[self._definition(s) for s in self.program.definitions(f)])
@@ -118,8 +146,7 @@ class NestBuilder:
                 loop.dim.kind,
                 self._loop(stage, nest, depth + 1),
             )
-        if depth > 0:
-            inside = self._site(self.regions.sites.inside(stage, depth), inside)
+        inside = self._site(self.regions.sites.inside(stage, depth), inside)
         for guard in nest.guards:
             if guard.depth == depth:
                 inside = If(guard.cond, inside, None)

@@ -32,6 +32,7 @@ from parhelion.lower.partition import partition_loops
 from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.prefetch_streams import prefetch_streams
 from parhelion.lower.regions import Regions
+from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.stages import Program, collect
 from parhelion.lower.tracing import is_traced, trace_accesses
@@ -48,6 +49,7 @@ class Context:
     outputs: Mapping[Function, tuple[BufferSym, ...]]
     index64: bool
     traced: bool
+    origins: Origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,12 @@ PASSES: tuple[Pass, ...] = (
         _trace,
         "stores and loads of traced Funcs print a line",
         "first: what is computed shows with its coordinates, before anything folds",
+    ),
+    Pass(
+        "relocate_storage",
+        lambda s, c: relocate_storage(s, c.origins),
+        "coordinates become places in storage that is folded or hoisted",
+        "while the names of regions are bound that they are counted from",
     ),
     Pass(
         "simplify_bounds",
@@ -217,7 +225,8 @@ def _lower(
     program = collect(outputs)
     regions = Regions(program, guard_tails=guard_tails)
     pin_casts(program, regions.value_bounds)
-    nest = NestBuilder(regions).build()
+    builder = NestBuilder(regions)
+    nest = builder.build()
     root = regions.sites.root
     inputs = _inputs(program, block(*root.lets, *root.checks, nest))
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
@@ -234,7 +243,8 @@ def _lower(
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
     traced = any(map(is_traced, program.order))
-    context = Context({f: f.buffers for f in outputs}, index64, traced)
+    buffers = {f: f.buffers for f in outputs}
+    context = Context(buffers, index64, traced, builder.origins)
     for step in PASSES:
         if step.name in _VECTOR_PASSES and not vectors:
             continue

@@ -63,8 +63,11 @@ class Regions:
         self._values: dict[tuple[Function, int], SymInterval] = {}
         self._touches: dict[tuple[Stage, Site], Region] = {}
         self._names: dict[Expr, tuple[Var, Site]] = {}
-        #: Bounds that a sliding window has moved, with what they were before.
+        #: Bounds that a sliding window has moved, with what they were before; those
+        #: that are lower bounds; and the loops over which each Func's window slides.
         self.unslid: dict[Var, Expr] = {}
+        self.raised: set[Var] = set()
+        self.slid: dict[Function, frozenset[Var]] = {}
 
     # What is asked for.
 
@@ -91,10 +94,13 @@ class Regions:
             if site is not store:
                 slid = slide(self, f, needed)
                 if slid is not None:
-                    found = self._named(f, site, slid)
+                    self.slid[f] = slid.loops
+                    found = self._named(f, site, slid.region)
                     for new, old in zip(found, needed, strict=True):
                         self._remember(new.lo, old.lo)
                         self._remember(new.hi, old.hi)
+                        if new.lo is not old.lo and isinstance(new.lo, Var):
+                            self.raised.add(new.lo)
             self._computed[f] = found
         return found
 
@@ -127,9 +133,26 @@ class Regions:
         return self._loops[stage]
 
     def stored(self, f: Function) -> Region:
-        """The region for which `f` needs storage: all that its stages touch."""
-        site = self.sites.store(f)
+        """The region for which `f` needs storage."""
+        return self.touched(f, self.sites.store(f))
+
+    def touched(self, f: Function, site: Site) -> Region:
+        """All of `f` that is touched inside a site: its store site or further out."""
         return self._touched_by_stages(f, site, self.scopes(f, site))
+
+    def footprint(self, f: Function, site: Site) -> Region:
+        """All of `f` that is touched inside `site`, which is its compute site or
+        further out, if its own window did not slide. What iterations of the loops
+        in there leave to later ones is part of it."""
+        region = self.required(f, site)
+        out = region
+        for stage in reversed(self.program.stages[f]):
+            nominal, loops = self.nominal(stage, region), self.loops(stage)
+            scope = {v: self._covered(v, nominal[v], loops, False) for v in nominal}
+            touched = self._find_touch(f, stage, scope)
+            out = _hulls(out, touched)
+            region = _hulls(region, touched)
+        return out
 
     def image(self, image: BufferSym) -> Region | None:
         """What the whole program reads of an input image; None if nothing."""
@@ -171,8 +194,9 @@ class Regions:
             site.checks += bound_check(f, d, given, r)
             r = given
         if bound.modulus is not None:
-            m, shift = int32(bound.modulus), int32(bound.remainder or 0)
-            lo = sub(r.lo, mod(sub(r.lo, shift), m))
+            m, lo = int32(bound.modulus), r.lo
+            if bound.remainder is not None:
+                lo = sub(lo, mod(sub(lo, int32(bound.remainder)), m))
             size = add(sub(r.hi, lo), _ONE)
             rounded = add(size, mod(sub(int32(0), size), m))
             r = Range(simplify(lo), simplify(sub(add(lo, rounded), _ONE)))

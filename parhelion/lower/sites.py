@@ -14,8 +14,9 @@ from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 
 @dataclass(eq=False, slots=True)
 class Site:
-    """The body inside `depth` loops of `stage` (root: no stage, depth 0).
+    """The body inside `depth` loops of `stage`; the root has no stage.
 
+    Depth 0 of a stage is inside the production of its Func, around all its loops.
     parent: the next site further out; within one stage that is one loop less.
     lets: names defined here, in order. checks: asserts that follow them.
     """
@@ -52,15 +53,13 @@ class Sites:
         self._inside: dict[tuple[Stage, int], Site] = {}
 
     def inside(self, stage: Stage, depth: int) -> Site:
-        """The site inside `depth` loops of a stage. Inside none, it is the place
-        where the stage's Func is computed, so that sites form a tree."""
-        if depth == 0:
-            return self.compute(stage.func)
+        """The site inside `depth` loops of a stage. Around the one inside none is
+        the place where the stage's Func is computed, so that sites form a tree."""
         key = (stage, depth)
         found = self._inside.get(key)
         if found is None:
-            found = Site(stage, depth, self.inside(stage, depth - 1))
-            self._inside[key] = found
+            outer = self.inside(stage, depth - 1) if depth else self.compute(stage.func)
+            found = self._inside[key] = Site(stage, depth, outer)
         return found
 
     def compute(self, f: Function) -> Site:
@@ -74,7 +73,14 @@ class Sites:
 
     def store(self, f: Function) -> Site:
         """Where the storage of `f` lives: the compute site or further out."""
-        level = f.schedule.store_level
+        return self._around(f, f.schedule.store_level)
+
+    def hoist(self, f: Function) -> Site:
+        """Where the storage of `f` is allocated: the store site or further out."""
+        return self._around(f, f.schedule.hoist_level)
+
+    def _around(self, f: Function, level: LoopLevel) -> Site:
+        """The site of a level around the computation of `f`."""
         if f in self.program.at_innermost or f not in self.program.host:
             return self.compute(f)
         if level.place is Place.ROOT:
@@ -86,7 +92,7 @@ class Sites:
 
     def _in(self, stage: Stage, level: LoopLevel) -> Site:
         """The site inside a loop of `stage`; `check_pipeline` has seen that it is
-        there. The outermost one is where the stage's Func is computed."""
+        there."""
         if level.var is OUTERMOST:
             return self.inside(stage, 0)
         loops = [d.var for d in reversed(stage.schedule.dims)]

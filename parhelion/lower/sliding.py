@@ -17,6 +17,7 @@ a dimension of its own.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parhelion.analysis.monotonic import Monotonic, monotonic
@@ -26,6 +27,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import ForKind
 from parhelion.lower.loops import Loop, Range
+from parhelion.lower.sites import Site
 from parhelion.simplify.driver import can_prove, simplify
 
 if TYPE_CHECKING:
@@ -35,13 +37,23 @@ _ONE = int32(1)
 _IN_ORDER = (ForKind.SERIAL, ForKind.UNROLLED)
 
 
-def slide(regions: Regions, f: Function, needed: Region) -> Region | None:
-    """The region of `f` left to compute at its compute site, or None if no window
+@dataclass(frozen=True, slots=True)
+class Slid:
+    """The region left to compute, and the loops whose iterations leave values to the
+    next one."""
+
+    region: Region
+    loops: frozenset[Var]
+
+
+def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
+    """What of `f` is left to compute at its compute site, or None if no window
     slides."""
-    loops = _loops_between(regions, f)
+    loops = [loop for loop, _ in loops_between(regions, f)]
     if not all(loop.dim.kind in _IN_ORDER for loop in loops):
         return None
     out = list(needed)
+    over: set[Var] = set()
     for i, loop in enumerate(loops):
         unfold = Unfold(loop.var, regions.unslid)
         moving = [d for d, r in enumerate(needed) if unfold.moves(r)]
@@ -58,23 +70,21 @@ def slide(regions: Regions, f: Function, needed: Region) -> Region | None:
         if f.updates and not _updates_stay_inside(regions, f, d, region):
             continue
         out[d] = new
-    return (
-        tuple(out)
-        if any(a is not b for a, b in zip(out, needed, strict=True))
-        else None
-    )
+        over.add(loop.var)
+    return Slid(tuple(out), frozenset(over)) if over else None
 
 
-def _loops_between(regions: Regions, f: Function) -> list[Loop]:
+def loops_between(regions: Regions, f: Function) -> list[tuple[Loop, Site]]:
     """The loops inside the storage of `f` and around its computation, outermost
-    first."""
-    found: list[Loop] = []
+    first, each with the site inside it."""
+    found: list[tuple[Loop, Site]] = []
     store = regions.sites.store(f)
     for site in regions.sites.compute(f).outwards():
         if site is store:
             break
-        if site.stage is not None:
-            found.append(regions.loops(site.stage).loops[site.depth - 1])
+        if site.stage is not None and site.depth:
+            loop = regions.loops(site.stage).loops[site.depth - 1]
+            found.append((loop, site))
     found.reverse()
     return found
 
@@ -111,6 +121,24 @@ class Unfold:
         }
         return substitute(e, env)
 
+    def sure(self, e: Expr) -> bool:
+        """Whether `of` gives what `e` is, no bound that a window has moved in it.
+
+        Regions of consumers are rounded up by the tails of their splits: from a
+        region that has slid they may reach less far than from the whole one.
+        """
+        waiting, seen = list(free_vars(e)), set[Var]()
+        while waiting:
+            v = waiting.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if v in self.unslid:
+                return False
+            if v.value is not None:
+                waiting += free_vars(v.value)
+        return True
+
     def moves(self, r: Range) -> bool:
         return any(self.loop in free_vars(simplify(self.of(e))) for e in (r.lo, r.hi))
 
@@ -122,12 +150,12 @@ def _advance(r: Range, loop: Loop, unfold: Unfold) -> Range | None:
     ways = {monotonic(lo, v), monotonic(hi, v)} - {Monotonic.CONSTANT}
     before = {v: sub(v, _ONE)}
     steady = likely(lt(loop.min, v))
-    if ways == {Monotonic.INCREASING}:
+    if ways == {Monotonic.INCREASING} and unfold.sure(r.hi):
         start = simplify(add(substitute(hi, before), _ONE))
         if not can_prove(le(lo, start)):
             start = simplify(maximum(start, r.lo))
         return Range(select(steady, start, r.lo), r.hi)
-    if ways == {Monotonic.DECREASING}:
+    if ways == {Monotonic.DECREASING} and unfold.sure(r.lo):
         end = simplify(sub(substitute(lo, before), _ONE))
         if not can_prove(le(end, hi)):
             end = simplify(minimum(end, r.hi))

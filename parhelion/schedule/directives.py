@@ -202,12 +202,35 @@ class Instead:
     site: Site | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StorageDim:
+    """What `fold_storage`, `align_storage` and `bound_storage` say of the storage of
+    one dimension; None where nothing is said. The sites are the user's lines.
+
+    fold: how many coordinates are kept; the next one takes the place of the first
+    (of the last, if not `forward`). align: what the extent is rounded up to a multiple
+    of. bound: the extent, whatever is needed.
+    """
+
+    fold: Expr | None = None
+    forward: bool = True
+    fold_site: Site | None = None
+    align: int | None = None
+    align_site: Site | None = None
+    bound: Expr | None = None
+    bound_site: Site | None = None
+
+
 @dataclass(slots=True)
 class FuncSchedule:
     """Where a Func lives. The defaults are inline, stored innermost-first.
 
     store: None means the same level as `compute`.
-    storage_order: positions of the dimensions, innermost first.
+    hoist: where the storage is allocated; None means the level of the storage itself.
+    storage_order: positions of the dimensions, innermost first; order_site, the line
+    that says so.
+    storage: what is said of the storage of dimensions, by their position.
+    memory: where the storage lives; memory_site, the line that says so.
     trace_stores, trace_loads: whether each store or load prints a line when it runs.
     instead: what this Func reads in place of Funcs and images that it mentions.
     wrapper: what all other Funcs read in place of this one.
@@ -216,10 +239,14 @@ class FuncSchedule:
 
     compute: LoopLevel = INLINED
     store: LoopLevel | None = None
+    hoist: LoopLevel | None = None
     storage_order: list[int] = field(default_factory=list)
+    order_site: Site | None = None
+    storage: dict[int, StorageDim] = field(default_factory=dict)
     bounds: list[Bound] = field(default_factory=list)
     estimates: list[Bound] = field(default_factory=list)
     memory: MemoryKind = MemoryKind.AUTO
+    memory_site: Site | None = None
     trace_stores: bool = False
     trace_loads: bool = False
     instead: dict[Function | BufferSym, Instead] = field(default_factory=dict)
@@ -229,3 +256,7 @@ class FuncSchedule:
     @property
     def store_level(self) -> LoopLevel:
         return self.compute if self.store is None else self.store
+
+    @property
+    def hoist_level(self) -> LoopLevel:
+        return self.store_level if self.hoist is None else self.hoist

@@ -134,6 +134,7 @@ def _check_output(f: Function) -> None:
     for level, directive in (
         (f.schedule.compute, "compute_at"),
         (f.schedule.store, "store_at"),
+        (f.schedule.hoist, "hoist_storage"),
     ):
         if level is not None and level.place is Place.LOOP:
             warn(
@@ -141,6 +142,31 @@ def _check_output(f: Function) -> None:
                 f" {_call(f, directive, level)} has no effect",
                 level.site,
             )
+    for call, site in _layout_calls(f):
+        warn(
+            f"{f.name} is an output of the pipeline, stored in the caller's buffer:"
+            f" {call} has no effect",
+            site,
+        )
+
+
+def _layout_calls(f: Function) -> list[tuple[str, Site | None]]:
+    """The directives on the storage of a Func, and where they stand."""
+    found: list[tuple[str, Site | None]] = []
+    s = f.schedule
+    if s.memory_site is not None:
+        found.append((f"{f.name}.store_in", s.memory_site))
+    if s.order_site is not None:
+        found.append((f"{f.name}.reorder_storage", s.order_site))
+    for d, wish in s.storage.items():
+        for given, directive, site in (
+            (wish.fold, "fold_storage", wish.fold_site),
+            (wish.align, "align_storage", wish.align_site),
+            (wish.bound, "bound_storage", wish.bound_site),
+        ):
+            if given is not None:
+                found.append((f"{f.name}.{directive}({f.args[d].name}, …)", site))
+    return found
 
 
 def _check_store_of_inlined(f: Function) -> None:
@@ -150,6 +176,14 @@ def _check_store_of_inlined(f: Function) -> None:
             f"{_call(f, 'store_at', store)}: {f.name} is inlined and needs no storage",
             at=store.site,
             hint="store_at goes together with compute_at",
+        )
+    hoist = f.schedule.hoist
+    if hoist is not None and hoist.place is not Place.INLINED:
+        raise ScheduleError(
+            f"{_call(f, 'hoist_storage', hoist)}: {f.name} is inlined and needs no"
+            " storage",
+            at=hoist.site,
+            hint="hoist_storage goes together with compute_at",
         )
 
 
@@ -183,6 +217,8 @@ def _check_inlined(f: Function) -> None:
     for b in f.schedule.bounds:
         what = "bound" if b.modulus is None else "align_bounds"
         warn(f"{f.name} is inlined: {f.name}.{what} has no effect", b.site)
+    for call, site in _layout_calls(f):
+        warn(f"{f.name} is inlined: {call} has no effect", site)
 
 
 # The place of a Func.
@@ -210,12 +246,50 @@ def _place(nests: Nests, f: Function) -> None:
                     for level in _levels(nests, f, use.stack[:inner])
                 ],
             )
+        _check_hoist(nests, f, use.stack, outer)
         for site in use.stack[outer:inner]:
             if site.dim.kind in (ForKind.PARALLEL, ForKind.VECTORIZED):
                 raise _race(nests, f, site, use.stack[:outer])
         computed.append(use.stack[:inner])
         stored.append(use.stack[:outer])
     nests.place(f, computed, stored)
+
+
+def _check_hoist(nests: Nests, f: Function, stack: Stack, outer: int) -> None:
+    """Raises ScheduleError unless the storage of `f`, which begins inside the first
+    `outer` loops of a use, may be allocated where `hoist_storage` says."""
+    hoist = f.schedule.hoist
+    if hoist is None:
+        return
+    first = _depth(stack, hoist)
+    if first is None:
+        raise _illegal(nests, f, "hoist_storage", hoist)
+    call = _call(f, "hoist_storage", hoist)
+    if first > outer:
+        raise ScheduleError(
+            f"{call}: the storage of {f.name} must be allocated at or outside"
+            f" {_call(f, 'store_at', f.schedule.store_level)}",
+            at=hoist.site,
+            detail=_drawing(nests, f),
+            legal=[
+                _call(f, "hoist_storage", level)
+                for level in _levels(nests, f, stack[:outer])
+            ],
+        )
+    for depth, site in enumerate(stack[first:outer], first + 1):
+        if site.dim.kind in (ForKind.PARALLEL, ForKind.VECTORIZED):
+            loop = f"{var_label(site.dim.var)} of {stage_label(site.func, site.stage)}"
+            inside = stack[depth - 1 : outer]
+            raise ScheduleError(
+                f"{call}: the iterations of the {KIND_WORD[site.dim.kind]} loop {loop}"
+                " would share the storage and overwrite each other's values",
+                at=hoist.site,
+                detail=_drawing(nests, f),
+                legal=[
+                    _call(f, "hoist_storage", level)
+                    for level in _levels(nests, f, inside)[1:]
+                ],
+            )
 
 
 def _depth(stack: Stack, level: LoopLevel) -> int | None:

@@ -74,21 +74,6 @@ class MissingFuncDirectives(MissingLoopDirectives):
 
     __slots__ = ()
 
-    def hoist_storage(self, *given: object, **named: object) -> NoReturn:
-        not_available("hoist_storage")
-
-    def hoist_storage_root(self, *given: object, **named: object) -> NoReturn:
-        not_available("hoist_storage_root")
-
-    def fold_storage(self, *given: object, **named: object) -> NoReturn:
-        not_available("fold_storage")
-
-    def align_storage(self, *given: object, **named: object) -> NoReturn:
-        not_available("align_storage")
-
-    def bound_storage(self, *given: object, **named: object) -> NoReturn:
-        not_available("bound_storage")
-
     def memoize(self, *given: object, **named: object) -> NoReturn:
         not_available("memoize")
 

@@ -14,17 +14,15 @@ from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function, ReductionDomain
-from parhelion.ir.stmt import ForKind, MemoryKind
-from parhelion.schedule import deps, rules
+from parhelion.ir.stmt import ForKind
+from parhelion.schedule import deps
 from parhelion.schedule.args import (
     HasFunction,
     HasLevel,
     HasVar,
     IntLike,
-    to_function,
     to_int,
     to_var,
-    to_vars,
 )
 from parhelion.schedule.directives import (
     INLINED,
@@ -32,13 +30,13 @@ from parhelion.schedule.directives import (
     Dim,
     DimType,
     LoopLevel,
-    MemoryType,
     Place,
     StageSchedule,
     touch,
 )
 from parhelion.schedule.loops import LoopDirectives
-from parhelion.schedule.missing import MissingFuncDirectives, not_available
+from parhelion.schedule.missing import MissingFuncDirectives
+from parhelion.schedule.storage import StorageDirectives
 
 __all__ = ["FuncDirectives", "LoopDirectives", "initial_stage_schedule"]
 
@@ -73,15 +71,7 @@ def initial_stage_schedule(
     return StageSchedule(dims=dims)
 
 
-_MEMORY = {
-    MemoryType.Auto: MemoryKind.AUTO,
-    MemoryType.Heap: MemoryKind.HEAP,
-    MemoryType.Stack: MemoryKind.STACK,
-    MemoryType.Register: MemoryKind.STACK,
-}
-
-
-class FuncDirectives(LoopDirectives, MissingFuncDirectives):
+class FuncDirectives(StorageDirectives, LoopDirectives, MissingFuncDirectives):
     """Directives on a Func as a whole; those on loops are its pure definition's."""
 
     __slots__ = ()
@@ -115,7 +105,7 @@ class FuncDirectives(LoopDirectives, MissingFuncDirectives):
     def compute_inline(self) -> Self:
         """Computes each value where it is used (the default)."""
         schedule = self._function.schedule
-        schedule.compute, schedule.store = INLINED, None
+        schedule.compute, schedule.store, schedule.hoist = INLINED, None, None
         touch()
         return self
 
@@ -141,48 +131,6 @@ class FuncDirectives(LoopDirectives, MissingFuncDirectives):
         self._set_level("store", LoopLevel(Place.ROOT, site=here()))
         return self
 
-    def store_in(self, memory_type: MemoryType) -> Self:
-        """Says where the storage lives: on the heap, on the stack, or chosen (Auto)."""
-        if not isinstance(memory_type, MemoryType):
-            raise ScheduleError(
-                f"{self._function.name}.store_in takes a MemoryType, not"
-                f" {memory_type!r}",
-                at=here(),
-            )
-        kind = _MEMORY.get(memory_type)
-        if kind is None:
-            not_available(f"store_in(MemoryType.{memory_type.name})")
-        self._function.schedule.memory = kind
-        touch()
-        return self
-
-    def reorder_storage(self, *dims: HasVar | Sequence[HasVar]) -> Self:
-        """The dimensions given, innermost first in memory; others keep their places.
-
-        Takes the Vars one by one or as one list.
-        """
-        function = self._function
-        wanted = [
-            self._dimension(v, "reorder_storage")
-            for v in to_vars(dims, "reorder_storage")
-        ]
-        if len(wanted) < 2 or len(set(wanted)) < len(wanted):
-            raise ScheduleError(
-                f"{function.name}.reorder_storage takes two or more different"
-                " dimensions",
-                at=here(),
-                legal=[v.name for v in function.args],
-            )
-        schedule = function.schedule
-        order = schedule.storage_order or list(range(function.dimensions))
-        places = sorted(order.index(d) for d in wanted)
-        order = list(order)
-        for place, d in zip(places, wanted, strict=True):
-            order[place] = d
-        schedule.storage_order = order
-        touch()
-        return self
-
     # What is promised of its region.
 
     def bound(self, var: HasVar, min: IntLike | None, extent: IntLike) -> Self:
@@ -204,7 +152,7 @@ class FuncDirectives(LoopDirectives, MissingFuncDirectives):
         return self
 
     def align_extent(self, var: HasVar, modulus: IntLike) -> Self:
-        """Grows the region so that its extent is a multiple of `modulus`."""
+        """Grows the region upwards so that its extent is a multiple of `modulus`."""
         self._align("align_extent", var, modulus, None)
         return self
 
@@ -262,66 +210,6 @@ class FuncDirectives(LoopDirectives, MissingFuncDirectives):
         return self
 
     # Parts.
-
-    def _dimension(self, v: Var, directive: str) -> int:
-        """The position of one of the Func's own Vars."""
-        function = self._function
-        rules.definition_of(function, 0)
-        for i, own in enumerate(function.args):
-            if own is v:
-                return i
-        raise ScheduleError(
-            f"{function.name}.{directive}: {v.name} is not a dimension of"
-            f" {function.name}",
-            at=here(),
-            legal=[own.name for own in function.args],
-        )
-
-    def _set_level(self, slot: str, level: LoopLevel) -> None:
-        if slot == "compute":
-            self._function.schedule.compute = level
-        else:
-            self._function.schedule.store = level
-        touch()
-
-    def _place(
-        self,
-        slot: str,
-        directive: str,
-        given: tuple[object, ...],
-        named: dict[str, object],
-    ) -> None:
-        """Sets the compute or store level from the arguments of `compute_at`."""
-        name = self._function.name
-        values = list(given)
-        for key in ("f", "var", "rvar", "loop_level"):
-            if key in named:
-                values.append(named[key])
-        if len(values) != len(given) + len(named) or len(values) not in (1, 2):
-            raise ScheduleError(
-                f"{name}.{directive} takes a Func and a Var or RVar, or a LoopLevel",
-                at=here(),
-            )
-        if len(values) == 1:
-            level = values[0]
-            if not isinstance(level, HasLevel):
-                raise ScheduleError(
-                    f"{name}.{directive} takes a Func and a Var or RVar, or a"
-                    f" LoopLevel, not {level!r} alone",
-                    at=here(),
-                )
-            self._set_level(slot, level._level)
-            level._attach(self._function.schedule, slot)
-            return
-        consumer = to_function(values[0], directive)
-        loop = to_var(values[1], directive)
-        if consumer is self._function:
-            raise ScheduleError(
-                f"{name}.{directive}: {name} cannot be computed inside its own loop"
-                f" over {loop.name}",
-                at=here(),
-            )
-        self._set_level(slot, LoopLevel(Place.LOOP, consumer, loop, -1, here()))
 
     def _bound(
         self, directive: str, var: HasVar, low: IntLike | None, extent: IntLike

@@ -439,14 +439,21 @@ def a_name_in_place_of_a_memory_type() -> None:
     one().store_in("stack")  # type: ignore[arg-type]
 
 
-@bad("the directive store_in(MemoryType.GPUShared) is not available yet")
+@bad("""
+    one.store_in: a CPU has no memory MemoryType.GPUShared
+    legal here:
+      - MemoryType.Auto
+      - MemoryType.Heap
+      - MemoryType.Stack
+      - MemoryType.Register
+""")
 def memory_of_a_device() -> None:
     one().store_in(hl.MemoryType.GPUShared)
 
 
-@bad("the directive fold_storage is not available yet")
+@bad("the directive gpu_blocks is not available yet")
 def a_directive_to_come() -> None:
-    one().fold_storage(x, 4)
+    one().gpu_blocks(x)
 
 
 @bad("nothing cannot be scheduled before it is defined")

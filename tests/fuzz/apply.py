@@ -8,7 +8,7 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
-from tests.fuzz import concurrency
+from tests.fuzz import concurrency, storage
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
@@ -293,4 +293,5 @@ _WHOLE: dict[str, Whole] = {
     "store_at": Scheduler._store_at,
     "bound": Scheduler._bound,
     "reorder_storage": Scheduler._reorder_storage,
+    **storage.WHOLE,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from tests.fuzz import storage
 from tests.fuzz.case import Case, Directive, Input, Stage
 
 PIXELS = ("u8", "u8", "u16", "i16", "i32", "f32", "i8", "u32")
@@ -123,7 +124,7 @@ LOOPS = (
 )
 WHOLE = (
     *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),
-    *("bound", "reorder_storage"),
+    *("bound", "reorder_storage", *storage.NAMES),
 )
 DIRECTIVES = (*(name for name, _ in LOOPS), "atomic", *WHOLE)
 
@@ -155,6 +156,7 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
             made.append(Directive("bound", number, 0, numbers(rng, 2)))
         if not is_output and rng.random() < 0.1:
             made.append(Directive("reorder_storage", number, 0, numbers(rng, 2)))
+        made += storage.draw_storage(rng, number, is_output, lambda: numbers(rng, 4))
     return tuple(made)
 
 
@@ -181,6 +183,7 @@ def draw_place(
     elif kind < 0.5:
         made.append(Directive("store_at", number, 0, (at, *numbers(rng, 2))))
     made.append(Directive("compute_at", number, 0, (at, *loop)))
+    made += storage.draw_hoist(rng, number, at, lambda: numbers(rng, 2))
     return made
 
 

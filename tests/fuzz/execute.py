@@ -18,6 +18,7 @@ from parhelion.schedule.rules import ScheduleWarning
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import Program, build, set_plain_images
 from tests.fuzz.case import Case
+from tests.fuzz.storage import BROKEN_PROMISES
 
 Array = NDArray[Any]
 
@@ -62,8 +63,8 @@ def run_case(case: Case, reference: list[Array] | None = None) -> Report:
         report.outcome, report.message = Outcome.REFUSED, str(error)
         return report
     except hl.BoundsError as error:
-        # A bound that is less than what another output or the schedule needs.
-        if "is bound in dimension" in str(error):
+        # A promise that is less than what another output or the schedule needs.
+        if any(one in str(error) for one in BROKEN_PROMISES):
             report.outcome = Outcome.REFUSED
         report.message = f"BoundsError: {error}"
         return report

@@ -25,20 +25,9 @@ DIFFERS = {
     "wrapper_of_a_wrapper",
 }
 
-#: What lowering does not do yet.
-PENDING = {
-    # Semantically the same place: it is where the consumer is computed.
-    "at_the_outermost": "a site inside the production but outside all loops",
-}
-
-
-def _param(name: str) -> object:
-    why = PENDING.get(name)
-    return pytest.param(name, marks=pytest.mark.xfail(reason=why) if why else ())
-
 
 @pytest.mark.filterwarnings("ignore::parhelion.schedule.rules.ScheduleWarning")
-@pytest.mark.parametrize("name", [_param(name) for name in CASES])
+@pytest.mark.parametrize("name", list(CASES))
 def test_loop_nest(name: str, golden: Golden) -> None:
     made = CASES[name](hl)
     outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]

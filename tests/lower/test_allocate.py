@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from parhelion.errors import ScheduleError
 from parhelion.ir.build import TRUE, add, int32
 from parhelion.ir.expr import Expr, Load, Var
+from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import (
     Allocate,
@@ -17,6 +21,8 @@ from parhelion.ir.stmt import (
 )
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import MOST_ON_STACK, memory_kind, place_allocations
+from parhelion.schedule.directives import FuncSchedule
+from parhelion.schedule.rules import ScheduleWarning
 from parhelion.types import INT32, UInt
 from tests.lower.execute import execute
 from tests.lower.random_loops import internal
@@ -106,10 +112,24 @@ def test_two_loops_with_the_same_storage() -> None:
     assert len([n for n in nodes(made) if isinstance(n, Allocate)]) >= 1
 
 
+def stored_in(wish: MemoryKind, size: Expr, bits: int = 8) -> MemoryKind:
+    f = Function("f", FuncSchedule(memory=wish), None)
+    return memory_kind(f, UInt(bits), (size,))
+
+
 def test_small_storage_is_on_the_stack() -> None:
     size = int32(MOST_ON_STACK)
-    assert memory_kind(MemoryKind.AUTO, UInt(8), (size,)) is MemoryKind.STACK
-    assert memory_kind(MemoryKind.AUTO, UInt(16), (size,)) is MemoryKind.HEAP
-    assert memory_kind(MemoryKind.HEAP, UInt(8), (size,)) is MemoryKind.HEAP
+    assert stored_in(MemoryKind.AUTO, size) is MemoryKind.STACK
+    assert stored_in(MemoryKind.AUTO, size, 16) is MemoryKind.HEAP
+    assert stored_in(MemoryKind.HEAP, size) is MemoryKind.HEAP
+    assert stored_in(MemoryKind.REGISTER, size) is MemoryKind.STACK
+
+
+def test_storage_that_cannot_be_on_the_stack() -> None:
     n = Var("n", INT32)
-    assert memory_kind(MemoryKind.STACK, UInt(8), (n,)) is MemoryKind.HEAP
+    with pytest.warns(ScheduleWarning, match="is not a constant, so that it is on the"):
+        assert stored_in(MemoryKind.STACK, n) is MemoryKind.HEAP
+    with pytest.warns(ScheduleWarning, match="takes 262145 bytes, and the most is"):
+        assert stored_in(MemoryKind.STACK, int32((256 << 10) + 1)) is MemoryKind.HEAP
+    with pytest.raises(ScheduleError, match="size of the storage of f is not a const"):
+        stored_in(MemoryKind.REGISTER, n)

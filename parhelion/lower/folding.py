@@ -1,0 +1,407 @@
+"""Storage folding: keeping only as much of a dimension as one iteration of a loop uses.
+
+Storage that lives outside a loop holds what all iterations touch. Where the region that
+an iteration touches moves one way along a dimension, a coordinate that has been passed
+is not wanted again, and its place can be had by a later one:
+
+    touched at y:  [y - 1, y + 1]      ->      f(x, (y - f.y.min) % 4)
+
+Why that is right: let iteration v touch nothing outside [lo(v), hi(v)], an extent of
+at most n, and let lo never decrease. Let p be written in iteration a and still be
+wanted in a later one, b. What an iteration v from a to b writes beside it at q shares
+its place only if q - p is a multiple of n. But p >= lo(b) >= lo(v) and q <= hi(v), so
+that q - p < n; and q >= lo(v) >= lo(a) and p <= hi(a), so that p - q < n. The same
+holds, mirrored, if hi never increases.
+
+The factor is decided here, as is where the storage begins (`Sites.store`) and is
+allocated (`Sites.hoist`). `origins` says of each Func what its coordinates are counted
+from and folded by; the pass `lower.relocate` rewrites them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from parhelion.analysis.bounds import SymInterval, bounds_of
+from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.monotonic import Monotonic, monotonic
+from parhelion.errors import ScheduleError
+from parhelion.ir.build import add, const_int, int32, le, lor, minimum, sub
+from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var
+from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.stmt import Assert, ForKind
+from parhelion.lower.loops import Loop, Range
+from parhelion.lower.regions import Region, Regions
+from parhelion.lower.sites import Site
+from parhelion.lower.sliding import loops_between
+from parhelion.lower.stages import Stage
+from parhelion.schedule.directives import StorageDim
+from parhelion.schedule.rules import var_label, warn
+from parhelion.simplify.driver import can_prove, simplify
+from parhelion.types import Handle
+
+_ONE = int32(1)
+
+#: The largest factor that storage is folded by on its own.
+MOST_FOLDED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a coordinate of one dimension is counted from, and what it is taken
+    modulo; None for neither."""
+
+    min: Expr
+    fold: Expr | None = None
+
+
+def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
+    """The factors by which the dimensions of `f` are folded, by position. Asserts of
+    what is promised but not proven join the checks of the sites it is true of.
+
+    Raises ScheduleError where `fold_storage` asks for what cannot be.
+    """
+    wishes = {d: s for d, s in f.schedule.storage.items() if s.fold is not None}
+    loops = loops_between(regions, f)
+    for d, wish in wishes.items():
+        if not loops:
+            warn(
+                f"{f.name}.fold_storage({f.args[d].name}, …): no loop is between the"
+                f" storage of {f.name} and its computation, so that it has no effect",
+                wish.fold_site,
+            )
+    if not loops:
+        return {}
+    finder = _Finder(regions, f, loops)
+    folds: dict[int, Expr] = {}
+    for d in range(f.dimensions):
+        found = finder.explicit(d, wishes[d]) if d in wishes else finder.automatic(d)
+        if found is not None:
+            folds[d] = found
+    return folds
+
+
+@dataclass(frozen=True, slots=True)
+class _Motion:
+    """What the iterations of a loop touch along one dimension, as expressions over
+    the loops outside and the names that are visible where the storage is."""
+
+    loop: Loop
+    site: Site
+    touched: Range
+
+    def forward(self) -> Monotonic:
+        return monotonic(self.touched.lo, self.loop.var)
+
+    def backward(self) -> Monotonic:
+        return monotonic(self.touched.hi, self.loop.var)
+
+    @property
+    def moves(self) -> bool:
+        found = free_vars(self.touched.lo) | free_vars(self.touched.hi)
+        return self.loop.var in found
+
+    def proven(self) -> bool:
+        """Whether coordinates that are passed are surely not touched again."""
+        return (
+            self.forward() is Monotonic.INCREASING
+            or self.backward() is Monotonic.DECREASING
+        )
+
+
+class _Finder:
+    def __init__(
+        self, regions: Regions, f: Function, loops: Sequence[tuple[Loop, Site]]
+    ) -> None:
+        self.regions = regions
+        self.f = f
+        self.loops = loops
+        self.visible = _visible(regions, regions.sites.store(f))
+        self._regions: dict[Site, tuple[Range | None, ...]] = {}
+
+    def motions(self, d: int) -> list[_Motion]:
+        """The loops that may fold dimension `d`: those that move through it, up to
+        the first whose iterations leave values to later ones."""
+        found: list[_Motion] = []
+        slid = self.regions.slid.get(self.f, frozenset())
+        for loop, site in self.loops:
+            if loop.dim.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+                break
+            touched = self.touched(site)[d]
+            if touched is not None:
+                motion = _Motion(loop, site, touched)
+                if motion.moves:
+                    found.append(motion)
+            if loop.var in slid:
+                break
+        return found
+
+    def touched(self, site: Site) -> tuple[Range | None, ...]:
+        """What is touched inside a site, in visible names; None where unknown."""
+        found = self._regions.get(site)
+        if found is None:
+            region = self.regions.footprint(self.f, site)
+            found = self._regions[site] = tuple([self.opened(r) for r in region])
+        return found
+
+    # Decisions.
+
+    def automatic(self, d: int) -> Expr | None:
+        """The least proven factor, or None if there is none or it saves nothing."""
+        if _along_vectors(self.regions, self.f, d):
+            return None
+        whole = self.regions.stored(self.f)[d].extent
+        best: Expr | None = None
+        for motion in self.motions(d):
+            if not motion.proven():
+                continue
+            most = self.most(motion)
+            if most is None:
+                continue
+            size = _rounded(most)
+            if size is None and self._storage_order()[0] != d:
+                size = most  # A division for each row is not for each pixel.
+            if size is None or can_prove(le(whole, size)):
+                continue
+            if best is None or _less(size, best):
+                best = size
+        return best
+
+    def explicit(self, d: int, wish: StorageDim) -> Expr | None:
+        assert wish.fold is not None
+        motions = self.motions(d)
+        wanted = Monotonic.INCREASING if wish.forward else Monotonic.DECREASING
+        best: _Motion | None = None
+        for motion in motions:
+            way = motion.forward() if wish.forward else motion.backward()
+            if way is wanted:
+                best = motion
+                most = self.most(motion)
+                if most is not None and can_prove(le(most, wish.fold)):
+                    return wish.fold
+        if best is None:
+            best = next(iter(motions), None)
+            self._refuse(d, wish, best)
+            assert best is not None
+            self._check_direction(best, d, wish)
+        self._check_size(best, d, wish)
+        return wish.fold
+
+    def most(self, motion: _Motion) -> Expr | None:
+        """The most that one iteration touches, in names visible at the storage."""
+        return _over(motion.touched.extent, [p for p, _ in self.loops], self.open)
+
+    # Explicit folds that are checked by each run.
+
+    def _refuse(self, d: int, wish: StorageDim, motion: _Motion | None) -> None:
+        """Raises ScheduleError if the fold surely cannot be."""
+        f, v = self.f, self.f.args[d]
+        where = "forward" if wish.forward else "backward"
+        between = ", ".join([_loop_label(loop, site) for loop, site in self.loops])
+        if motion is None:
+            raise ScheduleError(
+                f"{f.name}.fold_storage: no loop between the storage of {f.name} and"
+                f" its computation moves through {v.name} and leaves the loops outside"
+                " of it nothing to keep",
+                at=wish.fold_site,
+                detail=f"the loops between: {between}",
+            )
+        opposite = motion.backward() if wish.forward else motion.forward()
+        against = Monotonic.DECREASING if wish.forward else Monotonic.INCREASING
+        if opposite is against:
+            other = "True" if not wish.forward else "False"
+            raise ScheduleError(
+                f"{f.name}.fold_storage: the loop"
+                f" {_loop_label(motion.loop, motion.site)} does not move {where}"
+                f" through {v.name}",
+                at=wish.fold_site,
+                hint=f"fold_forward={other} folds storage for the other direction",
+            )
+
+    def _check_direction(self, motion: _Motion, d: int, wish: StorageDim) -> None:
+        """A run-time check that the loop moves one way."""
+        v = motion.loop.var
+        before = {v: sub(v, _ONE)}
+        r = motion.touched
+        if wish.forward:
+            now, past = r.lo, substitute(r.lo, before)
+            kept = LE(past, now)
+        else:
+            now, past = r.hi, substitute(r.hi, before)
+            kept = LE(now, past)
+        first = LE(v, motion.loop.min)
+        args = (*self._names(motion, d), past, now)
+        motion.site.checks.append(Assert(lor(first, kept), "fold_direction", args))
+
+    def _check_size(self, motion: _Motion, d: int, wish: StorageDim) -> None:
+        """A run-time check that what one iteration touches fits."""
+        assert wish.fold is not None
+        size = motion.touched.extent
+        args = (*self._names(motion, d), wish.fold, size)
+        motion.site.checks.append(Assert(le(size, wish.fold), "fold_too_small", args))
+
+    def _names(self, motion: _Motion, d: int) -> tuple[Expr, ...]:
+        loop = _loop_label(motion.loop, motion.site)
+        names = (self.f.name, self.f.args[d].name, loop)
+        return tuple([StringImm(Handle(), n) for n in names])
+
+    def _storage_order(self) -> Sequence[int]:
+        return self.f.schedule.storage_order or range(self.f.dimensions)
+
+    # Names.
+
+    def opened(self, r: Range) -> Range | None:
+        lo, hi = self.widened(r.lo, True), self.widened(r.hi, False)
+        if lo is None or hi is None:
+            return None
+        return Range(simplify(lo), simplify(hi))
+
+    def open(self, e: Expr) -> Expr:
+        """`e` in terms of what is visible at the storage, the loops in between and
+        windows that have slid."""
+        return _opened(e, self.visible | self.regions.unslid.keys())
+
+    def widened(self, e: Expr, low: bool) -> Expr | None:
+        """A bound (a lower one, if `low`) of a region that contains this one, as if
+        no window had slid; None if that is not known to be one.
+
+        A window that has slid computes less than it would have: its lower bound is
+        higher or its upper bound lower. Going back makes the region larger only if
+        the bound moves with it the right way.
+        """
+        while True:
+            e = self.open(e)
+            slid = [v for v in free_vars(e) if v in self.regions.unslid]
+            slid = [v for v in slid if v not in self.visible]
+            if not slid:
+                return e
+            for v in slid:
+                grows = low is (v in self.regions.raised)
+                wanted = Monotonic.INCREASING if grows else Monotonic.DECREASING
+                if monotonic(e, v) not in (wanted, Monotonic.CONSTANT):
+                    return None
+            e = substitute(e, {v: self.regions.unslid[v] for v in slid})
+
+
+def _visible(regions: Regions, store: Site) -> set[Var]:
+    """The names that are bound at a site or around it."""
+    found: set[Var] = set()
+    for site in store.outwards():
+        found.update([let.var for let in site.lets])
+        if site.stage is not None:
+            for level, let in regions.loops(site.stage).lets:
+                if level <= site.depth:
+                    found.add(let.var)
+    return found
+
+
+def _loop_label(loop: Loop, site: Site) -> str:
+    """A loop as the user knows it: ``g.y``."""
+    assert site.stage is not None
+    return f"{site.stage.func.name}.{var_label(loop.dim.var)}"
+
+
+def _rounded(most: Expr) -> Expr | None:
+    """The power of two that a constant upper bound of an extent is rounded up to."""
+    known = constant_interval(most).hi
+    if known is None or known > MOST_FOLDED:
+        return None
+    return int32(1 << (max(int(known), 1) - 1).bit_length())
+
+
+def _less(a: Expr, b: Expr) -> bool:
+    """Whether a factor is to be had rather than another: constants first."""
+    x, y = const_int(a), const_int(b)
+    if x is None or y is None:
+        return x is not None
+    return x < y
+
+
+def _along_vectors(regions: Regions, f: Function, d: int) -> bool:
+    """Whether some vectorised loop walks along dimension `d`: folded, its vectors
+    would be gathers and scatters."""
+    for stage in regions.program.stages[f]:
+        if _vectorized(regions, stage, stage.args[d]):
+            return True
+    for stage in regions.program.consumers.get(f, ()):
+        for e in (*stage.exprs, stage.predicate):
+            for n in nodes(e):
+                if isinstance(n, FuncCall) and n.func is f:
+                    if _vectorized(regions, stage, n.args[d]):
+                        return True
+    return False
+
+
+def _vectorized(regions: Regions, stage: Stage, e: Expr) -> bool:
+    """Whether a coordinate of a stage varies over the lanes of a vector."""
+    nest = regions.loops(stage)
+    lanes = {p.var for p in nest.loops if p.dim.kind is ForKind.VECTORIZED}
+    if not lanes:
+        return False
+    found = set(free_vars(substitute(e, dict(nest.values))))
+    opened: set[Var] = set()
+    while found:
+        v = found.pop()
+        if v in lanes:
+            return True
+        if v.value is not None and v not in opened:
+            opened.add(v)
+            found |= free_vars(v.value)
+    return False
+
+
+def origins(
+    region: Region, folds: Mapping[int, Expr], hoisted: bool
+) -> tuple[Origin | None, ...] | None:
+    """How coordinates become places in the storage of a region; None if they are
+    those places."""
+    if not (folds or hoisted):
+        return None
+    return tuple(
+        [
+            Origin(r.lo, folds.get(d)) if hoisted or d in folds else None
+            for d, r in enumerate(region)
+        ]
+    )
+
+
+def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
+    """The most that dimension `d` of `f` takes in any iteration of the loops between
+    the allocation of its storage and its beginning, in names visible at the former."""
+    hoist, store = regions.sites.hoist(f), regions.sites.store(f)
+    visible = _visible(regions, hoist)
+    between: list[Loop] = []
+    for site in store.outwards():
+        if site is hoist:
+            break
+        if site.stage is not None and site.depth:
+            between.insert(0, regions.loops(site.stage).loops[site.depth - 1])
+    e = _over(regions.stored(f)[d].extent, between, lambda e: _opened(e, visible))
+    if e is not None and const_int(e) is not None:
+        return e
+    whole = regions.touched(f, hoist)[d].extent
+    return whole if e is None else simplify(minimum(e, whole))
+
+
+def _over(e: Expr, loops: Sequence[Loop], open_: Callable[[Expr], Expr]) -> Expr | None:
+    """The greatest value of `e` over all iterations of loops, outermost first."""
+    found: Expr | None = simplify(open_(e))
+    for loop in reversed(loops):
+        if found is not None and loop.var in free_vars(found):
+            low, high = loop.min, sub(add(loop.min, loop.extent), _ONE)
+            ends = SymInterval(simplify(open_(low)), simplify(open_(high)))
+            found = bounds_of(found, {loop.var: ends}).hi
+    return None if found is None else simplify(found)
+
+
+def _opened(e: Expr, closed: Set[Var]) -> Expr:
+    """`e` with all names but those of `closed` replaced by their values."""
+    while True:
+        env = {
+            v: v.value for v in free_vars(e) if v.value is not None and v not in closed
+        }
+        if not env:
+            return e
+        e = substitute(e, env)

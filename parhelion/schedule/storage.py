@@ -1,0 +1,279 @@
+"""Directives on the storage of a Func: where it is, when it is allocated, its layout.
+
+`StorageDirectives` is a mixin of `schedule.stage.FuncDirectives`. Names, argument order
+and meaning are those of Halide 21's Python module. What the directives say stands in
+`FuncSchedule` (`hoist`, `storage`, `storage_order`, `memory`); `lower.folding` and
+`lower.flatten` act on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self, overload
+
+from parhelion.errors import ScheduleError, here
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Function
+from parhelion.ir.stmt import MemoryKind
+from parhelion.schedule import rules
+from parhelion.schedule.args import (
+    HasFunction,
+    HasLevel,
+    HasVar,
+    IntLike,
+    to_function,
+    to_int,
+    to_var,
+    to_vars,
+)
+from parhelion.schedule.directives import (
+    LoopLevel,
+    MemoryType,
+    Place,
+    StorageDim,
+    touch,
+)
+
+_MEMORY = {
+    MemoryType.Auto: MemoryKind.AUTO,
+    MemoryType.Heap: MemoryKind.HEAP,
+    MemoryType.Stack: MemoryKind.STACK,
+    MemoryType.Register: MemoryKind.REGISTER,
+}
+
+
+class StorageDirectives:
+    """Where a Func's storage is, how long it lives, and how it is laid out."""
+
+    __slots__ = ()
+    _function: Function
+
+    # When it is allocated.
+
+    @overload
+    def hoist_storage(self, f: HasFunction, var: HasVar) -> Self: ...
+
+    @overload
+    def hoist_storage(self, f: HasFunction, *, rvar: HasVar) -> Self: ...
+
+    @overload
+    def hoist_storage(self, loop_level: HasLevel) -> Self: ...
+
+    def hoist_storage(self, *given: object, **named: object) -> Self:
+        """Allocates the storage further out than `store_at` has it begin to live.
+
+        ``store f: …`` inside the loop `var` of a Func -> one allocation for all the
+        iterations in between, of the most that one of them needs. Unlike `store_at`,
+        no value is kept from one of these iterations to the next, so that only the
+        allocation is saved. Takes a Func and its loop, or a LoopLevel; it must be at
+        or outside `store_at`, with no parallel loop between the two.
+
+        Raises ScheduleError for other arguments, and when the pipeline is lowered if
+        the level does not enclose the storage.
+        """
+        self._place("hoist", "hoist_storage", given, named)
+        return self
+
+    def hoist_storage_root(self) -> Self:
+        """Allocates the storage once, before the pipeline's loops (`hoist_storage`)."""
+        self._set_level("hoist", LoopLevel(Place.ROOT, site=here()))
+        return self
+
+    # Where it is.
+
+    def store_in(self, memory_type: MemoryType) -> Self:
+        """Says where the storage lives.
+
+        Auto, the default, is the stack for constant sizes of up to 16 KiB, else the
+        heap. Heap and Stack are what they say. Register is for storage whose size is
+        constant and whose loops are unrolled: its elements then become registers.
+
+        A size that is not constant cannot be on the stack: it stays on the heap, with
+        a warning when the pipeline is lowered; so does one of more than 256 KiB. In
+        registers it is a ScheduleError. So are, at once, the memories of GPUs and
+        other devices.
+        """
+        if not isinstance(memory_type, MemoryType):
+            raise ScheduleError(
+                f"{self._function.name}.store_in takes a MemoryType, not"
+                f" {memory_type!r}",
+                at=here(),
+            )
+        kind = _MEMORY.get(memory_type)
+        if kind is None:
+            raise ScheduleError(
+                f"{self._function.name}.store_in: a CPU has no memory"
+                f" MemoryType.{memory_type.name}",
+                at=here(),
+                legal=[f"MemoryType.{m.name}" for m in _MEMORY],
+            )
+        schedule = self._function.schedule
+        schedule.memory, schedule.memory_site = kind, here()
+        touch()
+        return self
+
+    # How it is laid out.
+
+    def reorder_storage(self, *dims: HasVar | Sequence[HasVar]) -> Self:
+        """The dimensions given, innermost first in memory; others keep their places.
+
+        Takes the Vars one by one or as one list.
+        """
+        function = self._function
+        wanted = [
+            self._dimension(v, "reorder_storage")
+            for v in to_vars(dims, "reorder_storage")
+        ]
+        if len(wanted) < 2 or len(set(wanted)) < len(wanted):
+            raise ScheduleError(
+                f"{function.name}.reorder_storage takes two or more different"
+                " dimensions",
+                at=here(),
+                legal=[v.name for v in function.args],
+            )
+        schedule = function.schedule
+        order = schedule.storage_order or list(range(function.dimensions))
+        places = sorted(order.index(d) for d in wanted)
+        order = list(order)
+        for place, d in zip(places, wanted, strict=True):
+            order[place] = d
+        schedule.storage_order, schedule.order_site = order, here()
+        touch()
+        return self
+
+    def fold_storage(
+        self, dim: HasVar, extent: IntLike, fold_forward: bool = True
+    ) -> Self:
+        """Keeps `extent` coordinates of a dimension: ``f[x, y]`` lives where
+        ``f[x, y % extent]`` does.
+
+        For storage outside a loop that moves through the dimension, from low
+        coordinates to high (from high to low, if not `fold_forward`): what one
+        iteration of the loop uses must fit `extent`, which is proven or checked by
+        each run (a BoundsError that gives both numbers). Without this directive,
+        storage is folded wherever it is proven that 1024 coordinates or fewer do.
+
+        Raises ScheduleError for what is no dimension and for an extent that is a
+        constant below 1; when the pipeline is lowered, if no loop between storage
+        and computation moves through the dimension in that direction.
+        """
+        if not isinstance(fold_forward, bool):
+            raise ScheduleError(
+                f"{self._function.name}.fold_storage: fold_forward is True or False,"
+                f" not {fold_forward!r}",
+                at=here(),
+            )
+        d, size = self._sized(dim, extent, "fold_storage", "extent")
+        self._lay_out(d, fold=size, forward=fold_forward, fold_site=here())
+        return self
+
+    def align_storage(self, dim: HasVar, alignment: IntLike) -> Self:
+        """Rounds the storage of a dimension up to a multiple of `alignment` elements.
+
+        For the innermost dimension that makes rows start at multiples of it, counted
+        from the first one. Raises ScheduleError unless `alignment` is a positive
+        constant.
+        """
+        d, size = self._sized(dim, alignment, "align_storage", "alignment")
+        by = const_int(size)
+        if by is None:
+            raise ScheduleError(
+                f"{self._function.name}.align_storage: the alignment must be a"
+                " constant",
+                at=here(),
+            )
+        self._lay_out(d, align=by, align_site=here())
+        return self
+
+    def bound_storage(self, dim: HasVar, bound: IntLike) -> Self:
+        """Gives the storage of a dimension the extent `bound`, whatever is needed.
+
+        So storage whose size follows from run-time values can have a constant one.
+        Each run checks that what is needed fits; if not, it raises BoundsError with
+        both numbers.
+        """
+        d, size = self._sized(dim, bound, "bound_storage", "bound")
+        self._lay_out(d, bound=size, bound_site=here())
+        return self
+
+    # Parts.
+
+    def _sized(
+        self, dim: HasVar, size: IntLike, directive: str, what: str
+    ) -> tuple[int, Expr]:
+        """A dimension's position, and a size of it that is not known to be below 1."""
+        d = self._dimension(to_var(dim, directive), directive)
+        made = to_int(size, directive, what)
+        known = const_int(made)
+        if known is not None and known < 1:
+            raise ScheduleError(
+                f"{self._function.name}.{directive}: the {what} must be at least 1,"
+                f" not {known}",
+                at=here(),
+            )
+        return d, made
+
+    def _lay_out(self, d: int, **said: Any) -> None:
+        storage = self._function.schedule.storage
+        storage[d] = replace(storage.get(d, StorageDim()), **said)
+        touch()
+
+    def _dimension(self, v: Var, directive: str) -> int:
+        """The position of one of the Func's own Vars."""
+        function = self._function
+        rules.definition_of(function, 0)
+        for i, own in enumerate(function.args):
+            if own is v:
+                return i
+        raise ScheduleError(
+            f"{function.name}.{directive}: {v.name} is not a dimension of"
+            f" {function.name}",
+            at=here(),
+            legal=[own.name for own in function.args],
+        )
+
+    def _set_level(self, slot: str, level: LoopLevel) -> None:
+        """Sets one of the levels "compute", "store" and "hoist"."""
+        setattr(self._function.schedule, slot, level)
+        touch()
+
+    def _place(
+        self,
+        slot: str,
+        directive: str,
+        given: tuple[object, ...],
+        named: dict[str, object],
+    ) -> None:
+        """Sets a level from the arguments of `compute_at` and its kin."""
+        name = self._function.name
+        values = list(given)
+        for key in ("f", "var", "rvar", "loop_level"):
+            if key in named:
+                values.append(named[key])
+        if len(values) != len(given) + len(named) or len(values) not in (1, 2):
+            raise ScheduleError(
+                f"{name}.{directive} takes a Func and a Var or RVar, or a LoopLevel",
+                at=here(),
+            )
+        if len(values) == 1:
+            level = values[0]
+            if not isinstance(level, HasLevel):
+                raise ScheduleError(
+                    f"{name}.{directive} takes a Func and a Var or RVar, or a"
+                    f" LoopLevel, not {level!r} alone",
+                    at=here(),
+                )
+            self._set_level(slot, level._level)
+            level._attach(self._function.schedule, slot)
+            return
+        consumer = to_function(values[0], directive)
+        loop = to_var(values[1], directive)
+        if consumer is self._function:
+            raise ScheduleError(
+                f"{name}.{directive}: {name} cannot be computed inside its own loop"
+                f" over {loop.name}",
+                at=here(),
+            )
+        self._set_level(slot, LoopLevel(Place.LOOP, consumer, loop, -1, here()))

@@ -1,0 +1,149 @@
+"""Directives on storage and regions: how cases draw them, and how they are applied.
+
+Registered in `draw` and `apply`. Numbers choose dimensions, factors and loops.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import parhelion as hl
+from tests.fuzz.case import Choices, Directive, Numbers
+from tests.fuzz.ops import Built
+
+if TYPE_CHECKING:
+    from tests.fuzz.apply import Scheduler
+
+Call = Callable[[], object]
+
+#: (directive, how likely it is where it may have an effect).
+SPACE: dict[str, float] = {
+    "fold_storage": 0.12,
+    "align_storage": 0.12,
+    "bound_storage": 0.08,
+    "store_in": 0.15,
+    "align_bounds": 0.08,
+    "align_extent": 0.08,
+    "bound_extent": 0.05,
+    "set_estimate": 0.05,
+}
+#: Those that come after a place.
+PLACES = ("hoist_storage", "hoist_storage_root")
+NAMES = (*SPACE, *PLACES)
+
+MEMORIES = (
+    hl.MemoryType.Heap,
+    hl.MemoryType.Stack,
+    hl.MemoryType.Auto,
+    hl.MemoryType.Register,
+)
+
+
+def draw_storage(
+    rng: random.Random, number: int, is_output: bool, numbers: Callable[[], Numbers]
+) -> list[Directive]:
+    """Directives on the storage of a Func that is not inlined, or on its region."""
+    made = []
+    for name, chance in SPACE.items():
+        if is_output and name not in ("align_bounds", "align_extent", "set_estimate"):
+            continue
+        if rng.random() < chance:
+            made.append(Directive(name, number, 0, numbers()))
+    return made
+
+
+def draw_hoist(
+    rng: random.Random, number: int, at: int, numbers: Callable[[], Numbers]
+) -> list[Directive]:
+    """Sometimes, an allocation further out than a Func's place in `at`."""
+    chance = rng.random()
+    if chance < 0.2:
+        return [Directive("hoist_storage_root", number)]
+    if chance < 0.35:
+        return [Directive("hoist_storage", number, 0, (at, *numbers()))]
+    return []
+
+
+def _dimension(built: Built, choices: Choices) -> hl.Var | None:
+    """A dimension, mostly the outermost: that is the one that loops slide along."""
+    if not built.dims:
+        return None
+    args = built.func.args()
+    return args[-1 - choices.upto(built.dims - 1)]
+
+
+def _fold(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    v = _dimension(built, choices)
+    if v is None:
+        return None
+    size = (64, 40, 16, 8, 5)[choices.upto(4)]
+    forward = choices.upto(7) < 7
+    return lambda: built.func.fold_storage(v, size, forward)
+
+
+def _align(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    v = _dimension(built, choices)
+    by = (8, 16, 3, 32)[choices.upto(3)]
+    return None if v is None else lambda: built.func.align_storage(v, by)
+
+
+def _bound_storage(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    v = _dimension(built, choices)
+    size = (128, 64, 200, 48)[choices.upto(3)]
+    return None if v is None else lambda: built.func.bound_storage(v, size)
+
+
+def _store_in(s: Scheduler, built: Built, choices: Choices) -> Call:
+    memory = MEMORIES[choices.upto(11) % 4 if choices.upto(3) == 3 else 0]
+    return lambda: built.func.store_in(memory)
+
+
+def _align_bounds(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    v = _dimension(built, choices)
+    by = (2, 4, 8, 3)[choices.upto(3)]
+    rest = choices.upto(by - 1)
+    return None if v is None else lambda: built.func.align_bounds(v, by, rest)
+
+
+def _align_extent(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    v = _dimension(built, choices)
+    by = (2, 4, 8, 3)[choices.upto(3)]
+    return None if v is None else lambda: built.func.align_extent(v, by)
+
+
+def _bound_extent(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    v = _dimension(built, choices)
+    size = (96, 64, 128)[choices.upto(2)]
+    return None if v is None else lambda: built.func.bound_extent(v, size)
+
+
+def _estimate(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    v = _dimension(built, choices)
+    return None if v is None else lambda: built.func.set_estimate(v, 0, 100)
+
+
+def _hoist(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    level = s._level(built, choices)
+    return None if level is None else lambda: built.func.hoist_storage(*level)
+
+
+WHOLE: dict[str, Any] = {
+    "fold_storage": _fold,
+    "align_storage": _align,
+    "bound_storage": _bound_storage,
+    "store_in": _store_in,
+    "align_bounds": _align_bounds,
+    "align_extent": _align_extent,
+    "bound_extent": _bound_extent,
+    "set_estimate": _estimate,
+    "hoist_storage": _hoist,
+    "hoist_storage_root": lambda s, b, c: b.func.hoist_storage_root,
+}
+
+#: What a run may say of a promise that a case has drawn too small.
+BROKEN_PROMISES = (
+    "is bound in dimension",
+    "is folded in dimension",
+)
