@@ -27,6 +27,10 @@ from parhelion.ir.expr import Expr
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32, INT64, Bool, Type, UInt
 
+#: A vector whose lanes are an odd multiple of a power of two, up to this, is stored in
+#: as many pieces.
+MOST_PIECES = 7
+
 #: One term of an index: a scalar expression and its constant factor.
 Term = tuple[Expr, int]
 
@@ -397,7 +401,14 @@ def _store_piece(
         if step == -1:
             offset -= t.count - 1
             text = reversed_lanes(f, text, t)
-        _store(f, buffer, offset_pointer(f, pointer, t, offset), text, t)
+        # In powers of two: LLVM takes what it cannot lay over registers apart.
+        whole = (text, 0, t.count) in f.pieces
+        for start, count in [(0, t.count)] if whole else _powers_of_two(t.count):
+            part = f.pieces.get((text, start, count))
+            if part is None:
+                part = slice_lanes(f, text, t, start, count)
+            at = offset_pointer(f, pointer, t, offset + start)
+            _store(f, buffer, at, part, t.with_lanes(count))
         return
     if ramp is not None and step == 0:
         # Lanes are written in order: the last one stays.
@@ -407,6 +418,14 @@ def _store_piece(
         _store(f, buffer, offset_pointer(f, pointer, t, offset), last, one)
         return
     _scatter(f, buffer, text, t, index, ramp)
+
+
+def _powers_of_two(lanes: int) -> list[tuple[int, int]]:
+    """The start and size of the pieces of a vector: equal ones, powers of two."""
+    size = lanes & -lanes
+    if lanes // size > MOST_PIECES:
+        return [(0, lanes)]
+    return [(start, size) for start in range(0, lanes, size)]
 
 
 def _scatter(

@@ -161,7 +161,36 @@ def _interleave(f: Function, e: E.Shuffle) -> str | None:
         bd = shuffle(f, t, b, d, mask)
         mask = [x for i in range(2 * t.count) for x in (i, 2 * t.count + i)]
         return shuffle(f, wide, ac, bd, mask)
+    if count == 3 and t.count & (t.count - 1) == 0:
+        vectors = [f.value(v) for v in e.vectors]
+        if t.bits() == 8 and t.count in (16, 32, 64) and f.target.is_x86():
+            # LLVM knows a sequence of its own for a store of just this shuffle.
+            wide = t.with_lanes(2 * t.count)
+            ab, _ = _pair(f, vectors[0], t, vectors[1], t)
+            c = widen(f, vectors[2], t, 2 * t.count)
+            mask = [j * t.count + i for i in range(t.count) for j in range(3)]
+            text = shuffle(f, wide, ab, c, mask)
+            f.pieces[text, 0, 3 * t.count] = text
+            return text
+        return _three(f, vectors, t)
     return None
+
+
+def _three(f: Function, vectors: Sequence[str], t: Type) -> str:
+    """Three vectors interleaved, a vector of the result at a time: LLVM takes a shuffle
+    of three registers apart into single lanes."""
+    n, (a, b, c) = t.count, vectors
+    parts = []
+    for k in range(3):
+        lanes = [divmod(i, 3) for i in range(k * n, (k + 1) * n)]
+        mask = [-1 if j == 2 else j * n + i for i, j in lanes]
+        ab = shuffle(f, t, a, b, mask)
+        mask = [n + i if j == 2 else at for at, (i, j) in enumerate(lanes)]
+        parts.append((shuffle(f, t, ab, c, mask), t))
+    text, _ = concatenate(f, parts)
+    for k, (part, _) in enumerate(parts):
+        f.pieces[text, k * n, n] = part
+    return text
 
 
 @emits(E.VectorReduce)

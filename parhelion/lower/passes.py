@@ -25,6 +25,7 @@ from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.flatten import flatten_storage
 from parhelion.lower.interleave import interleave_phases
+from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.loops import Range
 from parhelion.lower.nest import NestBuilder
 from parhelion.lower.overflow import OverflowChecks, regions_further_in
@@ -144,6 +145,12 @@ PASSES: tuple[Pass, ...] = (
         _simplify,
         "fold what the middle of partitioned loops knows",
         "code generation emits what is left as it stands",
+    ),
+    Pass(
+        "interleave_stores",
+        lambda s, c: interleave_stores(s),
+        "strided stores that fill a dense run become one store",
+        "after simplifying, which shows that their places are neighbours",
     ),
     Pass(
         "place_allocations",
