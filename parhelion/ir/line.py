@@ -173,6 +173,18 @@ class Line:
                 return tuple(out)
             self.need(",")
 
+    def box(self) -> tuple[tuple[Expr, Expr], ...]:
+        """``[min, extent], …)``"""
+        bounds: list[tuple[Expr, Expr]] = []
+        while self.take("["):
+            least = self.expr()
+            self.need(",")
+            bounds.append((least, self.expr()))
+            self.need("]")
+            self.take(",")
+        self.need(")")
+        return tuple(bounds)
+
     def operand(self) -> Expr:
         kind, token = self.tokens[self.at]
         if kind == "number" or token == "-":

@@ -13,8 +13,10 @@ from parhelion.errors import DefinitionError
 from parhelion.ir import stmt as S
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr
+from parhelion.ir.function import Function
 from parhelion.ir.line import Line, type_named
 from parhelion.ir.stmt import Stmt
+from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import Symbol
 
 _KINDS = {kind.value: kind for kind in S.ForKind}
@@ -183,18 +185,11 @@ class _Reader:
     def realize(self, line: Line, depth: int) -> Stmt:
         func = line.func(line.name())
         line.need("(")
-        bounds: list[tuple[Expr, Expr]] = []
-        while line.take("["):
-            least = line.expr()
-            line.need(",")
-            bounds.append((least, line.expr()))
-            line.need("]")
-            line.take(",")
-        line.need(")")
+        bounds = line.box()
         condition = line.expr() if line.take("if") else TRUE
         body = self.nested(line, depth)
         self.close(depth).end()
-        return S.Realize(func, tuple(bounds), condition, body)
+        return S.Realize(func, bounds, condition, body)
 
     def produce(self, line: Line, depth: int) -> Stmt:
         producing = line.tokens[0][1] == "produce"
@@ -214,6 +209,16 @@ class _Reader:
         value = line.expr()
         line.end()
         return S.Evaluate(value)
+
+    def prefetch_region(self, line: Line, depth: int) -> Stmt:
+        name = line.name()
+        source = line.symbols.get(f"{name}()")
+        if not isinstance(source, Function | BufferSym):
+            line.fail(f"there is no Func or image {name!r}")
+        line.need("(")
+        bounds = line.box()
+        line.end()
+        return S.PrefetchRegion(source, bounds)
 
     def prefetch(self, line: Line, depth: int) -> Stmt:
         buffer = line.buffer(line.name())
@@ -248,6 +253,7 @@ _STATEMENTS: dict[str, Callable[[_Reader, Line, int], Stmt]] = {
     "atomic": _Reader.atomic,
     "evaluate": _Reader.evaluate,
     "prefetch": _Reader.prefetch,
+    "prefetch_region": _Reader.prefetch_region,
     "assert": _Reader.assertion,
 }
 

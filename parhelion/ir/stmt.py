@@ -179,6 +179,15 @@ class Prefetch(Stmt):
 
 
 @node
+class PrefetchRegion(Stmt):
+    """A hint: what lies in `bounds` (min, extent) of a Func or an image will soon be
+    read. It becomes `Prefetch`es of rows in flattening."""
+
+    source: Function | BufferSym
+    bounds: tuple[tuple[Expr, Expr], ...]
+
+
+@node
 class Assert(Stmt):
     """Leaves the pipeline with error `code` unless `cond` holds.
 
@@ -207,6 +216,7 @@ __all__ = [
     "LetStmt",
     "MemoryKind",
     "Prefetch",
+    "PrefetchRegion",
     "Produce",
     "Provide",
     "Realize",

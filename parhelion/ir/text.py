@@ -33,7 +33,7 @@ Symbol = Var | BufferSym | Function
 KEYWORDS = frozenset(
     ("true", "false", "let", "if", "else", "for", "parallel", "vectorized")
     + ("unrolled", "block", "produce", "consume", "realize", "allocate", "free")
-    + ("assert", "evaluate", "prefetch")
+    + ("assert", "evaluate", "prefetch", "prefetch_region")
 )
 #: Names that a called Func or image may not have in text.
 CALLED = (
@@ -152,6 +152,8 @@ def _mentions(n: Node) -> Iterator[tuple[Symbol, str]]:
             yield n.buffer, "[]"
         case E.ImageLoad():
             yield n.image, "()"
+        case S.PrefetchRegion():
+            yield n.source, "()"
         case E.FuncCall() | S.Provide() | S.Realize() | S.Produce() | S.Atomic():
             yield n.func, "()"
         case _:
@@ -399,6 +401,10 @@ class Printer:
     def evaluate(self, s: S.Evaluate, depth: int) -> None:
         self.put(depth, f"evaluate {self.expr(s.value, 0)}")
 
+    def prefetch_region(self, s: S.PrefetchRegion, depth: int) -> None:
+        box = ", ".join([f"[{self.list(pair)}]" for pair in s.bounds])
+        self.put(depth, f"prefetch_region {self.name(s.source, '()')}({box})")
+
     def prefetch(self, s: S.Prefetch, depth: int) -> None:
         at = f"{self.name(s.buffer, '[]')}[{self.expr(s.index, 0)}]"
         write = " to write" if s.writes else ""
@@ -501,6 +507,7 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Atomic: Printer.atomic,
     S.Evaluate: Printer.evaluate,
     S.Prefetch: Printer.prefetch,
+    S.PrefetchRegion: Printer.prefetch_region,
     S.Assert: Printer.assertion,
 }
 

@@ -207,6 +207,16 @@ class _Checker:
     def evaluate(self, s: S.Evaluate) -> None:
         self.expr(s.value)
 
+    def prefetch_region(self, s: S.PrefetchRegion) -> None:
+        if isinstance(s.source, Function):
+            self.funcs_allowed(s.source, s)
+            self.dimensions(s.source, len(s.bounds), s)
+        elif self.form is not Form.NESTS:
+            self.fail("a PrefetchRegion in a flat program", s)
+        for pair in s.bounds:
+            for e in pair:
+                self.index(e, "a bound")
+
     def prefetch(self, s: S.Prefetch) -> None:
         self.buffer(s.buffer, s)
         self.index(s.index, "a prefetched index")
@@ -419,6 +429,7 @@ _STMT: dict[type[Stmt], Callable[[_Checker, Any], None]] = {
     S.Atomic: _Checker.atomic,
     S.Evaluate: _Checker.evaluate,
     S.Prefetch: _Checker.prefetch,
+    S.PrefetchRegion: _Checker.prefetch_region,
     S.Assert: _Checker.assertion,
 }
 _EXPR: dict[type[Expr], Callable[[_Checker, Any], None]] = {

@@ -38,6 +38,7 @@ from parhelion.ir.stmt import (
     ForKind,
     Free,
     MemoryKind,
+    Prefetch,
     Stmt,
     Store,
 )
@@ -219,4 +220,6 @@ def _freed_early(items: list[Stmt]) -> list[Stmt]:
 
 
 def _touched(n: Node) -> set[BufferSym]:
-    return {e.buffer for e in nodes(n) if isinstance(e, (Load, Store, Allocate))}
+    return {
+        e.buffer for e in nodes(n) if isinstance(e, (Load, Store, Allocate, Prefetch))
+    }

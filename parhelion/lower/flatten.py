@@ -53,8 +53,12 @@ from parhelion.ir.stmt import (
     NOP,
     Allocate,
     Block,
+    For,
+    ForKind,
     If,
     LetStmt,
+    Prefetch,
+    PrefetchRegion,
     Provide,
     Realize,
     Stmt,
@@ -200,6 +204,39 @@ class _Flatten(Rewriter):
         var = Var(f"{func.name}.{what}", e.type, value=e)
         lets.append(LetStmt(var, e))
         return var
+
+    def on_prefetchregion(self, n: PrefetchRegion) -> Stmt:
+        if isinstance(n.source, BufferSym):
+            image = self.images.get(n.source)
+            if image is None:
+                image = self.images[n.source] = self.outside(n.source)
+            places: tuple[_Place, ...] = (image,)
+        else:
+            places = self.places[n.source]
+        bounds = [(self.go(low), self.go(extent)) for low, extent in n.bounds]
+        return block(*[self.rows(place, bounds) for place in places])
+
+    def rows(self, place: _Place, bounds: Sequence[tuple[Expr, Expr]]) -> Stmt:
+        """Prefetches of a region, row by row of the densest dimension."""
+        order = list(place.order)
+        elements: Expr = int32(1)
+        args = [low for low, _ in bounds]
+        if order and const_int(place.strides[order[0]]) == 1:
+            elements = bounds[order.pop(0)][1]
+        loops: list[tuple[Var, Expr, Expr]] = []
+        for d in order:
+            low, extent = bounds[d]
+            if const_int(extent) == 1:
+                continue
+            last = sub(add(low, extent), int32(1))
+            var = Var(f"{place.buffer.name}.ahead.{d}", INT32, lo=low, hi=last)
+            args[d] = var
+            loops.append((var, low, extent))
+        count = self.wide(elements)
+        made: Stmt = Prefetch(place.buffer, self.at(place, args), count, False)
+        for var, low, extent in loops:
+            made = For(var, low, extent, ForKind.SERIAL, made)
+        return made
 
     def on_realize(self, n: Realize) -> Stmt:
         func = n.func

@@ -19,6 +19,7 @@ from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Stmt
 from parhelion.lower.atomic import marked
 from parhelion.lower.folding import Origin, find_folds, hoisted_extent, origins
 from parhelion.lower.loops import StageLoops
+from parhelion.lower.prefetch import prefetches
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
 from parhelion.lower.stages import Stage
@@ -146,6 +147,8 @@ class NestBuilder:
                 loop.dim.kind,
                 self._loop(stage, nest, depth + 1),
             )
+        if depth > 0:
+            inside = block(*prefetches(self.regions, stage, nest, depth), inside)
         inside = self._site(self.regions.sites.inside(stage, depth), inside)
         for guard in nest.guards:
             if guard.depth == depth:

@@ -169,7 +169,7 @@ class Regions:
     def _find_required(self, f: Function, site: Site) -> Region:
         found = []
         for consumer in self.program.consumers.get(f, ()):
-            if not self._inside(consumer, site):
+            if not self.inside(consumer, site):
                 continue
             box = self.boxes(consumer, site).get(f)
             if box is not None:
@@ -202,7 +202,7 @@ class Regions:
             r = Range(simplify(lo), simplify(sub(add(lo, rounded), _ONE)))
         return (*region[:d], r, *region[d + 1 :])
 
-    def _inside(self, consumer: Stage, site: Site) -> bool:
+    def inside(self, consumer: Stage, site: Site) -> bool:
         """Whether the stage's loops run inside `site`, at least from some depth on."""
         if site.stage is not None and site.stage.func is consumer.func:
             return site.stage is consumer

@@ -63,6 +63,7 @@ from parhelion.ir.stmt import (
     Free,
     If,
     LetStmt,
+    Prefetch,
     Produce,
     Stmt,
     Store,
@@ -371,6 +372,11 @@ class _Vectorizer:
             raise CannotVectorize
         return NOP
 
+    def prefetch(self, s: Prefetch) -> Stmt:
+        if any(self.widen.go(e) is not e for e in s.children() if isinstance(e, Expr)):
+            raise CannotVectorize
+        return s
+
     def check(self, s: Assert) -> Stmt:
         if self.widen.mask is not None or self.needs_lanes(s):
             raise CannotVectorize
@@ -427,6 +433,7 @@ _HANDLERS: dict[type[Stmt], Callable[[_Vectorizer, Any], Stmt]] = {
     If: _Vectorizer.branch,
     Store: _Vectorizer.store,
     Evaluate: _Vectorizer.evaluate,
+    Prefetch: _Vectorizer.prefetch,
     Assert: _Vectorizer.check,
 }
 

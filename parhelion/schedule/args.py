@@ -17,7 +17,7 @@ from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Function, ReductionDomain
 from parhelion.ir.names import is_user_rvar, is_user_var
 from parhelion.ir.rewrite import nodes
-from parhelion.ir.symbols import ParamSym
+from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.directives import FuncSchedule, LoopLevel, TailStrategy
 from parhelion.types import INT32
 
@@ -35,6 +35,14 @@ class HasFunction(Protocol):
 
     @property
     def _function(self) -> Function: ...
+
+
+@runtime_checkable
+class HasImage(Protocol):
+    """An ImageParam."""
+
+    @property
+    def _sym(self) -> BufferSym: ...
 
 
 @runtime_checkable
@@ -99,6 +107,18 @@ def to_vars(given: Sequence[object], directive: str) -> list[Var]:
     if len(given) == 1 and isinstance(given[0], (list, tuple)):
         given = given[0]
     return [to_var(one, directive) for one in given]
+
+
+def to_source(given: object, directive: str) -> Function | BufferSym:
+    """What stands for a Func or an ImageParam."""
+    if isinstance(given, HasFunction):
+        return given._function
+    image = getattr(given, "_sym", None)
+    if isinstance(image, BufferSym) and image.role == "input":
+        return image
+    raise ScheduleError(
+        f"{directive} takes a Func or an ImageParam, not {_describe(given)}", at=here()
+    )
 
 
 def to_function(given: object, directive: str) -> Function:

@@ -10,7 +10,20 @@ from typing import Self
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.function import Function
 from parhelion.schedule import deps, rules
-from parhelion.schedule.directives import touch
+from parhelion.schedule.args import (
+    HasFunction,
+    HasImage,
+    HasVar,
+    IntLike,
+    to_int,
+    to_source,
+    to_var,
+)
+from parhelion.schedule.directives import (
+    PrefetchAhead,
+    PrefetchBoundStrategy,
+    touch,
+)
 
 
 class ConcurrentLoops:
@@ -67,5 +80,49 @@ class ConcurrentLoops:
         schedule = definition.schedule
         schedule.atomic = schedule.touched = True
         schedule.atomic_site = here()
+        touch()
+        return self
+
+    def prefetch(
+        self,
+        func: HasFunction | HasImage,
+        at: HasVar,
+        from_: HasVar,
+        offset: IntLike = 1,
+        strategy: PrefetchBoundStrategy = PrefetchBoundStrategy.GuardWithIf,
+    ) -> Self:
+        """Fetches into the cache what a later iteration will read of a Func or image.
+
+        Each iteration of the loop `at` gives the hint for what it would read of `func`
+        with the loop `from_` (the same loop, or one around it) `offset` iterations
+        further on. `strategy` says what happens where that is out of bounds. The
+        result never changes; where nothing inside the loop reads `func` from storage
+        outside of it, a warning says so when the pipeline is lowered.
+        """
+        label = rules.stage_label(self._function, self._stage)
+        if not isinstance(strategy, PrefetchBoundStrategy):
+            raise ScheduleError(
+                f"{label}.prefetch: the strategy must be a PrefetchBoundStrategy, not"
+                f" {strategy!r}",
+                at=here(),
+                legal=[
+                    f"PrefetchBoundStrategy.{s.name}" for s in PrefetchBoundStrategy
+                ],
+            )
+        source = to_source(func, f"{label}.prefetch")
+        if source is self._function:
+            raise ScheduleError(
+                f"{label}.prefetch: {source.name} cannot foresee what it makes itself",
+                at=here(),
+                hint="prefetch takes a Func or ImageParam that the stage reads",
+            )
+        loops = [to_var(v, "prefetch") for v in (at, from_)]
+        for v in loops:
+            rules.find_dim(self._function, self._stage, v, "prefetch")
+        schedule = rules.definition_of(self._function, self._stage).schedule
+        ahead = to_int(offset, "prefetch", "offset")
+        made = PrefetchAhead(source, loops[0], loops[1], ahead, strategy, here())
+        schedule.prefetches.append(made)
+        schedule.touched = True
         touch()
         return self

@@ -133,6 +133,31 @@ class Specialization:
     site: Site | None = None
 
 
+class PrefetchBoundStrategy(enum.Enum):
+    """What a prefetch does with what lies outside of the Func or image.
+
+    Clamp: fetches the part that is inside. GuardWithIf: fetches only what is inside as
+    a whole. NonFaulting: fetches all of it; addresses that do not exist do no harm.
+    """
+
+    Clamp = 0
+    GuardWithIf = 1
+    NonFaulting = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PrefetchAhead:
+    """In each iteration of the loop `at`, a hint for what it needs of `source` when the
+    loop `start` is `offset` iterations further on."""
+
+    source: Function | BufferSym
+    at: Var
+    start: Var
+    offset: Expr
+    strategy: PrefetchBoundStrategy
+    site: Site | None = None
+
+
 @dataclass(slots=True)
 class StageSchedule:
     """The loop nest of one definition.
@@ -154,6 +179,7 @@ class StageSchedule:
     sites: dict[Var, Site | None] = field(default_factory=dict)
     generated: int = 0
     specializations: list[Specialization] = field(default_factory=list)
+    prefetches: list[PrefetchAhead] = field(default_factory=list)
 
 
 class Place(enum.Enum):

@@ -27,7 +27,13 @@ from parhelion.schedule.directives import (
     StageSchedule,
 )
 from parhelion.schedule.loopnest import draw
-from parhelion.schedule.rules import KIND_WORD, stage_label, var_label, warn
+from parhelion.schedule.rules import (
+    KIND_WORD,
+    loops_line,
+    stage_label,
+    var_label,
+    warn,
+)
 from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
 from parhelion.schedule.wrappers import unread
 
@@ -77,6 +83,7 @@ def _check_stages(f: Function) -> None:
     stages = f.stages()
     for k, d in enumerate(stages):
         _check_atomic(f, k, d.schedule)
+        _check_prefetches(f, k, d.schedule)
     if not any(d.schedule.touched for d in stages):
         return
     for k, d in enumerate(stages[1:]):
@@ -128,6 +135,27 @@ def _check_atomic(f: Function, k: int, schedule: StageSchedule) -> None:
             " depend on each other is parallel or vectorized",
             schedule.atomic_site,
         )
+
+
+def _check_prefetches(f: Function, k: int, schedule: StageSchedule) -> None:
+    """The loops of a prefetch must still be there, one inside the other."""
+    order = [d.var for d in schedule.dims]
+    for p in schedule.prefetches:
+        label = f"{stage_label(f, k)}.prefetch of {p.source.name}"
+        for v in (p.at, p.start):
+            if v not in order:
+                raise ScheduleError(
+                    f"{label}: {stage_label(f, k)} has no loop {var_label(v)} any more",
+                    at=p.site,
+                    detail=loops_line(schedule),
+                )
+        if order.index(p.start) < order.index(p.at):
+            raise ScheduleError(
+                f"{label}: the loop {var_label(p.start)}, to look ahead along, is"
+                f" inside the loop {var_label(p.at)}, where the hint stands",
+                at=p.site,
+                detail=loops_line(schedule),
+            )
 
 
 def _check_output(f: Function) -> None:

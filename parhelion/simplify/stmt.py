@@ -30,6 +30,7 @@ from parhelion.ir.stmt import (
     Free,
     If,
     LetStmt,
+    Prefetch,
     Produce,
     Provide,
     Realize,
@@ -92,7 +93,7 @@ class _Uses:
             self.expr(n.extent, depth)
             self.stmt(n.body, depth + 1)
         else:
-            if kind is Store or kind is Free:
+            if kind is Store or kind is Free or kind is Prefetch:
                 self.buffers.add(n.buffer)  # type: ignore[attr-defined]
             for child in n.children():
                 if isinstance(child, Expr):

@@ -283,6 +283,7 @@ _LOOPS: dict[str, Loops] = {
     "serial": Scheduler._serial,
     "rename": Scheduler._rename,
     "atomic": concurrency.atomic,
+    "prefetch": concurrency.prefetch,
     "allow_race_conditions": concurrency.allow_race_conditions,
 }
 _WHOLE: dict[str, Whole] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import parhelion as hl
 from parhelion.schedule.directives import DimType
 from tests.fuzz.case import Choices
 
@@ -31,3 +32,25 @@ def allow_race_conditions(
     if any(d.type is DimType.IMPURE_RVAR for d in dims):
         return None
     return lambda: target.allow_race_conditions()
+
+
+def prefetch(
+    scheduler: Scheduler, built: Built, target: Any, loops: list[Any], choices: Choices
+) -> Callable[[], object] | None:
+    """Of something that the stage reads; it may turn out to have no effect."""
+    program = scheduler.program
+    number = program.stages.index(built)
+    sources = program.case.stages[number].sources
+    source = sources[choices.upto(len(sources) - 1)]
+    what: Any
+    if source >= 0 and number:
+        what = program.stages[source % number].func
+    else:
+        what = program.images[(-1 - source) % len(program.images)]
+    if isinstance(what, hl.Buffer):
+        return None
+    at = choices.upto(len(loops) - 1)
+    start = loops[at + choices.upto(len(loops) - 1 - at)]
+    offset = (1, 2, 7, -1)[choices.upto(3)]
+    strategy = list(hl.PrefetchBoundStrategy)[choices.upto(2)]
+    return lambda: target.prefetch(what, loops[at], start, offset, strategy)

@@ -305,6 +305,18 @@ def atomic(hl: Module) -> Pipeline:
 
 
 @case
+def prefetch(hl: Module) -> Pipeline:
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    x, y = variables(hl, "x y")
+    p, o = hl.Func("p"), hl.Func("o")
+    p[x, y] = image[x, y] + image[x + 1, y]
+    o[x, y] = p[x, y] + p[x, y + 1]
+    p.compute_at(o, y)
+    o.prefetch(image, y, y, 2)
+    return o
+
+
+@case
 def atomic_lanes(hl: Module) -> Pipeline:
     p = hl.Func("p")
     image = hl.ImageParam(hl.UInt(8), 1, "image")

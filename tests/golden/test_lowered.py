@@ -30,6 +30,7 @@ LOWERED = (
     "parallel_rvar",
     "reduction_by_default",
     "reductions_by_default_nested",
+    "prefetch",
     "rvars_split",
     "slide_in_bounds",
     "split_by_a_param",
