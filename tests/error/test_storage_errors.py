@@ -1,0 +1,231 @@
+"""Bad directives on storage: each with its message, whole."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+import parhelion as hl
+from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.rules import ScheduleWarning
+
+x, y, yo, yi = hl.vars("x y yo yi")
+
+
+def pair() -> tuple[hl.Func, hl.Func]:
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x, y + 1]
+    return f, g
+
+
+def lower(g: hl.Func) -> None:
+    g.print_loop_nest()
+
+
+def refused(program: Callable[[], object]) -> hl.ScheduleError:
+    """The error of a program; its line is one of the program's."""
+    with pytest.raises(hl.ScheduleError) as caught:
+        program()
+    error = caught.value
+    assert error.at is not None and error.at.file == __file__
+    lines, first = inspect.getsourcelines(program)
+    assert first < error.at.line < first + len(lines)
+    return error
+
+
+def test_hoisted_further_in_than_stored() -> None:
+    f, g = pair()
+
+    def program() -> None:
+        f.store_root().compute_at(g, y)
+        f.hoist_storage(g, y)
+        lower(g)
+
+    error = refused(program)
+    assert error.what == (
+        "f.hoist_storage(g, y): the storage of f must be allocated at or outside"
+        " f.store_root()"
+    )
+    assert error.legal == ("f.hoist_storage_root()",)
+    assert error.detail.startswith("the loop nest without f:")
+
+
+def test_hoisted_out_of_a_parallel_loop() -> None:
+    f, g = pair()
+    g.parallel(y)
+    f.compute_at(g, x)
+
+    def program() -> None:
+        f.hoist_storage_root()
+        lower(g)
+
+    error = refused(program)
+    assert error.what == (
+        "f.hoist_storage_root(): the iterations of the parallel loop y of g would share"
+        " the storage and overwrite each other's values"
+    )
+    assert error.legal == ("f.hoist_storage(g, y)", "f.hoist_storage(g, x)")
+
+
+def test_hoisted_to_no_loop() -> None:
+    f, g = pair()
+    f.compute_at(g, y)
+
+    def program() -> None:
+        f.hoist_storage(g, yo)
+        lower(g)
+
+    error = refused(program)
+    assert error.what == "f.hoist_storage(g, yo): g has no loop yo"
+    assert error.legal == (
+        "f.hoist_storage_root()",
+        "f.hoist_storage(g, y)",
+        "f.hoist_storage(g, x)",
+    )
+
+
+def test_hoisted_but_inlined() -> None:
+    f, g = pair()
+
+    def program() -> None:
+        f.hoist_storage_root()
+        lower(g)
+
+    error = refused(program)
+    assert error.what == "f.hoist_storage_root(): f is inlined and needs no storage"
+    assert error.hint == "hoist_storage goes together with compute_at"
+
+
+@pytest.mark.parametrize(
+    ("directive", "message"),
+    [
+        (
+            lambda f: f.fold_storage(yo, 4),
+            "f.fold_storage: yo is not a dimension of f",
+        ),
+        (
+            lambda f: f.fold_storage(y, 0),
+            "f.fold_storage: the extent must be at least 1, not 0",
+        ),
+        (
+            lambda f: f.fold_storage(y, 4, 1),
+            "f.fold_storage: fold_forward is True or False, not 1",
+        ),
+        (
+            lambda f: f.fold_storage(y, 2.5),
+            "fold_storage: the extent must be an integer, not 2.5 (a float)",
+        ),
+        (
+            lambda f: f.align_storage(x, -8),
+            "f.align_storage: the alignment must be at least 1, not -8",
+        ),
+        (
+            lambda f: f.align_storage(x, hl.Param(hl.Int(32), "n")),
+            "f.align_storage: the alignment must be a constant",
+        ),
+        (
+            lambda f: f.bound_storage(x, 0),
+            "f.bound_storage: the bound must be at least 1, not 0",
+        ),
+        (
+            lambda f: f.store_in("stack"),
+            "f.store_in takes a MemoryType, not 'stack'",
+        ),
+        (
+            lambda f: f.hoist_storage(x),
+            "f.hoist_storage takes a Func and a Var or RVar, or a LoopLevel, not"
+            " <parhelion.Var 'x'> alone",
+        ),
+    ],
+)
+def test_refused_at_once(directive: Callable[[hl.Func], object], message: str) -> None:
+    f, _ = pair()
+    with pytest.raises(hl.ScheduleError) as caught:
+        directive(f)
+    assert caught.value.what == message
+    assert f._function.schedule.storage == {}
+
+
+def test_folded_the_wrong_way() -> None:
+    f, g = pair()
+    f.store_root().compute_at(g, y)
+
+    def program() -> None:
+        f.fold_storage(y, 4, False)
+        lower(g)
+
+    error = refused(program)
+    assert error.what == (
+        "f.fold_storage: the loop g.y does not move backward through y"
+    )
+    assert error.hint == "fold_forward=True folds storage for the other direction"
+
+
+def test_folded_where_whole_rows_must_stay() -> None:
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x + 1, y + 1]
+    f.store_root().compute_at(g, x)
+
+    def program() -> None:
+        f.fold_storage(x, 4)
+        lower(g)
+
+    error = refused(program)
+    assert error.what == (
+        "f.fold_storage: no loop between the storage of f and its computation moves"
+        " through x and leaves the loops outside of it nothing to keep"
+    )
+    assert error.detail == "the loops between: g.y, g.x"
+
+
+def test_registers_of_unknown_number() -> None:
+    f, g = pair()
+    f.compute_root()
+
+    def program() -> None:
+        f.store_in(hl.MemoryType.Register)
+        g.realize([4, 4])
+
+    error = refused(program)
+    assert error.what == (
+        "f.store_in(MemoryType.Register): the size of the storage of f is not a"
+        " constant"
+    )
+    assert error.hint == "f.bound_storage gives it a constant size"
+
+
+@pytest.mark.parametrize(
+    ("directive", "call"),
+    [
+        (lambda g: g.fold_storage(y, 4), "g.fold_storage(y, …)"),
+        (lambda g: g.align_storage(x, 4), "g.align_storage(x, …)"),
+        (lambda g: g.bound_storage(x, 4), "g.bound_storage(x, …)"),
+        (lambda g: g.store_in(hl.MemoryType.Stack), "g.store_in"),
+        (lambda g: g.reorder_storage(y, x), "g.reorder_storage"),
+    ],
+)
+def test_an_output_has_no_storage_to_lay_out(
+    directive: Callable[[hl.Func], object], call: str
+) -> None:
+    _, g = pair()
+    directive(g)
+    with pytest.warns(ScheduleWarning) as caught:
+        check_pipeline([g._function])
+    assert str(caught[0].message) == (
+        "g is an output of the pipeline, stored in the caller's buffer:"
+        f" {call} has no effect"
+    )
+
+
+def test_inlined_funcs_have_no_storage() -> None:
+    f, g = pair()
+    f.fold_storage(y, 4)
+    with pytest.warns(ScheduleWarning) as caught:
+        check_pipeline([g._function])
+    assert str(caught[0].message) == (
+        "f is inlined: f.fold_storage(y, …) has no effect"
+    )
