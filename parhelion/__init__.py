@@ -23,6 +23,7 @@ from parhelion.lang.buffer import BufferDimension as BufferDimension
 from parhelion.lang.callable import Argument as Argument
 from parhelion.lang.callable import ArgumentKind as ArgumentKind
 from parhelion.lang.callable import Callable as Callable
+from parhelion.lang.define_extern import ExternFuncArgument as ExternFuncArgument
 from parhelion.lang.definition import RedefinitionWarning as RedefinitionWarning
 from parhelion.lang.effects import gather as gather
 from parhelion.lang.effects import likely as likely
@@ -42,6 +43,10 @@ from parhelion.lang.evaluate import evaluate as evaluate
 from parhelion.lang.expr import Expr as Expr
 from parhelion.lang.expr import ExprLike as ExprLike
 from parhelion.lang.expr import logical_not as logical_not
+from parhelion.lang.extern import ExternFunction as ExternFunction
+from parhelion.lang.extern import extern_function as extern_function
+from parhelion.lang.extern_stage import DeviceAPI as DeviceAPI
+from parhelion.lang.extern_stage import NameMangling as NameMangling
 from parhelion.lang.fixedpoint import concat_bits as concat_bits
 from parhelion.lang.fixedpoint import count_leading_zeros as count_leading_zeros
 from parhelion.lang.fixedpoint import count_trailing_zeros as count_trailing_zeros

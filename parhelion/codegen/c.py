@@ -19,6 +19,7 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.externs import FUNCTIONS
 from parhelion.ir.failures import CODES
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.rewrite import nodes
@@ -188,6 +189,12 @@ class _Writer:
 
     def define(self, v: Var, text: str) -> None:
         self.out(f"const {c_type(v.type)} {self.name(v, v.name)} = {text};")
+
+    def foreign(self, s: S.RunExtern) -> None:
+        raise HalideError(
+            f"Func {s.func.name!r} is computed by foreign code, which is no C text",
+            at=s.func.site,
+        )
 
     def loop(self, s: S.For) -> None:
         low, end = self.root(s.min), self.root(build.add(s.min, s.extent))
@@ -428,10 +435,17 @@ class _Writer:
         return f"{self.names[e.buffer]}[{self.text(e.index)}]", _ATOM
 
     def extern(self, e: E.Extern) -> tuple[str, int]:
-        return f"{e.name}({', '.join([self.text(a) for a in e.args])})", _ATOM
+        known = FUNCTIONS.get(e.name)
+        name = e.name.split("@")[0]
+        if known is not None and name not in self.helpers:
+            params = ", ".join(map(c_type, known.params))
+            self.helpers[name] = f"extern {c_type(known.result)} {name}({params});"
+        return f"{name}({', '.join([self.text(a) for a in e.args])})", _ATOM
 
     def intrinsic(self, e: E.Intrinsic) -> tuple[str, int]:
         op, args = e.op, e.args
+        if op in ("extern_query", "extern_bound"):
+            raise HalideError("foreign code computes a Func, which C text cannot show")
         if op in _EFFECTS:
             return _EFFECTS[op](self, e)
         if op in ("strict_float", "likely", "likely_if_innermost", "promise_clamped"):
@@ -549,6 +563,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.For: _Writer.loop,
     S.If: _Writer.branch,
     S.Store: _Writer.store,
+    S.RunExtern: _Writer.foreign,
     S.Evaluate: _Writer.evaluate,
     S.Prefetch: _Writer.prefetch,
     S.Assert: _Writer.check,

@@ -42,6 +42,8 @@ def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
             bound.add(n.var)
         elif isinstance(n, S.Store | S.Prefetch):
             buffers[n.buffer] = None
+        elif isinstance(n, S.RunExtern):
+            buffers.update(dict.fromkeys((*n.inputs, *n.outputs)))
         elif isinstance(n, S.Allocate):
             own.add(n.buffer)
         stack.extend(reversed(n.children()))

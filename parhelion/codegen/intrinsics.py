@@ -19,6 +19,7 @@ from parhelion.errors import InternalError
 from parhelion.ir import build, mathlib
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
+from parhelion.ir.externs import FUNCTIONS
 from parhelion.types import Float, Int, Type, TypeCode
 
 #: Emits one intrinsic.
@@ -484,6 +485,9 @@ def _library(f: Function, e: E.Intrinsic) -> str:
 
 @emits(E.Extern)
 def extern(f: Function, e: E.Extern) -> str:
+    known = FUNCTIONS.get(e.name)
+    if known is not None:
+        f.module.imports[known.name] = known.address
     return call_lanes(f, e.name, e.type, e.args)
 
 
@@ -492,7 +496,7 @@ def call_lanes(f: Function, name: str, t: Type, args: tuple[Expr, ...]) -> str:
     one = t.element_of()
     result = value_type(one)
     kinds = [a.type.element_of() for a in args]
-    params = [_parameter(k) for k in kinds]
+    params = [c_parameter(k) for k in kinds]
     attributes = _result_attribute(one)
     at = f.module.declare(
         name,
@@ -511,7 +515,7 @@ def call_lanes(f: Function, name: str, t: Type, args: tuple[Expr, ...]) -> str:
     return concatenate(f, outs)[0]
 
 
-def _parameter(t: Type) -> str:
+def c_parameter(t: Type) -> str:
     """A C parameter: narrow integers are extended by the caller."""
     if t.is_int_or_uint() and t.width < 32:
         return f"{value_type(t)} {'signext' if t.is_int() else 'zeroext'}"

@@ -8,7 +8,7 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 
 from __future__ import annotations
 
-from parhelion.codegen import effects, intrinsics, memory
+from parhelion.codegen import effects, extern, intrinsics, memory
 from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.target import Target
@@ -23,7 +23,7 @@ from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 
 #: Importing these registers the emitters of their nodes.
-REGISTERED = (intrinsics, memory)
+REGISTERED = (extern, intrinsics, memory)
 
 #: Byte offsets in halide_buffer_t, and in the dimensions it points to.
 HOST_OFFSET, DIM_OFFSET, DIM_SIZE = 16, 40, 16
@@ -54,7 +54,8 @@ def _emit(lowered: Lowered, target: Target) -> Emitted:
     f.out("  ret i32 0")
     effects.write_exits(f)
     f.finish()
-    return Emitted(module.text(lowered.name), tuple(module.failures))
+    text = module.text(lowered.name)
+    return Emitted(text, tuple(module.failures), module.imports)
 
 
 def bound_twice(s: Stmt) -> frozenset[Var]:

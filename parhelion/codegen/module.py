@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from parhelion.codegen.target import Target
 from parhelion.ir import expr as E
@@ -55,10 +55,12 @@ class FailureSite:
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """A module's text, and what its assertions mean, by their number."""
+    """A module's text, what its assertions mean, by their number, and the addresses
+    of the foreign functions that it calls."""
 
     text: str
     failures: tuple[FailureSite, ...]
+    imports: dict[str, int] = field(default_factory=dict)
 
 
 #: In the set that `Module.reads` returns: the expression has an effect.
@@ -87,6 +89,7 @@ class Module:
         self.strict_float = strict_float
         self.functions: list[str] = []
         self.failures: list[FailureSite] = []
+        self.imports: dict[str, int] = {}
         self._declared: dict[str, str] = {}
         self._globals: list[str] = []
         self._strings: dict[bytes, str] = {}
@@ -109,6 +112,11 @@ class Module:
         if name not in self._declared:
             self._declared[name] = f"declare {result} {at}({params}) {attributes}"
         return at
+
+    def extern(self, name: str, address: int, params: str) -> str:
+        """Declares a foreign stage; returns ``@name``."""
+        self.imports[name] = address
+        return self.declare(name, "i32", params)
 
     def is_declared(self, name: str) -> bool:
         return name in self._declared
@@ -201,6 +209,8 @@ class Module:
         if kind is S.Store or kind is S.Allocate or kind is S.Free:
             assert isinstance(s, S.Store | S.Allocate | S.Free)
             found = frozenset((s.buffer,))
+        elif isinstance(s, S.RunExtern):
+            found = frozenset(s.outputs)
         else:
             found = _NOTHING
             for child in s.children():

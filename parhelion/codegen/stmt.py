@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parhelion.codegen import accumulate, atomic, closures, effects
+from parhelion.codegen import accumulate, atomic, closures, effects, extern
 from parhelion.codegen.memory import address, index_value, store, store_text
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function, ScopeKind
@@ -354,6 +354,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
     S.Assert: _assert,
     S.Produce: _produce,
     S.Atomic: atomic.emit_atomic,
+    S.RunExtern: extern.run_extern,
     S.Allocate: _allocate,
     S.Free: _free,
 }

@@ -344,7 +344,7 @@ class Grid:
             made = V.reinterpret(self._known(e.a, g), e.a.type, e.type)
         elif isinstance(e, E.Extern):
             args = [self._known(a, g) for a in e.args]
-            made = libm.function(e.name, len(args), e.type.width)(*args)
+            made = libm.extern(e, args)
         else:
             internal_assert(False, f"{kind.__name__} in an algorithm")
         internal_assert(

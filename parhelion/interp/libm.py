@@ -15,6 +15,8 @@ import numpy as np
 
 from parhelion.errors import DefinitionError
 from parhelion.interp.values import Array, cast, dtype_of
+from parhelion.ir.expr import Extern
+from parhelion.ir.externs import FUNCTIONS
 from parhelion.types import Float, Type
 
 
@@ -54,3 +56,12 @@ def call(op: str, args: list[Array], t: Type) -> Array:
     name = op + "f" if t.width == 32 else op
     made = function(name, len(args), t.width)(*args)
     return made.astype(dtype_of(t))
+
+
+def extern(e: Extern, args: list[Array]) -> Array:
+    """A C function that the program named, or one of the C library."""
+    known = FUNCTIONS.get(e.name)
+    if known is None:
+        return function(e.name, len(args), e.type.width)(*args)
+    every = np.frompyfunc(known.call, len(args), 1)
+    return np.asarray(every(*args)).astype(dtype_of(e.type))

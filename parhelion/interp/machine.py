@@ -21,7 +21,7 @@ from parhelion.interp.region import Box, covers, hull, shape_of, volume
 from parhelion.interp.update import Updater, update_grid
 from parhelion.interp.values import Array
 from parhelion.ir import mathlib
-from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
+from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -203,6 +203,10 @@ class Machine:
         self, func: Function, box: Box, updates_only: bool = False
     ) -> Iterator[tuple[Function, Box]]:
         """What the definitions read over `box`, as far as no pixel decides it."""
+        if func.extern is not None:
+            if not updates_only:
+                yield from self._asked(func, box)
+            return
         if not updates_only:
             grid = self._pure_grid(func, box)
             for value in _pure(func).values:
@@ -239,7 +243,93 @@ class Machine:
                 # Read at coordinates that depend on pixels.
                 box = self._grown(func, hull(box, further.box))
 
+    # Foreign stages.
+
+    def _given(self, func: Function) -> tuple[list[Expr], list[Expr]]:
+        """The numbers and the buffers that the code is given."""
+        numbers: list[Expr] = []
+        buffers: list[Expr] = []
+        for e in _pure(func).values[0].children():
+            is_buffer = isinstance(e, FuncCall | ImageLoad)
+            (buffers if is_buffer else numbers).append(e)
+        return numbers, buffers
+
+    def _scalars(self, numbers: Sequence[Expr]) -> list[int | float | bool]:
+        grid = Grid(self, {}, 1)
+        return [grid.value(e).ravel()[0].item() for e in numbers]
+
+    def _answers(self, func: Function, box: Box) -> list[Box]:
+        """What the code says that it reads of each of its buffers."""
+        assert func.extern is not None
+        region = [(low, high - low + 1) for low, high in box]
+        scalars = self._scalars(self._given(func)[0])
+        return [
+            tuple([(low, low + n - 1) for low, n in part])
+            for part in func.extern.query(scalars, region)
+        ]
+
+    def _asked(self, func: Function, box: Box) -> Iterator[tuple[Function, Box]]:
+        buffers = self._given(func)[1]
+        for e, part in zip(buffers, self._answers(func, box), strict=True):
+            if isinstance(e, FuncCall) and volume(part) > 0:
+                yield e.func, part
+
+    def _foreign(self, func: Function, box: Box) -> Realization:
+        """The values that the code computes."""
+        assert func.extern is not None
+        numbers, buffers = self._given(func)
+        inputs: list[tuple[Array, list[int]]] = []
+        for e, part in zip(buffers, self._answers(func, box), strict=True):
+            if isinstance(e, FuncCall):
+                found = self.realization(e.func, part) if volume(part) else None
+                pixels = None if found is None else found.values[e.index]
+                there: Sequence[int] = (
+                    [] if found is None else [m for m, _ in found.box]
+                )
+            else:
+                assert isinstance(e, ImageLoad)
+                pixels, there = self.image(e.image)
+            if pixels is None:
+                pixels = np.zeros(shape_of(part), V.dtype_of(e.type))
+            elif volume(part) > 0:
+                self._check_inside(func, e, part, there, pixels.shape)
+                pixels = pixels[
+                    tuple(
+                        [
+                            slice(low - m, high - m + 1)
+                            for (low, high), m in zip(part, there, strict=True)
+                        ]
+                    )
+                ]
+            stored = V.to_storage(pixels, e.type)
+            inputs.append((stored.copy(order="F"), [low for low, _ in part]))
+        mins = [low for low, _ in box]
+        made = [np.zeros(shape_of(box), t.to_numpy(), "F") for t in func.types]
+        func.extern.run(self._scalars(numbers), inputs, [(a, mins) for a in made])
+        values = [V.from_storage(a, t) for a, t in zip(made, func.types, strict=True)]
+        return Realization(box, values)
+
+    def _check_inside(
+        self,
+        func: Function,
+        e: Expr,
+        part: Box,
+        mins: Sequence[int],
+        shape: Sequence[int],
+    ) -> None:
+        for d, ((low, high), m, n) in enumerate(zip(part, mins, shape, strict=True)):
+            if low < m or high >= m + n:
+                name = e.image.name if isinstance(e, ImageLoad) else "a Func"
+                raise BoundsError(
+                    f"input image {name!r} is too small in dimension {d}: the code of "
+                    f"{func.name!r} reads {low} to {high}, but the image covers "
+                    f"{m} to {m + n - 1}",
+                    at=func.site,
+                )
+
     def _attempt(self, func: Function, box: Box) -> Realization:
+        if func.extern is not None:
+            return self._foreign(func, box)
         grid = self._pure_grid(func, box)
         shape = shape_of(box)
         values = []

@@ -20,6 +20,7 @@ from parhelion.errors import InternalError, PipelineRuntimeError
 from parhelion.ir import expr as E
 from parhelion.ir.build import floor_div, floor_mod
 from parhelion.ir.expr import Expr, Var, float_bits
+from parhelion.ir.externs import FUNCTIONS, stage
 from parhelion.types import Type, round_float
 
 Value = int | float | bool
@@ -54,6 +55,7 @@ class _Evaluator:
         self.load = load
         self.memo: dict[tuple[Expr, int], Value] = {}
         self.lets: dict[Var, Expr] = {}
+        self.answers: dict[Expr, list[int]] = {}
 
     def go(self, e: Expr, lane: int) -> Value:
         key = (e, lane)
@@ -167,6 +169,8 @@ class _Evaluator:
             if not self.go(e.args[0], lane):
                 raise PipelineRuntimeError("requirement failed")
             return self.go(e.args[1], lane)
+        if op == "extern_bound":
+            return self.foreign(e, lane)
         scalar = _INTRINSICS.get(op)
         if scalar is not None:
             args = [self.go(a, lane) for a in e.args]
@@ -176,6 +180,33 @@ class _Evaluator:
             return self.go(expansion, lane)
         args = [self.go(a, lane) for a in e.args]
         return _library(op, e.type, [float(a) for a in args])
+
+    def foreign(self, e: E.Intrinsic, lane: int) -> int:
+        """A number of the answer of a foreign stage, which is asked once."""
+        asked = e.args[0]
+        while type(asked) is Var and asked.value is not None:
+            asked = asked.value
+        if type(asked) is not E.Intrinsic or type(asked.args[0]) is not E.StringImm:
+            raise InternalError(f"internal error: cannot evaluate {e!r}")
+        known = self.answers.get(asked)
+        if known is None:
+            code = stage(asked.args[0].value)
+            given = [self.go(a, lane) for a in asked.args[1:]]
+            count = sum([not p.is_buffer for p in code.params])
+            box = [int(v) for v in given[count:]]
+            read = code.query(
+                given[:count], list(zip(box[::2], box[1::2], strict=True))
+            )
+            known = [n for part in read for pair in part for n in pair]
+            self.answers[asked] = known
+        return known[int(self.go(e.args[1], lane))]
+
+    def c_function(self, e: E.Extern, lane: int) -> Value:
+        known = FUNCTIONS.get(e.name)
+        if known is None:
+            raise InternalError(f"internal error: cannot evaluate {e!r}")
+        made: Value = known.call(*[self.go(a, lane) for a in e.args])
+        return cast_value(made, e.type)
 
 
 def binary(kind: type[Expr], of: Type, a: Value, b: Value) -> Value:
@@ -452,6 +483,7 @@ _TABLE: dict[type[Expr], Callable[[_Evaluator, Any, int], Value]] = {
     E.ImageLoad: _Evaluator.image_load,
     E.FuncCall: _Evaluator.image_load,
     E.Intrinsic: _Evaluator.intrinsic,
+    E.Extern: _Evaluator.c_function,
     **dict.fromkeys(E.BINARY, _Evaluator.binary),
 }
 

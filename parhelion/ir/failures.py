@@ -94,6 +94,18 @@ FAILURES: dict[str, Failure] = {
         " coordinates are needed",
         "bound_storage with a larger bound",
     ),
+    # (func, code)
+    "extern_failed": Failure(
+        PipelineRuntimeError,
+        "the foreign code that computes Func {0!r} failed: it returned {1}",
+    ),
+    # (func, number of the input, dimension, needed min, needed max, min, max)
+    "extern_region": Failure(
+        BoundsError,
+        "the foreign code that computes Func {0!r} asks for {3} to {4} in dimension "
+        "{2} of its input {1}, of which {5} to {6} is there",
+        "for a part of its region it must not ask for more than for the whole",
+    ),
     # (message parts…)
     # (func, message)
     "specialize_fail": Failure(PipelineRuntimeError, "{0}: {1}"),

@@ -12,6 +12,7 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.types import INT32, Type
 
 if TYPE_CHECKING:
+    from parhelion.ir.externs import ExternStage
     from parhelion.ir.symbols import BufferSym
     from parhelion.schedule.directives import FuncSchedule, StageSchedule
 
@@ -101,6 +102,8 @@ class Function:
     name: unique in the process. args: the pure Vars, innermost first.
     pure: the pure definition. updates: applied in order.
     frozen: whether another Func's definition uses it: it takes no more definitions.
+    extern: the foreign code that computes it. The pure definition's values are then
+        stand-ins, which mention what the code is given (`ir.intrinsics`, extern_value).
     """
 
     __slots__ = (
@@ -113,6 +116,7 @@ class Function:
         "site",
         "_buffers",
         "frozen",
+        "extern",
         "__weakref__",
     )
 
@@ -126,6 +130,7 @@ class Function:
         self.updates: list[Definition] = []
         self._buffers: tuple[BufferSym, ...] = ()
         self.frozen = False
+        self.extern: ExternStage | None = None
 
     @property
     def dimensions(self) -> int:

@@ -102,6 +102,15 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "print_when": IntrinsicInfo(None, False, "args[1], printing args[1:] if args[0]"),
     # One line for all lanes of a vector; a % is an argument, the last one the value.
     "trace": IntrinsicInfo(None, False, "args[0], printing args[1] with the rest in"),
+    # Foreign stages. A value stands in a definition for all that the code is given,
+    # and is never evaluated. A query's value is the address of the regions it found.
+    "extern_value": _pure(None, "a value of a Func that foreign code computes of args"),
+    "extern_query": IntrinsicInfo(
+        None, False, "ask stage args[0] what it reads; then scalars, min, extent, …"
+    ),
+    "extern_bound": _pure(
+        2, "number args[1] of the query args[0]: min, extent, min, …"
+    ),
     # Random numbers: a pure hash of the call's number and the coordinates.
     "random_int": _pure(None, "32 random bits from integer args (result uint32)"),
 }

@@ -306,8 +306,8 @@ class Line:
             mark = func.types[index].with_lanes(lanes_of(args))
         return E.FuncCall(mark, func, args, index)
 
-    def exactly(self, n: int) -> tuple[Expr, ...]:
-        args = self.list(")")
+    def exactly(self, n: int, close: str = ")") -> tuple[Expr, ...]:
+        args = self.list(close)
         if len(args) != n:
             self.fail(f"{n} arguments should be here")
         return args

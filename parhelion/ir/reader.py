@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from parhelion.errors import DefinitionError
+from parhelion.ir import read_foreign
 from parhelion.ir import stmt as S
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr
@@ -247,6 +248,8 @@ _STATEMENTS: dict[str, Callable[[_Reader, Line, int], Stmt]] = {
     "free": _Reader.free,
     "if": _Reader.branch,
     "block": _Reader.block,
+    "extern": read_foreign.provide,
+    "run": read_foreign.run,
     "realize": _Reader.realize,
     "produce": _Reader.produce,
     "consume": _Reader.produce,

@@ -124,6 +124,41 @@ class Provide(Stmt):
 
 
 @node
+class ProvideExtern(Stmt):
+    """Foreign code sets all values of `func` over a region. Gone after flattening.
+
+    bounds: (min, extent) of the region; at: the place of its first point. scalars:
+    the arguments that are numbers. sources: a call of each Func value or image that
+    the code is given, at the first point of what it may read; boxes: (min, extent) of
+    that region, of all sources in turn. A place is not the point itself in storage
+    that is allocated further out (`lower.relocate`).
+    """
+
+    func: Function
+    bounds: tuple[tuple[Expr, Expr], ...]
+    at: tuple[Expr, ...]
+    scalars: tuple[Expr, ...]
+    sources: tuple[Expr, ...]
+    boxes: tuple[tuple[Expr, Expr], ...]
+
+
+@node
+class RunExtern(Stmt):
+    """Calls the foreign code that computes `func`, on flat buffers.
+
+    For each of `inputs` and then `outputs`, `places` has the index of the first element
+    and `shapes` min, extent and stride of each dimension.
+    """
+
+    func: Function
+    scalars: tuple[Expr, ...]
+    inputs: tuple[BufferSym, ...]
+    outputs: tuple[BufferSym, ...]
+    places: tuple[Expr, ...]
+    shapes: tuple[Expr, ...]
+
+
+@node
 class Realize(Stmt):
     """Storage for `func` over `bounds` (min, extent) pairs during `body`."""
 
@@ -219,7 +254,9 @@ __all__ = [
     "PrefetchRegion",
     "Produce",
     "Provide",
+    "ProvideExtern",
     "Realize",
+    "RunExtern",
     "Stmt",
     "Store",
     "Type",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from parhelion.ir import expr as E
@@ -33,7 +33,7 @@ Symbol = Var | BufferSym | Function
 KEYWORDS = frozenset(
     ("true", "false", "let", "if", "else", "for", "parallel", "vectorized")
     + ("unrolled", "block", "produce", "consume", "realize", "allocate", "free")
-    + ("assert", "evaluate", "prefetch", "prefetch_region")
+    + ("assert", "evaluate", "prefetch", "prefetch_region", "extern", "run")
 )
 #: Names that a called Func or image may not have in text.
 CALLED = (
@@ -156,6 +156,12 @@ def _mentions(n: Node) -> Iterator[tuple[Symbol, str]]:
             yield n.source, "()"
         case E.FuncCall() | S.Provide() | S.Realize() | S.Produce() | S.Atomic():
             yield n.func, "()"
+        case S.ProvideExtern():
+            yield n.func, "()"
+        case S.RunExtern():
+            yield n.func, "()"
+            for buffer in (*n.inputs, *n.outputs):
+                yield buffer, "[]"
         case _:
             return
 
@@ -381,8 +387,42 @@ class Printer:
             line += f" if {self.expr(s.predicate, 0)}"
         self.put(depth, line)
 
+    def provide_extern(self, s: S.ProvideExtern, depth: int) -> None:
+        boxes = iter(s.boxes)
+        given = [self.expr(e, 0) for e in s.scalars]
+        for source in s.sources:
+            assert isinstance(source, E.FuncCall | E.ImageLoad)
+            box = self.box([next(boxes) for _ in source.args])
+            given.append(f"{self.expr(source, 0)} as ({box})")
+        name = self.name(s.func, "()")
+        line = f"extern {name}({self.list(s.at)}) as ({self.box(s.bounds)})"
+        self.put(depth, f"{line} from ({', '.join(given)})")
+
+    def box(self, pairs: Iterable[tuple[Expr, Expr]]) -> str:
+        return ", ".join([f"[{self.list(pair)}]" for pair in pairs])
+
+    def run_extern(self, s: S.RunExtern, depth: int) -> None:
+        places, shapes = iter(s.places), iter(s.shapes)
+
+        def shown(buffers: tuple[BufferSym, ...]) -> str:
+            out = []
+            for b in buffers:
+                box = [
+                    f"[{self.list((next(shapes), next(shapes), next(shapes)))}]"
+                    for _ in b.dims
+                ]
+                at = self.expr(next(places), 0)
+                out.append(f"{self.name(b, '[]')}[{at}] as ({', '.join(box)})")
+            return ", ".join(out)
+
+        parts = [self.expr(e, 0) for e in s.scalars]
+        inputs = shown(s.inputs)
+        given = ", ".join([*parts, inputs] if inputs else parts)
+        name = self.name(s.func, "()")
+        self.put(depth, f"run {name}({given}) into ({shown(s.outputs)})")
+
     def realize(self, s: S.Realize, depth: int) -> None:
-        box = ", ".join([f"[{self.list(pair)}]" for pair in s.bounds])
+        box = self.box(s.bounds)
         cond = "" if _holds(s.condition) else f" if {self.expr(s.condition, 0)}"
         self.put(depth, f"realize {self.name(s.func, '()')}({box}){cond} {{")
         self.body(s.body, depth + 1)
@@ -502,6 +542,8 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.If: Printer.branch,
     S.Store: Printer.store,
     S.Provide: Printer.provide,
+    S.ProvideExtern: Printer.provide_extern,
+    S.RunExtern: Printer.run_extern,
     S.Realize: Printer.realize,
     S.Produce: Printer.produce,
     S.Atomic: Printer.atomic,

@@ -184,6 +184,37 @@ class _Checker:
         if s.predicate is not None:
             self.flag(s.predicate)
 
+    def provide_extern(self, s: S.ProvideExtern) -> None:
+        self.funcs_allowed(s.func, s)
+        self.dimensions(s.func, len(s.bounds), s)
+        for pair in (*s.bounds, *s.boxes):
+            for e in pair:
+                self.index(e, "a bound")
+        for e in s.at:
+            self.index(e, "a coordinate")
+        for e in (*s.scalars, *s.sources):
+            self.expr(e)
+        count = 0
+        for e in s.sources:
+            if not isinstance(e, E.FuncCall | E.ImageLoad):
+                self.fail("a source that is no place", e)
+            count += len(e.args)
+        if count != len(s.boxes) or len(s.at) != len(s.bounds):
+            self.fail("regions that do not fit their Funcs", s)
+
+    def run_extern(self, s: S.RunExtern) -> None:
+        given = (*s.inputs, *s.outputs)
+        for b in given:
+            self.buffer(b, s)
+        for e in s.scalars:
+            self.expr(e)
+        for e in (*s.places, *s.shapes):
+            self.index(e, "a place or bound")
+        if len(s.places) != len(given):
+            self.fail(f"{len(s.places)} places in {len(given)} buffers", s)
+        if len(s.shapes) != 3 * sum([len(b.dims) for b in given]):
+            self.fail("shapes that do not fit the buffers", s)
+
     def realize(self, s: S.Realize) -> None:
         if self.form is not Form.NESTS:
             self.fail("a Realize in a flat program", s)
@@ -424,6 +455,8 @@ _STMT: dict[type[Stmt], Callable[[_Checker, Any], None]] = {
     S.If: _Checker.branch,
     S.Store: _Checker.store,
     S.Provide: _Checker.provide,
+    S.ProvideExtern: _Checker.provide_extern,
+    S.RunExtern: _Checker.run_extern,
     S.Realize: _Checker.realize,
     S.Produce: _Checker.produce,
     S.Atomic: _Checker.atomic,

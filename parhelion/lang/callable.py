@@ -243,7 +243,9 @@ class Callable:
         except (struct.error, OverflowError, TypeError):
             self._check_scalars(args)
             raise
-        except BoundsError:
+        except BoundsError as error:
+            if not error.failure:
+                raise  # foreign code of the user's raised it
             # An output smaller than a tile, perhaps, which has code of its own.
             self._run_specially(args, layouts)
         return 0

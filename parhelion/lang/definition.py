@@ -100,6 +100,13 @@ def define(
     An update walks over `domain`, if it is given, even if it mentions none of its
     RVars; otherwise over the domain of the RVars that it mentions.
     """
+    if f.extern is not None:
+        raise DefinitionError(
+            f"{describe(f)} is computed by foreign code (define_extern) and takes no "
+            "further definition",
+            at=here(),
+            hint="update another Func that copies it",
+        )
     if f.frozen:
         raise DefinitionError(
             f"{describe(f)} takes no further definition: another Func is already "

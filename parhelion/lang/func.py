@@ -9,6 +9,7 @@ from parhelion.errors import DefinitionError, TypeMismatchError, here
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import fresh, unique_name
+from parhelion.lang.define_extern import ExternDefinition
 from parhelion.lang.definition import ANYTHING, Requirement, define
 from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
 from parhelion.lang.rdom import RVar, of_rvar
@@ -65,7 +66,9 @@ class Stage(Specializing, LoopDirectives):
         return f"<parhelion.Stage {self.name()}>"
 
 
-class Func(Wrapping, Specializing, FuncDirectives, Running, Arithmetic):
+class Func(
+    Wrapping, Specializing, FuncDirectives, ExternDefinition, Running, Arithmetic
+):
     """A function from integer coordinates to a value, or several: one stage of a
     pipeline.
 
@@ -311,10 +314,6 @@ class Func(Wrapping, Specializing, FuncDirectives, Running, Arithmetic):
 
         self._pure("output_buffers()")
         return [OutputImageParam._of(sym) for sym in self._function.buffers]
-
-    def is_extern(self) -> bool:
-        """Whether it is computed by foreign code: never yet."""
-        return False
 
     def __repr__(self) -> str:
         return f"<parhelion.Func {self._function.name!r}>"

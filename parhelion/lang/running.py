@@ -172,12 +172,6 @@ class Running:
     ) -> NoReturn:
         _not_yet("compile_to_multitarget_static_library")
 
-    def define_extern(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("define_extern")
-
-    def extern_function_name(self) -> NoReturn:
-        _not_yet("extern_function_name")
-
     def debug_to_file(self, *given: object, **named: object) -> NoReturn:
         _not_yet("debug_to_file")
 

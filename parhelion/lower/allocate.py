@@ -39,6 +39,7 @@ from parhelion.ir.stmt import (
     Free,
     MemoryKind,
     Prefetch,
+    RunExtern,
     Stmt,
     Store,
 )
@@ -220,6 +221,10 @@ def _freed_early(items: list[Stmt]) -> list[Stmt]:
 
 
 def _touched(n: Node) -> set[BufferSym]:
-    return {
-        e.buffer for e in nodes(n) if isinstance(e, (Load, Store, Allocate, Prefetch))
-    }
+    found: set[BufferSym] = set()
+    for e in nodes(n):
+        if isinstance(e, (Load, Store, Allocate, Prefetch)):
+            found.add(e.buffer)
+        elif isinstance(e, RunExtern):
+            found.update(e.inputs, e.outputs)
+    return found

@@ -60,7 +60,9 @@ from parhelion.ir.stmt import (
     Prefetch,
     PrefetchRegion,
     Provide,
+    ProvideExtern,
     Realize,
+    RunExtern,
     Stmt,
     Store,
 )
@@ -170,11 +172,14 @@ class _Flatten(Rewriter):
         return Load(n.type, place.buffer, index, None)
 
     def on_imageload(self, n: ImageLoad) -> Expr:
-        place = self.images.get(n.image)
-        if place is None:
-            place = self.images[n.image] = self.outside(n.image)
-        index = self.at(place, [self.go(a) for a in n.args])
+        index = self.at(self.image(n.image), [self.go(a) for a in n.args])
         return Load(n.type, n.image, index, None)
+
+    def image(self, image: BufferSym) -> _Place:
+        place = self.images.get(image)
+        if place is None:
+            place = self.images[image] = self.outside(image)
+        return place
 
     # Writes.
 
@@ -207,10 +212,7 @@ class _Flatten(Rewriter):
 
     def on_prefetchregion(self, n: PrefetchRegion) -> Stmt:
         if isinstance(n.source, BufferSym):
-            image = self.images.get(n.source)
-            if image is None:
-                image = self.images[n.source] = self.outside(n.source)
-            places: tuple[_Place, ...] = (image,)
+            places: tuple[_Place, ...] = (self.image(n.source),)
         else:
             places = self.places[n.source]
         bounds = [(self.go(low), self.go(extent)) for low, extent in n.bounds]
@@ -237,6 +239,40 @@ class _Flatten(Rewriter):
         for var, low, extent in loops:
             made = For(var, low, extent, ForKind.SERIAL, made)
         return made
+
+    def on_provideextern(self, n: ProvideExtern) -> Stmt:
+        made = self.places.get(n.func)
+        internal_assert(made, f"{n.func.name} is computed but has no storage")
+        assert made is not None
+        places: list[_Place] = []
+        indices: list[Expr] = []
+        shapes: list[Expr] = []
+        boxes = iter(n.boxes)
+        for source in n.sources:
+            assert isinstance(source, FuncCall | ImageLoad)
+            if isinstance(source, FuncCall):
+                place = self.places[source.func][source.index]
+            else:
+                place = self.image(source.image)
+            places.append(place)
+            indices.append(self.at(place, [self.go(a) for a in source.args]))
+            for stride in place.strides:
+                least, extent = next(boxes)
+                shapes += (self.go(least), self.go(extent), stride)
+        outputs: list[BufferSym] = []
+        for place in made:
+            outputs.append(place.buffer)
+            indices.append(self.at(place, [self.go(a) for a in n.at]))
+            for (least, extent), stride in zip(n.bounds, place.strides, strict=True):
+                shapes += (self.go(least), self.go(extent), stride)
+        return RunExtern(
+            n.func,
+            tuple([self.go(e) for e in n.scalars]),
+            tuple([p.buffer for p in places]),
+            tuple(outputs),
+            tuple(indices),
+            tuple(shapes),
+        )
 
     def on_realize(self, n: Realize) -> Stmt:
         func = n.func

@@ -72,7 +72,7 @@ def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
                 f" storage of {f.name} and its computation, so that it has no effect",
                 wish.fold_site,
             )
-    if not loops:
+    if not loops or touched_by_foreign(regions, f, wishes):
         return {}
     finder = _Finder(regions, f, loops)
     folds: dict[int, Expr] = {}
@@ -81,6 +81,25 @@ def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
         if found is not None:
             folds[d] = found
     return folds
+
+
+def touched_by_foreign(
+    regions: Regions, f: Function, wishes: Mapping[int, StorageDim]
+) -> bool:
+    """Whether foreign code computes or reads `f`: it knows strides, but no folds."""
+    program = regions.program
+    readers = [
+        s.func for s in program.consumers.get(f, ()) if s.func.extern is not None
+    ]
+    if f.extern is None and not readers:
+        return False
+    for d, wish in wishes.items():
+        raise ScheduleError(
+            f"{f.name}.fold_storage({f.args[d].name}, …): foreign code"
+            f" ({(readers or [f])[0].name}) needs the storage of {f.name} in one piece",
+            at=wish.fold_site,
+        )
+    return True
 
 
 @dataclass(frozen=True, slots=True)

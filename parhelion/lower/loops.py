@@ -158,6 +158,10 @@ class StageLoops:
                 self._unfuse(t)
             else:
                 _adopt(t)
+        if stage.func.extern is not None:
+            # Foreign code computes just what it is asked for, without loops.
+            for axis in self._roots.values():
+                axis.covered = axis.range
         self.values = {v: a.value for v, a in self._roots.items()}
 
     def covered(self, v: Var) -> Range:

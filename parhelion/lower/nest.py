@@ -16,9 +16,11 @@ from parhelion.ir.function import Function
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import substitute
 from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Stmt
+from parhelion.ir.symbols import BufferSym
 from parhelion.lower.atomic import marked
+from parhelion.lower.extern import inside_check, provide, read_of, sources
 from parhelion.lower.folding import Origin, find_folds, hoisted_extent, origins
-from parhelion.lower.loops import StageLoops
+from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
@@ -157,6 +159,8 @@ class NestBuilder:
         return block(*lets, inside)
 
     def _provide(self, stage: Stage, nest: StageLoops) -> Stmt:
+        if stage.func.extern is not None:
+            return self._foreign(stage)
         env: dict[Var, Expr] = dict(nest.values)
         values = tuple([substitute(e, env) for e in stage.values])
         args = tuple([substitute(e, env) for e in stage.args])
@@ -164,3 +168,24 @@ class NestBuilder:
         if not is_true(stage.predicate):
             body = If(substitute(stage.predicate, env), body, None)
         return body
+
+    def _foreign(self, stage: Stage) -> Stmt:
+        """Foreign code over all that its Func is needed for, with checks that what it
+        reads is there."""
+        regions, f = self.regions, stage.func
+        site = regions.sites.compute(f)
+        read = regions.foreign(stage, site)
+        checks: list[Stmt] = []
+        for i, (source, box) in enumerate(zip(sources(stage), read, strict=True)):
+            of = read_of(source)
+            if isinstance(of, Function):
+                checks += inside_check(stage, i, box, regions.stored(of))
+            elif site is not regions.sites.root:
+                checks += inside_check(stage, i, box, _whole(of))
+        return block(*checks, provide(stage, regions.computed(f), read))
+
+
+def _whole(image: BufferSym) -> list[Range]:
+    """All of an image."""
+    one = int32(1)
+    return [Range(d.min, sub(add(d.min, d.extent), one)) for d in image.dims]

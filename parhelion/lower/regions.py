@@ -33,6 +33,7 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
 from parhelion.lower.loops import Range, StageLoops, hull
 from parhelion.lower.sites import Site, Sites
@@ -63,6 +64,7 @@ class Regions:
         self._values: dict[tuple[Function, int], SymInterval] = {}
         self._touches: dict[tuple[Stage, Site], Region] = {}
         self._names: dict[Expr, tuple[Var, Site]] = {}
+        self._foreign: dict[tuple[Stage, Site], list[Region]] = {}
         #: Bounds that a sliding window has moved, with what they were before; those
         #: that are lower bounds; and the loops over which each Func's window slides.
         self.unslid: dict[Var, Expr] = {}
@@ -213,7 +215,44 @@ class Regions:
         key = (stage, site)
         found = self._boxes.get(key)
         if found is None:
-            found = self._boxes[key] = self._read(stage, self.scope(stage, site))
+            if stage.func.extern is not None:
+                found = self._asked(stage, site)
+            else:
+                found = self._read(stage, self.scope(stage, site))
+            self._boxes[key] = found
+        return found
+
+    def _asked(self, stage: Stage, site: Site) -> dict[Function | BufferSym, Box]:
+        """What foreign code says that it reads."""
+        found: dict[Function | BufferSym, Box] = {}
+        regions = self.foreign(stage, site)
+        for source, region in zip(extern.sources(stage), regions, strict=True):
+            read = extern.read_of(source)
+            box = tuple([SymInterval(r.lo, r.hi) for r in region])
+            found[read] = union(found[read], box) if read in found else box
+        return found
+
+    def foreign(self, stage: Stage, site: Site) -> list[Region]:
+        """What a foreign stage reads of each of its sources, inside `site`."""
+        key = (stage, site)
+        found = self._foreign.get(key)
+        if found is None:
+            scope = self.scope(stage, site)
+            box = tuple([scope[v] for v in stage.func.args])
+            region = self._named(
+                stage.func, site, self._bounded(box, stage.func, stage)
+            )
+            asked = extern.query(stage, region)
+            assert asked.value is not None
+            site.lets.append(LetStmt(asked, asked.value))
+            found = self._foreign[key] = [
+                self._named(read, site, part)
+                for read, part in zip(
+                    map(extern.read_of, extern.sources(stage)),
+                    extern.answers(stage, asked),
+                    strict=True,
+                )
+            ]
         return found
 
     def _read(self, stage: Stage, scope: Scope) -> dict[Function | BufferSym, Box]:
@@ -336,15 +375,18 @@ class Regions:
 
     # Names.
 
-    def _named(self, f: Function, site: Site, region: Region) -> Region:
+    def _named(self, f: Function | BufferSym, site: Site, region: Region) -> Region:
         """`region` with each bound that is more than a name named by a let."""
+        names = (
+            [v.name for v in f.args] if isinstance(f, Function) else range(len(f.dims))
+        )
         return tuple(
             [
                 Range(
-                    self._name(f"{f.name}.{v.name}.min", r.lo, site),
-                    self._name(f"{f.name}.{v.name}.max", r.hi, site),
+                    self._name(f"{f.name}.{v}.min", r.lo, site),
+                    self._name(f"{f.name}.{v}.max", r.hi, site),
                 )
-                for v, r in zip(f.args, region, strict=True)
+                for v, r in zip(names, region, strict=True)
             ]
         )
 

@@ -16,7 +16,7 @@ from parhelion.ir.build import mod, sub
 from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import Rewriter
-from parhelion.ir.stmt import Provide, Stmt
+from parhelion.ir.stmt import Provide, ProvideExtern, Stmt
 from parhelion.lower.folding import Origin
 
 Origins = Mapping[Function, tuple[Origin | None, ...]]
@@ -41,6 +41,16 @@ class _Relocate(Rewriter):
         values = tuple([self.go(v) for v in n.values])
         predicate = None if n.predicate is None else self.go(n.predicate)
         return Provide(n.func, values, args, predicate)
+
+    def on_provideextern(self, n: ProvideExtern) -> Stmt:
+        return ProvideExtern(
+            n.func,
+            n.bounds,
+            self.places(n.func, n.at),
+            n.scalars,
+            tuple([self.go(e) for e in n.sources]),
+            n.boxes,
+        )
 
     def places(self, f: Function, args: Sequence[Expr]) -> tuple[Expr, ...]:
         found = self.origins.get(f)

@@ -115,7 +115,9 @@ class Program:
 
 def inlines(f: Function) -> bool:
     """Whether calls of `f` are replaced by its definition."""
-    return f.schedule.compute.place is Place.INLINED and not f.updates
+    return (
+        f.schedule.compute.place is Place.INLINED and not f.updates and f.extern is None
+    )
 
 
 class _Inline(Rewriter):
@@ -229,7 +231,7 @@ def _copy(
     """A Func of its own, with the same stages as `f`, for some of its callers."""
     copy = Function(name, f.schedule, f.site)
     copy.args, copy.types = f.args, f.types
-    copy.pure, copy.updates = f.pure, f.updates
+    copy.pure, copy.updates, copy.extern = f.pure, f.updates, f.extern
     program.origin[copy] = program.origin.get(f, f)
     redirect = Redirect({f: copy})
     program.stages[copy] = [

@@ -14,7 +14,7 @@ from parhelion.ir.build import block, int32
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import Rewriter
-from parhelion.ir.stmt import Evaluate, If, Provide, Stmt
+from parhelion.ir.stmt import Evaluate, If, Provide, ProvideExtern, Stmt
 from parhelion.types import Handle
 
 
@@ -43,6 +43,9 @@ class _Tracer(Rewriter):
         if n.predicate is None:
             return Provide(n.func, values, args, None)
         return If(self.go(n.predicate), Provide(n.func, values, args, None), None)
+
+    def on_provideextern(self, n: ProvideExtern) -> Stmt:
+        return n  # its sources are places, not loads
 
     def on_funccall(self, n: FuncCall) -> Expr:
         args = tuple([self.go(a) for a in n.args])

@@ -28,6 +28,7 @@ from parhelion.runtime.context import (
     FailureSite,
     failure,
 )
+from parhelion.runtime.foreign import RAISED
 from parhelion.runtime.jit import Compiled
 from parhelion.runtime.layout import Layout
 from parhelion.types import Type
@@ -159,7 +160,8 @@ class Call:
                 frame.describe(i, layout)  # type: ignore[arg-type]
         code = self._entry(frame.base, frame.argv)
         if code:
-            error = self._error(frame)
+            # What foreign code of the user's raised says more than that it failed.
+            error = RAISED.pop(frame.base, None) or self._error(frame)
             frame.memory[: ERROR_HEAD.size] = _NO_ERROR
             self._frames.append(frame)
             raise error

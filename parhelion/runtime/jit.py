@@ -214,11 +214,17 @@ def load(
         return library, {name: library[name] for name in exports}
 
 
-def compile_module(text: str, name: str, target: Target | None = None) -> Compiled:
+def compile_module(
+    text: str,
+    name: str,
+    target: Target | None = None,
+    foreign: Mapping[str, int] | None = None,
+) -> Compiled:
     """Compiles LLVM text for this computer and loads it.
 
-    The module defines ``i32 NAME_argv(ptr context, ptr argv)``. Raises InternalError
-    if LLVM refuses the text.
+    The module defines ``i32 NAME_argv(ptr context, ptr argv)``. `foreign` has the
+    addresses of user's functions that it calls. Raises InternalError if LLVM refuses
+    the text.
     """
     from parhelion.runtime import threads
 
@@ -228,6 +234,7 @@ def compile_module(text: str, name: str, target: Target | None = None) -> Compil
     start = time.perf_counter()
     entry = f"{name}_argv"
     imports = threads.symbols() if "@ph_" in text else {}
+    imports = {**imports, **(foreign or {})}
     library, addresses = load(code, (entry,), imports)
     times.load = time.perf_counter() - start
     address = addresses[entry]

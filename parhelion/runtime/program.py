@@ -220,6 +220,6 @@ def build(
         lowered = lowered_for(outputs, name, variant)
         emitted = emit_with_sites(lowered, target)
         lowered = replace(lowered, body=NOP)
-    compiled = jit.compile_module(emitted.text, name, target)
+    compiled = jit.compile_module(emitted.text, name, target, emitted.imports)
     call = Call(compiled, lowered.args, emitted.failures, sites, PRINT_ADDRESS)
     return Program(lowered, variant, call)

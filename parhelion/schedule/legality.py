@@ -26,6 +26,7 @@ from parhelion.schedule.directives import (
     Split,
     StageSchedule,
 )
+from parhelion.schedule.foreign import check_foreign, check_not_in_vector
 from parhelion.schedule.loopnest import draw
 from parhelion.schedule.rules import (
     KIND_WORD,
@@ -55,6 +56,8 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
         _check_stages(f)
         _check_conditions(f, nests.outputs)
         _check_replacements(f)
+        if f.extern is not None:
+            check_foreign(nests, f)
         if f in nests.outputs:
             _check_output(f)
             nests.place(f, [()], [()])
@@ -63,6 +66,9 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
         elif innermost(f, nests.outputs):
             _check_store_of_inlined(f)
             stacks = [use.stack for use in nests.uses[f]]
+            if f.extern is not None:
+                for stack in stacks:
+                    check_not_in_vector(f, stack)
             nests.place(f, stacks, stacks)
         else:
             _place(nests, f)
@@ -280,6 +286,8 @@ def _place(nests: Nests, f: Function) -> None:
                 raise _race(nests, f, site, use.stack[:outer])
         computed.append(use.stack[:inner])
         stored.append(use.stack[:outer])
+        if f.extern is not None:
+            check_not_in_vector(f, use.stack[:inner])
     nests.place(f, computed, stored)
 
 

@@ -63,16 +63,19 @@ class Use:
 def inlines(f: Function, outputs: Sequence[Function]) -> bool:
     """Whether calls of `f` are replaced by its definition."""
     return (
-        f.schedule.compute.place is Place.INLINED and not f.updates and f not in outputs
+        f.schedule.compute.place is Place.INLINED
+        and not f.updates
+        and f.extern is None
+        and f not in outputs
     )
 
 
 def innermost(f: Function, outputs: Sequence[Function]) -> bool:
-    """Whether `f`, left inline though it has updates, is computed anew inside the
-    innermost loop of each stage that uses it."""
+    """Whether `f`, left inline though it has updates or is foreign code's, is computed
+    anew inside the innermost loop of each stage that uses it."""
     return (
         f.schedule.compute.place is Place.INLINED
-        and bool(f.updates)
+        and (bool(f.updates) or f.extern is not None)
         and f not in outputs
     )
 

@@ -34,6 +34,7 @@ from parhelion.ir.stmt import (
     Produce,
     Provide,
     Realize,
+    RunExtern,
     Stmt,
     Store,
 )
@@ -95,6 +96,8 @@ class _Uses:
         else:
             if kind is Store or kind is Free or kind is Prefetch:
                 self.buffers.add(n.buffer)  # type: ignore[attr-defined]
+            elif isinstance(n, RunExtern):
+                self.buffers.update(n.inputs, n.outputs)
             for child in n.children():
                 if isinstance(child, Expr):
                     self.expr(child, depth)

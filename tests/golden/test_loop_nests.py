@@ -13,8 +13,12 @@ import pytest
 import parhelion as hl
 import tests.golden.nests_rewriting  # noqa: F401  (adds to CASES)
 from parhelion.lower.loopnest import loop_nest_text
+from tests.golden import nests_foreign
 from tests.golden.nests import CASES
 from tests.support.golden import FOLDER, Golden
+
+#: Importing these registers their cases.
+REGISTERED = (nests_foreign,)
 
 #: Where we differ from Halide on purpose.
 DIFFERS = {

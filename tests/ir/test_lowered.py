@@ -59,6 +59,19 @@ def _pair() -> hl.Func:
     return out
 
 
+def _foreign() -> hl.Func:
+    x, y = hl.Var("x"), hl.Var("y")
+    g, e, out = hl.Func("g"), hl.Func("e"), hl.Func("out")
+    image = hl.ImageParam(hl.UInt(8), 2)
+    g[x, y] = (x, hl.f32(y))
+    types = [hl.Int(32), hl.UInt(8)]
+    e.define_extern("abs", [g, 3, image], types, [x, y])
+    out[x, y] = e[x, y][0] + e[x, y + 1][1]
+    g.compute_root()
+    e.compute_at(out, y)
+    return out
+
+
 PIPELINES: dict[str, Make] = {
     "inlined": lambda: _blur(lambda rows, out: None),
     "root": lambda: _blur(lambda rows, out: rows.compute_root()),
@@ -66,6 +79,7 @@ PIPELINES: dict[str, Make] = {
     "sliding": lambda: _blur(_sliding),
     "histogram": _histogram,
     "pair": _pair,
+    "foreign": _foreign,
 }
 
 

@@ -1,0 +1,114 @@
+"""Foreign code that an algorithm refers to: C functions of scalars, and whole stages.
+
+Nodes name foreign code by a string (`Extern.name`, a stage's `key`), so that trees stay
+plain data; what the names stand for is looked up here. `lang.extern` makes the entries.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from parhelion.types import Type
+
+Number = int | float | bool
+#: (min, extent) of each dimension.
+Box = Sequence[tuple[int, int]]
+#: Pixels, axes in dimension order, with the min coordinates.
+Pixels = tuple[Any, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class CFunction:
+    """A C function of scalars, which is at `address`; `call` calls it from Python."""
+
+    name: str
+    result: Type
+    params: tuple[Type, ...]
+    address: int
+    call: Callable[..., Any]
+
+
+#: The C functions that the program has named. They stay for the life of the process:
+#: a library that was loaded is not unloaded either.
+FUNCTIONS: dict[str, CFunction] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a stage is given at one place: a scalar, or a buffer."""
+
+    type: Type
+    dimensions: int | None = None
+
+    @property
+    def is_buffer(self) -> bool:
+        return self.dimensions is not None
+
+
+class ExternStage(Protocol):
+    """Code that computes all values of a Func over a region (`define_extern`).
+
+    name: for messages. results: the types of the values.
+    params: in the order of the C function's arguments; the outputs follow them.
+    packed: whether the code at `address` is ``i32 f(context, argv)``, argv[i] being
+        the address of argument i; otherwise it takes the arguments one by one.
+    symbol: what compiled code calls it.
+    """
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def results(self) -> tuple[Type, ...]: ...
+
+    @property
+    def params(self) -> tuple[Parameter, ...]: ...
+
+    @property
+    def packed(self) -> bool: ...
+
+    @property
+    def symbol(self) -> str: ...
+
+    @property
+    def address(self) -> int: ...
+
+    def query(self, scalars: Sequence[Number], region: Box) -> list[Box]:
+        """What the stage reads of each of its buffers for a region of its outputs."""
+
+    def run(
+        self,
+        scalars: Sequence[Number],
+        inputs: Sequence[Pixels],
+        outputs: Sequence[Pixels],
+    ) -> None:
+        """Computes the outputs' pixels; raises what the code raises."""
+
+
+#: The stages that exist, by key; their Functions keep them alive.
+STAGES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+
+
+def stage(key: str) -> ExternStage:
+    """The stage of a key."""
+    found: ExternStage = STAGES[key]
+    return found
+
+
+__all__ = [
+    "FUNCTIONS",
+    "STAGES",
+    "Box",
+    "CFunction",
+    "ExternStage",
+    "Number",
+    "Parameter",
+    "Pixels",
+    "stage",
+]

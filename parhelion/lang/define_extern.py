@@ -1,0 +1,229 @@
+"""`Func.define_extern`: Funcs that foreign code computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from parhelion.errors import DefinitionError, TypeMismatchError, here
+from parhelion.ir.build import int32
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.expr import FuncCall, ImageLoad, Intrinsic
+from parhelion.ir.expr import Var as IRVar
+from parhelion.ir.externs import Parameter
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.names import user_var
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.convert import node_of
+from parhelion.lang.extern import c_type
+from parhelion.lang.extern_stage import (
+    BoundsFunction,
+    DeviceAPI,
+    NameMangling,
+    make_stage,
+)
+from parhelion.lang.imageparam import OutputImageParam
+from parhelion.lang.param import Param
+from parhelion.lang.ref import describe
+from parhelion.lang.var import Var
+from parhelion.schedule.directives import StageSchedule, touch
+from parhelion.types import Type
+
+
+class ExternFuncArgument:
+    """Something that foreign code is given: a Func, an image, a Param or a number.
+
+    `define_extern` takes the thing itself as well.
+    """
+
+    __slots__ = ("_given",)
+
+    def __init__(self, value: object = None) -> None:
+        while isinstance(value, ExternFuncArgument):
+            value = value._given
+        self._given: object = value
+
+    def defined(self) -> bool:
+        return self._given is not None
+
+    def is_func(self) -> bool:
+        return isinstance(getattr(self._given, "_function", None), Function)
+
+    def is_buffer(self) -> bool:
+        return isinstance(self._given, Buffer)
+
+    def is_image_param(self) -> bool:
+        return isinstance(self._given, OutputImageParam)
+
+    def is_expr(self) -> bool:
+        return self.defined() and not (
+            self.is_func() or self.is_buffer() or self.is_image_param()
+        )
+
+
+class ExternDefinition:
+    """What Func has of this."""
+
+    __slots__ = ()
+    _function: Function
+
+    def define_extern(
+        self,
+        function_name: object,
+        params: Sequence[object],
+        types: Type | Sequence[Type],
+        arguments: int | Sequence[Var],
+        mangling: NameMangling = NameMangling.Default,
+        device_api: DeviceAPI = DeviceAPI.Host,
+        *,
+        bounds: BoundsFunction | None = None,
+    ) -> None:
+        """Defines the Func by code that computes a whole region of it at once.
+
+        function_name: a C function: its name in this process, or a function of a
+            library that ctypes has loaded; or a Python callable.
+        params: what it is given, in order: Funcs (a buffer for each of their values),
+            Buffers and ImageParams, Params, numbers and scalar Exprs over Params.
+        types: of the values. arguments: the Vars, or how many dimensions there are.
+
+        A C function has the type ``int f(params…, halide_buffer_t *outputs…)``. It is
+        called in two ways. If the buffers have no pixels (``host`` is null), it is
+        asked what it reads: it sets min and extent of its inputs' dimensions to what
+        it needs for the region that the outputs' dimensions say. Otherwise it writes
+        all of the outputs. It returns 0, or a code that the run then fails with.
+
+        A Python callable takes its params and then the outputs as Buffers over the
+        pipeline's memory (``np.asarray`` of one is a view), writes the outputs and
+        returns None. What it reads is what ``bounds(region, numbers…)`` returns: for
+        each buffer a list with (min, extent) of each dimension; without `bounds`, the
+        same region as that of the output. The Buffers are valid during the call. An
+        exception ends the run and is raised again by `realize`.
+
+        The Func is scheduled like others, by compute_root and compute_at, without loops
+        of its own; the Funcs that it is given must not be inlined. Code that a parallel
+        loop runs is called from several threads (Python's hold the GIL).
+        """
+        f = self._function
+        label = f"{f.name}.define_extern"
+        site = here()
+        if f.defined:
+            raise DefinitionError(
+                f"{describe(f)} is defined already; define_extern defines it anew",
+                at=site,
+            )
+        if f.frozen:
+            raise DefinitionError(
+                f"{describe(f)} takes no further definition: another Func is already "
+                "defined by it",
+                at=site,
+            )
+        results = (types,) if isinstance(types, Type) else tuple(types)
+        if not results or not all(isinstance(t, Type) for t in results):
+            raise TypeMismatchError(
+                f"{label}: the types of the values are Types, not {types!r:.60}",
+                at=site,
+            )
+        if device_api not in (DeviceAPI.Host, DeviceAPI.None_):
+            raise TypeMismatchError(
+                f"{label}: foreign code runs on the host, not on {device_api.name}",
+                at=site,
+            )
+        if mangling is NameMangling.CPlusPlus and isinstance(function_name, str):
+            raise TypeMismatchError(
+                f"{label}: names are C's; pass a C++ function as a ctypes function",
+                at=site,
+            )
+        args = _arguments(f, arguments, label)
+        given: list[Node] = []
+        for p in params:
+            given += _given(p, label)
+        made = make_stage(
+            function_name,
+            bounds,
+            f.name,
+            tuple([_parameter(n, label) for n in given]),
+            results,
+            len(args),
+        )
+        f.args, f.types, f.site, f.extern = args, results, site, made
+        f.schedule.storage_order = list(range(len(args)))
+        values = tuple([Intrinsic(t, "extern_value", tuple(given)) for t in results])
+        f.pure = Definition(args, values, None, StageSchedule(), site)
+        for n in given:
+            if isinstance(n, FuncCall):
+                n.func.frozen = True
+        touch()
+
+    def is_extern(self) -> bool:
+        """Whether foreign code computes it."""
+        return self._function.extern is not None
+
+    def extern_function_name(self) -> str:
+        """The name of the foreign function."""
+        code = self._function.extern
+        if code is None:
+            raise DefinitionError(
+                f"{describe(self._function)} is not computed by foreign code", at=here()
+            )
+        python = getattr(code, "function", None)
+        if python is not None:
+            return str(getattr(python, "__name__", type(python).__name__))
+        return code.symbol.split("@")[0]
+
+
+def _arguments(f: Function, given: object, label: str) -> tuple[IRVar, ...]:
+    if isinstance(given, int) and not isinstance(given, bool):
+        if given < 0:
+            raise TypeMismatchError(
+                f"{label}: a Func has no {given} dimensions", at=here()
+            )
+        return tuple([user_var(f"_{i}") for i in range(given)])
+    if isinstance(given, Sequence) and all(isinstance(v, Var) for v in given):
+        made = tuple([v._var for v in given])
+        if len(set(made)) == len(made):
+            return made
+    raise TypeMismatchError(
+        f"{label} takes a number of dimensions or different Vars, not {given!r:.60}",
+        at=here(),
+    )
+
+
+def _given(param: object, label: str) -> list[Node]:
+    """The nodes of one parameter: a stand-in for each buffer, or a number."""
+    if isinstance(param, ExternFuncArgument):
+        param = param._given
+    symbol: Any = getattr(param, "_sym", None)
+    function = getattr(param, "_function", None)
+    if isinstance(function, Function) and not hasattr(param, "_given"):
+        if not function.defined:
+            raise DefinitionError(f"{describe(function)} is not defined", at=here())
+        zeros = (int32(0),) * function.dimensions
+        return [FuncCall(t, function, zeros, i) for i, t in enumerate(function.types)]
+    if isinstance(symbol, BufferSym):
+        return [ImageLoad(symbol.type, symbol, (int32(0),) * len(symbol.dims))]
+    if isinstance(param, Param) and isinstance(symbol, ParamSym):
+        return [symbol.var]
+    node = node_of(param)
+    for n in nodes(node):
+        if isinstance(n, FuncCall | ImageLoad) or (
+            isinstance(n, IRVar) and not isinstance(n.origin, ParamSym)
+        ):
+            raise TypeMismatchError(
+                f"{label}: a number that foreign code is given may depend on Params, "
+                "not on Vars and pixels",
+                at=here(),
+                hint="pass the Func or image itself",
+            )
+    return [node]
+
+
+def _parameter(n: Node, label: str) -> Parameter:
+    if isinstance(n, FuncCall | ImageLoad):
+        return Parameter(n.type, len(n.args))
+    c_type(n.type, f"{label}: a number")
+    return Parameter(n.type)
+
+
+__all__ = ["ExternDefinition", "ExternFuncArgument"]

@@ -1,0 +1,190 @@
+"""C functions in expressions: `extern_function`."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from parhelion.errors import DefinitionError, TypeMismatchError, here
+from parhelion.ir.build import cast
+from parhelion.ir.expr import Extern
+from parhelion.ir.externs import FUNCTIONS, CFunction
+from parhelion.lang.convert import literal_as, node_or_none, not_a_value
+from parhelion.lang.expr import Expr, ExprLike, wrap
+from parhelion.types import Type, TypeCode
+
+#: The C types of scalars, by kind and width.
+_C_TYPES: dict[tuple[TypeCode, int], Any] = {
+    (TypeCode.Int, 8): ctypes.c_int8,
+    (TypeCode.Int, 16): ctypes.c_int16,
+    (TypeCode.Int, 32): ctypes.c_int32,
+    (TypeCode.Int, 64): ctypes.c_int64,
+    (TypeCode.UInt, 1): ctypes.c_bool,
+    (TypeCode.UInt, 8): ctypes.c_uint8,
+    (TypeCode.UInt, 16): ctypes.c_uint16,
+    (TypeCode.UInt, 32): ctypes.c_uint32,
+    (TypeCode.UInt, 64): ctypes.c_uint64,
+    (TypeCode.Float, 32): ctypes.c_float,
+    (TypeCode.Float, 64): ctypes.c_double,
+}
+
+_Pointer: Any = ctypes.CFUNCTYPE(None).__mro__[1]
+
+#: What stands for a C function: its name in this process or in the C library, a
+#: function of a ``ctypes`` library (or made by CFUNCTYPE), or an address.
+CPointer = Any
+
+
+def c_type(t: Type, what: str) -> Any:
+    """The ctypes type of a scalar type."""
+    found = _C_TYPES.get((t.kind, t.width)) if isinstance(t, Type) else None
+    if found is None or t.count != 1:
+        raise TypeMismatchError(
+            f"{what} is of type {t}, which C functions are not given here",
+            at=here(),
+            legal=["hl.Int(8..64)", "hl.UInt(1..64)", "hl.Float(32)", "hl.Float(64)"],
+        )
+    return found
+
+
+@cache
+def _libraries() -> tuple[ctypes.CDLL, ...]:
+    return (
+        ctypes.CDLL(None),
+        ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6"),
+    )
+
+
+def is_pointer(function: object) -> bool:
+    """Whether this is a function of ctypes."""
+    return isinstance(function, _Pointer)
+
+
+def address_of(function: CPointer, what: str) -> tuple[str, int]:
+    """A name for a C function, and where it is."""
+    if isinstance(function, str):
+        for library in _libraries():
+            found = getattr(library, function, None)
+            if found is not None:
+                return function, ctypes.cast(found, ctypes.c_void_p).value or 0
+        raise DefinitionError(
+            f"{what}: there is no C function {function!r} in this process",
+            at=here(),
+            hint="load its library with ctypes.CDLL(path) and pass the function, "
+            f"library.{function}",
+        )
+    if is_pointer(function):
+        address = ctypes.cast(function, ctypes.c_void_p).value or 0
+        name = getattr(function, "__name__", type(function).__name__)
+    elif isinstance(function, int) and not isinstance(function, bool):
+        address, name = function, "function"
+    else:
+        raise TypeMismatchError(
+            f"{what} takes the name of a C function, a function of a ctypes library or "
+            f"an address, not {function!r:.60}",
+            at=here(),
+        )
+    if address == 0:
+        raise DefinitionError(f"{what}: the function is a null pointer", at=here())
+    return f"{name}@{address:x}", address
+
+
+class ExternFunction:
+    """A C function of scalars, to be called in expressions. See `extern_function`."""
+
+    __slots__ = ("_function", "_given")
+
+    def __init__(self, function: CFunction, given: CPointer) -> None:
+        self._function, self._given = function, given
+
+    def name(self) -> str:
+        return self._function.name.split("@")[0]
+
+    def __call__(self, *args: ExprLike) -> Expr:
+        """The value of the C function for these arguments, at every point."""
+        known = self._function
+        if len(args) != len(known.params):
+            raise TypeMismatchError(
+                f"the C function {self.name()!r} takes {len(known.params)} arguments, "
+                f"not {len(args)}",
+                at=here(),
+            )
+        made = []
+        for i, (a, t) in enumerate(zip(args, known.params, strict=True)):
+            n = node_or_none(a)
+            if n is None:
+                if not isinstance(a, int | float):
+                    raise not_a_value(a)
+                n = literal_as(a, t)
+            if n.type is not t and not t.can_represent(n.type):
+                raise TypeMismatchError(
+                    f"argument {i} of the C function {self.name()!r} is of type {t}; a "
+                    f"value of type {n.type} is given",
+                    at=here(),
+                    hint=f"cast it: hl.cast({t.kind.name} …)"
+                    if t.is_bool()
+                    else f"cast it: hl.cast(hl.{t.kind.name}({t.width}), …)",
+                )
+            made.append(cast(t, n))
+        return wrap(Extern(known.result, known.name, tuple(made)))
+
+    def __repr__(self) -> str:
+        params = ", ".join(map(str, self._function.params))
+        prototype = f"{self._function.result} {self.name()}({params})"
+        return f"<parhelion.ExternFunction {prototype}>"
+
+
+def extern_function(
+    function: CPointer, result_type: Type, arg_types: Sequence[Type]
+) -> ExternFunction:
+    """A C function that can be called in expressions.
+
+    function: the name of a function of this process or of the C library ("cbrtf"); a
+    function of a library that ctypes has loaded (``ctypes.CDLL(path).f``), or a ctypes
+    callback; or an address. result_type, arg_types: the types of C's prototype, which
+    nobody can check: a wrong one has C's consequences.
+
+        cbrt = hl.extern_function("cbrtf", hl.Float(32), [hl.Float(32)])
+        f[x, y] = cbrt(g[x, y])
+
+    The function must be pure (the same arguments give the same result, nothing else
+    happens), safe to call from several threads, and defined for all values: schedules
+    decide how often and for which points it is called. Vectorised loops call it for
+    each lane. Raises DefinitionError if it cannot be found, TypeMismatchError for
+    types that do not cross. (Halide's C++ has macros for it, HalideExtern_1 and so on.)
+    """
+    what = "extern_function"
+    name, address = address_of(function, what)
+    restype = c_type(result_type, "the result")
+    params = [c_type(t, f"argument {i}") for i, t in enumerate(arg_types)]
+    if not params:
+        raise TypeMismatchError(
+            f"{what}: a pure function without arguments is a constant", at=here()
+        )
+    key = name
+    made = CFunction(
+        key,
+        result_type,
+        tuple(arg_types),
+        address,
+        ctypes.CFUNCTYPE(restype, *params)(address),
+    )
+    known = FUNCTIONS.get(key)
+    if known is not None and (known.result, known.params) != (made.result, made.params):
+        raise TypeMismatchError(
+            f"{what}: {function!r:.60} was given another prototype before, "
+            f"{known.result} of ({', '.join(map(str, known.params))})",
+            at=here(),
+        )
+    FUNCTIONS[key] = known or made
+    if is_pointer(function):
+        _KEPT.append(function)  # its library, or its callback, stays
+    return ExternFunction(FUNCTIONS[key], function)
+
+
+_KEPT: list[CPointer] = []
+
+__all__ = ["CPointer", "ExternFunction", "address_of", "c_type", "extern_function"]

@@ -1,0 +1,291 @@
+"""Foreign stages: Funcs that a C function or a Python callable computes.
+
+`Func.define_extern` makes one of these two classes, which the compiler and the
+interpreter know as `ir.externs.ExternStage`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+from parhelion.errors import PipelineRuntimeError, TypeMismatchError, here
+from parhelion.ir.externs import STAGES, Box, Number, Parameter, Pixels
+from parhelion.ir.names import fresh
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.extern import CPointer, address_of, c_type, is_pointer
+from parhelion.runtime.foreign import (
+    RAISED,
+    Struct,
+    box_at,
+    is_query,
+    pixels_at,
+    set_box,
+)
+from parhelion.types import Type
+
+#: Says what is read: the region of the outputs (a (min, extent) for each dimension) and
+#: the numbers give a region for each buffer.
+BoundsFunction = Callable[..., Sequence[Sequence[tuple[int, int]]]]
+
+_Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class NameMangling(enum.Enum):
+    """How the name of a foreign function is spelled in the object file. Names are C's
+    here; a C++ function is passed as a ctypes function or an address."""
+
+    Default = 0
+    C = 1
+    CPlusPlus = 2
+
+
+class DeviceAPI(enum.Enum):
+    """Where foreign code runs: on the host."""
+
+    Default_GPU = -1
+    Host = 1
+    None_ = 0
+
+
+class _Stage:
+    """What both kinds have in common."""
+
+    packed = False
+
+    def __init__(
+        self,
+        name: str,
+        params: tuple[Parameter, ...],
+        results: tuple[Type, ...],
+        dimensions: int,
+    ) -> None:
+        self.key = fresh(f"{name}.extern.")
+        self.name, self.params, self.results = name, params, results
+        self.dimensions = dimensions
+        STAGES[self.key] = self
+
+
+class CStage(_Stage):
+    """A C function, given numbers by value and ``halide_buffer_t *``, outputs last."""
+
+    def __init__(
+        self,
+        function: CPointer,
+        name: str,
+        params: tuple[Parameter, ...],
+        results: tuple[Type, ...],
+        dimensions: int,
+    ) -> None:
+        super().__init__(name, params, results, dimensions)
+        self._kept = function
+        self.symbol, self.address = address_of(function, f"{name}.define_extern")
+        kinds = [
+            ctypes.c_void_p if p.is_buffer else c_type(p.type, "an argument")
+            for p in params
+        ]
+        kinds += [ctypes.c_void_p] * len(results)
+        self._call = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.address)
+
+    def query(self, scalars: Sequence[Number], region: Box) -> list[Box]:
+        empty = (0, 0, 0)
+        inputs = [
+            Struct(p.type, [empty] * p.dimensions)
+            for p in self.params
+            if p.dimensions is not None
+        ]
+        shape = [(low, extent, 0) for low, extent in region]
+        outputs = [Struct(t, shape) for t in self.results]
+        self._run(scalars, inputs, outputs)
+        return [s.box() for s in inputs]
+
+    def run(
+        self,
+        scalars: Sequence[Number],
+        inputs: Sequence[Pixels],
+        outputs: Sequence[Pixels],
+    ) -> None:
+        buffers = [p.type for p in self.params if p.is_buffer]
+        self._run(
+            scalars,
+            [Struct.of(t, *pixels) for t, pixels in zip(buffers, inputs, strict=True)],
+            [
+                Struct.of(t, *pixels)
+                for t, pixels in zip(self.results, outputs, strict=True)
+            ],
+        )
+
+    def _run(
+        self,
+        scalars: Sequence[Number],
+        inputs: Sequence[Struct],
+        outputs: Sequence[Struct],
+    ) -> None:
+        numbers, structs = iter(scalars), iter(inputs)
+        given: list[Any] = [
+            next(structs).address if p.is_buffer else next(numbers) for p in self.params
+        ]
+        code = self._call(*given, *[s.address for s in outputs])
+        if code != 0:
+            raise PipelineRuntimeError(
+                f"the foreign code that computes Func {self.name!r} failed: it "
+                f"returned {code}",
+                at=here(),
+            )
+
+
+class PythonStage(_Stage):
+    """A Python callable, given numbers and Buffers, outputs last."""
+
+    packed = True
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        bounds: BoundsFunction | None,
+        name: str,
+        params: tuple[Parameter, ...],
+        results: tuple[Type, ...],
+        dimensions: int,
+    ) -> None:
+        super().__init__(name, params, results, dimensions)
+        self.function, self.bounds = function, bounds
+        # Not a bound method: the stage would hold itself, and outlive its Func.
+        self._entry = _Entry(_entry_of(self.key))
+        self.address = ctypes.cast(self._entry, ctypes.c_void_p).value or 0
+        self.symbol = f"{self.key}@{self.address:x}"
+
+    def query(self, scalars: Sequence[Number], region: Box) -> list[Box]:
+        asked = [(int(low), int(extent)) for low, extent in region]
+        wanted = [p.dimensions for p in self.params if p.dimensions is not None]
+        if self.bounds is None:
+            return [asked] * len(wanted)
+        answer = self.bounds(asked, *scalars)
+        try:
+            made = [
+                [(int(low), int(extent)) for low, extent in part] for part in answer
+            ]
+        except (TypeError, ValueError):
+            made = []
+        if [len(part) for part in made] != wanted:
+            shape = ", ".join(
+                ["[" + ", ".join(["(min, extent)"] * n) + "]" for n in wanted]
+            )
+            raise TypeMismatchError(
+                f"the bounds function of Func {self.name!r} must return a region for "
+                f"each buffer, [{shape}], not {answer!r:.100}",
+                at=here(),
+            )
+        return cast("list[Box]", made)
+
+    def run(
+        self,
+        scalars: Sequence[Number],
+        inputs: Sequence[Pixels],
+        outputs: Sequence[Pixels],
+    ) -> None:
+        numbers, pixels = iter(scalars), iter(inputs)
+        given: list[object] = []
+        for p in self.params:
+            if p.is_buffer:
+                array, mins = next(pixels)
+                array.flags.writeable = False
+                given.append(Buffer._of(p.type, array, mins, ""))
+            else:
+                given.append(next(numbers))
+        for t, (array, mins) in zip(self.results, outputs, strict=True):
+            given.append(Buffer._of(t, array, mins, self.name))
+        result = self.function(*given)
+        if result is not None and result != 0:
+            raise PipelineRuntimeError(
+                f"the Python function that computes Func {self.name!r} returned "
+                f"{result!r:.60}: it writes into its last argument and returns None",
+                at=here(),
+            )
+
+    def called(self, argv: int) -> None:
+        """A call from compiled code: a question about bounds, or work."""
+        count = len(self.params) + len(self.results)
+        addresses = (ctypes.c_void_p * count).from_address(argv)
+        places = [int(a or 0) for a in addresses]
+        outputs = places[len(self.params) :]
+        scalars = list(self._numbers(places))
+        buffers = [a for a, p in zip(places, self.params, strict=False) if p.is_buffer]
+        if is_query(outputs[0]):
+            for a, box in zip(
+                buffers, self.query(scalars, box_at(outputs[0])), strict=True
+            ):
+                set_box(a, box)
+            return
+        types = [p.type for p in self.params if p.is_buffer]
+        self.run(
+            scalars,
+            [
+                pixels_at(a, t.to_numpy(), False)
+                for a, t in zip(buffers, types, strict=True)
+            ],
+            [
+                pixels_at(a, t.to_numpy(), True)
+                for a, t in zip(outputs, self.results, strict=True)
+            ],
+        )
+
+    def _numbers(self, places: Sequence[int]) -> Iterator[Number]:
+        for a, p in zip(places, self.params, strict=False):
+            if not p.is_buffer:
+                yield c_type(p.type, "an argument").from_address(a).value
+
+
+def _entry_of(key: str) -> Callable[[int, int], int]:
+    """What compiled code calls. Exceptions wait until it has been left."""
+
+    def entry(context: int, argv: int) -> int:
+        try:
+            STAGES[key].called(argv)
+        except BaseException as error:
+            RAISED.setdefault(context, error)
+            return 1
+        return 0
+
+    return entry
+
+
+def make_stage(
+    function: object,
+    bounds: BoundsFunction | None,
+    name: str,
+    params: tuple[Parameter, ...],
+    results: tuple[Type, ...],
+    dimensions: int,
+) -> CStage | PythonStage:
+    """The stage of whatever `define_extern` was given as the function."""
+    if isinstance(function, str | int) or is_pointer(function):
+        if bounds is not None:
+            raise TypeMismatchError(
+                f"{name}.define_extern: bounds is for Python functions; a C function "
+                "answers itself, when it is given buffers whose host is null",
+                at=here(),
+            )
+        return CStage(function, name, params, results, dimensions)
+    if not callable(function):
+        raise TypeMismatchError(
+            f"{name}.define_extern takes a C function's name, a function of a ctypes "
+            f"library or a Python callable, not {function!r:.60}",
+            at=here(),
+        )
+    if bounds is None and any(
+        p.is_buffer and p.dimensions != dimensions for p in params
+    ):
+        raise TypeMismatchError(
+            f"{name}.define_extern: {name} has {dimensions} dimensions and one of the "
+            "buffers it is given has another number",
+            at=here(),
+            hint="bounds=function says what is read of each buffer for a region of the "
+            "output; without it, that is the same region",
+        )
+    return PythonStage(function, bounds, name, params, results, dimensions)
+
+
+__all__ = ["BoundsFunction", "DeviceAPI", "NameMangling", "make_stage"]

@@ -1,0 +1,325 @@
+"""Whole stages computed by Python callables."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.interp import interpret
+from tests.support.checking import check
+
+x, y, xi, yi = hl.Var("x"), hl.Var("y"), hl.Var("xi"), hl.Var("yi")
+Box = Sequence[tuple[int, int]]
+
+
+def around(region: Box) -> list[list[tuple[int, int]]]:
+    """One pixel more on each side."""
+    return [[(low - 1, extent + 2) for low, extent in region]]
+
+
+def cross(given: hl.Buffer, out: hl.Buffer) -> None:
+    """Sums four neighbours and twice the pixel."""
+    a = np.asarray(given)
+    np.asarray(out)[...] = (
+        a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1] + 2 * a[1:-1, 1:-1]
+    )
+
+
+def chain() -> tuple[hl.Func, hl.Func, hl.Func]:
+    """A producer, a foreign stage, a consumer of two of its pixels."""
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x, y] = x * x + 10 * y
+    e.define_extern(cross, [g], hl.Int(32), [x, y], bounds=around)
+    o[x, y] = e[x, y] + e[x + 1, y - 2]
+    g.compute_root()
+    return o, e, g
+
+
+def _tiles(o: hl.Func, e: hl.Func, g: hl.Func) -> None:
+    o.tile(x, y, xi, yi, 4, 3).parallel(y).vectorize(xi, 4)
+    e.compute_at(o, x)
+    g.compute_at(o, x)
+
+
+SCHEDULES: list[Callable[[hl.Func, hl.Func, hl.Func], object]] = [
+    lambda o, e, g: e.compute_root(),
+    lambda o, e, g: e.compute_at(o, y),
+    lambda o, e, g: (e.compute_at(o, y), g.compute_at(o, y)),
+    lambda o, e, g: (e.store_root().compute_at(o, y), g.store_root().compute_at(o, y)),
+    lambda o, e, g: (e.store_root().compute_at(o, x), o.unroll(x, 2)),
+    lambda o, e, g: (e.compute_at(o, y), o.parallel(y).vectorize(x, 4)),
+    lambda o, e, g: (e.compute_root().reorder_storage(y, x), g.reorder_storage(y, x)),
+    lambda o, e, g: (
+        e.compute_at(o, y).hoist_storage_root(),
+        g.compute_at(o, y).hoist_storage_root(),
+    ),
+    _tiles,
+]
+
+
+def test_at_every_loop() -> None:
+    check(chain, [11, 7], SCHEDULES, mins=[-3, 2])
+
+
+def test_as_an_output() -> None:
+    def make() -> tuple[hl.Func, hl.Func]:
+        g, e = hl.Func("g"), hl.Func("e")
+        g[x, y] = x * x + 10 * y
+        e.define_extern(cross, [g], hl.Int(32), 2, bounds=around)
+        g.compute_root()
+        return e, g
+
+    check(make, [5, 4])
+
+
+def test_a_window_slides() -> None:
+    """Only new rows are computed, and asked for."""
+    rows: list[tuple[int, int]] = []
+
+    def copy(given: hl.Buffer, out: hl.Buffer) -> None:
+        rows.append((out.dim(1).min(), out.dim(1).extent()))
+        np.asarray(out)[...] = given
+
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x, y] = x + 10 * y
+    e.define_extern(copy, [g], hl.Int(32), [x, y])
+    o[x, y] = e[x, y] + e[x, y + 1] + e[x, y + 2]
+    g.compute_root()
+    e.store_root().compute_at(o, y)
+    o.realize([4, 5])
+    assert rows == [(0, 3), (3, 1), (4, 1), (5, 1), (6, 1)]
+
+
+def test_tuples_numbers_and_images() -> None:
+    """Funcs, an image, a Param and a number in; two values out."""
+    image = hl.Buffer(np.arange(60, dtype=np.uint16).reshape(6, 10), name="image")
+    gain = hl.Param(hl.Float(32), "gain")
+    gain.set(1.5)
+    seen: list[tuple[float, bool]] = []
+
+    def work(
+        a: hl.Buffer, gain: float, b: hl.Buffer, im: hl.Buffer, flag: bool,
+        low: hl.Buffer, high: hl.Buffer,
+    ) -> None:  # fmt: skip
+        seen.append((gain, flag))
+        np.asarray(low)[...] = np.asarray(a) + np.asarray(im)
+        np.asarray(high)[...] = np.asarray(b) * np.float32(gain)
+
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x, y] = hl.i32(x * y)
+    h = hl.Func("h")
+    h[x, y] = hl.f32(x + y)
+    params = [g, hl.ExternFuncArgument(gain), h, image, hl.cast(hl.Bool(), 1)]
+    e.define_extern(work, params, [hl.Int(32), hl.Float(32)], [x, y])
+    o[x, y] = hl.f32(e[x, y][0]) + e[x, y][1]
+    for f in (g, h, e):
+        f.compute_root()
+    wanted = interpret(o._function, [(0, 10), (0, 6)])[0].T
+    np.testing.assert_array_equal(np.asarray(o.realize([10, 6])), wanted)
+    assert set(seen) == {(1.5, True)}
+
+
+def test_a_func_of_several_values_is_several_buffers() -> None:
+    def add(a: hl.Buffer, b: hl.Buffer, out: hl.Buffer) -> None:
+        np.asarray(out)[...] = np.asarray(a) + np.asarray(b)
+
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x, y] = (x, y * 100)
+    e.define_extern(add, [g], hl.Int(32), [x, y])
+    g.compute_root()
+    got = np.asarray(e.realize([3, 2]))
+    np.testing.assert_array_equal(got, [[0, 1, 2], [100, 101, 102]])
+
+
+def test_input_bounds_are_asked() -> None:
+    image = hl.ImageParam(hl.Int(32), 2, "image")
+    e = hl.Func("e")
+    e.define_extern(cross, [image], hl.Int(32), [x, y], bounds=around)
+    o = hl.Func("o")
+    o[x, y] = e[x * 2, y]
+    e.compute_root()
+    o.infer_input_bounds([4, 3])
+    got = image.get()
+    assert (got.dim(0).min(), got.dim(0).extent()) == (-1, 9)
+    assert (got.dim(1).min(), got.dim(1).extent()) == (-1, 5)
+    image.set(np.zeros((5, 8), np.int32))
+    with pytest.raises(
+        hl.BoundsError, match="the pipeline reads -1 to 7, but the image"
+    ):
+        o.realize([4, 3])
+
+
+def test_inputs_are_read_only_and_regions_are_views() -> None:
+    def spoil(a: hl.Buffer, out: hl.Buffer) -> None:
+        np.asarray(a)[...] = 1
+
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x] = x
+    e.define_extern(spoil, [g], hl.Int(32), [x])
+    g.compute_root()
+    with pytest.raises(ValueError, match="read-only"):
+        e.realize([4])
+
+
+def fails(a: hl.Buffer, out: hl.Buffer) -> None:
+    raise KeyError("no such colour")
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_exceptions_come_through(parallel: bool) -> None:
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x, y] = x
+    e.define_extern(fails, [g], hl.Int(32), [x, y])
+    o[x, y] = e[x, y]
+    g.compute_root()
+    e.compute_at(o, y)
+    if parallel:
+        o.parallel(y)
+    with pytest.raises(KeyError, match="no such colour") as error:
+        o.realize([4, 40])
+    names = [frame.name for frame in traceback.extract_tb(error.value.__traceback__)]
+    assert names[-1] == "fails" and "realize" in names
+    call = o.compile_to_callable([])
+    with pytest.raises(KeyError):
+        call(np.zeros((40, 4), np.int32))
+    with pytest.raises(KeyError):
+        interpret(o._function, [(0, 4), (0, 4)])
+
+
+def test_an_exception_of_the_bounds_function_comes_through() -> None:
+    def lost(region: Box) -> Any:
+        raise LookupError("where?")
+
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x] = x
+    e.define_extern(fails, [g], hl.Int(32), [x], bounds=lost)
+    g.compute_root()
+    with pytest.raises(LookupError, match="where"):
+        e.realize([4])
+
+
+def test_a_bounds_error_of_the_users_is_his() -> None:
+    calls = []
+
+    def out_of(a: hl.Buffer, out: hl.Buffer) -> None:
+        calls.append(1)
+        raise hl.BoundsError("mine")
+
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x] = x
+    e.define_extern(out_of, [g], hl.Int(32), [x])
+    g.compute_root()
+    call = e.compile_to_callable([])
+    with pytest.raises(hl.BoundsError, match="mine"):
+        call(np.zeros(4, np.int32))
+    assert len(calls) == 1
+
+
+def test_a_pipeline_may_run_inside() -> None:
+    inner = hl.Func("inner")
+    image = hl.ImageParam(hl.Int(32), 2, "seen")
+    inner[x, y] = image[x, y] * 2
+    inner.parallel(y)
+
+    def run(a: hl.Buffer, out: hl.Buffer) -> None:
+        call(a, out)
+
+    call = inner.compile_to_callable([image])
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x, y] = x + y
+    e.define_extern(run, [g], hl.Int(32), [x, y])
+    o[x, y] = e[x, y] + 1
+    g.compute_root()
+    e.compute_at(o, y)
+    o.parallel(y)
+    got = np.asarray(o.realize([9, 30]))
+    grid = np.add.outer(np.arange(30), np.arange(9))
+    np.testing.assert_array_equal(got, grid * 2 + 1)
+
+
+def test_part_asks_for_more_than_the_whole() -> None:
+    """The storage is for what the whole needs; a part may not go beyond it."""
+
+    def greedy(region: Box) -> list[list[tuple[int, int]]]:
+        ((low, extent),) = region
+        return [[(low, extent if extent > 1 else 50)]]
+
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x] = x
+    e.define_extern(fails, [g], hl.Int(32), [x], bounds=greedy)
+    o[x] = e[x]
+    g.compute_root()
+    e.compute_at(o, x)
+    with pytest.raises(hl.BoundsError) as error:
+        o.realize([4])
+    assert error.value.what == (
+        f"the foreign code that computes Func {e.name()!r} asks for 0 to 49 in "
+        "dimension 0 of its input 0, of which 0 to 3 is there"
+    )
+
+
+def test_what_it_is() -> None:
+    e = hl.Func("e")
+    e.define_extern(fails, [], [hl.Int(32), hl.UInt(8)], 3)
+    assert e.is_extern() and e.defined() and e.dimensions() == 3
+    assert e.extern_function_name() == "fails"
+    assert e.types() == [hl.Int(32), hl.UInt(8)]
+    assert not hl.Func("f").is_extern()
+
+
+def test_bad_definitions() -> None:
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x, y] = x
+    with pytest.raises(hl.TypeMismatchError, match="has 1 dimensions and one of the"):
+        e.define_extern(fails, [g], hl.Int(32), [x])
+    with pytest.raises(hl.TypeMismatchError, match="bounds is for Python functions"):
+        e.define_extern("cbrt", [g], hl.Int(32), [x], bounds=around)
+    with pytest.raises(hl.TypeMismatchError, match="or a Python callable, not 3.5"):
+        e.define_extern(3.5, [g], hl.Int(32), [x])
+    with pytest.raises(hl.TypeMismatchError, match="may depend on Params, not on Vars"):
+        e.define_extern(fails, [g, x + 1], hl.Int(32), [x, y])
+    with pytest.raises(hl.TypeMismatchError, match="different Vars"):
+        e.define_extern(fails, [g], hl.Int(32), [x, x])
+    with pytest.raises(hl.TypeMismatchError, match="which C functions are not given"):
+        e.define_extern(fails, [g, hl.cast(hl.Float(16), 1)], hl.Int(32), [x, y])
+    e.define_extern(fails, [g], hl.Int(32), [x, y])
+    with pytest.raises(hl.DefinitionError, match="is defined already"):
+        e.define_extern(fails, [g], hl.Int(32), [x, y])
+    with pytest.raises(hl.DefinitionError, match="takes no further definition"):
+        e[x, y] += 1
+    with pytest.raises(hl.DefinitionError, match="takes no further definition"):
+        g[x, y] += 1
+
+
+def test_an_answer_of_the_wrong_shape() -> None:
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x] = x
+    e.define_extern(fails, [g], hl.Int(32), [x], bounds=lambda region: region)
+    g.compute_root()
+    with pytest.raises(hl.TypeMismatchError) as error:
+        e.realize([4])
+    assert error.value.what == (
+        f"the bounds function of Func {e.name()!r} must return a region for each "
+        "buffer, [[(min, extent)]], not [(0, 4)]"
+    )
+
+
+def test_a_result_that_is_returned() -> None:
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x] = x
+    e.define_extern(lambda a, out: 7, [g], hl.Int(32), [x])
+    g.compute_root()
+    with pytest.raises(hl.PipelineRuntimeError, match="returned 7: it writes into its"):
+        e.realize([4])
+
+
+def test_c_text_says_that_it_cannot() -> None:
+    o, e, _ = chain()
+    e.compute_root()
+    with pytest.raises(hl.HalideError, match="foreign code"):
+        hl.Pipeline(o).c_text()
