@@ -9,7 +9,8 @@ and is cached on it. Two facts are computed together:
   an integer may be any of its type's.
 - `tame(e)`: whether arithmetic can be reasoned about as on unlimited integers. A sum
   or product is tame if its bounds prove that it does not wrap, or if it is index
-  arithmetic: int32 or int64, made of tame operands. A 32-bit pixel value (`Load`,
+  arithmetic: int32 or int64, made of tame operands, among them casts of floats that
+  are made of parameters alone. A 32-bit pixel value (`Load`,
   `FuncCall`, …) is not tame unless bounded, so arithmetic on it wraps as the language
   says.
 """
@@ -42,6 +43,7 @@ from parhelion.analysis.ranges import (
     type_fact,
     type_interval,
 )
+from parhelion.analysis.rank import reads_data
 from parhelion.ir.expr import (
     EQ,
     LE,
@@ -70,6 +72,8 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.symbols import ParamSym
 from parhelion.types import Type, round_float
 
 
@@ -331,9 +335,9 @@ def _cast(n: Cast, get: Get) -> Fact:
         return FULL, False
     if f.is_float():
         if a.lo is None or a.hi is None or math.isinf(a.lo) or math.isinf(a.hi):
-            return type_fact(t)
+            return _unbounded_cast(n)
         if not never_nan(n.a):
-            return type_fact(t)
+            return _unbounded_cast(n)
         lo, hi = math.trunc(a.lo), math.trunc(a.hi)
         return checked(t, lo, hi, False) if fits(t, lo, hi) else type_fact(t)
     if not f.is_int_or_uint():
@@ -345,6 +349,22 @@ def _cast(n: Cast, get: Get) -> Fact:
         # Narrowing an unbounded index is only an index again at full width.
         return (a, True) if ta and is_index_type(t) else type_fact(t)
     return (a, True) if fits(t, a.lo, a.hi) else type_fact(t)
+
+
+def _unbounded_cast(n: Cast) -> Fact:
+    """A float of which nothing is known, as an integer. If it is made of parameters
+    alone, it is an index as an integer parameter is: `lower.overflow` checks the
+    regions that come of it."""
+    if is_index_type(n.type) and _of_parameters(n.a):
+        return type_fact(n.type)[0], True
+    return type_fact(n.type)
+
+
+def _of_parameters(e: Expr) -> bool:
+    """Whether `e` is the same throughout a call: constants and parameters."""
+    if reads_data(e):
+        return False
+    return all([isinstance(v.origin, ParamSym) for v in nodes(e) if isinstance(v, Var)])
 
 
 def _widened(f: Type, a: Interval) -> Interval:

@@ -10,7 +10,7 @@ from parhelion.analysis.interval import Interval, constant_interval, tame
 from parhelion.ir import build as B
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Intrinsic, Load, Var
-from parhelion.ir.symbols import BufferSym
+from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.types import BOOL, INT32, INT64, Float, Int, UInt
 
 U8, I8, U16, U32, F32 = UInt(8), Int(8), UInt(16), UInt(32), Float(32)
@@ -22,6 +22,7 @@ n = Var("n", INT32, lo=i, hi=B.add(i, B.int32(7)))
 t = Var("t", INT32, value=E.Mul(i, B.int32(3)))
 u = Var("u", U8)
 f = Var("f", F32)
+gain = ParamSym("gain", F32).var
 pixel = Load(INT32, BufferSym("in", INT32, 1, "input"), x, None)
 byte = Load(U8, BufferSym("bytes", U8, 1, "input"), x, None)
 
@@ -117,6 +118,8 @@ def test_constant_interval(e: Expr, bounds: tuple[float | None, float | None]) -
         (E.Add(E.Mod(u, B.imm(16, U8)), B.imm(200, U8)), True),
         (E.Cast(INT64, pixel), True),
         (E.Cast(INT32, f), False),
+        (E.Cast(INT32, E.Mul(gain, real(0.5))), True),
+        (E.Cast(INT32, E.Mul(gain, f)), False),
         (f, False),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import parhelion as hl
 from parhelion.ir.build import (
     add,
     block,
@@ -380,3 +381,19 @@ def test_clamps_of_one_kind_inside_each_other(c: int) -> None:
     memory: dict[BufferSym, list[Any]] = {f: [None] * 12, g: list(range(12))}
     want = execute(s, memory, {n: 12}).memory
     assert execute(partition_loops(s), memory, {n: 12}).memory == want
+
+
+def test_a_radius_cast_from_float_parameters() -> None:
+    """Bounds made of a parameter's cast are coordinates: clamps go as elsewhere."""
+    x, y, radius = hl.Var("x"), hl.Var("y"), hl.Param(hl.Float(32), "radius")
+    source = hl.ImageParam(hl.Float(32), 2, "source")
+    edge = hl.BoundaryConditions.repeat_edge(source)
+    double, out = hl.Func("double"), hl.Func("out")
+    reach = hl.i32(radius * 0.5)
+    double[x, y] = edge[x, y] * 2
+    out[x, y] = double[x - reach, y] + double[x + reach, y]
+    double.compute_root().vectorize(x, 8)
+    loops = hl.Pipeline(out).lowered_text().split("produce out:")[0]
+    assert loops.count("for (double.s0.x") == 6  # on lines inside, and others
+    steady = loops.split("for (double.s0.x#2")[1].split("for (")[0]
+    assert "source[ramp(" in steady and "max(" not in steady
