@@ -26,13 +26,15 @@ class App:
     """One application, its algorithm built and not yet scheduled.
 
     output: the last Func. inputs: its ImageParams by name. funcs: the Funcs that
-    schedules mention, by name. params: its scalar Params by name.
+    schedules mention, by name. params: its scalar Params by name. rvars: the RVars that
+    schedules mention, by name.
     """
 
     output: Any
     inputs: Mapping[str, Any]
     funcs: Mapping[str, Any]
     params: Mapping[str, Any] = field(default_factory=dict)
+    rvars: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, images: Mapping[str, Array], size: Sequence[int]) -> Array:
         """The output over ``size`` (innermost extent first), as an array whose last

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -34,8 +35,10 @@ def run(
     schedule: Schedule,
     images: Arrays,
     size: Sequence[int],
+    values: Mapping[str, float] = MappingProxyType({}),
 ) -> Array:
-    """The output under a module, `parhelion` or `halide`, over (x, y, …) extents."""
+    """The output under a module, `parhelion` or `halide`, over (x, y, …) extents;
+    `values` are those of its Params."""
     with warnings.catch_warnings():
         # Halide warns of every literal that float32 rounds.
         warnings.filterwarnings("ignore", message="The floating-point value")
@@ -44,12 +47,21 @@ def run(
     buffers = {name: module.Buffer(a) for name, a in images.items()}
     for name, buffer in buffers.items():
         app.inputs[name].set(buffer)
+    for name, value in values.items():
+        app.params[name].set(value)
     return np.array(app.output.realize(list(size)))
 
 
-def interpreted(algorithm: Algorithm, images: Arrays, size: Sequence[int]) -> Array:
+def interpreted(
+    algorithm: Algorithm,
+    images: Arrays,
+    size: Sequence[int],
+    values: Mapping[str, float] = MappingProxyType({}),
+) -> Array:
     """The output by the reference interpreter."""
     app = algorithm(hl)
+    for name, value in values.items():
+        app.params[name].set(value)
     given = {
         app.inputs[name]._sym: (a.transpose(), [0] * a.ndim)
         for name, a in images.items()

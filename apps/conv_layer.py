@@ -1,0 +1,87 @@
+"""A convolution layer of a neural network, with its rectification (ReLU).
+
+Tensors have their channels innermost, so that a vector runs over channels of the
+output: ``input[channel in, x, y, n]``, ``filter[channel out, kx, ky, channel in]``.
+The input is two pixels larger in x and y; the window begins at the pixel itself. The
+numbers of channels are constants of the program, as they are of a trained network.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from apps.common import App, Array, Module, main, to_float, to_levels
+
+
+def algorithm(hl: Module, channels_in: int = 64) -> App:
+    c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
+    inp = hl.ImageParam(hl.Float(32), 4, "input")
+    weights = hl.ImageParam(hl.Float(32), 4, "filter")
+    bias = hl.ImageParam(hl.Float(32), 1, "bias")
+    conv, relu = hl.Func("conv"), hl.Func("relu")
+    r = hl.RDom([(0, channels_in), (0, 3), (0, 3)], "r")
+    conv[c, x, y, n] = bias[c]
+    conv[c, x, y, n] += weights[c, r.y, r.z, r.x] * inp[r.x, x + r.y, y + r.z, n]
+    relu[c, x, y, n] = hl.max(0.0, conv[c, x, y, n])
+    return App(
+        relu,
+        {"input": inp, "filter": weights, "bias": bias},
+        {"conv": conv, "relu": relu},
+        rvars={"c": r.x, "x": r.y, "y": r.z},
+    )
+
+
+def schedule_root(hl: Module, app: App) -> None:
+    """The convolution as a whole, a vector of output channels at a time."""
+    c, y = hl.Var("c"), hl.Var("y")
+    app.funcs["relu"].vectorize(c, 16).parallel(y)
+    conv = app.funcs["conv"].compute_root().vectorize(c, 16).parallel(y)
+    conv.update(0).vectorize(c, 16).parallel(y)
+
+
+def schedule_registers(hl: Module, app: App) -> None:
+    """Blocks of 64 channels x 5 pixels in 20 vector registers of 16 floats, which take
+    each weight once for five pixels and each pixel once for four vectors."""
+    c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
+    co, ci, xo, xi = (hl.Var(name) for name in ("co", "ci", "xo", "xi"))
+    relu, conv, r = app.funcs["relu"], app.funcs["conv"], app.rvars
+    relu.split(c, co, ci, 64).split(x, xo, xi, 5).reorder(ci, xi, xo, y, n, co)
+    relu.vectorize(ci, 16).unroll(ci).unroll(xi).parallel(y).parallel(n).parallel(co)
+    conv.compute_at(relu, xo).vectorize(c, 16).unroll(c).unroll(x)
+    update = conv.update(0).reorder(c, x, y, r["c"], r["x"], r["y"], n)
+    update.vectorize(c, 16).unroll(c).unroll(x).unroll(r["c"], 2)
+
+
+SCHEDULES = {"root": schedule_root, "registers": schedule_registers}
+
+
+def with_numpy(image: Array, weights: Array, bias: Array) -> Array:
+    """The same as nine matrix products; arrays as the application takes them."""
+    count, height, width = image.shape[0], image.shape[1] - 2, image.shape[2] - 2
+    out = np.broadcast_to(bias, (count, height, width, bias.size)).copy()
+    for ky in range(3):
+        for kx in range(3):
+            shifted = image[:, ky : ky + height, kx : kx + width]
+            out += shifted @ weights[:, ky, kx]
+    return np.asarray(np.maximum(out, 0))
+
+
+def process(image: Array) -> Array:
+    """Where a (3, H, W) uint8 image changes: its response to 64 random filters without
+    a mean, rectified and summed, as a (1, H, W) image."""
+    import parhelion as hl
+
+    app = algorithm(hl, channels_in=3)
+    schedule_registers(hl, app)
+    rng = np.random.default_rng(1)
+    weights = rng.normal(0, 0.1, (3, 3, 3, 64)).astype(np.float32)
+    weights -= weights.mean(axis=(0, 1, 2))
+    wide = np.pad(to_float(image), ((0, 0), (1, 1), (1, 1)), mode="edge")
+    tensor = np.ascontiguousarray(np.moveaxis(wide, 0, -1))[None]
+    inputs = {"input": tensor, "filter": weights, "bias": np.zeros(64, np.float32)}
+    response = app.run(inputs, (64, image.shape[2], image.shape[1], 1))[0].sum(axis=-1)
+    return to_levels(response / response.max())[None]
+
+
+if __name__ == "__main__":
+    main("conv_layer", process)

@@ -1,0 +1,38 @@
+"""A convolution layer: 64 channels of 128 x 128 pixels to 64, four images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from apps import conv_layer
+from benchmarks.case import Case, Image, Output, Rivals, Tolerance, rng
+
+
+def inputs() -> Mapping[str, Image]:
+    source = rng()
+    shapes = {"input": (4, 130, 130, 64), "filter": (64, 3, 3, 64), "bias": (64,)}
+    return {
+        name: Image(source.uniform(-1, 1, shape).astype(np.float32))
+        for name, shape in shapes.items()
+    }
+
+
+def rivals(images: Mapping[str, Image]) -> Rivals:
+    arrays = [images[name].array for name in ("input", "filter", "bias")]
+    return {"NumPy": lambda: conv_layer.with_numpy(*arrays)}
+
+
+CASES = (
+    Case(
+        name="conv_layer",
+        size="128 x 128 x 64 x 4",
+        algorithm=conv_layer.algorithm,
+        schedules={"registers": conv_layer.schedule_registers},
+        inputs=inputs,
+        outputs=(Output(np.float32, (64, 128, 128, 4)),),
+        tolerance=Tolerance(2e-4),
+        rivals=rivals,
+    ),
+)

@@ -1,0 +1,39 @@
+"""Lens blur of a stereo pair of 992 x 1024 x 3 bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from apps import lens_blur
+from benchmarks.case import Case, Image, Output, Tolerance, rng
+
+
+def inputs() -> Mapping[str, Image]:
+    """Smooth shapes under some noise, so that there are depths to be found."""
+    source = rng()
+    coarse = source.uniform(0, 240, (3, 64, 62))
+    left = np.repeat(np.repeat(coarse, 16, axis=1), 16, axis=2)
+    left = (left + source.uniform(0, 15, left.shape)).astype(np.uint8)
+    return {
+        "left_im": Image(left),
+        "right_im": Image(lens_blur.second_view(left)),
+    }
+
+
+CASES = (
+    Case(
+        name="lens_blur",
+        size="992 x 1024 x 3",
+        algorithm=lens_blur.algorithm,
+        schedules={
+            "lines": lens_blur.schedule_lines,
+            "published": lens_blur.schedule_published,
+        },
+        inputs=inputs,
+        outputs=(Output(np.float32, (992, 1024, 3)),),
+        # A pixel whose depth is as good as another one may differ altogether.
+        tolerance=Tolerance(1.0, 0.001),
+    ),
+)
