@@ -21,7 +21,7 @@ from and folded by; the pass `lower.relocate` rewrites them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.interval import constant_interval
@@ -35,7 +35,7 @@ from parhelion.ir.stmt import Assert, ForKind
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.sites import Site
-from parhelion.lower.sliding import loops_between
+from parhelion.lower.sliding import Walk, loops_between
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import StorageDim
 from parhelion.schedule.rules import var_label, warn
@@ -104,23 +104,26 @@ def touched_by_foreign(
 
 @dataclass(frozen=True, slots=True)
 class _Motion:
-    """What the iterations of a loop touch along one dimension, as expressions over
-    the loops outside and the names that are visible where the storage is."""
+    """What the iterations of a loop, or the steps of a walk, touch along one
+    dimension, as expressions over the loops outside and the names that are visible
+    where the storage is. at: what advances, the loop's variable or the walk's;
+    value: the same in terms of the loops."""
 
     loop: Loop
     site: Site
     touched: Range
+    at: Var
+    value: Expr
 
     def forward(self) -> Monotonic:
-        return monotonic(self.touched.lo, self.loop.var)
+        return monotonic(self.touched.lo, self.at)
 
     def backward(self) -> Monotonic:
-        return monotonic(self.touched.hi, self.loop.var)
+        return monotonic(self.touched.hi, self.at)
 
     @property
     def moves(self) -> bool:
-        found = free_vars(self.touched.lo) | free_vars(self.touched.hi)
-        return self.loop.var in found
+        return self.at in free_vars(self.touched.lo) | free_vars(self.touched.hi)
 
     def proven(self) -> bool:
         """Whether coordinates that are passed are surely not touched again."""
@@ -144,18 +147,37 @@ class _Finder:
         """The loops that may fold dimension `d`: those that move through it, up to
         the first whose iterations leave values to later ones."""
         found: list[_Motion] = []
-        slid = self.regions.slid.get(self.f, frozenset())
+        slid = self.regions.slid.get(self.f)
         for loop, site in self.loops:
             if loop.dim.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
                 break
             touched = self.touched(site)[d]
             if touched is not None:
-                motion = _Motion(loop, site, touched)
+                motion = _Motion(loop, site, touched, loop.var, loop.var)
                 if motion.moves:
                     found.append(motion)
-            if loop.var in slid:
+            if slid is not None and loop.var in slid.loops:
+                walk = slid.walks.get(d)
+                if walk is not None and walk.loops[0] is loop:
+                    found += self.steps(d, walk)
                 break
         return found
+
+    def steps(self, d: int, walk: Walk) -> list[_Motion]:
+        """What the steps of a walk touch, if the walk never turns back: it is all of
+        what the iterations of its loops are, in their order."""
+        if not (walk.forward and walk.together):
+            return []
+        loop, site = next(p for p in self.loops if p[0] is walk.loops[-1])
+        touched = self.touched(site)[d]
+        if touched is None:
+            return []
+        opened = replace(walk, value=simplify(self.open(walk.value)))
+        along = Range(opened.along(touched.lo), opened.along(touched.hi))
+        over = {p.var for p in walk.loops}
+        if over & (free_vars(along.lo) | free_vars(along.hi)):
+            return []
+        return [_Motion(loop, site, along, walk.at, opened.value)]
 
     def touched(self, site: Site) -> tuple[Range | None, ...]:
         """What is touched inside a site, in visible names; None where unknown."""
@@ -201,7 +223,7 @@ class _Finder:
                 if most is not None and can_prove(le(most, wish.fold)):
                     return wish.fold
         if best is None:
-            best = next(iter(motions), None)
+            best = next((m for m in motions if m.at is m.loop.var), None)
             self._refuse(d, wish, best)
             assert best is not None
             self._check_direction(best, d, wish)
@@ -210,7 +232,10 @@ class _Finder:
 
     def most(self, motion: _Motion) -> Expr | None:
         """The most that one iteration touches, in names visible at the storage."""
-        return _over(motion.touched.extent, [p for p, _ in self.loops], self.open)
+        size = motion.touched.extent
+        if motion.at is not motion.loop.var and motion.at in free_vars(size):
+            return None
+        return _over(size, [p for p, _ in self.loops], self.open)
 
     # Explicit folds that are checked by each run.
 
@@ -241,7 +266,7 @@ class _Finder:
 
     def _check_direction(self, motion: _Motion, d: int, wish: StorageDim) -> None:
         """A run-time check that the loop moves one way."""
-        v = motion.loop.var
+        v = motion.at
         before = {v: sub(v, _ONE)}
         r = motion.touched
         if wish.forward:
@@ -257,7 +282,7 @@ class _Finder:
     def _check_size(self, motion: _Motion, d: int, wish: StorageDim) -> None:
         """A run-time check that what one iteration touches fits."""
         assert wish.fold is not None
-        size = motion.touched.extent
+        size = substitute(motion.touched.extent, {motion.at: motion.value})
         args = (*self._names(motion, d), wish.fold, size)
         motion.site.checks.append(Assert(le(size, wish.fold), "fold_too_small", args))
 

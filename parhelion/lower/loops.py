@@ -103,6 +103,26 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
+class Steps:
+    """The loops that count through a variable, each inside the one before it, so that
+    each value but the first is one more than some value visited before.
+
+    forward: whether it is always more than all of them.
+    """
+
+    loops: tuple[Var, ...]
+    forward: bool
+
+
+#: Tails whose runs begin at most one after the last value of the run before.
+_BY_ONES = (
+    TailStrategy.RoundUp,
+    TailStrategy.GuardWithIf,
+    TailStrategy.ShiftInwards,
+)
+
+
+@dataclass(frozen=True, slots=True)
 class _Split:
     old: Axis
     outer: Axis
@@ -147,6 +167,10 @@ class StageLoops:
         self._roots = {v: Axis(v, r) for v, r in nominal.items()}
         current = dict(self._roots)
         transforms = [self._resolve(t, current) for t in stage.schedule.transforms]
+        self._became: dict[Axis, _Split | _Fuse | _Rename] = {}
+        for t in transforms:
+            olds = (t.inner, t.outer) if isinstance(t, _Fuse) else (t.old,)
+            self._became.update(dict.fromkeys(olds, t))
         self._axes: list[Axis] = []
         self.loops: list[Loop] = []
         for depth, dim in enumerate(reversed(stage.schedule.dims), 1):
@@ -203,6 +227,33 @@ class StageLoops:
         self._depth[var] = depth
         self._axes.append(axis)
         axis.value, axis.covered, axis.depths = var, r, frozenset((depth,))
+
+    def steps(self, v: Var) -> Steps | None:
+        """How the loops count through a variable; None if that is not by ones."""
+        return self._steps(self._roots[v])
+
+    def _steps(self, axis: Axis) -> Steps | None:
+        t = self._became.get(axis)
+        if t is None:
+            assert isinstance(axis.value, Var)
+            return Steps((axis.value,), True)
+        if isinstance(t, _Rename):
+            return self._steps(t.new)
+        if isinstance(t, _Fuse):
+            return None
+        outer, inner = self._steps(t.outer), self._steps(t.inner)
+        if outer is None or inner is None:
+            return None
+        if not t.exact and t.tail not in _BY_ONES:
+            return None
+        loops = outer.loops + inner.loops
+        depths = [self._depth[v] for v in loops]
+        if depths != sorted(depths):
+            return None
+        # Shifted, or rounded up beyond the factor, runs overlap with the next ones.
+        apart = t.exact or t.tail is not TailStrategy.ShiftInwards
+        apart = apart and all(is_const(o, 0) for o in t.inner.overshoot)
+        return Steps(loops, outer.forward and inner.forward and apart)
 
     def depth_of(self, e: Expr) -> int:
         """How many loops must be entered before `e` has its value."""
@@ -316,4 +367,4 @@ def hull(a: Range, b: Range) -> Range:
     return Range(simplify(minimum(a.lo, b.lo)), simplify(maximum(a.hi, b.hi)))
 
 
-__all__ = ["Guard", "Loop", "Range", "StageLoops", "hull"]
+__all__ = ["Guard", "Loop", "Range", "StageLoops", "Steps", "hull"]

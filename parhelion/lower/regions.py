@@ -37,7 +37,7 @@ from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
 from parhelion.lower.loops import Range, StageLoops, hull
 from parhelion.lower.sites import Site, Sites
-from parhelion.lower.sliding import slide
+from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import Program, Stage
 from parhelion.schedule.directives import Bound
 from parhelion.simplify.driver import can_prove, simplify
@@ -69,7 +69,7 @@ class Regions:
         #: that are lower bounds; and the loops over which each Func's window slides.
         self.unslid: dict[Var, Expr] = {}
         self.raised: set[Var] = set()
-        self.slid: dict[Function, frozenset[Var]] = {}
+        self.slid: dict[Function, Slid] = {}
 
     # What is asked for.
 
@@ -96,7 +96,7 @@ class Regions:
             if site is not store:
                 slid = slide(self, f, needed)
                 if slid is not None:
-                    self.slid[f] = slid.loops
+                    self.slid[f] = slid
                     found = self._named(f, site, slid.region)
                     for new, old in zip(found, needed, strict=True):
                         self._remember(new.lo, old.lo)

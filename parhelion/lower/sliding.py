@@ -13,10 +13,15 @@ A window slides along dimension d over loop v when the other dimensions' bounds 
 depend on v, and d's bounds do not depend on loops inside v: then each iteration of v
 finds the whole of what its predecessors computed. Several loops may slide, each along
 a dimension of its own.
+
+The loops of a split variable slide together, as a *walk*: what counts is that the
+variable's value less one has been visited before, be it by the iteration before of the
+inner loop or by the last one of the outer loop's iteration before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +34,7 @@ from parhelion.ir.stmt import ForKind
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.sites import Site
 from parhelion.simplify.driver import can_prove, simplify
+from parhelion.types import INT32
 
 if TYPE_CHECKING:
     from parhelion.lower.regions import Region, Regions
@@ -39,11 +45,12 @@ _IN_ORDER = (ForKind.SERIAL, ForKind.UNROLLED)
 
 @dataclass(frozen=True, slots=True)
 class Slid:
-    """The region left to compute, and the loops whose iterations leave values to the
-    next one."""
+    """The region left to compute; the loops whose iterations leave values to the
+    next one; and, by dimension, the walks along which a window slides."""
 
     region: Region
     loops: frozenset[Var]
+    walks: Mapping[int, Walk]
 
 
 def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
@@ -54,12 +61,25 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
         return None
     out = list(needed)
     over: set[Var] = set()
+    walks: dict[int, Walk] = {}
+    for d, r in enumerate(needed):
+        walk = find_walk(regions, f, needed, d)
+        found = None if walk is None else _advance_along(r, walk, regions)
+        if walk is None or found is None:
+            continue
+        region = (*needed[:d], found, *needed[d + 1 :])
+        if f.updates and not _updates_stay_inside(regions, f, d, region):
+            continue
+        out[d], walks[d] = found, walk
+        over.update([loop.var for loop in walk.loops])
     for i, loop in enumerate(loops):
         unfold = Unfold(loop.var, regions.unslid)
         moving = [d for d, r in enumerate(needed) if unfold.moves(r)]
         if len(moving) != 1:
             continue
         d = moving[0]
+        if d in walks:
+            continue
         inner = loops[i + 1 :]
         if any(Unfold(v.var, regions.unslid).moves(needed[d]) for v in inner):
             continue
@@ -71,7 +91,83 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
             continue
         out[d] = new
         over.add(loop.var)
-    return Slid(tuple(out), frozenset(over)) if over else None
+    return Slid(tuple(out), frozenset(over), walks) if over else None
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The loops of a split variable, which step through it together.
+
+    loops: slowest first. value: the variable in terms of the loops. forward: whether
+    it always grows; together: whether no other loop is between them.
+    """
+
+    loops: tuple[Loop, ...]
+    value: Expr
+    at: Var
+    forward: bool
+    together: bool
+
+    def along(self, e: Expr) -> Expr:
+        """`e`, which is in terms of the loops as `value` is, in terms of `at`."""
+        last = self.loops[-1].var
+        rest = simplify(sub(self.value, last))
+        return simplify(substitute(e, {last: sub(self.at, rest)}))
+
+
+def find_walk(regions: Regions, f: Function, needed: Region, d: int) -> Walk | None:
+    """The walk that dimension `d` of a region moves with, and nothing else does: two
+    loops or more, the last to be made by splits of one variable."""
+    between = loops_between(regions, f)
+    moving: list[int] = []
+    for i, (loop, _) in enumerate(between):
+        dims = [e for e, r in enumerate(needed) if _unfold(regions, loop).moves(r)]
+        if d in dims:
+            if dims != [d]:
+                return None
+            moving.append(i)
+    stage = between[moving[0]][1].stage if len(moving) > 1 else None
+    if stage is None or any(between[i][1].stage is not stage for i in moving):
+        return None
+    loops = tuple([between[i][0] for i in moving])
+    nest = regions.loops(stage)
+    for v, value in nest.values.items():
+        steps = nest.steps(v)
+        if steps is None or steps.loops[-len(loops) :] != tuple([p.var for p in loops]):
+            continue
+        together = moving[-1] - moving[0] + 1 == len(moving)
+        at = Var(f"{v.name}.at", INT32)
+        return Walk(loops, value, at, steps.forward, together)
+    return None
+
+
+def _unfold(regions: Regions, loop: Loop) -> Unfold:
+    return Unfold(loop.var, regions.unslid)
+
+
+def _advance_along(r: Range, walk: Walk, regions: Regions) -> Range | None:
+    """The new part of a range that moves with a walk: what the step before it has
+    left is there, whichever loop has advanced.
+
+    One choice for each loop, the slowest outermost, so that partitioning peels the
+    first iteration of each in turn.
+    """
+    unfold = _unfold(regions, walk.loops[-1])
+    lo, hi = [walk.along(simplify(unfold.of(e))) for e in (r.lo, r.hi)]
+    for e in (lo, hi):
+        if any(_unfold(regions, p).within(e) for p in walk.loops):
+            return None
+    ways = {monotonic(e, walk.at) for e in (lo, hi)} - {Monotonic.CONSTANT}
+    if ways != {Monotonic.INCREASING} or not unfold.sure(r.hi):
+        return None
+    back = {walk.at: sub(walk.value, _ONE)}
+    start = simplify(add(substitute(hi, back), _ONE))
+    if not can_prove(le(substitute(lo, {walk.at: walk.value}), start)):
+        start = simplify(maximum(start, r.lo))
+    first = r.lo
+    for loop in reversed(walk.loops):
+        first = select(likely(lt(loop.min, loop.var)), start, first)
+    return Range(first, r.hi)
 
 
 def loops_between(regions: Regions, f: Function) -> list[tuple[Loop, Site]]:
@@ -139,8 +235,12 @@ class Unfold:
                 waiting += free_vars(v.value)
         return True
 
+    def within(self, e: Expr) -> bool:
+        """Whether an expression depends on the loop."""
+        return self.loop in free_vars(simplify(self.of(e)))
+
     def moves(self, r: Range) -> bool:
-        return any(self.loop in free_vars(simplify(self.of(e))) for e in (r.lo, r.hi))
+        return self.within(r.lo) or self.within(r.hi)
 
 
 def _advance(r: Range, loop: Loop, unfold: Unfold) -> Range | None:

@@ -61,6 +61,13 @@ BUGS: dict[str, Bug] = {
         "start = simplify(add(substitute(hi, before), _ONE))",
         "start = simplify(add(substitute(hi, before), int32(2)))",
     ),
+    "folded_too_tightly": Bug(
+        "storage folds by half of what one iteration touches",
+        "parhelion.lower.folding",
+        "_rounded",
+        "int32(1 << (max(int(known), 1) - 1).bit_length())",
+        "int32(max(1, (1 << (max(int(known), 1) - 1).bit_length()) // 2))",
+    ),
     "one_consumer_forgotten": Bug(
         "the region of a Func is that of its last consumer only",
         "parhelion.lower.regions",

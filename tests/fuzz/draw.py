@@ -183,7 +183,8 @@ def draw_place(
     elif kind < 0.5:
         made.append(Directive("store_at", number, 0, (at, *numbers(rng, 2))))
     made.append(Directive("compute_at", number, 0, (at, *loop)))
-    made += storage.draw_hoist(rng, number, at, lambda: numbers(rng, 2))
+    stored = any(d.name == "store_root" for d in made)
+    made += storage.draw_hoist(rng, number, at, stored, lambda: numbers(rng, 2))
     return made
 
 

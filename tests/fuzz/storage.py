@@ -55,13 +55,17 @@ def draw_storage(
 
 
 def draw_hoist(
-    rng: random.Random, number: int, at: int, numbers: Callable[[], Numbers]
+    rng: random.Random,
+    number: int,
+    at: int,
+    stored_at_root: bool,
+    numbers: Callable[[], Numbers],
 ) -> list[Directive]:
     """Sometimes, an allocation further out than a Func's place in `at`."""
     chance = rng.random()
     if chance < 0.2:
         return [Directive("hoist_storage_root", number)]
-    if chance < 0.35:
+    if chance < 0.4 and not stored_at_root:
         return [Directive("hoist_storage", number, 0, (at, *numbers()))]
     return []
 

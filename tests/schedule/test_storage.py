@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,6 +180,68 @@ def test_updates_under_a_window(tail: str) -> None:
     f.update(0).unscheduled()
     f.update(1).unscheduled()
     check(g)
+
+
+# Windows over the loops of a split.
+
+
+@pytest.mark.parametrize("tail", ["RoundUp", "ShiftInwards", "GuardWithIf"])
+@pytest.mark.parametrize("factor", [1, 3, 8])
+def test_over_the_loops_of_a_split(tail: str, factor: int) -> None:
+    f, g = blur()
+    g.split(y, yo, yi, factor, hl.TailStrategy[tail])
+    f.store_root().compute_at(g, yi)
+    check(g)
+    check(g, (5, 31))
+
+
+def test_rows_of_strips_are_computed_once() -> None:
+    """And four rows are all that is kept."""
+    f, g = blur()
+    g.split(y, yo, yi, 8, hl.TailStrategy.GuardWithIf)
+    f.store_root().compute_at(g, yi)
+    assert storage(g) == "uint16 * (g.extent.0 + 2) * 4 heap"
+    # In the middle, the only row of f that is computed is that of g plus one.
+    assert "let f.y.min = g.s0.y.base + g.s0.yi + 1\n" in program(g)
+    check(g)
+
+
+def test_the_shifted_last_strip_keeps_what_it_goes_back_to() -> None:
+    f, g = blur()
+    g.split(y, yo, yi, 8, hl.TailStrategy.ShiftInwards)
+    f.store_root().compute_at(g, yi)
+    assert storage(g) == "uint16 * (g.extent.0 + 2) * 16 heap"
+    check(g, (9, 21))
+
+
+def test_split_twice_and_around_another_loop() -> None:
+    for inner in ("ShiftInwards", "GuardWithIf"):
+        for outer in ("RoundUp", "ShiftInwards", "GuardWithIf"):
+            f, g = blur()
+            u, v = hl.vars("u v")
+            g.split(y, yo, yi, 6, hl.TailStrategy[outer])
+            g.split(yi, u, v, 4, hl.TailStrategy[inner])
+            g.reorder(v, x, u, yo)
+            f.store_root().compute_at(g, v)
+            check(g, (7, 21))
+
+
+def test_values_go_from_step_to_step_in_registers(tmp_path: Path) -> None:
+    f, g = hl.funcs("f g")
+    xo = hl.Var("xo")
+    f[x, y] = hl.u16(x * 3 + y * y * 7)
+    g[x, y] = f[x - 1, y] + 2 * f[x, y] + 3 * f[x + 1, y]
+    g.split(x, xo, xi, 4, hl.TailStrategy.RoundUp).unroll(xi)
+    f.store_at(g, y).compute_at(g, xi).store_in(hl.MemoryType.Register)
+    assert storage(g) == "uint16 * 4 * 1 stack"
+    steady = program(g).split("for (g.s0.xo#2")[1]
+    # Each step computes one column, and all places are constant.
+    assert re.findall(r"^ *f\[(.*?)\] = ", steady, re.M) == ["2", "3", "0", "1"]
+    # The two values that the next iteration reads are Phis of the machine's code.
+    file = tmp_path / "g.ll"
+    g.compile_to_llvm_assembly(str(file), [], "g")
+    assert len(re.findall(r"= phi i16 ", file.read_text())) == 2
+    check(g, (36, 9))
 
 
 # fold_storage.
