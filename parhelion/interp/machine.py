@@ -187,7 +187,7 @@ class Machine:
             self._check(func, box)
         raise BoundsError(
             f"an update of Func {func.name!r} reads the Func without bound",
-            at=func.updates[-1].site,
+            at=func.as_written()[-1].site,
         )
 
     def _check(self, func: Function, box: Box) -> None:
@@ -211,7 +211,7 @@ class Machine:
             grid = self._pure_grid(func, box)
             for value in _pure(func).values:
                 yield from grid.demands(value)
-        for update in func.updates:
+        for update in func.as_written()[1:]:
             made = update_grid(self, func, update, box)
             if made is None:
                 continue
@@ -344,7 +344,7 @@ class Machine:
             if bad is not None:
                 bad = bad.reshape(()) if not shape else np.broadcast_to(bad, shape)
                 result.spoiled[k] = bad.copy()
-        for update in func.updates:
+        for update in func.as_written()[1:]:
             Updater(self, func, update, result).run()
         return result
 
@@ -376,7 +376,7 @@ def consumers_first(outputs: Sequence[Function]) -> list[Function]:
 def callees(func: Function) -> list[Function]:
     """The other Funcs that the definitions of `func` mention."""
     found: dict[Function, None] = {}
-    for stage in func.stages():
+    for stage in func.as_written():
         roots = list(stage.args + stage.values)
         if stage.rdom is not None:
             roots += [stage.rdom.predicate, *stage.rdom.mins, *stage.rdom.extents]

@@ -54,9 +54,19 @@ class Definition:
     For the pure definition `args` are the Func's own Vars. For an update, an arg is
     either the Func's own Var of that position (a pure dimension) or any expression
     over RVars and pure Vars. `rdom` is None when no RVar is used.
+
+    original: what the user wrote, where a schedule has put this in its place.
     """
 
-    __slots__ = ("args", "values", "rdom", "schedule", "site", "_mentions")
+    __slots__ = (
+        "args",
+        "values",
+        "rdom",
+        "schedule",
+        "site",
+        "original",
+        "_mentions",
+    )
 
     def __init__(
         self,
@@ -68,6 +78,7 @@ class Definition:
     ) -> None:
         self.args, self.values, self.rdom = args, values, rdom
         self.schedule, self.site = schedule, site
+        self.original: Definition | None = None
         self._mentions: tuple[Function | BufferSym, ...] | None = None
 
     @property
@@ -169,6 +180,10 @@ class Function:
     def stages(self) -> list[Definition]:
         """The pure definition and the updates, in order."""
         return ([self.pure] if self.pure is not None else []) + self.updates
+
+    def as_written(self) -> list[Definition]:
+        """The definitions as the user wrote them, whatever a schedule made of them."""
+        return [d.original or d for d in self.stages()]
 
     def __repr__(self) -> str:
         return f"<Function {self.name}({', '.join(a.name for a in self.args)})>"

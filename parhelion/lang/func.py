@@ -12,6 +12,7 @@ from parhelion.ir.names import fresh, unique_name
 from parhelion.lang.define_extern import ExternDefinition
 from parhelion.lang.definition import ANYTHING, Requirement, define
 from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
+from parhelion.lang.factoring import Factoring
 from parhelion.lang.rdom import RVar, of_rvar
 from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
 from parhelion.lang.running import Running
@@ -40,7 +41,7 @@ class Image(Protocol):
     def __getitem__(self, index: Any, /) -> Any: ...
 
 
-class Stage(Specializing, LoopDirectives):
+class Stage(Factoring, Specializing, LoopDirectives):
     """One definition of a Func, to be scheduled: ``f.update(0).vectorize(x, 8)``."""
 
     __slots__ = ("_function", "_stage")

@@ -39,7 +39,7 @@ from parhelion.lower.stages import Program, collect
 from parhelion.lower.tracing import is_traced, trace_accesses
 from parhelion.lower.unroll import unroll_loops
 from parhelion.lower.vectorize import vectorize_loops
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.simplify.driver import simplify
 
 
@@ -230,6 +230,8 @@ def _lower(
     start = time.perf_counter()
     check_pipeline(outputs)
     program = collect(outputs)
+    if strict_float:
+        check_strict(program.order)
     regions = Regions(program, guard_tails=guard_tails)
     pin_casts(program, regions.value_bounds)
     builder = NestBuilder(regions)

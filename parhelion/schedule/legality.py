@@ -75,6 +75,20 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
     return nests
 
 
+def check_strict(functions: Sequence[Function]) -> None:
+    """Raises ScheduleError where a schedule folds floats in another order than the
+    algorithm, which strict_float forbids."""
+    for f in functions:
+        for k, d in enumerate(f.stages()):
+            if d.original is not None and any(t.is_float() for t in f.types):
+                raise ScheduleError(
+                    f"{stage_label(f, k)}.rfactor: floats would be folded in another"
+                    " order, which the target's strict_float forbids",
+                    at=d.site,
+                    hint="compile without strict_float, or without rfactor",
+                )
+
+
 def _use_site(nests: Nests, f: Function) -> Site | None:
     for use in nests.uses[f]:
         return use.func.stages()[use.stage].site
@@ -427,4 +441,4 @@ def _drawing(nests: Nests, f: Function) -> str:
     return f"the loop nest without {f.name}:\n" + draw(nests, f, indent=2)
 
 
-__all__ = ["check_pipeline"]
+__all__ = ["check_pipeline", "check_strict"]

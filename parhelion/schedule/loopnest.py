@@ -50,7 +50,8 @@ def loop_names(schedule: StageSchedule) -> dict[Var, str]:
         elif isinstance(t, Fuse):
             made = {t.fused: f"{of(t.inner)}.{t.fused.name}"}
         else:
-            made = {t.new: f"{of(t.old)}.{t.new.name}"}
+            same = t.new.name == t.old.name  # a loop of rfactor's, by its old name
+            made = {t.new: of(t.old) if same else f"{of(t.old)}.{t.new.name}"}
         path.update(made)
     return {d.var: of(d.var) for d in schedule.dims}
 

@@ -23,9 +23,6 @@ class MissingLoopDirectives:
     def compute_with(self, *given: object, **named: object) -> NoReturn:
         not_available("compute_with")
 
-    def rfactor(self, *given: object, **named: object) -> NoReturn:
-        not_available("rfactor")
-
     def partition(self, *given: object, **named: object) -> NoReturn:
         not_available("partition")
 

@@ -176,3 +176,132 @@ def test_a_condition_on_what_is_no_output() -> None:
         "q.specialize(3 < q.extent.0): q is no output of the pipeline and has no buffer"
         " whose size could be asked for\nlegal here:\n  - o.output_buffer()",
     )
+
+
+# rfactor.
+
+
+def total() -> tuple[hl.Func, hl.RDom]:
+    f, r = hl.Func("total"), hl.RDom([(0, 10), (0, 5)], "r")
+    f[x] = 0
+    f[x] += r.x * r.y
+    return f, r
+
+
+FORMS = (
+    "\nhint: each value must be the old one at the same place, folded by +, *, min,"
+    " max, &, |, ^ or an unsigned saturating_add with something that does not read {};"
+    " or several values must be replaced together where one of them is less or greater;"
+    " or two must be the product of complex numbers"
+)
+
+
+def test_rfactor_of_what_is_not_associative() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10)], "r")
+    f[x] = 0
+    f[x] = f[x] * 2 + r.x
+    refused(
+        lambda: f.update().rfactor(r.x, u),
+        "f.update(0).rfactor: the update is not known to fold with an associative"
+        " operation\nthe update is f[…] = f(x)*2 + r$x" + FORMS.format("f"),
+    )
+
+
+def test_rfactor_of_signed_sums_that_saturate() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10)], "r")
+    f[x] = hl.i8(0)
+    f[x] = hl.saturating_add(f[x], hl.i8(r.x))
+    refused(
+        lambda: f.update().rfactor(r.x, u),
+        "f.update(0).rfactor: the update is not known to fold with an associative"
+        " operation\nthe update is f[…] = saturating_add(f(x), int8(r$x))\n"
+        "signed sums that saturate are not associative: (100 + 100) + -100 is 27"
+        " in 8 bits, 100 + (100 + -100) is 100" + FORMS.format("f"),
+    )
+
+
+def test_rfactor_of_an_inner_loop_where_order_matters() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10), (0, 5)], "r")
+    f[x] = hl.Tuple(1000, 0)
+    c = r.x * r.y < f[x][0]
+    f[x] = hl.Tuple(hl.select(c, r.x * r.y, f[x][0]), hl.select(c, r.x, f[x][1]))
+    refused(
+        lambda: f.update().rfactor(r.x, u),
+        "f.update(0).rfactor: r.x cannot be kept, as it is inside r.y, which is not\n"
+        "where values are equal, the order decides which of them stays; parts are"
+        " merged in order only if the loops kept are outside the others\n"
+        "hint: keep the outer loops, or allow_race_conditions() takes the"
+        " responsibility",
+    )
+    f.update().allow_race_conditions().rfactor(r.x, u)
+
+
+def test_rfactor_of_loops_that_are_not_there() -> None:
+    f, r = total()
+    other = hl.RDom([(0, 3)], "other")
+    refused(
+        lambda: f.update().rfactor(other.x, u),
+        "total.update(0).rfactor: total.update(0) has no loop other.x\n"
+        "legal here:\n  - r.x\n  - r.y\n  - x",
+    )
+    refused(
+        lambda: f.update().rfactor(x, u),
+        "total.update(0).rfactor: x is no loop over an RDom\n"
+        "legal here:\n  - r.x\n  - r.y",
+    )
+    refused(
+        lambda: hl.Stage(f, 0).rfactor(r.x, u),
+        "total.rfactor: only an update can be factored\n"
+        "hint: total.update(0).rfactor(…)",
+    )
+
+
+def test_names_in_rfactor() -> None:
+    f, r = total()
+    taken = "total.update(0).rfactor: the name {} is in use already\n{}\nhint: take a"
+    loops = "loops, innermost first: r.x, r.y, x"
+    refused(
+        lambda: f.update().rfactor(r.x, x),
+        taken.format("x", loops) + " new Var to stand for r.x",
+    )
+    refused(
+        lambda: f.update().rfactor([(r.x, u), (r.y, u)]),
+        taken.format("u", loops) + " new Var to stand for r.y",
+    )
+    refused(
+        lambda: f.update().rfactor([(r.x, u), (r.x, y)]),
+        "total.update(0).rfactor: r.x is given twice",
+    )
+    refused(
+        lambda: f.update().rfactor(r.x, hl.RVar("q")),
+        "total.update(0).rfactor: q is an RVar; a Var must stand for r.x in the"
+        " intermediate\nhint: make it with hl.Var('q')",
+    )
+    refused(
+        lambda: f.update().rfactor(r.x),  # type: ignore[call-overload]
+        "total.update(0).rfactor takes an RVar and a Var, or a list of such pairs",
+    )
+
+
+def test_rfactor_of_a_branch() -> None:
+    (f, r), b = total(), hl.Param(hl.Bool(), "b")
+    f.update().specialize(b)
+    refused(
+        lambda: f.update().rfactor(r.x, u),
+        "total.update(0).rfactor: a specialised definition cannot be factored\n"
+        "hint: call rfactor first, then specialize",
+    )
+
+
+def test_rfactor_of_floats_under_strict_float() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10)], "r")
+    f[x] = 0.0
+    f[x] += hl.f32(r.x)
+    f.update().rfactor(r.x, u).compute_root()
+    target = hl.get_host_target().with_feature(hl.TargetFeature.StrictFloat)
+    with pytest.raises(hl.ScheduleError) as caught:
+        f.realize([3], target=target)
+    assert _plain(caught.value).startswith(
+        "f.update(0).rfactor: floats would be folded in another order, which the"
+        " target's strict_float forbids\n"
+    )

@@ -127,3 +127,59 @@ def specialized_update(hl: Module) -> Pipeline:
     f[x, y] += r.x
     f.update().specialize(b).reorder(x, r.x, y).vectorize(x, 4)
     return f
+
+
+def _histogram(hl: Module, tag: str) -> tuple[Any, Any]:
+    x = hl.Var("x")
+    image, f = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func(f"f{tag}")
+    r = hl.RDom([(0, 100), (0, 50)], "r")
+    f[x] = 0
+    f[image[r.x, r.y]] += 1
+    return f, r
+
+
+@case
+def factored_rows(hl: Module) -> Pipeline:
+    u = hl.Var("u")
+    f, r = _histogram(hl, "_h1")
+    f.update().rfactor(r.y, u).compute_root().update().parallel(u)
+    return f
+
+
+@case
+def factored_tiles(hl: Module) -> Pipeline:
+    x, u, v = variables(hl, "x u v")
+    f, r = _histogram(hl, "_h2")
+    rxo, rxi, ryo, ryi = [hl.RVar(n) for n in ("rxo", "rxi", "ryo", "ryi")]
+    f.update().tile(r.x, r.y, rxo, ryo, rxi, ryi, 4, 2)
+    part = f.update().rfactor([(rxo, u), (ryo, v)]).compute_root().vectorize(x, 8)
+    part.update().parallel(v)
+    f.update().reorder(ryo, rxo).vectorize(x, 8)
+    return f
+
+
+@case
+def factored_among_pure_loops(hl: Module) -> Pipeline:
+    x, y, xo, xi, u = variables(hl, "x y xo xi u")
+    image, f = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("f_p")
+    r = hl.RDom([(0, 100), (0, 50)], "r")
+    f[x, y] = 0
+    f[x, y] += hl.i32(image[r.x + x, r.y + y])
+    f.update().split(x, xo, xi, 8).reorder(xi, r.x, xo, y, r.y)
+    f.update().vectorize(xi).parallel(y)
+    f.update().rfactor(r.x, u).compute_root()
+    return f
+
+
+@case
+def factored_in_place(hl: Module) -> Pipeline:
+    x, y, u = variables(hl, "x y u")
+    image, f = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("f_a")
+    r = hl.RDom([(0, 64)], "r")
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    f[x, y] = 0
+    f[x, y] += hl.i32(image[x + r, y])
+    f.update().split(r.x, ro, ri, 8)
+    part = f.update().rfactor(ri, u).compute_at(f, x).vectorize(u, 8)
+    part.update().reorder(u, ro).vectorize(u, 8)
+    return f

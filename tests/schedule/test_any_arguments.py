@@ -58,6 +58,7 @@ DIRECTIVES = {
     "specialize_fail": (1, 1),
     "in_": (0, 1),
     "clone_in": (1, 1),
+    "rfactor": (1, 3),
 }
 
 
@@ -74,7 +75,8 @@ def test_any_arguments(directive: str) -> None:
             f = hl.Func("f")
             f[x, y] = x + y
             f[rdom.x, y] += rdom.y
-            on = rng.choice([f, f, f.update(0)]) if hasattr(hl.Stage, directive) else f
+            owners = [f, f, f.update(0)]
+            on = rng.choice([o for o in owners if hasattr(o, directive)])
             args = [rng.choice(given) for _ in range(rng.randint(low, high))]
             try:
                 getattr(on, directive)(*args)

@@ -1,0 +1,425 @@
+"""Whether an update folds with an associative operation, and with which.
+
+An update ``f[i] = U(f[i], e)`` can be computed in parts if ``U(x, e) = x . g(e)`` for
+an associative operation: each part is folded by itself, from a neutral value, and the
+parts are merged with the operation. `fold_of` finds the operation by structure: chains
+of one operation with the old value at one place, choices between such chains, the
+greatest or least value with what belongs to it, and products of complex numbers. What
+is found is associative by the laws of the operation; the tests check every form on
+all small numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from parhelion.ir.build import add, imm, land, lor, maximum, minimum, mul, select, sub
+from parhelion.ir.expr import (
+    LE,
+    LT,
+    Add,
+    And,
+    Cast,
+    Expr,
+    FuncCall,
+    Intrinsic,
+    Max,
+    Min,
+    Mul,
+    Not,
+    Or,
+    Select,
+    Sub,
+)
+from parhelion.ir.function import Function
+from parhelion.ir.rewrite import Rewriter, nodes
+from parhelion.types import Type
+
+Values = tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """An associative operation on the values of a Func.
+
+    start: the values that a part begins with. merge: ``x . y``, `x` first in order.
+    commutative: whether parts may be merged in any order.
+    taken: for operations without a neutral value, what a part holds after its first
+        iteration; None if there are none.
+    """
+
+    start: Values
+    merge: Callable[[Values, Values], Values]
+    commutative: bool = True
+    taken: Values | None = None
+
+
+def fold_of(function: Function, args: Values, values: Values) -> Fold | None:
+    """The operation by which ``function[args] = values`` folds, if one is found."""
+    old = tuple([FuncCall(t, function, args, k) for k, t in enumerate(function.types)])
+    for e in args:
+        if _calls(function, e):
+            return None
+    uses = []
+    for v in values:
+        calls = _calls(function, v)
+        if not calls <= set(old):
+            return None
+        uses.append({old.index(c) for c in calls})
+    parts = [_component(old, values, group) for group in _components(uses, len(values))]
+    found = [p for p in parts if p is not None]
+    if len(found) < len(parts):
+        return None
+    return _combined(found, values)
+
+
+def _calls(function: Function, e: Expr) -> set[FuncCall]:
+    return {n for n in nodes(e) if isinstance(n, FuncCall) and n.func is function}
+
+
+def _components(uses: Sequence[set[int]], count: int) -> list[list[int]]:
+    """The values in groups, each of those that depend on each other's old ones."""
+    group = list(range(count))
+    for k, used in enumerate(uses):
+        for j in used:
+            a, b = group[k], group[j]
+            group = [a if g == b else g for g in group]
+    return [[k for k in range(count) if group[k] == g] for g in dict.fromkeys(group)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A `Fold` of some of the values: their positions, and the parts of the fold."""
+
+    at: list[int]
+    start: Values
+    merge: Callable[[Values, Values], Values]
+    commutative: bool = True
+    taken: Values | None = None
+
+
+def _combined(parts: Sequence[_Part], values: Values) -> Fold:
+    start: list[Expr] = list(values)
+    taken: list[Expr] = list(values)
+    for p in parts:
+        for i, k in enumerate(p.at):
+            start[k] = p.start[i]
+            if p.taken is not None:
+                taken[k] = p.taken[i]
+
+    def merge(x: Values, y: Values) -> Values:
+        out = list(values)
+        for p in parts:
+            made = p.merge(tuple([x[k] for k in p.at]), tuple([y[k] for k in p.at]))
+            for k, e in zip(p.at, made, strict=True):
+                out[k] = e
+        return tuple(out)
+
+    needs = any(p.taken is not None for p in parts)
+    return Fold(
+        tuple(start),
+        merge,
+        all(p.commutative for p in parts),
+        tuple(taken) if needs else None,
+    )
+
+
+def _component(old: Values, values: Values, at: list[int]) -> _Part | None:
+    mine = tuple([old[k] for k in at])
+    new = tuple([values[k] for k in at])
+    if len(at) == 1:
+        op = _operation(mine[0], new[0])
+        if op is None:
+            return None
+        law = _LAWS[op]
+        t = new[0].type
+        return _Part(at, (law.start(t),), lambda x, y: (law.merge(x[0], y[0]),))
+    return _extreme(at, mine, new) or _complex(at, mine, new)
+
+
+# One value.
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """An associative and commutative operation: its neutral value, and itself."""
+
+    start: Callable[[Type], Expr]
+    merge: Callable[[Expr, Expr], Expr]
+
+
+def _constant(value: int) -> Callable[[Type], Expr]:
+    return lambda t: imm(value, t)
+
+
+def _bitwise(op: str) -> Callable[[Expr, Expr], Expr]:
+    return lambda a, b: Intrinsic(a.type, op, (a, b))
+
+
+def _all_bits(t: Type) -> Expr:
+    return imm(-1 if t.is_int() else t.highest(), t)
+
+
+_LAWS = {
+    "add": _Law(_constant(0), add),
+    "mul": _Law(_constant(1), mul),
+    "min": _Law(lambda t: imm(t.highest(), t), minimum),
+    "max": _Law(lambda t: imm(t.lowest(), t), maximum),
+    # The other operand first: of a NaN and a number it is the first that stays.
+    "min_swapped": _Law(lambda t: imm(t.highest(), t), lambda x, y: minimum(y, x)),
+    "max_swapped": _Law(lambda t: imm(t.lowest(), t), lambda x, y: maximum(y, x)),
+    "and": _Law(_constant(1), land),
+    "or": _Law(_constant(0), lor),
+    "bit_and": _Law(_all_bits, _bitwise("bit_and")),
+    "bit_or": _Law(_constant(0), _bitwise("bit_or")),
+    "bit_xor": _Law(_constant(0), _bitwise("bit_xor")),
+    "saturating_add": _Law(_constant(0), _bitwise("saturating_add")),
+}
+
+#: Operations that agree with their narrower selves in the low bits.
+_MODULAR = frozenset(("add", "mul", "bit_and", "bit_or", "bit_xor"))
+
+_CLASSES: dict[type[Expr], str] = {
+    Add: "add",
+    Sub: "add",
+    Mul: "mul",
+    Min: "min",
+    Max: "max",
+    And: "and",
+    Or: "or",
+}
+
+
+def _operation(old: Expr, value: Expr) -> str | None:
+    """The operation by which `value` folds something into `old`."""
+    if isinstance(value, Cast):
+        return _narrowed(old, value)
+    if isinstance(value, Select):
+        return _choice(old, value)
+    op = _root(value)
+    if op is None:
+        return None
+    leaves: list[Expr] = []
+    stack = [(value, True)]
+    while stack:
+        e, positive = stack.pop()
+        if _root(e) == op and e is not old:
+            a, b = e.args if isinstance(e, Intrinsic) else e.children()
+            stack += [(b, positive and not isinstance(e, Sub)), (a, positive)]
+        elif not positive and _mentions(e, old):
+            return None
+        else:
+            leaves.append(e)
+    having = [k for k, e in enumerate(leaves) if _mentions(e, old)]
+    if len(having) != 1:
+        return None
+    place = leaves[having[0]]
+    if place is not old and _operation(old, place) != op:
+        return None
+    if op in ("min", "max") and having[0] > 0 and value.type.is_float():
+        return f"{op}_swapped"
+    return op
+
+
+def _root(e: Expr) -> str | None:
+    """The operation at the root of `e`."""
+    if isinstance(e, Intrinsic):
+        if e.op in ("bit_and", "bit_or", "bit_xor"):
+            return e.op
+        # Signed sums that saturate depend on their order: (100 + 100) - 100.
+        return e.op if e.op == "saturating_add" and e.type.is_uint() else None
+    return _CLASSES.get(type(e))
+
+
+def _mentions(e: Expr, old: Expr) -> bool:
+    return any(n is old for n in nodes(e))
+
+
+def _narrowed(old: Expr, value: Cast) -> str | None:
+    """``u8(u16(old) + e)`` is a sum of 8 bits, whatever is above them."""
+    t, inner = value.type, value.a
+    if not (t.is_int_or_uint() and not t.is_bool() and inner.type.is_int_or_uint()):
+        return None
+    if inner.type.width < t.width:
+        return None
+    wide = Cast(inner.type, old) if inner.type is not t else old
+    op = _operation(wide, inner)
+    return op if op in _MODULAR and not _mentions_outside(inner, old, wide) else None
+
+
+def _mentions_outside(e: Expr, old: Expr, wide: Expr) -> bool:
+    """Whether `e` mentions `old` but for where it mentions `wide`, a cast of it."""
+    stack, seen = [e], set()
+    while stack:
+        n = stack.pop()
+        if n is wide or n in seen:
+            continue
+        if n is old:
+            return True
+        seen.add(n)
+        stack += [c for c in n.children() if isinstance(c, Expr)]
+    return False
+
+
+def _choice(old: Expr, value: Select) -> str | None:
+    """A choice between folding something, something else, or nothing; or the lesser
+    or greater of two values, written as a choice."""
+    if _mentions(value.cond, old):
+        return _compared(old, value)
+    found = [None if e is old else _operation(old, e) for e in (value.a, value.b)]
+    ops = {op for e, op in zip((value.a, value.b), found, strict=True) if e is not old}
+    return ops.pop() if len(ops) == 1 else None
+
+
+def _compared(old: Expr, value: Select) -> str | None:
+    found = _Test.of(value.cond, old)
+    if found is None or {value.a, value.b} != {old, found.new}:
+        return None
+    less = found.less == (value.a is found.new)
+    return "min" if less else "max"
+
+
+# The least or greatest value, and what belongs to it.
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A comparison of an old value with a new one. less: it holds where the new one
+    is less. strict: it does not hold where they are equal. negated: it is a Not."""
+
+    new: Expr
+    less: bool
+    strict: bool
+    negated: bool = False
+
+    @staticmethod
+    def of(cond: Expr, old: Expr) -> _Test | None:
+        if isinstance(cond, Not):
+            inner = _Test.of(cond.a, old)
+            if inner is None:
+                return None
+            return _Test(inner.new, not inner.less, not inner.strict, not inner.negated)
+        if not isinstance(cond, LT | LE):
+            return None
+        strict = isinstance(cond, LT)
+        if cond.b is old and not _mentions(cond.a, old):
+            return _Test(cond.a, True, strict)
+        if cond.a is old and not _mentions(cond.b, old):
+            return _Test(cond.b, False, strict)
+        return None
+
+
+def _as_choice(e: Expr) -> Expr:
+    """A minimum or maximum as the choice that it is."""
+    if isinstance(e, Min):
+        return Select(LT(e.b, e.a), e.b, e.a)
+    if isinstance(e, Max):
+        return Select(LT(e.a, e.b), e.b, e.a)
+    return e
+
+
+def _extreme(at: list[int], old: Values, values: Values) -> _Part | None:
+    """Values that are all replaced, or none, by one comparison of one of them."""
+    choices = [_as_choice(v) for v in values]
+    if not all(isinstance(c, Select) for c in choices):
+        return None
+    made: list[tuple[Expr, Expr, bool]] = []  # condition, new value, taken if it holds
+    for c, o in zip(choices, old, strict=True):
+        assert isinstance(c, Select)
+        if c.b is o:
+            made.append((c.cond, c.a, True))
+        elif c.a is o:
+            made.append((c.cond, c.b, False))
+        else:
+            return None
+    cond, _, takes = made[0]
+    if any(m[0] is not cond or m[2] is not takes for m in made):
+        return None
+    new = tuple([m[1] for m in made])
+    if any(_mentions(n, o) for n in new for o in old):
+        return None
+    for k, o in enumerate(old):
+        test = _Test.of(cond, o)
+        if test is None or test.new is not new[k]:
+            continue
+        if any(_mentions(cond, other) for other in old if other is not o):
+            return None
+        t = o.type
+        # In which direction values are taken, and what becomes of equal ones.
+        less, strict = test.less is takes, test.strict is takes
+        start = [imm(0, v.type) for v in values]
+        start[k] = imm(t.highest() if less else t.lowest(), t)
+        clean = strict and not (t.is_float() and (test.negated or not takes))
+
+        def merge(x: Values, y: Values, k: int = k, o: Expr = o) -> Values:
+            c = _Replace({o: x[k], new[k]: y[k]}).go(cond)
+            return tuple(
+                [
+                    select(c, b, a) if takes else select(c, a, b)
+                    for a, b in zip(x, y, strict=True)
+                ]
+            )
+
+        return _Part(at, tuple(start), merge, False, None if clean else new)
+    return None
+
+
+class _Replace(Rewriter):
+    """Replaces whole nodes."""
+
+    def __init__(self, to: dict[Expr, Expr]) -> None:
+        super().__init__()
+        self.memo.update(to)
+
+
+# Products of complex numbers.
+
+
+def _complex(at: list[int], old: Values, values: Values) -> _Part | None:
+    """``(a, b) = (a * c - b * d, a * d + b * c)``, in any order."""
+    if len(at) != 2 or values[0].type is not values[1].type:
+        return None
+    for i, j in ((0, 1), (1, 0)):
+        factors = _real(values[i], old[i], old[j])
+        if factors is not None and _is_imaginary(values[j], old[i], old[j], *factors):
+            one, nil = imm(1, values[0].type), imm(0, values[0].type)
+
+            def merge(x: Values, y: Values, i: int = i, j: int = j) -> Values:
+                real = sub(mul(x[i], y[i]), mul(x[j], y[j]))
+                imaginary = add(mul(x[i], y[j]), mul(x[j], y[i]))
+                return (real, imaginary) if i == 0 else (imaginary, real)
+
+            return _Part(at, (one, nil) if i == 0 else (nil, one), merge)
+    return None
+
+
+def _factor(e: Expr, old: Expr) -> Expr | None:
+    """What `old` is multiplied with."""
+    if not isinstance(e, Mul):
+        return None
+    if e.a is old:
+        return e.b
+    return e.a if e.b is old else None
+
+
+def _real(e: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr] | None:
+    """c and d of ``a * c - b * d``."""
+    if not isinstance(e, Sub):
+        return None
+    c, d = _factor(e.a, a), _factor(e.b, b)
+    if c is None or d is None or any(_mentions(n, o) for n in (c, d) for o in (a, b)):
+        return None
+    return c, d
+
+
+def _is_imaginary(e: Expr, a: Expr, b: Expr, c: Expr, d: Expr) -> bool:
+    """Whether `e` is ``a * d + b * c``."""
+    if not isinstance(e, Add):
+        return False
+    return any(
+        _factor(p, a) is d and _factor(q, b) is c for p, q in ((e.a, e.b), (e.b, e.a))
+    )
+
+
+__all__ = ["Fold", "fold_of"]
