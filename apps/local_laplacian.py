@@ -1,0 +1,156 @@
+"""Local Laplacian filter: local contrast by multi-scale pyramids (2012 paper, 6.2).
+
+After Aubry et al. 2011: the luminance is remapped around each of several levels of
+intensity, each remapped image gets its Laplacian pyramid, and each coefficient of the
+output's pyramid is interpolated between those of the two levels that the input's
+Gaussian pyramid lies between. Collapsing the output's pyramid gives the new luminance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from apps.common import App, Array, Module, main
+
+#: Levels of the pyramids.
+PYRAMID = 8
+#: levels of intensity, strength of detail (alpha) and of the large scale (beta).
+SETTINGS = {"levels": 8, "alpha": 1.0, "beta": 1.0}
+#: Added to both sides of the colour's ratio, so that dark noise is not scaled up.
+EPSILON = 0.01
+
+
+def algorithm(hl: Module, pyramid: int = PYRAMID) -> App:
+    x, y, c, k = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("k")
+    inp = hl.ImageParam(hl.UInt(16), 3, "input")
+    levels = hl.Param(hl.Int(32), "levels", SETTINGS["levels"])
+    alpha = hl.Param(hl.Float(32), "alpha", SETTINGS["alpha"])
+    beta = hl.Param(hl.Float(32), "beta", SETTINGS["beta"])
+    coarsest = pyramid - 1
+
+    # What is added to a luminance, by its distance from a level of intensity.
+    remap = hl.Func("remap")
+    fx = hl.f32(x) / 256.0
+    remap[x] = alpha * fx * hl.exp(-fx * fx / 2.0)
+
+    clamped = hl.BoundaryConditions.repeat_edge(inp)
+    floating, gray = hl.Func("floating"), hl.Func("gray")
+    floating[x, y, c] = clamped[x, y, c] / 65535.0
+    gray[x, y] = (
+        0.299 * floating[x, y, 0] + 0.587 * floating[x, y, 1] + 0.114 * floating[x, y, 2]
+    )
+
+    # The remapped images, 256 table entries for each level of intensity.
+    g_pyramid = [hl.Func(f"g_pyramid_{j}") for j in range(pyramid)]
+    level = k * (1.0 / (levels - 1))
+    index = hl.i32(gray[x, y] * hl.f32(levels - 1) * 256.0)
+    index = hl.clamp(index, 0, (levels - 1) * 256)
+    remapped = beta * (gray[x, y] - level) + level + remap[index - 256 * k]
+    g_pyramid[0][x, y, k] = remapped
+    for j in range(1, pyramid):
+        g_pyramid[j][x, y, k] = downsample(hl, g_pyramid[j - 1])[x, y, k]
+
+    l_pyramid = [hl.Func(f"l_pyramid_{j}") for j in range(pyramid)]
+    l_pyramid[coarsest][x, y, k] = g_pyramid[coarsest][x, y, k]
+    for j in reversed(range(coarsest)):
+        finer = g_pyramid[j][x, y, k]
+        l_pyramid[j][x, y, k] = finer - upsample(hl, g_pyramid[j + 1])[x, y, k]
+
+    in_pyramid = [hl.Func(f"in_pyramid_{j}") for j in range(pyramid)]
+    in_pyramid[0][x, y] = gray[x, y]
+    for j in range(1, pyramid):
+        in_pyramid[j][x, y] = downsample(hl, in_pyramid[j - 1])[x, y]
+
+    # Between the two levels of intensity that a pixel lies between.
+    out_l_pyramid = [hl.Func(f"out_l_pyramid_{j}") for j in range(pyramid)]
+    for j in range(pyramid):
+        position = in_pyramid[j][x, y] * hl.f32(levels - 1)
+        low = hl.clamp(hl.i32(position), 0, levels - 2)
+        share = position - hl.f32(low)
+        below, above = l_pyramid[j][x, y, low], l_pyramid[j][x, y, low + 1]
+        out_l_pyramid[j][x, y] = (1.0 - share) * below + share * above
+
+    out_pyramid = [hl.Func(f"out_pyramid_{j}") for j in range(pyramid)]
+    out_pyramid[coarsest][x, y] = out_l_pyramid[coarsest][x, y]
+    for j in reversed(range(coarsest)):
+        coarser = upsample(hl, out_pyramid[j + 1])[x, y]
+        out_pyramid[j][x, y] = coarser + out_l_pyramid[j][x, y]
+
+    color, output = hl.Func("color"), hl.Func("output")
+    new = out_pyramid[0][x, y] + EPSILON
+    color[x, y, c] = inp[x, y, c] * new / (gray[x, y] + EPSILON)
+    output[x, y, c] = hl.u16(hl.clamp(color[x, y, c], 0.0, 65535.0))
+
+    funcs = {"remap": remap, "gray": gray, "output": output}
+    for name, levels_of in (
+        ("g_pyramid", g_pyramid),
+        ("l_pyramid", l_pyramid),
+        ("in_pyramid", in_pyramid),
+        ("out_l_pyramid", out_l_pyramid),
+        ("out_pyramid", out_pyramid),
+    ):
+        funcs |= {f"{name}_{j}": f for j, f in enumerate(levels_of)}
+    params = {"levels": levels, "alpha": alpha, "beta": beta}
+    return App(output, {"input": inp}, funcs, params)
+
+
+def downsample(hl: Module, f: Module) -> Module:
+    """Half the size, by the filter 1 3 3 1 in y, then in x."""
+    x, y, _ = hl.Var("x"), hl.Var("y"), hl._
+    down_y, down_x = hl.Func("down_y"), hl.Func("down_x")
+    inner = f[x, 2 * y, _] + f[x, 2 * y + 1, _]
+    down_y[x, y, _] = (f[x, 2 * y - 1, _] + 3.0 * inner + f[x, 2 * y + 2, _]) / 8.0
+    inner = down_y[2 * x, y, _] + down_y[2 * x + 1, y, _]
+    outer = down_y[2 * x - 1, y, _] + down_y[2 * x + 2, y, _]
+    down_x[x, y, _] = (outer + 3.0 * inner) / 8.0
+    return down_x
+
+
+def upsample(hl: Module, f: Module) -> Module:
+    """Twice the size, by linear interpolation in x, then in y."""
+    x, y, _ = hl.Var("x"), hl.Var("y"), hl._
+    up_x, up_y = hl.Func("up_x"), hl.Func("up_y")
+    share = (x % 2 * 2 + 1) / 4.0
+    up_x[x, y, _] = hl.lerp(f[(x + 1) / 2, y, _], f[(x - 1) / 2, y, _], share)
+    share = (y % 2 * 2 + 1) / 4.0
+    up_y[x, y, _] = hl.lerp(up_x[x, (y + 1) / 2, _], up_x[x, (y - 1) / 2, _], share)
+    return up_y
+
+
+def schedule_root(hl: Module, app: App) -> None:
+    """Breadth first: every pyramid of which several pixels are read, as a whole."""
+    x, y = hl.Var("x"), hl.Var("y")
+    app.funcs["remap"].compute_root()
+    app.output.vectorize(x, 16).parallel(y)
+    for name, f in app.funcs.items():
+        if name.startswith(("gray", "g_pyramid", "in_pyramid", "out_pyramid")):
+            if name not in ("g_pyramid_0", "in_pyramid_0"):
+                f.compute_root().vectorize(x, 16).parallel(y)
+
+
+def schedule_lines(hl: Module, app: App) -> None:
+    """Coarse levels as a whole. Of the fine ones, the remapped pyramids as a whole,
+    intensities beside each other, and the output's in strips of 64 lines, each level
+    a sliding window."""
+    x, y, c, k, yo = (hl.Var(n) for n in ("x", "y", "c", "k", "yo"))
+    funcs, out = app.funcs, app.output
+    funcs["remap"].compute_root()
+    out.reorder(c, x, y).split(y, yo, y, 64).parallel(yo).vectorize(x, 16)
+    funcs["gray"].compute_root().parallel(y, 32).vectorize(x, 16)
+    for j in range(1, PYRAMID):
+        ins, remapped, outs = (
+            funcs[f"{name}_{j}"] for name in ("in_pyramid", "g_pyramid", "out_pyramid")
+        )
+        if j < 5:
+            ins.compute_root().parallel(y, 32).vectorize(x, 16)
+            remapped.compute_root().reorder_storage(x, k, y).reorder(k, y)
+            remapped.parallel(y, 8).vectorize(x, 16)
+            outs.store_at(out, yo).compute_at(out, y).vectorize(x, 16)
+        else:
+            ins.compute_root()
+            remapped.compute_root().parallel(k)
+            outs.compute_root()
+    funcs["out_pyramid_0"].compute_at(out, y).vectorize(x, 16)
+
+
+SCHEDULES = {"root": schedule_root, "lines": schedule_lines}
