@@ -8,9 +8,7 @@ Gaussian pyramid lies between. Collapsing the output's pyramid gives the new lum
 
 from __future__ import annotations
 
-import numpy as np
-
-from apps.common import App, Array, Module, main
+from apps.common import App, Module
 
 #: Levels of the pyramids.
 PYRAMID = 8
@@ -37,7 +35,9 @@ def algorithm(hl: Module, pyramid: int = PYRAMID) -> App:
     floating, gray = hl.Func("floating"), hl.Func("gray")
     floating[x, y, c] = clamped[x, y, c] / 65535.0
     gray[x, y] = (
-        0.299 * floating[x, y, 0] + 0.587 * floating[x, y, 1] + 0.114 * floating[x, y, 2]
+        0.299 * floating[x, y, 0]
+        + 0.587 * floating[x, y, 1]
+        + 0.114 * floating[x, y, 2]
     )
 
     # The remapped images, 256 table entries for each level of intensity.

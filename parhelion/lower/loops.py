@@ -9,7 +9,9 @@ Three regions of a variable matter:
 - *nominal*: what was asked for;
 - *covered*: what the loops visit, after rounding by the tails of splits;
 - *overshoot*: an upper bound, below and above, of how far covered exceeds nominal
-  wherever the nest runs, which regions seen from outer loops add to be safe.
+  wherever the nest runs, which regions seen from outer loops add to be safe;
+- *rounding*: the same in terms of the nominal extents, so mostly less, for outer loops
+  from which these extents can be seen.
 """
 
 from __future__ import annotations
@@ -80,8 +82,8 @@ class Axis:
     axis of the same Var ``x``, so axes and Vars are not one to one.
 
     range: nominal bounds, known when the axis is made. The rest is known once its
-    loops exist: value in terms of loops; covered; overshoot below and above; the
-    depths of the loops it is made of; guarded, inside how many loops the last guard
+    loops exist: value in terms of loops; covered; overshoot and rounding, each below
+    and above; the depths of the loops it is made of; guarded, inside how many loops the last guard
     stands that keeps it, or an axis it is made of, from going too far (0: none);
     loose, whether it comes from a fused loop, as a remainder or quotient whose bounds
     over a part of the loop may exceed what the whole loop visits.
@@ -92,6 +94,7 @@ class Axis:
     value: Expr = _ZERO
     covered: Range | None = None
     overshoot: tuple[Expr, Expr] = (_ZERO, _ZERO)
+    rounding: tuple[Expr, Expr] = (_ZERO, _ZERO)
     depths: frozenset[int] = frozenset()
     guarded: int = 0
     loose: bool = False
@@ -196,6 +199,10 @@ class StageLoops:
         """How far, at most, they go below and above what was asked for."""
         return self._roots[v].overshoot
 
+    def rounding(self, v: Var) -> tuple[Expr, Expr]:
+        """The same, where the regions of the stage's variables are those given."""
+        return self._roots[v].rounding
+
     def _resolve(
         self, t: Split | Fuse | Rename, current: dict[Var, Axis]
     ) -> _Split | _Fuse | _Rename:
@@ -289,7 +296,7 @@ class StageLoops:
                 simplify(add(div(fused.visited.hi, size), outer.range.lo)),
             )
         # A run of `size` steps makes one of outer, and size is at least 1.
-        outer.overshoot = fused.overshoot
+        outer.overshoot = outer.rounding = fused.overshoot
 
     def _unsplit(self, t: _Split) -> None:
         old, inner, outer, factor = t.old, t.inner, t.outer, t.factor
@@ -299,6 +306,10 @@ class StageLoops:
         (ilo, ihi), (olo, ohi) = inner.overshoot, outer.overshoot
         below = simplify(add(mul(olo, factor), ilo))
         above = simplify(add(mul(ohi, factor), ihi))
+        (rilo, rihi), (rolo, rohi) = inner.rounding, outer.rounding
+        rounding_below = add(mul(rolo, factor), rilo)
+        rounding_above = add(mul(rohi, factor), rihi)
+        most = sub(factor, _ONE)
         lo = add(add(mul(outer.visited.lo, factor), nominal.lo), inner.visited.lo)
         hi = add(add(mul(outer.visited.hi, factor), nominal.lo), inner.visited.hi)
         base = start
@@ -308,22 +319,27 @@ class StageLoops:
         elif t.tail is TailStrategy.ShiftInwards:
             base = minimum(likely_if_innermost(start), last)
             if not self._where.proves(le(factor, nominal.extent)):
-                below = simplify(add(below, sub(factor, _ONE)))
+                below = simplify(add(below, most))
+                missing = maximum(sub(factor, nominal.extent), _ZERO)
+                rounding_below = add(rounding_below, minimum(missing, most))
                 lo = minimum(lo, add(last, inner.visited.lo))
-            hi, above = add(nominal.hi, ihi), ihi
+            hi, above, rounding_above = add(nominal.hi, ihi), ihi, rihi
         elif t.tail is TailStrategy.RoundUp:
-            above = simplify(add(above, sub(factor, _ONE)))
+            above = simplify(add(above, most))
+            missing = mod(sub(_ZERO, nominal.extent), factor)
+            rounding_above = add(rounding_above, missing)
         old.value = add(self._name(f"{old.var.name}.base", simplify(base)), inner.value)
         if t.tail is TailStrategy.GuardWithIf and not (t.exact and is_const(above, 0)):
             depth = self.depth_of(old.value)
             self.guards.append(Guard(depth, likely(le(old.value, nominal.hi))))
             old.guarded = depth
-            hi, above = nominal.hi, _ZERO
+            hi, above, rounding_above = nominal.hi, _ZERO, _ZERO
         old.depths = outer.depths | inner.depths
         old.guarded = max(old.guarded, outer.guarded, inner.guarded)
         old.loose = outer.loose or inner.loose
         old.covered = Range(simplify(lo), simplify(hi))
         old.overshoot = below, above
+        old.rounding = simplify(rounding_below), simplify(rounding_above)
 
     def region(self, depth: int) -> dict[Var, SymInterval]:
         """What each of the stage's variables spans inside `depth` loops: loops
@@ -353,7 +369,8 @@ class StageLoops:
 
 def _adopt(t: _Rename) -> None:
     old, new = t.old, t.new
-    old.value, old.covered, old.overshoot = new.value, new.covered, new.overshoot
+    old.value, old.covered = new.value, new.covered
+    old.overshoot, old.rounding = new.overshoot, new.rounding
     old.depths, old.guarded, old.loose = new.depths, new.guarded, new.loose
 
 

@@ -31,6 +31,7 @@ from parhelion.ir.build import (
 )
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import LetStmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower import extern
@@ -65,6 +66,7 @@ class Regions:
         self._touches: dict[tuple[Stage, Site], Region] = {}
         self._names: dict[Expr, tuple[Var, Site]] = {}
         self._foreign: dict[tuple[Stage, Site], list[Region]] = {}
+        self._let_sites: dict[Var, Site] = {}
         #: Bounds that a sliding window has moved, with what they were before; those
         #: that are lower bounds; and the loops over which each Func's window slides.
         self.unslid: dict[Var, Expr] = {}
@@ -292,23 +294,58 @@ class Regions:
                     loops = self._loops[stage] = self.nest(stage, nominal)
                 else:
                     loops = self.loops(stage)
+                inside = None if at_home else site
                 scopes[stage] = {
-                    v: self._covered(v, nominal[v], loops, at_home) for v in nominal
+                    v: self._covered(v, nominal[v], loops, inside) for v in nominal
                 }
             if branches[0].index > 0:
                 region = self._before(f, site, branches, scopes, region)
         return scopes
 
     def _covered(
-        self, v: Var, nominal: Range, loops: StageLoops, at_home: bool
+        self, v: Var, nominal: Range, loops: StageLoops, site: Site | None
     ) -> SymInterval:
-        if at_home:
+        """What the loops visit of a variable: at home, or seen from a site further
+        out, where `nominal` is what all their runs are asked for."""
+        if site is None:
             r = loops.covered(v)
             return SymInterval(r.lo, r.hi)
-        below, above = loops.overshoot(v)
+        below, above = [
+            most
+            if is_const(most, 0)
+            else self._seen(f"{v.name}.rounding", e, most, site)
+            for e, most in zip(loops.rounding(v), loops.overshoot(v), strict=True)
+        ]
         return SymInterval(
             simplify(sub(nominal.lo, below)), simplify(add(nominal.hi, above))
         )
+
+    def _seen(self, wish: str, e: Expr, otherwise: Expr, site: Site) -> Expr:
+        """`e`, written in names of a site further in, in names known at `site`; or
+        `otherwise`, if `e` depends on loops that are not around the site."""
+        known: dict[Var, Expr | None] = {}
+
+        def outside(e: Expr) -> Expr | None:
+            env: dict[Var, Expr] = {}
+            for var in free_vars(e):
+                if var not in known:
+                    known[var] = place(var)
+                found = known[var]
+                if found is None:
+                    return None
+                env[var] = found
+            return substitute(e, env)
+
+        def place(var: Var) -> Expr | None:
+            home = self._let_sites.get(var)
+            if home is not None and home.contains(site):
+                return var
+            if var.value is not None:
+                return outside(var.value)
+            return var if var.origin is not None else None
+
+        found = outside(e)
+        return otherwise if found is None else self._name(wish, simplify(found), site)
 
     def nominal(self, stage: Stage, region: Region) -> dict[Var, Range]:
         own = dict(zip(stage.func.args, region, strict=True))
@@ -399,6 +436,7 @@ class Regions:
         var = Var(wish, INT32, value=e)
         site.lets.append(LetStmt(var, e))
         self._names[e] = var, site
+        self._let_sites[var] = site
         return var
 
     def _bounded(self, box: Box, of: Function | BufferSym, user: Stage) -> Region:
