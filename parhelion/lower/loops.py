@@ -83,10 +83,10 @@ class Axis:
 
     range: nominal bounds, known when the axis is made. The rest is known once its
     loops exist: value in terms of loops; covered; overshoot and rounding, each below
-    and above; the depths of the loops it is made of; guarded, inside how many loops the last guard
-    stands that keeps it, or an axis it is made of, from going too far (0: none);
-    loose, whether it comes from a fused loop, as a remainder or quotient whose bounds
-    over a part of the loop may exceed what the whole loop visits.
+    and above; the depths of the loops it is made of; guarded, inside how many loops
+    the last guard stands that keeps it, or an axis it is made of, from going too far
+    (0: none); loose, whether it comes from a fused loop, as a remainder or quotient
+    whose bounds over a part of the loop may exceed what the whole loop visits.
     """
 
     var: Var

@@ -294,28 +294,33 @@ class Regions:
                     loops = self._loops[stage] = self.nest(stage, nominal)
                 else:
                     loops = self.loops(stage)
-                inside = None if at_home else site
                 scopes[stage] = {
-                    v: self._covered(v, nominal[v], loops, inside) for v in nominal
+                    v: self._covered(v, nominal[v], loops, at_home, site)
+                    for v in nominal
                 }
             if branches[0].index > 0:
                 region = self._before(f, site, branches, scopes, region)
         return scopes
 
     def _covered(
-        self, v: Var, nominal: Range, loops: StageLoops, site: Site | None
+        self,
+        v: Var,
+        nominal: Range,
+        loops: StageLoops,
+        at_home: bool,
+        site: Site | None = None,
     ) -> SymInterval:
-        """What the loops visit of a variable: at home, or seen from a site further
-        out, where `nominal` is what all their runs are asked for."""
-        if site is None:
+        """What the loops visit of a variable: at home, or seen from further out, where
+        `nominal` is what all their runs are asked for. A site further out gives
+        closer bounds than none, for loops that run over what is asked for there."""
+        if at_home:
             r = loops.covered(v)
             return SymInterval(r.lo, r.hi)
-        below, above = [
-            most
-            if is_const(most, 0)
-            else self._seen(f"{v.name}.rounding", e, most, site)
-            for e, most in zip(loops.rounding(v), loops.overshoot(v), strict=True)
-        ]
+        below, above = loops.overshoot(v)
+        if site is not None:
+            wish, (less, more) = f"{v.name}.rounding", loops.rounding(v)
+            below = self._seen(wish, less, below, site)
+            above = self._seen(wish, more, above, site)
         return SymInterval(
             simplify(sub(nominal.lo, below)), simplify(add(nominal.hi, above))
         )
@@ -323,6 +328,8 @@ class Regions:
     def _seen(self, wish: str, e: Expr, otherwise: Expr, site: Site) -> Expr:
         """`e`, written in names of a site further in, in names known at `site`; or
         `otherwise`, if `e` depends on loops that are not around the site."""
+        if is_const(otherwise, 0):
+            return otherwise
         known: dict[Var, Expr | None] = {}
 
         def outside(e: Expr) -> Expr | None:
