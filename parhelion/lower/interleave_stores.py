@@ -15,10 +15,11 @@ and none of the values may read what is stored between.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from parhelion.analysis.linear import difference
-from parhelion.ir.build import const_int, imm, is_true
+from parhelion.ir.build import block, const_int, imm, is_true
 from parhelion.ir.expr import Expr, Load, Ramp, Shuffle
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter, nodes
@@ -54,10 +55,12 @@ class _Interleave(Rewriter):
         return n if isinstance(n, Expr) else super().go(n)
 
     def on_block(self, n: Block) -> Stmt:
-        items = [self.go(item) for item in _level(n.items)]
+        whole = [self.go(item) for item in n.items]  # once: blocks nest deeply
+        items = _level(whole)
         groups = _complete_groups(items)
         if not groups:
-            return super().on_block(n)
+            same = all(new is old for new, old in zip(whole, n.items, strict=True))
+            return n if same else block(*whole)
         gone = {at for g in groups for at in g.at}
         joint = {max(g.at): _joined(g, items) for g in groups}
         out = [
@@ -68,7 +71,7 @@ class _Interleave(Rewriter):
         return out[0] if len(out) == 1 else Block(tuple(out))
 
 
-def _level(items: tuple[Stmt, ...]) -> list[Stmt]:
+def _level(items: Sequence[Stmt]) -> list[Stmt]:
     """Consumption around nothing but a straight line of code is left out."""
     out: list[Stmt] = []
     for item in items:

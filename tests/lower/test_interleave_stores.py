@@ -12,9 +12,9 @@ import parhelion as hl
 from parhelion.codegen.llvm import emit
 from parhelion.codegen.target import Target, generic_target
 from parhelion.ir.build import add, block, imm, int32
-from parhelion.ir.expr import Expr, Load, Ramp, Var
+from parhelion.ir.expr import LT, Expr, Load, Ramp, Var
 from parhelion.ir.rewrite import nodes
-from parhelion.ir.stmt import LetStmt, Stmt, Store
+from parhelion.ir.stmt import If, LetStmt, Stmt, Store
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.passes import lower
@@ -152,3 +152,11 @@ def test_random_runs() -> None:
         execute(joined, after)
         assert all(np.array_equal(before[b], after[b]) for b in before), seed
     assert changed > 60
+
+
+def test_deeply_nested_blocks_are_visited_once() -> None:
+    lone = Store(out, imm(1, UInt(8)), int32(0), None)
+    s: Stmt = lone
+    for n in range(60):
+        s = If(LT(Var(f"v{n}", INT32), int32(0)), block(lone, s), None)
+    assert interleave_stores(s) is s  # and within a lifetime: not after 2 ** 60 steps
