@@ -8,7 +8,9 @@ Gaussian pyramid lies between. Collapsing the output's pyramid gives the new lum
 
 from __future__ import annotations
 
-from apps.common import App, Module
+import numpy as np
+
+from apps.common import App, Array, Module, main
 
 #: Levels of the pyramids.
 PYRAMID = 8
@@ -154,3 +156,77 @@ def schedule_lines(hl: Module, app: App) -> None:
 
 
 SCHEDULES = {"root": schedule_root, "lines": schedule_lines}
+
+
+def with_numpy(image: Array) -> Array:
+    """The same as NumPy array operations, on a (3, H, W) uint16 image."""
+    f, unit = np.float32, 1 << (PYRAMID - 1)
+    levels, alpha, beta = (SETTINGS[name] for name in ("levels", "alpha", "beta"))
+    height, width = image.shape[1:]
+    # Pyramids reach past the frame: three pixels of the coarsest level on every side.
+    after = [(3 * unit, 3 * unit + -n % unit) for n in (height, width)]
+    floating = image.astype(f) / f(65535)
+    gray = f(0.299) * floating[0] + f(0.587) * floating[1] + f(0.114) * floating[2]
+    gray = np.pad(gray, after, mode="edge")
+
+    in_pyramid = _pyramid(gray)
+    position = [g * f(levels - 1) for g in in_pyramid]
+    low = [np.clip(p.astype(np.int32), 0, levels - 2) for p in position]
+    share = [p - n.astype(f) for p, n in zip(position, low, strict=True)]
+    index = (gray * f(levels - 1) * f(256)).astype(np.int32)
+    index = np.clip(index, 0, (levels - 1) * 256)
+    out = [np.zeros_like(g) for g in in_pyramid]
+    for k in range(int(levels)):
+        fx = (index - 256 * k).astype(f) / f(256)
+        level = f(k) * f(1 / (levels - 1))
+        remapped = f(beta) * (gray - level) + level
+        remapped += f(alpha) * fx * np.exp(-fx * fx / f(2))
+        g_pyramid = _pyramid(remapped)
+        for j, g in enumerate(g_pyramid):
+            laplacian = g if j == PYRAMID - 1 else g - _up(g_pyramid[j + 1])
+            weight = np.where(low[j] == k, 1 - share[j], 0)
+            weight += np.where(low[j] + 1 == k, share[j], 0)
+            out[j] += weight * laplacian
+    total = out[-1]
+    for j in reversed(range(PYRAMID - 1)):
+        total = _up(total) + out[j]
+    inside = np.s_[3 * unit : 3 * unit + height, 3 * unit : 3 * unit + width]
+    ratio = (total[inside] + f(EPSILON)) / (gray[inside] + f(EPSILON))
+    return np.asarray(np.clip(image * ratio, 0, 65535).astype(np.uint16))
+
+
+def _pyramid(image: Array) -> list[Array]:
+    levels = [image]
+    for _ in range(PYRAMID - 1):
+        for axis in (0, 1):
+            a = [np.roll(image, s, axis) for s in (1, 0, -1, -2)]
+            taken = (np.s_[::2], np.s_[:, ::2])[axis]
+            image = ((a[0] + a[3] + 3 * (a[1] + a[2])) / np.float32(8))[taken]
+        levels.append(image)
+    return levels
+
+
+def _up(image: Array) -> Array:
+    for axis in (1, 0):
+        near = np.float32(0.75) * image
+        before = near + np.float32(0.25) * np.roll(image, 1, axis)
+        behind = near + np.float32(0.25) * np.roll(image, -1, axis)
+        both = np.stack([before, behind], axis + 1)
+        shape = list(image.shape)
+        shape[axis] *= 2
+        image = both.reshape(shape)
+    return image
+
+
+def process(image: Array) -> Array:
+    """More local contrast in a (3, H, W) uint8 image."""
+    import parhelion as hl
+
+    app = algorithm(hl)
+    schedule_lines(hl, app)
+    wide = image.astype(np.uint16) * 257
+    return np.asarray(app.run({"input": wide}, image.shape[::-1]) >> 8).astype(np.uint8)
+
+
+if __name__ == "__main__":
+    main("local_laplacian", process)
