@@ -281,8 +281,14 @@ class FuncSchedule:
 
     @property
     def store_level(self) -> LoopLevel:
-        return self.compute if self.store is None else self.store
+        """Where the storage begins. A LoopLevel left at `inlined` says nothing."""
+        if self.store is None or self.store.place is Place.INLINED:
+            return self.compute
+        return self.store
 
     @property
     def hoist_level(self) -> LoopLevel:
-        return self.store_level if self.hoist is None else self.hoist
+        """Where the storage is allocated."""
+        if self.hoist is None or self.hoist.place is Place.INLINED:
+            return self.store_level
+        return self.hoist

@@ -309,7 +309,7 @@ def _check_hoist(nests: Nests, f: Function, stack: Stack, outer: int) -> None:
     """Raises ScheduleError unless the storage of `f`, which begins inside the first
     `outer` loops of a use, may be allocated where `hoist_storage` says."""
     hoist = f.schedule.hoist
-    if hoist is None:
+    if hoist is None or hoist.place is Place.INLINED:
         return
     first = _depth(stack, hoist)
     if first is None:

@@ -178,9 +178,12 @@ def draw_place(
     loop = numbers(rng, 2)
     made = []
     kind = rng.random()
-    if kind < 0.25:
+    if kind < 0.45:
+        made.append(Directive("window", number, 0, (at, *numbers(rng, 3))))
+        return made + storage.draw_hoist(rng, number, at, True, lambda: ())
+    if kind < 0.55:
         made.append(Directive("store_root", number))
-    elif kind < 0.5:
+    elif kind < 0.7:
         made.append(Directive("store_at", number, 0, (at, *numbers(rng, 2))))
     made.append(Directive("compute_at", number, 0, (at, *loop)))
     stored = any(d.name == "store_root" for d in made)

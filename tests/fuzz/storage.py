@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
+from parhelion.ir.stmt import ForKind
 from tests.fuzz.case import Choices, Directive, Numbers
 from tests.fuzz.ops import Built
 
@@ -30,7 +31,7 @@ SPACE: dict[str, float] = {
     "set_estimate": 0.05,
 }
 #: Those that come after a place.
-PLACES = ("hoist_storage", "hoist_storage_root")
+PLACES = ("hoist_storage", "hoist_storage_root", "window")
 NAMES = (*SPACE, *PLACES)
 
 MEMORIES = (
@@ -63,9 +64,9 @@ def draw_hoist(
 ) -> list[Directive]:
     """Sometimes, an allocation further out than a Func's place in `at`."""
     chance = rng.random()
-    if chance < 0.2:
+    if chance < 0.3:
         return [Directive("hoist_storage_root", number)]
-    if chance < 0.4 and not stored_at_root:
+    if chance < 0.5 and not stored_at_root:
         return [Directive("hoist_storage", number, 0, (at, *numbers()))]
     return []
 
@@ -128,6 +129,33 @@ def _estimate(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     return None if v is None else lambda: built.func.set_estimate(v, 0, 100)
 
 
+def _window(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    """Computes a Func inside a loop, and stores it outside of that and of some of the
+    serial loops around it."""
+    consumer = s.program.stages[choices.upto(len(s.program.stages) - 1)]
+    if consumer is built:
+        return None
+    last = consumer.func.num_update_definitions()
+    stage = last if choices.upto(4) == 4 else 0
+    dims = consumer.func._function.stages()[stage].schedule.dims
+    known = {v._var: v for v in s._loops(consumer, stage)}
+    at = [i for i, d in enumerate(dims) if d.var in known]
+    if not at:
+        return None
+    inner = at[choices.upto(len(at) - 1)]
+    outer = [i for i in at if i > inner]
+    parallel = [i for i, d in enumerate(dims) if d.kind is ForKind.PARALLEL]
+    outer = [i for i in outer if not any(inner <= p < i for p in parallel)]
+    level = consumer.func, known[dims[inner].var]
+    which = choices.upto(len(outer))
+    if which == len(outer):
+        if any(p >= inner for p in parallel):
+            return lambda: built.func.compute_at(*level)
+        return lambda: built.func.store_root().compute_at(*level)
+    store = consumer.func, known[dims[outer[which]].var]
+    return lambda: built.func.store_at(*store).compute_at(*level)
+
+
 def _hoist(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     level = s._level(built, choices)
     return None if level is None else lambda: built.func.hoist_storage(*level)
@@ -143,6 +171,7 @@ WHOLE: dict[str, Any] = {
     "bound_extent": _bound_extent,
     "set_estimate": _estimate,
     "hoist_storage": _hoist,
+    "window": _window,
     "hoist_storage_root": lambda s, b, c: b.func.hoist_storage_root,
 }
 

@@ -11,7 +11,8 @@ import re
 import pytest
 
 import parhelion as hl
-import tests.golden.nests_rewriting  # noqa: F401  (adds to CASES)
+import tests.golden.nests_rewriting
+import tests.golden.nests_storage  # noqa: F401  (adds to CASES)
 from parhelion.lower.loopnest import loop_nest_text
 from tests.golden import nests_foreign
 from tests.golden.nests import CASES
@@ -25,6 +26,7 @@ DIFFERS = {
     # A window starts full: the first iteration computes all it needs, where Halide
     # runs the loop over iterations before the first.
     "blur_sliding_in_strips",
+    "stored_in_tiles_hoisted_to_root",
     # Halide calls the wrapper of a wrapper by the name of that, cut short.
     "wrapper_of_a_wrapper",
 }

@@ -440,3 +440,22 @@ def test_at_the_loop_of_an_update() -> None:
     f.store_at(hl.LoopLevel(g, y, 1)).compute_at(hl.LoopLevel(g, r.x, 1))
     assert storage(g) == "uint16 * g.extent.0 * 2 heap"
     check(g)
+
+
+def test_a_level_that_says_nothing() -> None:
+    f, g = blur()
+    f.compute_at(g, y)
+    f.store_at(hl.LoopLevel.inlined()).hoist_storage(hl.LoopLevel.inlined())
+    assert storage(g) == "uint16 * (g.extent.0 + 2) * 3 heap"
+    check(g)
+
+
+def test_a_level_that_is_set_later() -> None:
+    f, g = blur()
+    g.split(y, yo, yi, 8, hl.TailStrategy.GuardWithIf)
+    level = hl.LoopLevel.inlined()
+    f.compute_at(g, yi).hoist_storage(level)
+    level.set(hl.LoopLevel.root())
+    made = program(g)
+    assert made.index("allocate f[") < made.index("for (g.s0.yo")
+    check(g)
