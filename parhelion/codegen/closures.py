@@ -10,6 +10,7 @@ from __future__ import annotations
 from parhelion.codegen import effects
 from parhelion.codegen.memory import index_value
 from parhelion.codegen.module import EFFECT, quoted
+from parhelion.codegen.streams import end_streams
 from parhelion.codegen.types import value_type
 from parhelion.codegen.writer import Function
 from parhelion.ir import stmt as S
@@ -97,6 +98,7 @@ def parallel_loop(f: Function, s: S.For) -> None:
     from parhelion.codegen.stmt import emit
 
     emit(body, s.body)
+    end_streams(body)
     body.out("  ret i32 0")
     effects.write_exits(body)
     body.finish()

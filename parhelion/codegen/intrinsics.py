@@ -48,7 +48,7 @@ def emit_intrinsic(f: Function, e: E.Intrinsic) -> str:
 
 
 # Marks.
-@lowers("likely", "likely_if_innermost", "promise_clamped")
+@lowers("likely", "likely_if_innermost", "promise_clamped", "streamed")
 def _first(f: Function, e: E.Intrinsic) -> str:
     return f.value(e.args[0])
 

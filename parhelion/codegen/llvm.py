@@ -11,6 +11,8 @@ from __future__ import annotations
 from parhelion.codegen import effects, extern, intrinsics, memory
 from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
+from parhelion.codegen.stream_stores import stream_stores
+from parhelion.codegen.streams import end_streams
 from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
@@ -43,14 +45,16 @@ def emit_with_sites(lowered: Lowered, target: Target) -> Emitted:
 def _emit(lowered: Lowered, target: Target) -> Emitted:
     module = Module(target, strict_float=lowered.strict_float)
     symbol = module.unique(f"{lowered.name}_argv")
+    body = stream_stores(lowered.body)
     f = Function(
         module,
         f"define i32 @{quoted(symbol)}(ptr noalias %ctx, ptr noalias readonly %argv)",
         symbol,
-        bound_twice(lowered.body),
+        bound_twice(body),
     )
-    _bind_arguments(f, lowered)
-    emit_stmt(f, lowered.body)
+    _bind_arguments(f, lowered, body)
+    emit_stmt(f, body)
+    end_streams(f)
     f.out("  ret i32 0")
     effects.write_exits(f)
     f.finish()
@@ -74,14 +78,14 @@ def bound_twice(s: Stmt) -> frozenset[Var]:
     return frozenset(again)
 
 
-def _bind_arguments(f: Function, lowered: Lowered) -> None:
+def _bind_arguments(f: Function, lowered: Lowered, body: Stmt) -> None:
     from parhelion.codegen.closures import uses
 
     symbols = [arg.symbol for arg in lowered.args]
     for symbol in symbols:
         if isinstance(symbol, BufferSym):
             f.pointers[symbol] = ("", 0)
-    free, buffers = uses(f, lowered.body)
+    free, buffers = uses(f, body)
     left = set(free)
     for i, symbol in enumerate(symbols):
         slot = f"getelementptr ptr, ptr %argv, i64 {i}" if i else ""

@@ -365,6 +365,10 @@ def store(
     f: Function, buffer: BufferSym, value: Expr, index: Expr, predicate: Expr | None
 ) -> str:
     """Writes `value` at `index`, lanes in order. Returns the value's text."""
+    if isinstance(value, E.Intrinsic) and value.op == "streamed":
+        from parhelion.codegen.streams import store_streamed
+
+        return store_streamed(f, buffer, value, index)
     text = f.value(value)
     if predicate is not None and not build.is_true(predicate):
         _store_masked(f, buffer, text, value.type, index, predicate)
@@ -403,7 +407,7 @@ def _store_piece(
             text = reversed_lanes(f, text, t)
         # In powers of two: LLVM takes what it cannot lay over registers apart.
         whole = (text, 0, t.count) in f.pieces
-        for start, count in [(0, t.count)] if whole else _powers_of_two(t.count):
+        for start, count in [(0, t.count)] if whole else powers_of_two(t.count):
             part = f.pieces.get((text, start, count))
             if part is None:
                 part = slice_lanes(f, text, t, start, count)
@@ -420,7 +424,7 @@ def _store_piece(
     _scatter(f, buffer, text, t, index, ramp)
 
 
-def _powers_of_two(lanes: int) -> list[tuple[int, int]]:
+def powers_of_two(lanes: int) -> list[tuple[int, int]]:
     """The start and size of the pieces of a vector: equal ones, powers of two."""
     size = lanes & -lanes
     if lanes // size > MOST_PIECES:

@@ -99,6 +99,7 @@ class Module:
             '!{!"llvm.loop.vectorize.enable", i1 false}',
             '!{!"branch_weights", i32 2000, i32 1}',
             "!{}",
+            "!{i32 1}",
         ]
         self._tbaa: dict[BufferSym, str] = {}
         self._reads: dict[Expr, frozenset[BufferSym]] = {}
@@ -174,6 +175,9 @@ class Module:
         n = len(self._metadata)
         self._metadata.append(f"distinct !{{!{n}, !1, !2}}")
         return f", !llvm.loop !{n}"
+
+    #: The mark of stores that bypass the caches.
+    NONTEMPORAL = ", !nontemporal !5"
 
     #: Branch weights: the first destination is the likely one.
     LIKELY = ", !prof !3"

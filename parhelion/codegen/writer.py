@@ -107,6 +107,8 @@ class Function:
         self._loads: dict[BufferSym, list[object]] = {}
         self.rebound = set(rebound)
         self._dependents: dict[Var, list[object]] = {}
+        #: Whether something was stored past the caches.
+        self.streams = False
         #: Parts of vectors that were put together: (vector, first lane, lanes).
         self.pieces: dict[tuple[str, int, int], str] = {}
         self.pointers: dict[BufferSym, tuple[str, int]] = {}

@@ -95,6 +95,8 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "promise_clamped": _pure(
         3, "a, which the user swears lies in [b, c]; else any of those"
     ),
+    "streamed": _pure(1, "a, which is stored past the caches"),
+    "line_aligned": _pure(1, "Bool: the element that a loads begins a cache line"),
     "undef": _pure(0, "any value; a store of it is dropped"),
     # Effects.
     "require": IntrinsicInfo(None, False, "args[1] if args[0], else fail: args[2:]"),

@@ -193,7 +193,7 @@ def _rows_of(rows: For) -> list[_Row] | None:
     which one is not a plain loop over one row."""
     env: dict[Var, Expr] = {}
     out: list[_Row] = []
-    for item in _flat(rows.body):
+    for item in straight(rows.body):
         if isinstance(item, LetStmt):
             env[item.var] = substitute(item.value, env)
         elif isinstance(item, Store):
@@ -204,7 +204,7 @@ def _rows_of(rows: For) -> list[_Row] | None:
                 return None
             start = substitute(item.min, env)
             inside = dict(env)
-            for part in _flat(item.body):
+            for part in straight(item.body):
                 if isinstance(part, LetStmt):
                     inside[part.var] = substitute(part.value, inside)
                 elif isinstance(part, Store):
@@ -216,13 +216,18 @@ def _rows_of(rows: For) -> list[_Row] | None:
     return out
 
 
-def _flat(s: Stmt) -> list[Stmt]:
+def straight(s: Stmt) -> list[Stmt]:
     """The statements of a body, in order."""
     if isinstance(s, Produce):
-        return _flat(s.body)
+        return straight(s.body)
     if isinstance(s, Block):
-        return [part for item in s.items for part in _flat(item)]
+        return [part for item in s.items for part in straight(item)]
     return [s]
+
+
+def vector_work(s: Store) -> int:
+    """How many vector operations compute what is stored."""
+    return sum([n.type.count > 1 for n in nodes(s.value) if isinstance(n, Expr)])
 
 
 def _accesses(
@@ -231,7 +236,7 @@ def _accesses(
     """The dense rows that a store, `times` times for values of a Var, touches."""
     out: list[_Row] = []
     loads = [n for e in s.children() for n in nodes(e) if isinstance(n, Load)]
-    work = sum([n.type.count > 1 for n in nodes(s.value) if isinstance(n, Expr)])
+    work = vector_work(s)
     accesses: list[Store | Load] = [s, *loads]
     for access in accesses:
         index = access.index

@@ -1,0 +1,216 @@
+"""Outputs larger than the caches are written past them.
+
+A store to a line that is not in the cache makes the processor read the line first, and
+later write it back: an image that is only written moves through memory twice. A
+non-temporal store of whole lines moves it once, and leaves the cache to the inputs. It
+pays only if the output does not fit in the cache, and only for lines that are written
+whole, one vector after the other. Both are known when the pipeline runs:
+
+    for x:                          if (the output is large, and the row starts a line):
+      out[ramp(x*32, 1, 32)] = v      for x:
+                              ->        out[ramp(x*32, 1, 32)] = streamed(v)
+                                    else:
+                                      for x:
+                                        out[ramp(x*32, 1, 32)] = v
+
+Both loops are there only where memory is what the loop waits for (see
+`lower.prefetch_streams`, whose hints for writing move to the second one), and only for
+outputs that nothing reads and no update changes. This comes after lowering, since it is
+a choice of instructions: the lowered program, and C made of it, have the loop once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parhelion.analysis.linear import difference
+from parhelion.analysis.monotonic import slope
+from parhelion.analysis.rank import reads_data
+from parhelion.ir.build import (
+    block,
+    cast,
+    conjunction,
+    const_int,
+    gt,
+    int64,
+    is_true,
+    mul,
+)
+from parhelion.ir.expr import Expr, Intrinsic, Load, Ramp, Var
+from parhelion.ir.rewrite import _N, Rewriter, nodes, substitute
+from parhelion.ir.stmt import (
+    Block,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    Prefetch,
+    Stmt,
+    Store,
+)
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.instantiate import instantiate
+from parhelion.lower.prefetch_streams import LINE, MOST_WORK, straight, vector_work
+from parhelion.simplify.driver import simplify
+from parhelion.types import INT64, Bool
+
+#: Outputs of at most this many bytes are left to the caches: whoever reads them next
+#: finds them there.
+LARGE = 32 << 20
+#: A row has partly written lines at its ends; shorter rows are mostly that.
+SHORTEST_ROW = 512
+
+
+def stream_stores(s: Stmt) -> Stmt:
+    """`s` with a second version of the loops that write large outputs."""
+    return _Streams(s).go(s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """buffers: whose stores bypass the caches. starts: the first element of each row
+    that must begin a line."""
+
+    buffers: tuple[BufferSym, ...]
+    starts: tuple[Load, ...]
+
+    def condition(self) -> Expr:
+        large = [_is_large(b) for b in self.buffers]
+        aligned = [Intrinsic(Bool(), "line_aligned", (at,)) for at in self.starts]
+        return conjunction([*large, *aligned])
+
+
+class _Streams(Rewriter):
+    def __init__(self, s: Stmt) -> None:
+        super().__init__()
+        self.read = {n.buffer for n in nodes(s) if isinstance(n, Load)}
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        plan = self._plan(n)
+        return super_for(self, n) if plan is None else _versions(n, plan, ())
+
+    def on_block(self, n: Block) -> Stmt:
+        """A loop with two versions takes the hints before it along, to the second."""
+        items: list[Stmt] = []
+        for item in n.items:
+            plan = self._plan(item) if isinstance(item, For) else None
+            if plan is None:
+                items.append(self.go(item))
+                continue
+            assert isinstance(item, For)
+            hints = [i for i in items if _is_hint(i, plan.buffers)]
+            items = [i for i in items if i not in hints]
+            items.append(_versions(item, plan, hints))
+        if all(a is b for a, b in zip(items, n.items, strict=False)):
+            return n
+        return items[0] if len(items) == 1 else Block(tuple(items))
+
+    def _plan(self, n: For) -> _Plan | None:
+        if n.kind is not ForKind.SERIAL:
+            return None
+        body = straight(n.body)
+        if not all(isinstance(i, LetStmt | Store) for i in body):
+            return None
+        env: dict[Var, Expr] = {}
+        stores: list[tuple[Store, Ramp]] = []
+        for item in body:
+            if isinstance(item, LetStmt):
+                env[item.var] = substitute(item.value, env)
+            elif isinstance(item, Store) and self._may_stream(item):
+                assert isinstance(item.index, Ramp)
+                stores.append((item, item.index))
+        starts: list[Load] = []
+        for s, index in stores:
+            start = self._start(s, index, n, env, starts)
+            if start is None:
+                return None
+            starts += start
+        if not starts:
+            return None
+        return _Plan(tuple(dict.fromkeys([s.buffer for s, _ in stores])), tuple(starts))
+
+    def _may_stream(self, s: Store) -> bool:
+        """Whether a store is dense, unconditional, and to an output that this store
+        alone decides."""
+        b = s.buffer
+        size = s.value.type.count * b.type.bytes()
+        return (
+            b.role == "output"
+            and b not in self.read
+            and (b.func is None or not b.func.updates)
+            and (s.predicate is None or is_true(s.predicate))
+            and isinstance(s.index, Ramp)
+            and const_int(s.index.stride) == 1
+            and (size in (16, 32) or size % LINE == 0)
+            and vector_work(s) * LINE // size <= MOST_WORK
+        )
+
+    def _start(
+        self,
+        s: Store,
+        index: Ramp,
+        n: For,
+        env: dict[Var, Expr],
+        before: Sequence[Load],
+    ) -> list[Load] | None:
+        """What must begin a line so that the stores of all iterations fill lines;
+        nothing if that follows for a store from those before; None if they do not."""
+        first = substitute(index.base, env)
+        lanes = s.value.type.count
+        step = slope(first, n.var).single()
+        if step is None or reads_data(first) or step != lanes:
+            return None
+        rows = const_int(n.extent)
+        if rows is not None and rows * lanes * s.buffer.type.bytes() < SHORTEST_ROW:
+            return None
+        start = simplify(substitute(first, {n.var: n.min}))
+        one = Load(s.buffer.type, s.buffer, start, None)
+        for other in before:
+            if other.buffer is s.buffer and difference(other.index, start).is_const():
+                return None
+        return [one]
+
+
+def super_for(rewriter: _Streams, n: For) -> Stmt:
+    body = rewriter.go(n.body)
+    return n if body is n.body else For(n.var, n.min, n.extent, n.kind, body)
+
+
+def _is_hint(s: Stmt, buffers: Sequence[BufferSym]) -> bool:
+    hint = s.then if isinstance(s, If) and s.otherwise is None else s
+    return isinstance(hint, Prefetch) and hint.writes and hint.buffer in buffers
+
+
+def _versions(n: For, plan: _Plan, hints: Sequence[Stmt]) -> Stmt:
+    var = Var(n.var.name, n.var.type, lo=n.var.lo, hi=n.var.hi)
+    body = _Mark(plan.buffers).go(instantiate(n.body, {n.var: var}))
+    past = For(var, n.min, n.extent, n.kind, body)
+    return If(plan.condition(), past, block(*hints, n))
+
+
+class _Mark(Rewriter):
+    """Marks what is stored to some buffers."""
+
+    def __init__(self, buffers: Sequence[BufferSym]) -> None:
+        super().__init__()
+        self.buffers = buffers
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_store(self, n: Store) -> Stmt:
+        if n.buffer not in self.buffers:
+            return n
+        value = Intrinsic(n.value.type, "streamed", (n.value,))
+        return Store(n.buffer, value, n.index, n.predicate)
+
+
+def _is_large(b: BufferSym) -> Expr:
+    total: Expr = int64(b.type.bytes())
+    for d in b.dims:
+        total = mul(total, cast(INT64, d.extent))
+    return simplify(gt(total, int64(LARGE)))

@@ -1,0 +1,170 @@
+"""Large outputs are written past the caches, a line at a time, and nothing else is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.codegen.llvm import emit
+from parhelion.codegen.stream_stores import LARGE, stream_stores
+from parhelion.codegen.target import Target, generic_target
+from parhelion.ir.text import text
+from parhelion.lower.passes import lower
+from parhelion.runtime.jit import assembly_text
+
+x, y, c, xi, yi = (hl.Var(n) for n in ("x", "y", "c", "xi", "yi"))
+AVX2, AVX512 = generic_target(256), generic_target(512)
+
+
+U8 = hl.UInt(8)
+
+
+def brighter(t: hl.Type = U8) -> tuple[hl.ImageParam, hl.Func]:
+    inp, out = hl.ImageParam(t, 2, "inp"), hl.Func("out")
+    out[x, y] = inp[x, y] + hl.cast(t, 1)
+    return inp, out
+
+
+def lowered(*outputs: hl.Func) -> str:
+    body = lower([f._function for f in outputs], name="test").body
+    return text(stream_stores(body))
+
+
+def assembly(out: hl.Func, target: Target) -> str:
+    return assembly_text(emit(lower([out._function], name="t"), target), target)
+
+
+@pytest.mark.parametrize(
+    "target, lanes", [(AVX2, 32), (AVX512, 64), (AVX2, 64), (AVX512, 32)]
+)
+@pytest.mark.parametrize("parallel", [False, True])
+def test_whole_lines_in_the_assembly(
+    target: Target, lanes: int, parallel: bool
+) -> None:
+    _, out = brighter()
+    out.vectorize(x, lanes)
+    if parallel:
+        out.parallel(y)
+    asm = assembly(out, target)
+    stores = re.findall(r"vmovnt(?:ps|pd|dq)\s+%(.)mm", asm)
+    wide = "z" if lanes == 64 and target is AVX512 else "y"
+    assert set(stores) == {wide}
+    assert len(stores) % (lanes // (64 if wide == "z" else 32)) == 0
+    # Who waits for the loop sees it all.
+    assert asm.count("sfence") == 1
+
+
+def test_the_condition() -> None:
+    _, out = brighter()
+    out.vectorize(x, 32)
+    body = lowered(out)
+    cond = re.search(r"if \((i64\(\d+\) < .*|i64\(\d+\) <= .*) && line_aligned", body)
+    assert cond is not None
+    assert str(LARGE) in cond[1] or str(LARGE + 1) in cond[1]
+    assert "streamed(" in body
+
+
+def test_hints_for_writing_are_for_the_other_version() -> None:
+    inp, out = hl.ImageParam(hl.UInt(16), 2, "inp"), hl.Func("out")
+    out[x, y] = inp[x, y] + inp[x + 1, y]
+    out.tile(x, y, xi, yi, 256, 32).vectorize(xi, 32)
+    body = lowered(out)
+    past, kept = body.split("} else {")[:2]
+    assert "streamed(" in past and "to write" not in past
+    assert "streamed(" not in kept and "to write" in kept
+    assert "prefetch inp" in past
+
+
+def read_again() -> tuple[hl.Func, ...]:
+    _, out = brighter()
+    then = hl.Func("then")
+    then[x, y] = out[x, y] + hl.u8(1)
+    out.compute_root().vectorize(x, 32)
+    then.vectorize(x, 5)
+    return out, then
+
+
+def updated() -> tuple[hl.Func, ...]:
+    _, out = brighter()
+    out.vectorize(x, 32)
+    out[0, y] = hl.u8(0)
+    out.update(0).unscheduled()
+    return (out,)
+
+
+def heavy() -> tuple[hl.Func, ...]:
+    inp, out = hl.ImageParam(hl.Float(32), 2, "inp"), hl.Func("out")
+    value = hl.f32(0)
+    for d in range(30):
+        value = value * inp[x, y + d] + float(d + 1)
+    out[x, y] = value
+    out.vectorize(x, 16)
+    return (out,)
+
+
+def short_rows() -> tuple[hl.Func, ...]:
+    _, out = brighter()
+    out.tile(x, y, xi, yi, 256, 32).vectorize(xi, 32)
+    return (out,)
+
+
+def narrow_vectors() -> tuple[hl.Func, ...]:
+    _, out = brighter()
+    out.vectorize(x, 8)
+    return (out,)
+
+
+def scalars() -> tuple[hl.Func, ...]:
+    return (brighter()[1],)
+
+
+@pytest.mark.parametrize(
+    "make", [read_again, updated, heavy, short_rows, narrow_vectors, scalars]
+)
+def test_no_second_version(make: Callable[[], tuple[hl.Func, ...]]) -> None:
+    assert "streamed(" not in lowered(*make())
+
+
+@pytest.mark.parametrize("pitch", [8192, 8192 + 32, 8192 + 5])
+@pytest.mark.parametrize("start", [0, 16, 64])
+@pytest.mark.parametrize("parallel", [False, True])
+def test_values(pitch: int, start: int, parallel: bool) -> None:
+    """Rows that begin lines, that do so now and then, and that never do."""
+    rows, width = 4100, 8190
+    flat = np.zeros(rows * pitch + 256, np.uint8)
+    skip = -flat.ctypes.data % 64 + start
+    made = flat[skip : skip + rows * pitch].reshape(rows, pitch)[:, :width]
+    inp, out = brighter()
+    out.vectorize(x, 32)
+    if parallel:
+        out.parallel(y)
+    image = np.random.default_rng(2).integers(0, 255, (rows, width)).astype(np.uint8)
+    inp.set(hl.Buffer(image))
+    out.realize(hl.Buffer(made))
+    assert np.array_equal(made, image + np.uint8(1))
+    whole = flat[skip : skip + rows * pitch].reshape(rows, pitch)
+    assert not whole[:, width:].any()
+
+
+def test_values_of_bools_and_floats() -> None:
+    size = [8192, 4200]
+    inp, out = hl.ImageParam(hl.Float(32), 2, "inp"), hl.Func("out")
+    out[x, y] = inp[x, y] > 0.5
+    out.vectorize(x, 64)
+    assert "streamed(" in lowered(out)
+    image = np.random.default_rng(2).random((size[1], size[0]), np.float32)
+    inp.set(hl.Buffer(image))
+    assert np.array_equal(np.asarray(out.realize(size)), image > 0.5)
+
+
+def test_several_rows_at_once() -> None:
+    inp, out = brighter(hl.UInt(16))
+    out.split(y, y, yi, 4).reorder(yi, x, y).vectorize(x, 32).unroll(yi).parallel(y)
+    assert lowered(out).count("line_aligned") == 4
+    image = np.random.default_rng(2).integers(0, 999, (4000, 4800)).astype(np.uint16)
+    inp.set(hl.Buffer(image))
+    assert np.array_equal(np.asarray(out.realize([4800, 4000])), image + np.uint16(1))
