@@ -187,6 +187,7 @@ from parhelion.lang.var import vars as vars
 from parhelion.runtime.threads import get_num_threads as get_num_threads
 from parhelion.runtime.threads import set_num_threads as set_num_threads
 from parhelion.schedule.directives import MemoryType as MemoryType
+from parhelion.schedule.directives import Partition as Partition
 from parhelion.schedule.directives import (
     PrefetchBoundStrategy as PrefetchBoundStrategy,
 )

@@ -39,6 +39,15 @@ class Target:
         """How many lanes of `t` fill one vector register."""
         return max(1, self.vector_bits // (8 * t.bytes()))
 
+    @property
+    def narrowest_masked(self) -> int:
+        """The narrowest elements, in bits, for which a masked move is an instruction.
+
+        AVX has them for 32 and 64 bits, AVX-512BW for bytes as well (as Bools are in
+        memory); elsewhere LLVM makes each lane a branch of its own.
+        """
+        return 1 if self.has("avx512bw") else 32
+
     def feature_string(self) -> str:
         """The features as LLVM's target machine takes them."""
         return ",".join(f"+{f}" for f in self.features)

@@ -32,11 +32,12 @@ from parhelion.ir.expr import (
     Or,
     Ramp,
     Select,
+    StringImm,
     Sub,
     float_bits,
 )
 from parhelion.ir.stmt import Allocate, Block, Stmt
-from parhelion.types import BOOL, INT32, INT64, Type
+from parhelion.types import BOOL, INT32, INT64, Handle, Type
 
 
 def imm(value: int | float | bool, type: Type) -> Expr:
@@ -261,8 +262,11 @@ def ramp(base: Expr, stride: Expr, lanes: int) -> Expr:
     return base if lanes == 1 else Ramp(base, stride, lanes)
 
 
-def likely(a: Expr) -> Expr:
-    return Intrinsic(a.type, "likely", (a,))
+def likely(a: Expr, masks: str = "") -> Expr:
+    """`a`, marked as what mostly holds. `masks`, for the condition of an `If`: what
+    vector code masks where it does not hold in all lanes (see `ir.intrinsics`)."""
+    how = (StringImm(Handle(), masks),) if masks else ()
+    return Intrinsic(a.type, "likely", (a, *how))
 
 
 def likely_if_innermost(a: Expr) -> Expr:

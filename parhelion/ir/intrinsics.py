@@ -90,7 +90,11 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "is_finite": _pure(1, "Bool"),
     "strict_float": _pure(1, "a, every operation inside it rounded by itself"),
     # Marks: the value of the argument, with a hint to the compiler.
-    "likely": _pure(1, "a; loops are partitioned so that it holds inside"),
+    # `likely` may have a second argument where it is the condition of an `If`: what to
+    # mask, whatever the lanes' width, in vector code for lanes of which some fail it.
+    # "all": loads and stores; "loads" or "stores": only these, the others happening
+    # for all lanes, which whoever makes the mark knows to be harmless.
+    "likely": _pure(None, "a; loops are partitioned so that it holds inside"),
     "likely_if_innermost": _pure(1, "likely, in innermost loops only"),
     "promise_clamped": _pure(
         3, "a, which the user swears lies in [b, c]; else any of those"

@@ -430,7 +430,8 @@ class _Checker:
             self.fail(f"there is no intrinsic {n.op!r}", n)
         if info.arity is not None and len(n.args) != info.arity:
             self.fail(f"{n.op} with {len(n.args)} arguments, not {info.arity}", n)
-        if n.op in _ALIKE and any([a.type is not n.type for a in n.args]):
+        alike = n.args[:1] if n.op == "likely" else n.args
+        if n.op in _ALIKE and any([a.type is not n.type for a in alike]):
             given = _listed([a.type for a in n.args])
             self.fail(f"{n.op} of {given} gives {n.type}", n)
         if self.form is Form.FINAL and n.op in _MARKS:

@@ -12,6 +12,10 @@ Three regions of a variable matter:
   wherever the nest runs, which regions seen from outer loops add to be safe;
 - *rounding*: the same in terms of the nominal extents, so mostly less, for outer loops
   from which these extents can be seen.
+
+All but the first are known twice (`Reach`): for the points at which the definition is
+evaluated, and for those at which it is stored. They differ where only its loads, or
+only its stores, are predicated.
 """
 
 from __future__ import annotations
@@ -40,10 +44,23 @@ from parhelion.ir.stmt import LetStmt
 from parhelion.lower.assume import Assuming
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import Dim, Fuse, Rename, Split, TailStrategy
+from parhelion.schedule.tails import BLENDS, SHIFTS, blended_roots, colliding_roots
 from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import INT32
 
 _ZERO, _ONE = int32(0), int32(1)
+
+_T = TailStrategy
+#: The tails whose guards are around what is read, and around what is written.
+_KEEP_READS = frozenset((_T.GuardWithIf, _T.Predicate, _T.PredicateLoads))
+_KEEP_WRITES = frozenset((_T.GuardWithIf, _T.Predicate, _T.PredicateStores))
+#: What is masked in vector code, see `Guard`.
+_MASKS = {
+    _T.GuardWithIf: "",
+    _T.Predicate: "all",
+    _T.PredicateLoads: "loads",
+    _T.PredicateStores: "stores",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +87,27 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """``if (cond)`` around everything at `depth` loops and deeper."""
+    """``if (cond)`` around everything at `depth` loops and deeper.
+
+    masks: which accesses vector code masks instead, the others being harmless where
+    `cond` fails: "" (as it finds best), "all", "loads" or "stores".
+    """
 
     depth: int
     cond: Expr
+    masks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where the iterations of a nest go: `covered`, and how far, at most, that is
+    `below` and `above` of what was asked for; `rounding` is the same, below and above,
+    where the regions of the stage's variables are those given."""
+
+    covered: Range
+    below: Expr = _ZERO
+    above: Expr = _ZERO
+    rounding: tuple[Expr, Expr] = (_ZERO, _ZERO)
 
 
 @dataclass(eq=False, slots=True)
@@ -81,28 +115,35 @@ class Axis:
     """A variable at one point of the transforms. ``split(x, x, xi, 8)`` makes a new
     axis of the same Var ``x``, so axes and Vars are not one to one.
 
-    range: nominal bounds, known when the axis is made. The rest is known once its
-    loops exist: value in terms of loops; covered; overshoot and rounding, each below
-    and above; the depths of the loops it is made of; guarded, inside how many loops
-    the last guard stands that keeps it, or an axis it is made of, from going too far
-    (0: none); loose, whether it comes from a fused loop, as a remainder or quotient
-    whose bounds over a part of the loop may exceed what the whole loop visits.
+    range: nominal bounds, known when the axis is made, like folded: whether
+    iterations beyond them fall back onto others of the axis that it was made of, an
+    outer loop of ShiftInwards. The rest is known once its loops exist: value in terms
+    of loops; reads and writes, where it goes; the depths of the loops it is made of;
+    guarded, inside how many loops the last guard stands that keeps it, or an axis it
+    is made of, from reading too far (0: none); loose, whether it comes from a fused
+    loop, as a remainder or quotient whose bounds over a part of the loop may exceed
+    what the whole loop visits.
     """
 
     var: Var
     range: Range
+    folded: bool = False
     value: Expr = _ZERO
-    covered: Range | None = None
-    overshoot: tuple[Expr, Expr] = (_ZERO, _ZERO)
-    rounding: tuple[Expr, Expr] = (_ZERO, _ZERO)
+    reads: Reach | None = None
+    writes: Reach | None = None
     depths: frozenset[int] = frozenset()
     guarded: int = 0
     loose: bool = False
 
     @property
-    def visited(self) -> Range:
-        assert self.covered is not None
-        return self.covered
+    def reading(self) -> Reach:
+        assert self.reads is not None
+        return self.reads
+
+    @property
+    def writing(self) -> Reach:
+        assert self.writes is not None
+        return self.writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +158,56 @@ class Steps:
     forward: bool
 
 
-#: Tails whose runs begin at most one after the last value of the run before.
-_BY_ONES = (
-    TailStrategy.RoundUp,
-    TailStrategy.GuardWithIf,
-    TailStrategy.ShiftInwards,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class _Split:
+    """exact: whether the factor surely divides the extent. fits: whether it surely is
+    no more. collides: whether two lanes of a vector may be about one point."""
+
     old: Axis
     outer: Axis
     inner: Axis
     factor: Expr
     tail: TailStrategy
     exact: bool
+    fits: bool
+    collides: bool
+
+    @property
+    def last(self) -> Expr:
+        """Where a run of `factor` steps that ends at the nominal end starts."""
+        return sub(self.old.range.hi, sub(self.factor, _ONE))
+
+    def reach(self, outer: Reach, inner: Reach, keep: bool) -> tuple[Reach, bool]:
+        """Where the old loop goes if the new ones go to `outer` and `inner`. `keep`:
+        a guard stops it at its end; returned is also whether that needs one."""
+        nominal, factor = self.old.range, self.factor
+        below = simplify(add(mul(outer.below, factor), inner.below))
+        above = simplify(add(mul(outer.above, factor), inner.above))
+        less = add(mul(outer.rounding[0], factor), inner.rounding[0])
+        more = add(mul(outer.rounding[1], factor), inner.rounding[1])
+        most = sub(factor, _ONE)
+        start = add(mul(outer.covered.lo, factor), nominal.lo)
+        end = add(mul(outer.covered.hi, factor), nominal.lo)
+        lo, hi = add(start, inner.covered.lo), add(end, inner.covered.hi)
+        if self.exact:
+            if is_const(outer.above, 0) and is_const(inner.above, 0):
+                hi = nominal.hi
+        elif self.tail in SHIFTS:
+            if not self.fits:
+                below = simplify(add(below, most))
+                missing = maximum(sub(factor, nominal.extent), _ZERO)
+                less = add(less, minimum(missing, most))
+                lo = minimum(lo, add(self.last, inner.covered.lo))
+            hi, above = add(nominal.hi, inner.above), inner.above
+            more = inner.rounding[1]
+        elif not keep:
+            above = simplify(add(above, most))
+            more = add(more, mod(sub(_ZERO, nominal.extent), factor))
+        guarded = keep and not (self.exact and is_const(above, 0))
+        if guarded:
+            hi, above, more = nominal.hi, _ZERO, _ZERO
+        covered = Range(simplify(lo), simplify(hi))
+        return Reach(covered, below, above, (simplify(less), simplify(more))), guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,20 +227,29 @@ class StageLoops:
     """See the module's text. `nominal` gives the region of each variable.
 
     loops: outermost first. lets: names to place right inside a number of loops, in
-    order. guards: conditions around what is inside a number of loops.
+    order. guards: conditions around what is inside a number of loops. blends: where
+    they do not all hold, the innermost point stores what is there already.
 
     guard: tails that the user left to us are guarded, so that nothing is visited
-    beyond what was asked for.
+    beyond what was asked for. given: whether the Func is stored in the caller's buffer.
     """
 
     def __init__(
-        self, stage: Stage, nominal: Mapping[Var, Range], *, guard: bool = False
+        self,
+        stage: Stage,
+        nominal: Mapping[Var, Range],
+        *,
+        guard: bool = False,
+        given: bool = False,
     ) -> None:
         self.stage = stage
+        self._given = given
         self._guard = guard
         self._where = Assuming(stage.condition)
         self.lets: list[tuple[int, LetStmt]] = []
         self.guards: list[Guard] = []
+        self.blends: list[Expr] = []
+        self._colliding = colliding_roots(stage.schedule)
         self._depth: dict[Var, int] = {}
         self._roots = {v: Axis(v, r) for v, r in nominal.items()}
         current = dict(self._roots)
@@ -188,20 +272,16 @@ class StageLoops:
         if stage.func.extern is not None:
             # Foreign code computes just what it is asked for, without loops.
             for axis in self._roots.values():
-                axis.covered = axis.range
+                axis.reads = axis.writes = Reach(axis.range)
         self.values = {v: a.value for v, a in self._roots.items()}
 
-    def covered(self, v: Var) -> Range:
-        """What the loops visit of a variable, where the stage is computed."""
-        return self._roots[v].visited
+    def reads(self, v: Var) -> Reach:
+        """For which values of a variable the definition is evaluated."""
+        return self._roots[v].reading
 
-    def overshoot(self, v: Var) -> tuple[Expr, Expr]:
-        """How far, at most, they go below and above what was asked for."""
-        return self._roots[v].overshoot
-
-    def rounding(self, v: Var) -> tuple[Expr, Expr]:
-        """The same, where the regions of the stage's variables are those given."""
-        return self._roots[v].rounding
+    def writes(self, v: Var) -> Reach:
+        """For which values of a variable something is stored."""
+        return self._roots[v].writing
 
     def _resolve(
         self, t: Split | Fuse | Rename, current: dict[Var, Axis]
@@ -209,23 +289,31 @@ class StageLoops:
         """The axes that a transform is about, and the ranges of the new ones."""
         if isinstance(t, Rename):
             old = current.pop(t.old)
-            current[t.new] = Axis(t.new, old.range)
+            current[t.new] = Axis(t.new, old.range, old.folded)
             return _Rename(old, current[t.new])
         if isinstance(t, Fuse):
             inner, outer = current.pop(t.inner), current.pop(t.outer)
             total = mul(*(_at_least_none(a.range.extent) for a in (inner, outer)))
-            fused = Axis(t.fused, Range(_ZERO, simplify(sub(total, _ONE))))
+            folded = inner.folded or outer.folded
+            fused = Axis(t.fused, Range(_ZERO, simplify(sub(total, _ONE))), folded)
             current[t.fused] = fused
             return _Fuse(inner, outer, fused)
         old = current.pop(t.old)
         extent = old.range.extent
         exact = self._where.divides(t.factor, extent)
         count = div(extent if exact else add(extent, sub(t.factor, _ONE)), t.factor)
-        outer = Axis(t.outer, Range(_ZERO, simplify(sub(count, _ONE))))
-        inner = Axis(t.inner, Range(_ZERO, sub(t.factor, _ONE)))
+        tail = _T.GuardWithIf if self._guard and t.auto else t.tail
+        folded = old.folded or tail is _T.ShiftInwards
+        outer = Axis(t.outer, Range(_ZERO, simplify(sub(count, _ONE))), folded)
+        inner = Axis(t.inner, Range(_ZERO, sub(t.factor, _ONE)), old.folded)
         current[t.outer], current[t.inner] = outer, inner
-        tail = TailStrategy.GuardWithIf if self._guard and t.auto else t.tail
-        return _Split(old, outer, inner, t.factor, tail, exact)
+        if tail is _T.PredicateLoads and (old.folded or self._given):
+            # Storing what was not loaded would overwrite what was; and a buffer of
+            # the caller's has no room for it.
+            tail = _T.Predicate
+        collides = bool(self._colliding & blended_roots(self.stage.schedule, t))
+        fits = tail in SHIFTS and not exact and self._where.proves(le(t.factor, extent))
+        return _Split(old, outer, inner, t.factor, tail, exact, fits, collides)
 
     def _add_loop(self, dim: Dim, depth: int, axis: Axis) -> None:
         r = axis.range
@@ -233,7 +321,8 @@ class StageLoops:
         self.loops.append(Loop(dim, var, r.lo, r.extent))
         self._depth[var] = depth
         self._axes.append(axis)
-        axis.value, axis.covered, axis.depths = var, r, frozenset((depth,))
+        axis.value, axis.depths = var, frozenset((depth,))
+        axis.reads = axis.writes = Reach(r)
 
     def steps(self, v: Var) -> Steps | None:
         """How the loops count through a variable; None if that is not by ones."""
@@ -251,15 +340,14 @@ class StageLoops:
         outer, inner = self._steps(t.outer), self._steps(t.inner)
         if outer is None or inner is None:
             return None
-        if not t.exact and t.tail not in _BY_ONES:
-            return None
         loops = outer.loops + inner.loops
         depths = [self._depth[v] for v in loops]
         if depths != sorted(depths):
             return None
         # Shifted, or rounded up beyond the factor, runs overlap with the next ones.
-        apart = t.exact or t.tail is not TailStrategy.ShiftInwards
-        apart = apart and all(is_const(o, 0) for o in t.inner.overshoot)
+        apart = t.exact or t.tail not in SHIFTS
+        inner_run = t.inner.reading
+        apart = apart and is_const(inner_run.below, 0) and is_const(inner_run.above, 0)
         return Steps(loops, outer.forward and inner.forward and apart)
 
     def depth_of(self, e: Expr) -> int:
@@ -288,58 +376,51 @@ class StageLoops:
         inner.depths = outer.depths = fused.depths
         inner.guarded = outer.guarded = fused.guarded
         inner.loose = outer.loose = True
-        inner.covered = inner.range
-        outer.covered = outer.range
-        if not all(is_const(o, 0) for o in fused.overshoot):
-            outer.covered = Range(
-                simplify(add(div(fused.visited.lo, size), outer.range.lo)),
-                simplify(add(div(fused.visited.hi, size), outer.range.lo)),
-            )
-        # A run of `size` steps makes one of outer, and size is at least 1.
-        outer.overshoot = outer.rounding = fused.overshoot
+        inner.reads = inner.writes = Reach(inner.range)
+        outer.reads = _unfused(fused.reading, outer.range, size)
+        outer.writes = outer.reads
+        if fused.writes is not fused.reads:
+            outer.writes = _unfused(fused.writing, outer.range, size)
 
     def _unsplit(self, t: _Split) -> None:
-        old, inner, outer, factor = t.old, t.inner, t.outer, t.factor
-        nominal = old.range
-        start = add(mul(outer.value, factor), nominal.lo)
-        last = sub(nominal.hi, sub(factor, _ONE))
-        (ilo, ihi), (olo, ohi) = inner.overshoot, outer.overshoot
-        below = simplify(add(mul(olo, factor), ilo))
-        above = simplify(add(mul(ohi, factor), ihi))
-        (rilo, rihi), (rolo, rohi) = inner.rounding, outer.rounding
-        rounding_below = add(mul(rolo, factor), rilo)
-        rounding_above = add(mul(rohi, factor), rihi)
-        most = sub(factor, _ONE)
-        lo = add(add(mul(outer.visited.lo, factor), nominal.lo), inner.visited.lo)
-        hi = add(add(mul(outer.visited.hi, factor), nominal.lo), inner.visited.hi)
+        old, inner, outer, factor, tail = t.old, t.inner, t.outer, t.factor, t.tail
+        start = add(mul(outer.value, factor), old.range.lo)
         base = start
-        if t.exact:
-            if is_const(ohi, 0) and is_const(ihi, 0):
-                hi = nominal.hi
-        elif t.tail is TailStrategy.ShiftInwards:
-            base = minimum(likely_if_innermost(start), last)
-            if not self._where.proves(le(factor, nominal.extent)):
-                below = simplify(add(below, most))
-                missing = maximum(sub(factor, nominal.extent), _ZERO)
-                rounding_below = add(rounding_below, minimum(missing, most))
-                lo = minimum(lo, add(last, inner.visited.lo))
-            hi, above, rounding_above = add(nominal.hi, ihi), ihi, rihi
-        elif t.tail is TailStrategy.RoundUp:
-            above = simplify(add(above, most))
-            missing = mod(sub(_ZERO, nominal.extent), factor)
-            rounding_above = add(rounding_above, missing)
+        if tail in SHIFTS and not t.exact:
+            # A tail that is blended costs a load; the loops around better know better.
+            mark = likely if tail in BLENDS else likely_if_innermost
+            base = minimum(mark(start), t.last)
         old.value = add(self._name(f"{old.var.name}.base", simplify(base)), inner.value)
-        if t.tail is TailStrategy.GuardWithIf and not (t.exact and is_const(above, 0)):
+        old.guarded = max(outer.guarded, inner.guarded)
+        old.reads, reading = t.reach(outer.reading, inner.reading, tail in _KEEP_READS)
+        old.writes, writing = old.reads, reading
+        if (
+            (tail in _KEEP_READS) is not (tail in _KEEP_WRITES)
+            or outer.writes is not outer.reads
+            or inner.writes is not inner.reads
+        ):
+            keep = tail in _KEEP_WRITES
+            old.writes, writing = t.reach(outer.writing, inner.writing, keep)
+        if reading or writing:
             depth = self.depth_of(old.value)
-            self.guards.append(Guard(depth, likely(le(old.value, nominal.hi))))
-            old.guarded = depth
-            hi, above, rounding_above = nominal.hi, _ZERO, _ZERO
+            within = le(old.value, old.range.hi)
+            self.guards.append(Guard(depth, within, _MASKS[tail]))
+            if reading:
+                old.guarded = max(old.guarded, depth)
+        elif tail in BLENDS and not t.exact:
+            self._blend(t, start)
         old.depths = outer.depths | inner.depths
-        old.guarded = max(old.guarded, outer.guarded, inner.guarded)
         old.loose = outer.loose or inner.loose
-        old.covered = Range(simplify(lo), simplify(hi))
-        old.overshoot = below, above
-        old.rounding = simplify(rounding_below), simplify(rounding_above)
+
+    def _blend(self, t: _Split, start: Expr) -> None:
+        """Keeps the points that are beyond the end, or of earlier iterations."""
+        value = t.old.value
+        fresh = le(start, value) if t.tail in SHIFTS else le(value, t.old.range.hi)
+        if t.collides:
+            # One lane's old value would be stored over another's new one.
+            self.guards.append(Guard(self.depth_of(value), fresh, "all"))
+        else:
+            self.blends.append(fresh)
 
     def region(self, depth: int) -> dict[Var, SymInterval]:
         """What each of the stage's variables spans inside `depth` loops: loops
@@ -350,27 +431,39 @@ class StageLoops:
         }
         out: dict[Var, SymInterval] = {}
         for v, axis in self._roots.items():
+            read = axis.reading.covered
             if all(d > depth for d in axis.depths):
-                out[v] = SymInterval(axis.visited.lo, axis.visited.hi)
+                out[v] = SymInterval(read.lo, read.hi)
                 continue
             b = bounds_of(axis.value, scope)
-            lo = axis.visited.lo if b.lo is None else b.lo
-            hi = axis.visited.hi if b.hi is None else b.hi
+            lo = read.lo if b.lo is None else b.lo
+            hi = read.hi if b.hi is None else b.hi
             if axis.loose:
                 # Storage further out is for what the loops visit, and no more.
-                lo = maximum(lo, axis.visited.lo)
-                hi = minimum(hi, axis.visited.hi)
+                lo = maximum(lo, read.lo)
+                hi = minimum(hi, read.hi)
             elif axis.guarded > depth:
                 # Further in, the guard is around: the point is one of the region.
-                hi = minimum(hi, axis.visited.hi)
+                hi = minimum(hi, read.hi)
             out[v] = SymInterval(simplify(lo), simplify(hi))
         return out
 
 
+def _unfused(fused: Reach, outer: Range, size: Expr) -> Reach:
+    """Where the outer one of two fused loops goes; the inner one has `size` steps."""
+    covered = outer
+    if not all(is_const(o, 0) for o in (fused.below, fused.above)):
+        covered = Range(
+            simplify(add(div(fused.covered.lo, size), outer.lo)),
+            simplify(add(div(fused.covered.hi, size), outer.lo)),
+        )
+    # A run of `size` steps makes one of outer, and size is at least 1.
+    return Reach(covered, fused.below, fused.above, (fused.below, fused.above))
+
+
 def _adopt(t: _Rename) -> None:
     old, new = t.old, t.new
-    old.value, old.covered = new.value, new.covered
-    old.overshoot, old.rounding = new.overshoot, new.rounding
+    old.value, old.reads, old.writes = new.value, new.reads, new.writes
     old.depths, old.guarded, old.loose = new.depths, new.guarded, new.loose
 
 
@@ -384,4 +477,4 @@ def hull(a: Range, b: Range) -> Range:
     return Range(simplify(minimum(a.lo, b.lo)), simplify(maximum(a.hi, b.hi)))
 
 
-__all__ = ["Guard", "Loop", "Range", "StageLoops", "Steps", "hull"]
+__all__ = ["Guard", "Loop", "Range", "Reach", "StageLoops", "Steps", "hull"]

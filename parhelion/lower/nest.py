@@ -9,12 +9,24 @@ and whatever the site is the inside of. Bounds come from `regions`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from parhelion.ir.build import FALSE, TRUE, add, block, int32, is_true, sub
-from parhelion.ir.expr import Expr, StringImm, Var
+from parhelion.ir.build import (
+    FALSE,
+    TRUE,
+    add,
+    block,
+    conjunction,
+    int32,
+    is_true,
+    likely,
+    select,
+    sub,
+)
+from parhelion.ir.expr import Expr, FuncCall, Intrinsic, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.names import Namer
-from parhelion.ir.rewrite import substitute
+from parhelion.ir.rewrite import nodes, substitute
 from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.atomic import marked
@@ -154,7 +166,10 @@ class NestBuilder:
         inside = self._site(self.regions.sites.inside(stage, depth), inside)
         for guard in nest.guards:
             if guard.depth == depth:
-                inside = If(guard.cond, inside, None)
+                # Where other Funcs are computed inside, the guard is around them.
+                alone = depth == len(nest.loops) and type(inside) in (Provide, If)
+                masks = guard.masks if alone or not guard.masks else "all"
+                inside = If(likely(guard.cond, masks), inside, None)
         lets = [let for level, let in nest.lets if level == depth]
         return block(*lets, inside)
 
@@ -164,7 +179,13 @@ class NestBuilder:
         env: dict[Var, Expr] = dict(nest.values)
         values = tuple([substitute(e, env) for e in stage.values])
         args = tuple([substitute(e, env) for e in stage.args])
+        fresh = likely(conjunction(nest.blends))
+        if nest.blends and not any(map(_may_skip, values)):
+            kept = [FuncCall(v.type, stage.func, args, i) for i, v in enumerate(values)]
+            values = tuple(map(partial(select, fresh), values, kept))
         body = marked(stage, Provide(stage.func, values, args, None))
+        if nest.blends and any(map(_may_skip, values)):
+            body = If(fresh, body, None)
         if not is_true(stage.predicate):
             body = If(substitute(stage.predicate, env), body, None)
         return body
@@ -189,3 +210,8 @@ def _whole(image: BufferSym) -> list[Range]:
     """All of an image."""
     one = int32(1)
     return [Range(d.min, sub(add(d.min, d.extent), one)) for d in image.dims]
+
+
+def _may_skip(value: Expr) -> bool:
+    """Whether a definition may leave the point as it is, by being undefined there."""
+    return any(type(n) is Intrinsic and n.op == "undef" for n in nodes(value))

@@ -15,6 +15,9 @@ code grows by a constant for each level, not by a factor. (In the rest, innermos
 still are, since that is where the time goes.) A loop that contains others, or runs in
 parallel, keeps one piece and branches inside, so that it has two bodies, not three.
 
+The user may have said of a loop that it is never partitioned, or always: then also in
+the rest, and it is an error if there is nothing to partition it by.
+
 In innermost loops, a clamp in an index counts as likely to do nothing, and an `if`
 around the whole body as likely to hold if it just makes the loop shorter.
 """
@@ -22,10 +25,11 @@ around the whole body as likely to hold if it just makes the loop shorter.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from parhelion.analysis.linear import difference
+from parhelion.errors import ScheduleError
 from parhelion.ir.build import (
     add,
     block,
@@ -54,12 +58,52 @@ from parhelion.lower.instantiate import instantiate
 from parhelion.lower.likely import Candidate, find_candidates, runs_loops
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.solve import Bound
+from parhelion.schedule.directives import Partition, PartitionChoice
 from parhelion.simplify.driver import can_prove, simplify
 
+#: What was said of loops, by the names of their Vars.
+Choices = Mapping[str, PartitionChoice]
 
-def partition_loops(s: Stmt) -> Stmt:
-    """Splits loops at the bounds where their likely conditions hold."""
-    return _Partition(slow=False).go(s)
+
+def partition_loops(s: Stmt, choices: Choices | None = None) -> Stmt:
+    """Splits loops at the bounds where their likely conditions hold.
+
+    Raises ScheduleError where a loop that is always to be partitioned is there, but
+    in no copy of it is anything to partition it by.
+    """
+    said = _Said(choices or {})
+    out = _Partition(said, slow=False).go(s)
+    said.check()
+    return out
+
+
+class _Said:
+    """What the user said of loops, and what became of those always to be split."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+        self.met: dict[str, bool] = {}
+
+    def policy(self, n: For) -> Partition:
+        choice = self.choices.get(n.var.name)
+        return Partition.Auto if choice is None else choice.policy
+
+    def note(self, n: For, split: bool) -> None:
+        if self.policy(n) is Partition.Always:
+            self.met[n.var.name] = split or self.met.get(n.var.name, False)
+
+    def check(self) -> None:
+        for name, split in self.met.items():
+            if not split:
+                choice = self.choices[name]
+                loop = name.rpartition(".")[2].replace("$", ".")
+                raise ScheduleError(
+                    f"{choice.label}.{choice.directive}: the loop {loop} decides no"
+                    " likely condition that it could be partitioned by",
+                    at=choice.site,
+                    hint="tails of splits that do not round up, boundary conditions"
+                    " and hl.likely make such conditions",
+                )
 
 
 @dataclass(slots=True)
@@ -82,8 +126,9 @@ class _Plan:
 class _Partition(Rewriter):
     """`slow` marks code beside a steady state: only innermost loops are split."""
 
-    def __init__(self, slow: bool) -> None:
+    def __init__(self, said: _Said, slow: bool) -> None:
         super().__init__()
+        self.said = said
         self.slow = slow
 
     def go(self, n: _N) -> _N:
@@ -92,8 +137,12 @@ class _Partition(Rewriter):
     def on_for(self, n: For) -> Stmt:
         innermost = not runs_loops(n.body)
         runs = n.kind in (ForKind.SERIAL, ForKind.PARALLEL)
-        if runs and (innermost or not self.slow):
+        policy = self.said.policy(n)
+        wanted = innermost or not self.slow or policy is Partition.Always
+        if runs and wanted and policy is not Partition.Never:
             plan = _plan(n, find_candidates(n, innermost))
+            cuts = plan is not None and bool(plan.lows or plan.highs or plan.guards)
+            self.said.note(n, cuts)
             if plan is not None:
                 return self.split(n, plan, innermost)
         return For(n.var, n.min, n.extent, n.kind, self.go(n.body))
@@ -101,7 +150,7 @@ class _Partition(Rewriter):
     def beside(self, s: Stmt) -> Stmt:
         """Code that runs where the steady state does not."""
         if runs_loops(s):
-            return _Partition(slow=True).go(s)
+            return _Partition(self.said, slow=True).go(s)
         return remove_marks(s)  # nothing is likely here
 
     def split(self, n: For, plan: _Plan, innermost: bool) -> Stmt:

@@ -38,7 +38,8 @@ from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.stages import Program, collect
 from parhelion.lower.tracing import is_traced, trace_accesses
 from parhelion.lower.unroll import unroll_loops
-from parhelion.lower.vectorize import vectorize_loops
+from parhelion.lower.vectorize import NARROWEST_MASKED, vectorize_loops
+from parhelion.schedule.directives import PartitionChoice
 from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.simplify.driver import simplify
 
@@ -51,6 +52,8 @@ class Context:
     index64: bool
     traced: bool
     origins: Origins
+    partitions: Mapping[str, PartitionChoice]
+    narrowest_masked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "vectorize_loops",
-        lambda s, c: vectorize_loops(s),
+        lambda s, c: vectorize_loops(s, c.narrowest_masked),
         "vectorised loops become one body over vectors",
         "after this every loop is one that runs",
     ),
@@ -124,7 +127,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "partition_loops",
-        lambda s, c: partition_loops(s),
+        lambda s, c: partition_loops(s, c.partitions),
         "likely conditions become loop bounds: prologue, clean middle, epilogue",
         "after vectorising, whose conditions are over all lanes of a vector",
     ),
@@ -195,6 +198,7 @@ def lower(
     strict_float: bool = False,
     guard_tails: bool = False,
     vectors: bool = True,
+    narrowest_masked: int = NARROWEST_MASKED,
     trace: Trace | None = None,
 ) -> Lowered:
     """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
@@ -202,6 +206,8 @@ def lower(
     guard_tails: splits whose tail is Auto are guarded instead of shifted inwards, so
     that images smaller than a tile can be computed.
     vectors: if false, vectorised and unrolled loops stay loops, to be read.
+    narrowest_masked: the narrowest elements, in bits, that the machine loads and
+    stores under a mask (see `lower.vectorize`).
 
     Every output must have its `buffers`. Set ``PARHELION_DUMP`` to ``all`` or to
     names of passes, comma separated, to print the program after them.
@@ -210,7 +216,14 @@ def lower(
         trace = Trace()
     lowered = run_deep(
         lambda: _lower(
-            outputs, name, index64, strict_float, guard_tails, vectors, trace
+            outputs,
+            name,
+            index64,
+            strict_float,
+            guard_tails,
+            vectors,
+            narrowest_masked,
+            trace,
         )
     )
     if trace is not None and "PARHELION_DUMP" in os.environ:
@@ -225,6 +238,7 @@ def _lower(
     strict_float: bool,
     guard_tails: bool,
     vectors: bool,
+    narrowest_masked: int,
     trace: Trace | None,
 ) -> Lowered:
     start = time.perf_counter()
@@ -252,8 +266,14 @@ def _lower(
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
     traced = any(map(is_traced, program.order))
-    buffers = {f: f.buffers for f in outputs}
-    context = Context(buffers, index64, traced, builder.origins)
+    context = Context(
+        {f: f.buffers for f in outputs},
+        index64,
+        traced,
+        builder.origins,
+        _partitions(program),
+        narrowest_masked,
+    )
     for step in PASSES:
         if step.name in _VECTOR_PASSES and not vectors:
             continue
@@ -272,6 +292,16 @@ def _lower(
         strict_float,
         index64,
     )
+
+
+def _partitions(program: Program) -> dict[str, PartitionChoice]:
+    """What was said of partitioning loops, by the names of the loops' Vars."""
+    return {
+        f"{stage.name}.{v.name}": choice
+        for f in program.order
+        for stage in program.stages[f]
+        for v, choice in stage.schedule.partitions.items()
+    }
 
 
 def _checks(

@@ -36,7 +36,7 @@ from parhelion.ir.stmt import LetStmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
-from parhelion.lower.loops import Range, StageLoops, hull
+from parhelion.lower.loops import Range, Reach, StageLoops, hull
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import Program, Stage
@@ -60,6 +60,7 @@ class Regions:
         self._required: dict[tuple[Function, Site], Region] = {}
         self._computed: dict[Function, Region] = {}
         self._scopes: dict[tuple[Function, Site], dict[Stage, Scope]] = {}
+        self._stores: dict[tuple[Function, Site], dict[Stage, Scope]] = {}
         self._loops: dict[Stage, StageLoops] = {}
         self._boxes: dict[tuple[Stage, Site], dict[Function | BufferSym, Box]] = {}
         self._values: dict[tuple[Function, int], SymInterval] = {}
@@ -128,7 +129,8 @@ class Regions:
 
     def nest(self, stage: Stage, nominal: Mapping[Var, Range]) -> StageLoops:
         """The loop nest of a stage over given regions of its variables."""
-        return StageLoops(stage, nominal, guard=self._guard_tails)
+        given = stage.func in self.program.outputs
+        return StageLoops(stage, nominal, guard=self._guard_tails, given=given)
 
     def loops(self, stage: Stage) -> StageLoops:
         """The loop nest of a stage."""
@@ -152,9 +154,17 @@ class Regions:
         out = region
         for stage in reversed(self.program.stages[f]):
             nominal, loops = self.nominal(stage, region), self.loops(stage)
-            scope = {v: self._covered(v, nominal[v], loops, False) for v in nominal}
+            scope = {
+                v: self._span(v, loops.reads(v), nominal[v], False) for v in nominal
+            }
             touched = self._find_touch(f, stage, scope)
             out = _hulls(out, touched)
+            if any(loops.writes(v) is not loops.reads(v) for v in nominal):
+                store = {
+                    v: self._span(v, loops.writes(v), nominal[v], False)
+                    for v in nominal
+                }
+                out = _hulls(out, self._written(f, stage, store))
             region = _hulls(region, touched)
         return out
 
@@ -287,6 +297,7 @@ class Regions:
         at_home = site is self.sites.compute(f)
         region = self.computed(f) if at_home else self.required(f, site)
         scopes: dict[Stage, Scope] = {}
+        stores: dict[Stage, Scope] = {}
         for branches in reversed(self.program.definitions(f)):
             for stage in branches:
                 nominal = self.nominal(stage, region)
@@ -294,31 +305,36 @@ class Regions:
                     loops = self._loops[stage] = self.nest(stage, nominal)
                 else:
                     loops = self.loops(stage)
-                scopes[stage] = {
-                    v: self._covered(v, nominal[v], loops, at_home, site)
+                scopes[stage] = stores[stage] = {
+                    v: self._span(v, loops.reads(v), nominal[v], at_home, site)
                     for v in nominal
                 }
+                if any(loops.writes(v) is not loops.reads(v) for v in nominal):
+                    stores[stage] = {
+                        v: self._span(v, loops.writes(v), nominal[v], at_home, site)
+                        for v in nominal
+                    }
             if branches[0].index > 0:
                 region = self._before(f, site, branches, scopes, region)
+        self._stores[f, site] = stores
         return scopes
 
-    def _covered(
+    def _span(
         self,
         v: Var,
+        reach: Reach,
         nominal: Range,
-        loops: StageLoops,
         at_home: bool,
         site: Site | None = None,
     ) -> SymInterval:
-        """What the loops visit of a variable: at home, or seen from further out, where
+        """Where the loops go, of a variable: at home, or seen from further out, where
         `nominal` is what all their runs are asked for. A site further out gives
         closer bounds than none, for loops that run over what is asked for there."""
         if at_home:
-            r = loops.covered(v)
-            return SymInterval(r.lo, r.hi)
-        below, above = loops.overshoot(v)
+            return SymInterval(reach.covered.lo, reach.covered.hi)
+        below, above = reach.below, reach.above
         if site is not None:
-            wish, (less, more) = f"{v.name}.rounding", loops.rounding(v)
+            wish, (less, more) = f"{v.name}.rounding", reach.rounding
             below = self._seen(wish, less, below, site)
             above = self._seen(wish, more, above, site)
         return SymInterval(
@@ -372,13 +388,13 @@ class Regions:
         region: Region,
     ) -> Region:
         """What must be there before an update runs: what is required after it and
-        what it covers, reads or writes itself."""
+        what it reads itself, or writes where it reads."""
         touched = _together([(s, self._touch(f, site, s, scopes[s])) for s in branches])
         assert touched is not None
         return self._named(f, site, _hulls(region, touched))
 
     def _touch(self, f: Function, site: Site, stage: Stage, scope: Scope) -> Region:
-        """All of `f` that one of its own stages covers, reads or writes."""
+        """All of `f` that one of its own stages reads or writes within `scope`."""
         key = (stage, site)
         found = self._touches.get(key)
         if found is None:
@@ -386,22 +402,41 @@ class Regions:
         return found
 
     def _find_touch(self, f: Function, stage: Stage, scope: Scope) -> Region:
-        narrowed = narrow(scope, stage.predicate)
-        written = tuple([bounds_of(a, narrowed, self.value_bounds) for a in stage.args])
-        out = self._bounded(written, f, stage)
+        return self._with_own(f, stage, scope, self._written(f, stage, scope))
+
+    def _with_own(
+        self, f: Function, stage: Stage, scope: Scope, region: Region
+    ) -> Region:
+        """`region`, and what a stage reads of its own Func within `scope`."""
         own = self._read(stage, scope).get(f)
-        if own is not None:
-            out = _hulls(out, self._bounded(own, f, stage))
-        return out
+        return region if own is None else _hulls(region, self._bounded(own, f, stage))
 
     def _touched_by_stages(
         self, f: Function, site: Site, scopes: Mapping[Stage, Scope]
     ) -> Region:
+        stores = self._stores[f, site]
         touched = _together(
-            [(s, self._touch(f, site, s, scopes[s])) for s in self.program.stages[f]]
+            [
+                (s, self._stored_by(f, site, s, scopes[s], stores[s]))
+                for s in self.program.stages[f]
+            ]
         )
         assert touched is not None
         return self._named(f, site, _hulls(self.required(f, site), touched))
+
+    def _stored_by(
+        self, f: Function, site: Site, stage: Stage, scope: Scope, store: Scope
+    ) -> Region:
+        """The storage of a stage that is evaluated in `scope` and stored in `store`."""
+        if store is scope:
+            return self._touch(f, site, stage, scope)
+        return self._with_own(f, stage, scope, self._written(f, stage, store))
+
+    def _written(self, f: Function, stage: Stage, scope: Scope) -> Region:
+        """All of `f` that a stage stores within `scope`."""
+        narrowed = narrow(scope, stage.predicate)
+        written = tuple([bounds_of(a, narrowed, self.value_bounds) for a in stage.args])
+        return self._bounded(written, f, stage)
 
     def value_bounds(self, f: Function, index: int) -> SymInterval:
         """Bounds of a Func's value wherever it is evaluated; open if unknown."""

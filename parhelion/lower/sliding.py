@@ -21,7 +21,7 @@ inner loop or by the last one of the outer loop's iteration before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import ForKind
-from parhelion.lower.loops import Loop, Range
+from parhelion.lower.loops import Loop, Range, Reach
 from parhelion.lower.sites import Site
 from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import INT32
@@ -68,7 +68,9 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
         if walk is None or found is None:
             continue
         region = (*needed[:d], found, *needed[d + 1 :])
-        if f.updates and not _updates_stay_inside(regions, f, d, region):
+        if f.updates and not _updates_stay_inside(regions, f, d):
+            continue
+        if not _spares_the_rest(regions, f, loops, region):
             continue
         out[d], walks[d] = found, walk
         over.update([loop.var for loop in walk.loops])
@@ -87,7 +89,9 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
         if new is None:
             continue
         region = (*needed[:d], new, *needed[d + 1 :])
-        if f.updates and not _updates_stay_inside(regions, f, d, region):
+        if f.updates and not _updates_stay_inside(regions, f, d):
+            continue
+        if not _spares_the_rest(regions, f, loops[i:], region):
             continue
         out[d] = new
         over.add(loop.var)
@@ -263,10 +267,9 @@ def _advance(r: Range, loop: Loop, unfold: Unfold) -> Range | None:
     return None
 
 
-def _updates_stay_inside(regions: Regions, f: Function, d: int, region: Region) -> bool:
-    """Whether no stage of `f` touches, along dimension `d`, more than the region that
-    it is asked for. Otherwise the pure definition would start anew values that
-    earlier iterations have finished."""
+def _updates_stay_inside(regions: Regions, f: Function, d: int) -> bool:
+    """Whether every stage of `f` reads and writes, along dimension `d`, just the
+    points that it is asked for."""
     own = f.args[d]
     for stage in regions.program.stages[f]:
         if stage.args[d] is not own:
@@ -275,7 +278,32 @@ def _updates_stay_inside(regions: Regions, f: Function, d: int, region: Region) 
             for n in nodes(e):
                 if type(n) is FuncCall and n.func is f and n.args[d] is not own:
                     return False
-        loops = regions.nest(stage, regions.nominal(stage, region))
-        if any(not can_prove(le(o, int32(0))) for o in loops.overshoot(own)):
-            return False
     return True
+
+
+def _spares_the_rest(
+    regions: Regions, f: Function, loops: Sequence[Loop], region: Region
+) -> bool:
+    """Whether computing `region` leaves alone what earlier iterations of `loops` have
+    finished.
+
+    Along a dimension that moves with them, no stage may then go beyond what it is
+    asked for, if there are updates (the pure definition would start values anew), or
+    if it stores what it has not loaded (`PredicateLoads`). A pure definition that
+    loads all it needs just stores the same values again.
+    """
+    for stage in regions.program.stages[f]:
+        nest = regions.nest(stage, regions.nominal(stage, region))
+        for own, r in zip(f.args, region, strict=True):
+            if own not in stage.pure_vars:
+                continue
+            reads, writes = nest.reads(own), nest.writes(own)
+            if writes is reads and not (f.updates and _exceeds(reads)):
+                continue
+            if any(Unfold(v.var, regions.unslid).moves(r) for v in loops):
+                return False
+    return True
+
+
+def _exceeds(reach: Reach) -> bool:
+    return not all(can_prove(le(o, int32(0))) for o in (reach.below, reach.above))

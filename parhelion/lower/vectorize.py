@@ -45,6 +45,7 @@ from parhelion.ir.expr import (
     Mul,
     Ramp,
     Select,
+    StringImm,
     Sub,
     Var,
     VectorReduce,
@@ -156,6 +157,8 @@ class _Vectorizer:
         self.var, self.low, self.times = loop.var, loop.min, times
         self.pure = is_pure(body)
         self.lets: dict[Var, _VaryingLet] = {}
+        #: A Bool per iteration, where set: those that store. (`widen.mask`: that load.)
+        self.stores: Expr | None = None
         self.widen = Widener(times, narrowest)
         self.widen.bind(loop.var, Ramp(loop.min, imm(1, loop.min.type), times))
 
@@ -163,7 +166,7 @@ class _Vectorizer:
         handler = _HANDLERS.get(type(s))
         internal_assert(handler, f"a {type(s).__name__} in a vectorised loop")
         assert handler is not None
-        if self.widen.mask is not None:
+        if self.is_masked:
             # A masked statement that fails makes the whole `if` run lane by lane.
             return handler(self, s)
         laned = self.widen.laned
@@ -172,6 +175,11 @@ class _Vectorizer:
         except CannotVectorize:
             self.widen.laned = laned
             return self.lane_by_lane(s)
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether some accesses happen only where a condition holds."""
+        return self.widen.mask is not None or self.stores is not None
 
     def needs_lanes(self, n: Node) -> bool:
         """Whether `n` has an effect, which each iteration must have in its turn."""
@@ -185,7 +193,7 @@ class _Vectorizer:
         for i, item in enumerate(s.items):
             if type(item) is LetStmt and self.needs_lanes(item.value):
                 # What is in its scope has to run with it, iteration by iteration.
-                if self.widen.mask is not None:
+                if self.is_masked:
                     raise CannotVectorize
                 out.append(self.lane_by_lane(block(*s.items[i:])))
                 break
@@ -271,16 +279,30 @@ class _Vectorizer:
             return If(cond, self.go(s.then), other)
         if not (isinstance(s.cond, Intrinsic) and s.cond.op in _LIKELY):
             return self.masked(s.cond, s.then, s.otherwise)
+        masks = _masks_of(s.cond) if s.otherwise is None else ""
         plain = If(s.cond.args[0], s.then, s.otherwise)
-        if self.widen.mask is not None:
-            return self.masked(plain.cond, s.then, s.otherwise)
+        if self.is_masked:
+            return self.masked(plain.cond, s.then, s.otherwise, masks)
         # Likely is optimised for where it holds in all iterations.
         fast = self.go(s.then)
-        return If(all_lanes(cond), fast, self.go(instantiate(plain, {}, renew=True)))
+        again = instantiate(plain, {}, renew=True)
+        assert isinstance(again, If)
+        return If(all_lanes(cond), fast, self.tail(again, masks))
 
-    def masked(self, cond: Expr, then: Stmt, otherwise: Stmt | None) -> Stmt:
-        """``if (cond) then else otherwise`` for a condition that varies."""
-        outer = self.widen.mask
+    def tail(self, s: If, masks: str) -> Stmt:
+        """`s` where its condition may fail in some iterations."""
+        laned = self.widen.laned
+        try:
+            return self.masked(s.cond, s.then, s.otherwise, masks)
+        except CannotVectorize:
+            self.widen.laned = laned
+            return self.lane_by_lane(s)
+
+    def masked(
+        self, cond: Expr, then: Stmt, otherwise: Stmt | None, masks: str = ""
+    ) -> Stmt:
+        """``if (cond) then else otherwise`` for a condition that varies. `masks`: what
+        is masked even where the lanes are narrow, see `ir.intrinsics`."""
         yes = self.widen.go(cond)
         out: list[Stmt] = []
         if any(type(n) is Load for n in nodes(yes)):
@@ -288,26 +310,34 @@ class _Vectorizer:
             name = Var("mask", yes.type, value=yes)
             out.append(LetStmt(name, yes))
             yes = name
-        out.append(self.under(yes if outer is None else land(outer, yes), then))
+        out.append(self.under(yes, then, masks))
         if otherwise is not None:
-            no = lnot(yes)
-            out.append(self.under(no if outer is None else land(outer, no), otherwise))
+            out.append(self.under(lnot(yes), otherwise))
         return block(*out)
 
-    def under(self, mask: Expr, s: Stmt) -> Stmt:
+    def under(self, mask: Expr, s: Stmt, masks: str = "") -> Stmt:
         """`s` in the iterations where `mask` holds."""
         widen = self.widen
-        outer, uniform = widen.mask, widen.uniform_loads
-        widen.set_mask(mask)
+        before = widen.mask, self.stores, widen.uniform_loads, widen.narrowest
+        if masks != "stores":
+            widen.set_mask(mask if widen.mask is None else land(widen.mask, mask))
+        if masks != "loads":
+            self.stores = mask if self.stores is None else land(self.stores, mask)
+        if masks:
+            widen.narrowest = 0
         widen.uniform_loads = False
         try:
             body = self.go(s)
             # An access that iterations share happens only if one of them runs.
             shared = widen.uniform_loads
+            needed = widen.mask if self.stores is None else self.stores
         finally:
-            widen.set_mask(outer)
-            widen.uniform_loads = uniform
-        return If(any_lane(mask), body, None) if shared else body
+            loads, self.stores, widen.uniform_loads, widen.narrowest = before
+            widen.set_mask(loads)
+        if not shared:
+            return body
+        assert needed is not None
+        return If(any_lane(needed), body, None)
 
     # Leaves.
 
@@ -322,7 +352,9 @@ class _Vectorizer:
         old_count = s.value.type.count
         if s.predicate is not None and predicate is not None:
             predicate = widen.predicate(s.predicate, predicate, old_count)
-        predicate = widen.masked(predicate, old_count * self.times)
+        if self.stores is not None:
+            mask = widen.lanes_of(self.stores, old_count * self.times)
+            predicate = mask if predicate is None else land(mask, predicate)
         if predicate is not None:
             widen.check_masked(s.buffer.type)
         index = widen.index(s.buffer, s.index, index)
@@ -337,7 +369,7 @@ class _Vectorizer:
             # Once is enough, if there is an iteration that runs.
             self.widen.uniform_loads = True
             return s
-        if self.widen.mask is not None:
+        if self.is_masked:
             raise CannotVectorize
         n = s.value.type.count
         last = slice_lanes(value, n * (self.times - 1), n)
@@ -378,7 +410,7 @@ class _Vectorizer:
         return s
 
     def check(self, s: Assert) -> Stmt:
-        if self.widen.mask is not None or self.needs_lanes(s):
+        if self.is_masked or self.needs_lanes(s):
             raise CannotVectorize
         if any(self.widen.go(e) is not e for e in s.children()):
             raise CannotVectorize
@@ -421,6 +453,13 @@ class _Vectorizer:
 
 
 _LIKELY = ("likely", "likely_if_innermost")
+
+
+def _masks_of(cond: Intrinsic) -> str:
+    """What the mark of an `If` says to mask; empty for as is best."""
+    how = cond.args[1] if len(cond.args) > 1 else None
+    return how.value if isinstance(how, StringImm) else ""
+
 
 _HANDLERS: dict[type[Stmt], Callable[[_Vectorizer, Any], Stmt]] = {
     Block: _Vectorizer.block,

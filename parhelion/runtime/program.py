@@ -191,6 +191,7 @@ def lowered_for(
 ) -> Lowered:
     """The imperative program, body and all; without `vectors`, all its loops are
     loops. Call it inside `compiling`."""
+    from parhelion.codegen.target import host_target
     from parhelion.lower.passes import lower
 
     with promised(variant):
@@ -201,6 +202,7 @@ def lowered_for(
             strict_float=variant.strict_float,
             guard_tails=variant.guard_tails,
             vectors=vectors,
+            narrowest_masked=host_target().narrowest_masked,
         )
 
 

@@ -67,6 +67,29 @@ class TailStrategy(enum.Enum):
     Auto = "auto"
 
 
+class Partition(enum.Enum):
+    """Whether a loop is partitioned by its likely conditions (`Func.partition`)."""
+
+    Auto = "auto"
+    Never = "never"
+    Always = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChoice:
+    """What the user said of partitioning a loop.
+
+    label, directive, site: of which stage, how, and where in the user's file.
+    explicit: whether the loop was named, rather than one of all.
+    """
+
+    policy: Partition
+    label: str
+    directive: str
+    explicit: bool
+    site: Site | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """``old`` becomes ``outer * factor + inner``.
@@ -166,6 +189,7 @@ class StageSchedule:
     dims: the loops, innermost first.
     touched: whether the user gave it any directive.
     sites: where each loop was last marked parallel, vectorized, …
+    partitions: what the user said of partitioning loops.
     generated: how many loops it has named itself (v0, v1, …).
     specializations: other schedules, tried in order before this one.
     """
@@ -177,6 +201,7 @@ class StageSchedule:
     atomic_site: Site | None = None
     touched: bool = False
     sites: dict[Var, Site | None] = field(default_factory=dict)
+    partitions: dict[Var, PartitionChoice] = field(default_factory=dict)
     generated: int = 0
     specializations: list[Specialization] = field(default_factory=list)
     prefetches: list[PrefetchAhead] = field(default_factory=list)

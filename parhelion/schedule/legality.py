@@ -99,11 +99,13 @@ def _use_site(nests: Nests, f: Function) -> Site | None:
 
 
 def _check_stages(f: Function) -> None:
-    """Warns where some stages have directives and an update was forgotten."""
+    """Warns of directives without effect, and where some stages have directives and
+    an update was forgotten."""
     stages = f.stages()
     for k, d in enumerate(stages):
         _check_atomic(f, k, d.schedule)
         _check_prefetches(f, k, d.schedule)
+        _check_partitions(stage_label(f, k), d.schedule)
     if not any(d.schedule.touched for d in stages):
         return
     for k, d in enumerate(stages[1:]):
@@ -175,6 +177,20 @@ def _check_prefetches(f: Function, k: int, schedule: StageSchedule) -> None:
                 f" inside the loop {var_label(p.at)}, where the hint stands",
                 at=p.site,
                 detail=loops_line(schedule),
+            )
+
+
+def _check_partitions(label: str, schedule: StageSchedule) -> None:
+    """Warns where a loop to be partitioned or not becomes no loop at all."""
+    for d in schedule.dims:
+        choice = schedule.partitions.get(d.var)
+        if choice is None or not choice.explicit:
+            continue
+        if d.kind in (ForKind.VECTORIZED, ForKind.UNROLLED):
+            warn(
+                f"{label}.{choice.directive}: {var_label(d.var)} is"
+                f" {KIND_WORD[d.kind]} and leaves no loop to partition",
+                choice.site,
             )
 
 
@@ -262,6 +278,10 @@ def _check_inlined(f: Function) -> None:
     for t in schedule.transforms:
         what = {Split: "split", Fuse: "fuse", Rename: "rename"}[type(t)]
         warn(f"{f.name} is inlined: {f.name}.{what} has no effect", t.site)
+    for directive, site in {
+        (c.directive, c.site): None for c in schedule.partitions.values()
+    }:
+        warn(f"{f.name} is inlined: {f.name}.{directive} has no effect", site)
     for b in f.schedule.bounds:
         what = "bound" if b.modulus is None else "align_bounds"
         warn(f"{f.name} is inlined: {f.name}.{what} has no effect", b.site)

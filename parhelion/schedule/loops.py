@@ -15,7 +15,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
-from parhelion.schedule import rules
+from parhelion.schedule import rules, tails
 from parhelion.schedule.args import (
     HasVar,
     IntLike,
@@ -37,11 +37,12 @@ from parhelion.schedule.directives import (
     touch,
 )
 from parhelion.schedule.missing import MissingLoopDirectives
+from parhelion.schedule.partition import PartitionDirectives
 from parhelion.schedule.rules import var_label
 from parhelion.types import INT32
 
 
-class LoopDirectives(ConcurrentLoops, MissingLoopDirectives):
+class LoopDirectives(PartitionDirectives, ConcurrentLoops, MissingLoopDirectives):
     """Directives on the loops of one definition of a Func."""
 
     __slots__ = ()
@@ -243,6 +244,7 @@ class _Change:
     def __enter__(self) -> _Change:
         s = self.schedule
         self.before = (list(s.transforms), list(s.dims), dict(s.sites), s.generated)
+        self.partitions = dict(s.partitions)
         return self
 
     def __exit__(
@@ -257,6 +259,7 @@ class _Change:
             touch()
         else:
             s.transforms, s.dims, s.sites, s.generated = self.before
+            s.partitions = self.partitions
 
     def split(
         self,
@@ -309,12 +312,20 @@ class _Change:
             rules.check_new_var(function, stage, new, (old,), directive)
         dim = s.dims[i]
         auto = tail is TailStrategy.Auto
-        tail = rules.split_tail(function, stage, dim, factor, tail, directive)
+        what = f"{self.label}.{directive}"
+        tail = tails.choose_tail(s, stage, dim, factor, tail, what)
         s.dims[i : i + 1] = [
             Dim(inner, dim.kind, dim.type),
             Dim(outer, dim.kind, dim.type),
         ]
+        self._hand_on(old, outer, inner)
         s.transforms.append(Split(old, outer, inner, factor, tail, here(), auto))
+
+    def _hand_on(self, old: Var, *new: Var) -> None:
+        """What was said of partitioning a loop goes for those that are made of it."""
+        choice = self.schedule.partitions.pop(old, None)
+        if choice is not None:
+            self.schedule.partitions.update(dict.fromkeys(new, choice))
 
     def fuse(self, inner: Var, outer: Var, fused: Var) -> None:
         function, stage, s = self.function, self.stage, self.schedule
@@ -355,6 +366,8 @@ class _Change:
                 here(),
             )
         s.dims = [made if d is one else d for d in order if d is not two]
+        self._hand_on(outer)
+        self._hand_on(inner, fused)
         s.transforms.append(Fuse(inner, outer, fused, here()))
 
     def rename(self, old: Var, new: Var) -> None:
@@ -365,6 +378,7 @@ class _Change:
         if new is old:
             return
         s.dims[i] = Dim(new, s.dims[i].kind, s.dims[i].type)
+        self._hand_on(old, new)
         s.transforms.append(Rename(old, new, here()))
 
     def reorder(self, order: Sequence[Var], directive: str) -> None:
@@ -388,6 +402,8 @@ class _Change:
         i = rules.find_dim(function, stage, v, directive)
         dim = s.dims[i]
         rules.check_kind(function, stage, dim, kind, directive)
+        if kind is ForKind.PARALLEL:
+            tails.check_parallel(s, dim, f"{self.label}.{directive}")
         if kind in (ForKind.VECTORIZED, ForKind.UNROLLED):
             rules.check_lanes(function, stage, v, directive)
         if ForKind.SERIAL not in (kind, dim.kind) and kind is not dim.kind:

@@ -23,21 +23,6 @@ class MissingLoopDirectives:
     def compute_with(self, *given: object, **named: object) -> NoReturn:
         not_available("compute_with")
 
-    def partition(self, *given: object, **named: object) -> NoReturn:
-        not_available("partition")
-
-    def never_partition(self, *given: object, **named: object) -> NoReturn:
-        not_available("never_partition")
-
-    def never_partition_all(self, *given: object, **named: object) -> NoReturn:
-        not_available("never_partition_all")
-
-    def always_partition(self, *given: object, **named: object) -> NoReturn:
-        not_available("always_partition")
-
-    def always_partition_all(self, *given: object, **named: object) -> NoReturn:
-        not_available("always_partition_all")
-
     def gpu(self, *given: object, **named: object) -> NoReturn:
         not_available("gpu")
 

@@ -266,6 +266,7 @@ domain of the RVar r.x
     legal here:
       - Auto
       - GuardWithIf
+      - Predicate
 """)
 def round_up_a_reduction() -> None:
     f, r = scan()
@@ -276,8 +277,13 @@ def round_up_a_reduction() -> None:
     scan.update(0).vectorize: TailStrategy.ShiftInwards would update some places twice
     legal here:
       - Auto
-      - GuardWithIf
       - RoundUp
+      - GuardWithIf
+      - Predicate
+      - PredicateLoads
+      - PredicateStores
+      - ShiftInwardsAndBlend
+      - RoundUpAndBlend
 """)
 def shift_an_update_inwards() -> None:
     f, _ = scan()
@@ -290,6 +296,10 @@ another split, would update some places twice
     legal here:
       - Auto
       - GuardWithIf
+      - Predicate
+      - PredicateStores
+      - ShiftInwardsAndBlend
+      - RoundUpAndBlend
 """)
 def round_up_inside_another_split_of_an_update() -> None:
     f, _ = scan()
@@ -298,15 +308,84 @@ def round_up_inside_another_split_of_an_update() -> None:
 
 
 @bad("""
-    one.split: TailStrategy.PredicateLoads is not available yet
+    one.split: TailStrategy.PredicateLoads of v, which is the inner loop of another \
+split, would overwrite values with what was not loaded
     legal here:
       - Auto
       - RoundUp
-      - ShiftInwards
       - GuardWithIf
+      - Predicate
+      - PredicateStores
+      - ShiftInwards
+      - ShiftInwardsAndBlend
+      - RoundUpAndBlend
 """)
-def a_tail_to_come() -> None:
-    one().split(x, u, v, 8, hl.TailStrategy.PredicateLoads)
+def predicate_loads_inside_another_split() -> None:
+    f = one().split(x, u, v, 8)
+    f.split(v, v, w, 3, hl.TailStrategy.PredicateLoads)
+
+
+@bad("""
+    scan.update(0).vectorize: TailStrategy.RoundUpAndBlend reads and writes back \
+values that another task of the parallel loop u may be writing
+    legal here:
+      - Auto
+      - GuardWithIf
+      - Predicate
+      - PredicateStores
+""")
+def blend_in_parallel() -> None:
+    f, _ = scan()
+    s = f.update(0).split(x, u, v, 64).parallel(u)
+    s.vectorize(v, 8, hl.TailStrategy.RoundUpAndBlend)
+
+
+@bad("""
+    scan.update(0).parallel: u cannot be parallel: x was split with \
+TailStrategy.ShiftInwardsAndBlend, which reads and writes back values that another \
+task may be writing
+    x was split at SITE
+""")
+def parallel_over_a_blended_loop() -> None:
+    f, _ = scan()
+    s = f.update(0).split(x, u, v, 64, hl.TailStrategy.ShiftInwardsAndBlend)
+    s.parallel(u)
+
+
+# Partitioning.
+
+
+@bad("""
+    one.partition takes a Partition, not True
+    legal here:
+      - Auto
+      - Never
+      - Always
+""")
+def partition_by_a_truth_value() -> None:
+    one().partition(x, True)  # type: ignore[arg-type]
+
+
+@bad("""
+    one.never_partition: one has no loop z
+    legal here:
+      - x
+      - y
+""")
+def partition_an_unknown_loop() -> None:
+    one().never_partition(x, z)
+
+
+@bad("""
+    one.always_partition: the loop y decides no likely condition that it could be \
+partitioned by
+    hint: tails of splits that do not round up, boundary conditions and hl.likely make \
+such conditions
+""")
+def always_partition_a_loop_without_conditions() -> None:
+    f = one()
+    f.always_partition(y)
+    f.realize([4, 4])
 
 
 # The order of reductions.
@@ -710,6 +789,19 @@ def test_loops_of_an_inlined_func() -> None:
     f.split(x, u, v, 8)
     with pytest.warns(ScheduleWarning, match="is inlined: .*split has no effect"):
         lower(g)
+
+
+def test_partitioning_of_an_inlined_func() -> None:
+    f, g = pair()
+    f.never_partition_all()
+    with pytest.warns(ScheduleWarning, match="never_partition_all has no effect"):
+        lower(g)
+
+
+def test_partitioning_of_a_loop_that_becomes_a_vector() -> None:
+    f = one().split(x, u, v, 8).vectorize(v).never_partition(v)
+    with pytest.warns(ScheduleWarning, match="v is vectorized and leaves no loop to"):
+        lower(f)
 
 
 def test_a_forgotten_update() -> None:

@@ -23,6 +23,16 @@ TAILS = (
     hl.TailStrategy.ShiftInwards,
     hl.TailStrategy.RoundUp,
 )
+#: Drawn last, and 0 (what a missing number is) for the tails above: cases that were
+#: written down before these were there mean what they meant.
+MORE_TAILS = (
+    *(None, None, None, None),
+    hl.TailStrategy.Predicate,
+    hl.TailStrategy.PredicateLoads,
+    hl.TailStrategy.PredicateStores,
+    hl.TailStrategy.ShiftInwardsAndBlend,
+    hl.TailStrategy.RoundUpAndBlend,
+)
 
 
 class Scheduler:
@@ -38,6 +48,8 @@ class Scheduler:
         self.accepted: Counter[str] = Counter()
         self.refusals: list[tuple[Directive, hl.ScheduleError]] = []
         self.names = 0
+        #: The tail of the split that the latest call makes, if it makes one.
+        self.tail: hl.TailStrategy | None = None
         self.inner: dict[str, int] = {}
         self.copies: Counter[str] = Counter()
 
@@ -46,19 +58,21 @@ class Scheduler:
         for directive in self.program.case.schedule:
             if directive.stage >= len(self.program.stages):
                 continue
+            self.tail = None
             call = self._call(directive)
             if call is None:
                 continue
-            name = directive.name
+            name, tail = directive.name, self.tail
             if directive.definition and name in _LOOPS:
                 name += " (update)"
-            self.drawn[name] += 1
+            names = [name] if tail is None else [name, f"TailStrategy.{tail.name}"]
+            self.drawn.update(names)
             try:
                 call()
             except hl.ScheduleError as refused:
                 self.refusals.append((directive, refused))
             else:
-                self.accepted[name] += 1
+                self.accepted.update(names)
                 touched.add((directive.stage, directive.definition))
         # Says that the other definitions of a scheduled Func are meant to have none.
         for number in {n for n, _ in touched}:
@@ -66,6 +80,11 @@ class Scheduler:
             for k in range(func.num_update_definitions()):
                 if (number, k + 1) not in touched:
                     func.update(k).unscheduled()
+
+    def _tail(self, choices: Choices, plain: hl.TailStrategy) -> hl.TailStrategy:
+        """The tail of a split: `plain`, or one of those that came later."""
+        self.tail = MORE_TAILS[choices.upto(len(MORE_TAILS) - 1)] or plain
+        return self.tail
 
     def _fresh(self) -> str:
         self.names += 1
@@ -122,6 +141,7 @@ class Scheduler:
         if choices.upto(3) == 3:
             outer = old
         self.inner[inner.name()] = factor
+        tail = self._tail(choices, tail)
         return lambda: target.split(old, outer, inner, factor, tail)
 
     def _tile(
@@ -134,6 +154,7 @@ class Scheduler:
         fx, fy = (FACTORS[choices.upto(len(FACTORS) - 1)] for _ in range(2))
         tail = TAILS[choices.upto(len(TAILS) - 1)]
         self.inner |= {xi.name(): fx, yi.name(): fy}
+        tail = self._tail(choices, tail)
         return lambda: target.tile(x, y, xi, yi, fx, fy, tail)
 
     def _fuse(
@@ -185,7 +206,7 @@ class Scheduler:
             return lambda: target.vectorize(inner)
         if not self._affordable(built, factor):
             return None
-        tail = TAILS[choices.upto(len(TAILS) - 1)]
+        tail = self._tail(choices, TAILS[choices.upto(len(TAILS) - 1)])
         return lambda: target.vectorize(loops[at], factor, tail)
 
     def _unroll(
@@ -200,14 +221,16 @@ class Scheduler:
             return lambda: target.unroll(inner)
         if not self._affordable(built, factor):
             return None
-        return lambda: target.unroll(loops[at], factor)
+        tail = self._tail(choices, hl.TailStrategy.Auto)
+        return lambda: target.unroll(loops[at], factor, tail)
 
     def _parallel(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
     ) -> Callable[[], object]:
         at = -1 if choices.upto(2) < 2 else choices.upto(len(loops) - 1)
         if choices.upto(3) == 3:
-            return lambda: target.parallel(loops[at], 2)
+            tail = self._tail(choices, hl.TailStrategy.Auto)
+            return lambda: target.parallel(loops[at], 2, tail)
         return lambda: target.parallel(loops[at])
 
     def _serial(
@@ -222,6 +245,42 @@ class Scheduler:
         old = loops[choices.upto(len(loops) - 1)]
         new = self._new(built, old)
         return lambda: target.rename(old, new)
+
+    def _partition(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        """Mostly Never: whether a loop can always be split shows when it is lowered."""
+        loop = loops[choices.upto(len(loops) - 1)]
+        policies = (hl.Partition.Never, hl.Partition.Auto, hl.Partition.Always)
+        policy = policies[(0, 0, 0, 1, 2)[choices.upto(4)]]
+        return lambda: target.partition(loop, policy)
+
+    def _never_partition(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        return lambda: target.never_partition(loops[: 1 + choices.upto(1)])
+
+    def _never_partition_all(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        return lambda: target.never_partition_all()
+
+    def _always_partition(
+        self, built: Built, target: Any, loops: list[Any], choices: Choices
+    ) -> Callable[[], object]:
+        """After a split that leaves a condition to partition by, mostly."""
+        loop = loops[choices.upto(len(loops) - 1)]
+        if choices.upto(7) == 7:
+            return lambda: target.always_partition(loop)
+        factor = (2, 4, 8)[choices.upto(2)]
+        outer, inner = self._new(built, loop), self._new(built, loop)
+        guard = hl.TailStrategy.GuardWithIf
+
+        def call() -> object:
+            target.split(loop, outer, inner, factor, guard)
+            return target.always_partition(outer)
+
+        return call
 
     # Directives on the whole Func.
 
@@ -285,6 +344,10 @@ _LOOPS: dict[str, Loops] = {
     "atomic": concurrency.atomic,
     "prefetch": concurrency.prefetch,
     "allow_race_conditions": concurrency.allow_race_conditions,
+    "partition": Scheduler._partition,
+    "never_partition": Scheduler._never_partition,
+    "never_partition_all": Scheduler._never_partition_all,
+    "always_partition": Scheduler._always_partition,
 }
 _WHOLE: dict[str, Whole] = {
     "compute_root": lambda s, b, c: b.func.compute_root,

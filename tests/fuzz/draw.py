@@ -121,6 +121,8 @@ LOOPS = (
     *(("split", 5), ("tile", 3), ("fuse", 2), ("reorder", 3), ("vectorize", 6)),
     *(("unroll", 3), ("parallel", 3), ("serial", 1), ("rename", 1)),
     *(("allow_race_conditions", 1), ("prefetch", 2)),
+    *(("partition", 1), ("never_partition", 1), ("never_partition_all", 1)),
+    ("always_partition", 1),
 )
 WHOLE = (
     *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),

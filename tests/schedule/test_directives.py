@@ -306,7 +306,7 @@ def test_estimates() -> None:
         lambda f: f.tile(x, y, u, x, 8, 8),
         lambda f: f.tile(x, y, u, v, 8, 0),
         lambda f: f.vectorize(x, 0),
-        lambda f: f.split(x, u, v, 8, Tail.PredicateLoads),
+        lambda f: f.update(0).split(x, u, v, 8, Tail.ShiftInwards),
         lambda f: f.fuse(x, z, t),
         lambda f: f.reorder(y, x, y),
         lambda f: f.rename(x, y),

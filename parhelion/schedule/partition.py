@@ -1,0 +1,86 @@
+"""The directives that say which loops are partitioned, as a mixin of Func and Stage.
+
+Lowering splits a loop where its likely conditions (tails, boundary conditions, first
+iterations) start and stop to hold, so that the middle runs without them. It does so
+wherever that looks worth the code. These directives decide instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from parhelion.errors import ScheduleError, here
+from parhelion.ir.expr import Var
+from parhelion.ir.function import Function
+from parhelion.schedule import rules
+from parhelion.schedule.args import HasVar, to_var, to_vars
+from parhelion.schedule.directives import Partition, PartitionChoice, touch
+
+
+class PartitionDirectives:
+    """`partition` and its short forms."""
+
+    __slots__ = ()
+    _function: Function
+    _stage: int
+
+    def partition(self, var: HasVar, partition_policy: Partition) -> Self:
+        """Says whether the loop over `var` is partitioned: Auto (where it looks worth
+        the code, the default), Never or Always.
+
+        Always also holds beside the middle of loops further out, where loops
+        otherwise are left whole. If the loop has no condition to partition it by,
+        lowering raises ScheduleError.
+        """
+        if not isinstance(partition_policy, Partition):
+            label = rules.stage_label(self._function, self._stage)
+            raise ScheduleError(
+                f"{label}.partition takes a Partition, not {partition_policy!r}",
+                at=here(),
+                legal=[p.name for p in Partition],
+            )
+        self._partition([to_var(var, "partition")], partition_policy, "partition")
+        return self
+
+    def never_partition(self, *vars: HasVar | Sequence[HasVar]) -> Self:
+        """The loops given stay whole. Takes them one by one or as one list."""
+        given = to_vars(vars, "never_partition")
+        self._partition(given, Partition.Never, "never_partition")
+        return self
+
+    def never_partition_all(self) -> Self:
+        """All loops that the stage has now stay whole; not those of its updates."""
+        self._partition(None, Partition.Never, "never_partition_all")
+        return self
+
+    def always_partition(self, *vars: HasVar | Sequence[HasVar]) -> Self:
+        """The loops given are partitioned wherever they stand, or lowering raises
+        ScheduleError. Takes them one by one or as one list."""
+        given = to_vars(vars, "always_partition")
+        self._partition(given, Partition.Always, "always_partition")
+        return self
+
+    def always_partition_all(self) -> Self:
+        """All loops that the stage has now are partitioned (those that become vectors
+        or copies aside), or lowering raises ScheduleError; not those of its updates."""
+        self._partition(None, Partition.Always, "always_partition_all")
+        return self
+
+    def _partition(
+        self, given: Sequence[Var] | None, policy: Partition, directive: str
+    ) -> None:
+        """Notes `policy` for the loops given, or for all of the stage."""
+        function, stage = self._function, self._stage
+        schedule = rules.definition_of(function, stage).schedule
+        label = rules.stage_label(function, stage)
+        for v in given or ():
+            rules.find_dim(function, stage, v, directive)
+        choice = PartitionChoice(policy, label, directive, given is not None, here())
+        loops = [d.var for d in schedule.dims] if given is None else given
+        schedule.partitions.update(dict.fromkeys(loops, choice))
+        schedule.touched = True
+        touch()
+
+
+__all__ = ["PartitionDirectives"]
