@@ -106,6 +106,7 @@ class _Streams(Rewriter):
         super().__init__()
         self.loops: list[For] = []
         self.sizes: dict[BufferSym, Sequence[Expr]] = {}
+        self.facts: dict[Store, tuple[list[Load], int]] = {}
 
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
@@ -131,9 +132,10 @@ class _Streams(Rewriter):
 
     def _hints(self, n: For) -> list[Stmt]:
         """What to prefetch in each iteration of `n`, a loop over rows."""
-        rows = _rows_of(n)
-        if rows is None:
+        times = const_int(n.extent)
+        if times is None or times <= 0 or not _is_plain(n):
             return []
+        rows = self._rows_of(n, MOST_AHEAD // times)
         out: list[Stmt] = []
         for row in _streams(rows, n.var):
             step = self._step(row, n)
@@ -146,12 +148,76 @@ class _Streams(Rewriter):
             out.append(If(self._large(row.buffer), hint, None))
         return out
 
+    def _rows_of(self, rows: For, most: int) -> list[_Row]:
+        """The dense rows of up to `most` bytes that an iteration of `rows` touches."""
+        env: dict[Var, Expr] = {}
+        out: list[_Row] = []
+        for item in straight(rows.body):
+            if isinstance(item, LetStmt):
+                env[item.var] = substitute(item.value, env)
+            elif isinstance(item, Store):
+                out += self._accesses(item, env, None, 1, most)
+            elif isinstance(item, For):
+                start = item.var, substitute(item.min, env)
+                inside = dict(env)
+                times = const_int(item.extent)
+                assert times is not None
+                for part in straight(item.body):
+                    if isinstance(part, LetStmt):
+                        inside[part.var] = substitute(part.value, inside)
+                    elif isinstance(part, Store):
+                        out += self._accesses(part, inside, start, times, most)
+        return out
+
+    def _accesses(
+        self,
+        s: Store,
+        env: dict[Var, Expr],
+        inner: tuple[Var, Expr] | None,
+        times: int,
+        most: int,
+    ) -> list[_Row]:
+        """The dense rows that a store, `times` times for values of a Var, touches."""
+        read, vectors = self._facts(s)
+        out: list[_Row] = []
+        accesses: list[Store | Load] = [s, *read] if self._is_far(s.buffer) else [*read]
+        for access in accesses:
+            index, lanes = access.index, access.index.type.count
+            size = access.buffer.type.bytes()
+            writes = isinstance(access, Store)
+            work = vectors * LINE // (lanes * size)
+            if times * lanes * size > min(most, _longest(writes)) or work > MOST_WORK:
+                continue
+            masked = access.predicate is not None and not is_true(access.predicate)
+            if not isinstance(index, Ramp) or const_int(index.stride) != 1 or masked:
+                continue
+            first = substitute(index.base, env)
+            if reads_data(first):
+                continue
+            if inner is not None:
+                var, start = inner
+                if slope(first, var).single() != lanes:
+                    continue
+                first = substitute(first, {var: start})
+            out.append(_Row(access.buffer, first, times * lanes, writes, work))
+        return out
+
+    def _is_far(self, buffer: BufferSym) -> bool:
+        """Whether a buffer is not of the tile's own storage."""
+        return buffer.role != "internal" or buffer in self.sizes
+
+    def _facts(self, s: Store) -> tuple[list[Load], int]:
+        """The loads of a store from far buffers, and its vector operations."""
+        found = self.facts.get(s)
+        if found is None:
+            parts = [n for e in s.children() for n in nodes(e)]
+            far = [n for n in parts if isinstance(n, Load) and self._is_far(n.buffer)]
+            found = self.facts[s] = far, vector_work(s)
+        return found
+
     def _step(self, row: _Row, rows: For) -> int | None:
         """How far the nearest tile loop moves a row on; None if there is none."""
-        if row.buffer.role == "internal" and row.buffer not in self.sizes:
-            return None
-        longest = LONGEST_WRITTEN if row.writes else LONGEST_READ
-        if not SHORTEST <= row.bytes() <= longest or row.work > MOST_WORK:
+        if not SHORTEST <= row.bytes() <= _longest(row.writes):
             return None
         down = slope(row.first, rows.var)
         if down.hi is not None and down.lo is not None:
@@ -188,32 +254,21 @@ def _constant(value: int, like: Expr) -> Expr:
     return int64(value) if like.type is INT64 else int32(value)
 
 
-def _rows_of(rows: For) -> list[_Row] | None:
-    """The dense rows that an iteration of `rows` touches; None if it holds loops of
-    which one is not a plain loop over one row."""
-    env: dict[Var, Expr] = {}
-    out: list[_Row] = []
+def _longest(writes: bool) -> int:
+    return LONGEST_WRITTEN if writes else LONGEST_READ
+
+
+def _is_plain(rows: For) -> bool:
+    """Whether a loop holds nothing but lets, stores, and loops over single rows."""
     for item in straight(rows.body):
-        if isinstance(item, LetStmt):
-            env[item.var] = substitute(item.value, env)
-        elif isinstance(item, Store):
-            out += _accesses(item, env, None, 1)
-        elif isinstance(item, For):
-            extent = const_int(item.extent)
-            if extent is None or item.kind is not ForKind.SERIAL:
-                return None
-            start = substitute(item.min, env)
-            inside = dict(env)
-            for part in straight(item.body):
-                if isinstance(part, LetStmt):
-                    inside[part.var] = substitute(part.value, inside)
-                elif isinstance(part, Store):
-                    out += _accesses(part, inside, (item.var, start), extent)
-                else:
-                    return None
-        else:
-            return None
-    return out
+        if isinstance(item, For):
+            if const_int(item.extent) is None or item.kind is not ForKind.SERIAL:
+                return False
+            if not all(isinstance(i, LetStmt | Store) for i in straight(item.body)):
+                return False
+        elif not isinstance(item, LetStmt | Store):
+            return False
+    return True
 
 
 def straight(s: Stmt) -> list[Stmt]:
@@ -228,35 +283,6 @@ def straight(s: Stmt) -> list[Stmt]:
 def vector_work(s: Store) -> int:
     """How many vector operations compute what is stored."""
     return sum([n.type.count > 1 for n in nodes(s.value) if isinstance(n, Expr)])
-
-
-def _accesses(
-    s: Store, env: dict[Var, Expr], inner: tuple[Var, Expr] | None, times: int
-) -> list[_Row]:
-    """The dense rows that a store, `times` times for values of a Var, touches."""
-    out: list[_Row] = []
-    loads = [n for e in s.children() for n in nodes(e) if isinstance(n, Load)]
-    work = vector_work(s)
-    accesses: list[Store | Load] = [s, *loads]
-    for access in accesses:
-        index = access.index
-        masked = access.predicate is not None and not is_true(access.predicate)
-        if not isinstance(index, Ramp) or const_int(index.stride) != 1 or masked:
-            continue
-        first = substitute(index.base, env)
-        if reads_data(first):
-            continue
-        if inner is not None:
-            var, start = inner
-            if slope(first, var).single() != index.type.count:
-                continue
-            first = substitute(first, {var: start})
-        row = times * index.type.count
-        size = index.type.count * access.buffer.type.bytes()
-        per_line = work * LINE // size
-        writes = isinstance(access, Store)
-        out.append(_Row(access.buffer, first, row, writes, per_line))
-    return out
 
 
 def _streams(rows: list[_Row], var: Var) -> list[_Row]:
