@@ -9,7 +9,6 @@ what guarded them as a predicate.
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,6 +89,12 @@ def rfactor(function: Function, stage: int, kept: Kept) -> Function:
     if fold is None or any(deps.self_calls(function, d.guard)):
         raise _not_associative(function, stage, d)
     _check_order(function, stage, d, [r for r, _ in kept], fold)
+    for p in d.schedule.prefetches:
+        rules.warn(
+            f"{rules.stage_label(function, stage)}.rfactor: the prefetch of"
+            f" {p.source.name} is lost; give it to the intermediate",
+            here(),
+        )
     loops, values, guard = _unfold(function, stage, d)
     chosen = dict(kept)
     inner = [a for a in loops if a.var not in chosen]
@@ -415,15 +420,18 @@ def _schedule(
 ) -> StageSchedule:
     """The loops of one of the two definitions: those of the update as it was, as far
     as they are its own. Loops over its RDom keep the names that the user knows."""
-    fresh = initial_stage_schedule(
+    made = initial_stage_schedule(
         args, function.args, domain, function=function, values=values
     )
-    types = {x.var: x.type for x in fresh.dims}
-    made = copy.copy(d.schedule)
-    made.sites = dict(d.schedule.sites)
+    initial, old = made.dims, d.schedule
+    types = {x.var: x.type for x in initial}
     pure = _pure_transforms(d)
-    made.transforms = list(pure)
-    made.dims = []
+    made.transforms, made.dims = list(pure), []
+    made.sites, made.generated = dict(old.sites), old.generated
+    made.touched = merging or old.touched
+    if not merging:
+        made.allow_race_conditions = old.allow_race_conditions
+        made.atomic, made.atomic_site = old.atomic, old.atomic_site
     named: set[Var] = set()
     for x in d.schedule.dims:
         now = env.get(x.var)
@@ -441,10 +449,7 @@ def _schedule(
     looped = {t.old for t in pure if isinstance(t, Split | Rename)}
     looped |= {v for t in pure if isinstance(t, Fuse) for v in (t.inner, t.outer)}
     have = {x.var for x in made.dims} | looped | named
-    made.dims += [x for x in fresh.dims if x.var not in have]
-    if merging:
-        made.atomic = made.allow_race_conditions = False
-        made.touched = True
+    made.dims += [x for x in initial if x.var not in have]
     return made
 
 

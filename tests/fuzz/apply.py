@@ -8,7 +8,7 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
-from tests.fuzz import concurrency, storage
+from tests.fuzz import concurrency, rewriting, storage
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
@@ -348,6 +348,7 @@ _LOOPS: dict[str, Loops] = {
     "never_partition": Scheduler._never_partition,
     "never_partition_all": Scheduler._never_partition_all,
     "always_partition": Scheduler._always_partition,
+    **rewriting.LOOPS,
 }
 _WHOLE: dict[str, Whole] = {
     "compute_root": lambda s, b, c: b.func.compute_root,
@@ -358,4 +359,5 @@ _WHOLE: dict[str, Whole] = {
     "bound": Scheduler._bound,
     "reorder_storage": Scheduler._reorder_storage,
     **storage.WHOLE,
+    **rewriting.WHOLE,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.fuzz import storage
+from tests.fuzz import rewriting, storage
 from tests.fuzz.case import Case, Directive, Input, Stage
 
 PIXELS = ("u8", "u8", "u16", "i16", "i32", "f32", "i8", "u32")
@@ -127,8 +127,9 @@ LOOPS = (
 WHOLE = (
     *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),
     *("bound", "reorder_storage", *storage.NAMES),
+    *rewriting.WHOLE_NAMES,
 )
-DIRECTIVES = (*(name for name, _ in LOOPS), "atomic", *WHOLE)
+DIRECTIVES = (*(name for name, _ in LOOPS), "atomic", *rewriting.LOOP_NAMES, *WHOLE)
 
 
 def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
@@ -159,6 +160,9 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
         if not is_output and rng.random() < 0.1:
             made.append(Directive("reorder_storage", number, 0, numbers(rng, 2)))
         made += storage.draw_storage(rng, number, is_output, lambda: numbers(rng, 4))
+        made += rewriting.draw_replacement(
+            rng, number, readers(case, number, inlined), lambda: numbers(rng, 6)
+        )
     return tuple(made)
 
 
@@ -226,7 +230,10 @@ def draw_loops(rng: random.Random, number: int, definition: int) -> list[Directi
     if definition and rng.random() < 0.35:
         # Before what it makes legal.
         made.append(Directive("atomic", number, definition))
-    return made + [
+    made += [
         Directive(rng.choices(kinds, weights)[0], number, definition, numbers(rng, 6))
         for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4)))
     ]
+    return made + rewriting.draw_branches(
+        rng, number, definition, lambda: numbers(rng, 8)
+    )

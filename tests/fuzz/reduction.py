@@ -18,7 +18,7 @@ from tests.fuzz.draw import draw, draw_wild
 from tests.fuzz.execute import Outcome, Report
 from tests.fuzz.worker import run_apart
 
-_PLACES = ("compute_at", "store_at", "hoist_storage", "window")
+_PLACES = ("compute_at", "store_at", "hoist_storage", "window", "in_", "clone_in")
 
 
 def load(arguments: Sequence[str]) -> Case:

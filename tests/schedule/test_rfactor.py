@@ -12,6 +12,7 @@ import parhelion as hl
 from parhelion.interp import interpret, interpret_all
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
+from parhelion.schedule.rules import ScheduleWarning
 from tests.support.checking import check
 
 x, y, u, v, xo, xi = hl.vars("x y u v xo xi")
@@ -262,3 +263,24 @@ def test_the_interpreter_runs_what_was_written() -> None:
     f.update().rfactor(r.y, v)
     assert f._function.updates[0] is not before
     assert f._function.as_written()[1] is before
+
+
+def test_the_two_are_scheduled_apart() -> None:
+    f, r = histogram()
+    part = f.update().rfactor(r.y, u).compute_root()
+    b = hl.Param(hl.Bool(), "b", True)
+    f.update().specialize(b).vectorize(x, 4)
+    assert not part._function.updates[0].schedule.specializations
+    wanted = interpret(f._function, [(0, 100)])
+    assert (np.asarray(f.realize([100])) == wanted).all()
+
+
+def test_a_prefetch_before_is_lost() -> None:
+    f, r = histogram()
+    g = hl.Func("g")
+    g[x] = x
+    f[x] += g[x + r.x]
+    g.compute_root()
+    f.update(1).prefetch(g, r.x, r.x, 2)
+    with pytest.warns(ScheduleWarning, match=r"rfactor: the prefetch of g\S* is lost"):
+        f.update(1).rfactor(r.y, u)

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ("from-halide.md", "schedule/storage.md", "schedule/threads.md")
+PAGES = (
+    "from-halide.md",
+    "schedule/storage.md",
+    "schedule/threads.md",
+    "schedule/rewriting.md",
+)
 
 
 def blocks() -> list[object]:
