@@ -19,6 +19,7 @@ from parhelion.ir.stmt import ForKind
 from parhelion.ir.text import brief
 from parhelion.schedule import deps
 from parhelion.schedule.args import is_rvar, nameable
+from parhelion.schedule.associativity import fold_of
 from parhelion.schedule.branches import branch_label, branch_of, path_of
 from parhelion.schedule.directives import (
     Dim,
@@ -116,6 +117,15 @@ def find_dim(function: Function, stage: int, v: Var, directive: str) -> int:
     )
 
 
+def commutes(function: Function, d: Definition) -> bool:
+    """Whether the update folds integers with an operation of which any order gives
+    the same, perhaps on several values together."""
+    if any(t.is_float() for t in function.types) or deps.self_calls(function, d.guard):
+        return False
+    fold = fold_of(function, d.args, d.values)
+    return fold is not None and fold.commutative
+
+
 def _gone_hint(schedule: StageSchedule, v: Var) -> str:
     """What became of a loop that an earlier directive replaced."""
     for t in reversed(schedule.transforms):
@@ -201,7 +211,7 @@ def check_order(
         for b in impure[i + 1 :]:
             if place[a.var] < place[b.var]:
                 continue
-            if deps.order_free(function, definition):
+            if deps.order_free(function, definition) or commutes(function, definition):
                 return
             label = stage_label(function, stage)
             raise ScheduleError(

@@ -223,7 +223,7 @@ def test_complex_products() -> None:
         f[x] = hl.Tuple(a * c - b * d, a * d + b * c)
         return f, r
 
-    check(make, (5,), (rows, columns))
+    check(make, (5,), (rows, columns, tiles))
 
 
 def test_beside_pure_loops() -> None:
