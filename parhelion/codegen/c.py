@@ -250,6 +250,18 @@ class _Writer:
         self.out("// atomic")
         self.stmt(s.body)
 
+    def fork(self, s: S.Fork) -> None:
+        self.out("// fork")
+        self.stmt(s.first)
+        self.out("// and at the same time")
+        self.stmt(s.second)
+
+    def wait(self, s: S.Acquire) -> None:
+        self.out(f"// acquire {self.names[s.semaphore]}")
+
+    def signal(self, s: S.Release) -> None:
+        self.out(f"// release {self.names[s.semaphore]}")
+
     def allocate(self, s: S.Allocate) -> None:
         b, t = s.buffer, c_type(s.buffer.type)
         sizes = []
@@ -569,6 +581,9 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.Assert: _Writer.check,
     S.Produce: _Writer.produce,
     S.Atomic: _Writer.atomic,
+    S.Fork: _Writer.fork,
+    S.Acquire: _Writer.wait,
+    S.Release: _Writer.signal,
     S.Allocate: _Writer.allocate,
     S.Free: _Writer.free,
 }

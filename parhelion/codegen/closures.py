@@ -1,4 +1,4 @@
-"""Parallel loops: the body becomes a function of an index and a closure.
+"""Parallel loops and forks: the body becomes a function of an index and a closure.
 
 The closure is a struct in the caller's frame that holds the pointers and scalars the
 body mentions. The run time calls the body from its threads and returns the first
@@ -14,12 +14,12 @@ from parhelion.codegen.streams import end_streams
 from parhelion.codegen.types import value_type
 from parhelion.codegen.writer import Function
 from parhelion.ir import stmt as S
-from parhelion.ir.expr import Expr, Var
+from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
-from parhelion.types import INT32
+from parhelion.types import INT32, Handle
 
 
 def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
@@ -45,6 +45,8 @@ def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
             buffers[n.buffer] = None
         elif isinstance(n, S.RunExtern):
             buffers.update(dict.fromkeys((*n.inputs, *n.outputs)))
+        elif isinstance(n, S.Acquire | S.Release):
+            buffers[n.semaphore] = None
         elif isinstance(n, S.Allocate):
             own.add(n.buffer)
         stack.extend(reversed(n.children()))
@@ -59,9 +61,62 @@ def _ordered(f: Function, e: Expr) -> list[BufferSym]:
 
 def parallel_loop(f: Function, s: S.For) -> None:
     """Outlines the loop's body and calls the run time's parallel for."""
-    free, buffers = uses(f, s.body)
+    name, fields = _outlined(f, s.body, s.var, "par")
+    start, extent = _as_int32(f, s.min), _as_int32(f, s.extent)
+    closure = _closure(f, fields)
+    f.module.declare("ph_par_for", "i32", "ptr, ptr, i32, i32, ptr")
+    result = f.op(
+        f"call i32 @ph_par_for(ptr %ctx, ptr @{quoted(name)}, i32 {start}, "
+        f"i32 {extent}, ptr {closure})"
+    )
+    for buffer in f.module.writes(s.body):
+        f.forget_loads(buffer)
+    _leave_unless_good(f, result)
+
+
+def fork(f: Function, s: S.Fork) -> None:
+    """Outlines both statements and has the run time start them."""
+    one, fields1 = _outlined(f, s.first, None, "async")
+    two, fields2 = _outlined(f, s.second, None, "main")
+    closure1, closure2 = _closure(f, fields1), _closure(f, fields2)
+    f.module.declare("ph_fork", "i32", "ptr, ptr, ptr, ptr, ptr")
+    result = f.op(
+        f"call i32 @ph_fork(ptr %ctx, ptr @{quoted(one)}, ptr {closure1}, "
+        f"ptr @{quoted(two)}, ptr {closure2})"
+    )
+    for buffer in f.module.writes(s):
+        f.forget_loads(buffer)
+    started = f.op(f"icmp ne i32 {result}, -1")
+    effects.unless(f, started, "no_thread", (StringImm(Handle(), s.func.name),))
+    _leave_unless_good(f, result)
+
+
+def acquire(f: Function, s: S.Acquire) -> None:
+    f.module.declare("ph_acquire", "i32", "ptr, ptr, i32")
+    semaphore, count = f.pointers[s.semaphore][0], _as_int32(f, s.count)
+    result = f.op(f"call i32 @ph_acquire(ptr %ctx, ptr {semaphore}, i32 {count})")
+    for buffer in s.buffers:
+        f.forget_loads(buffer)
+    _leave_unless_good(f, result)
+
+
+def release(f: Function, s: S.Release) -> None:
+    end_streams(f)
+    f.module.declare("ph_release", "void", "ptr, i32")
+    semaphore, count = f.pointers[s.semaphore][0], _as_int32(f, s.count)
+    f.out(f"  call void @ph_release(ptr {semaphore}, i32 {count})")
+
+
+def _outlined(
+    f: Function, s: Stmt, index: Var | None, what: str
+) -> tuple[str, list[tuple[str, str]]]:
+    """Writes a statement as a function of an index (if it has one) and a closure.
+
+    Returns its name and what the closure must hold, as (type, the caller's text).
+    """
+    free, buffers = uses(f, s)
     module = f.module
-    name = module.unique(f"{f.symbol}.par")
+    name = module.unique(f"{f.symbol}.{what}")
     body = Function(
         module,
         f"define internal i32 @{quoted(name)}(ptr noalias %ctx, i32 %index, "
@@ -69,7 +124,6 @@ def parallel_loop(f: Function, s: S.For) -> None:
         name,
         f.rebound,
     )
-    # What the body needs, as (type, the caller's text), in the order of binding.
     fields: list[tuple[str, str]] = []
 
     def field(kind: str, text: str) -> str:
@@ -80,44 +134,53 @@ def parallel_loop(f: Function, s: S.For) -> None:
         if buffer in buffers:
             body.pointers[buffer] = (field("ptr", f.pointers[buffer][0]), 0)
     for var in list(f.vars):
-        if var not in free or var is s.var:
+        if var not in free or var is index:
             continue
         text = f.value(var)
         inner = field(value_type(var.type), text) if text.startswith("%") else text
         body.bind(var, inner, 0)
-    struct = "{ " + ", ".join(kind for kind, _ in fields) + " }"
+    struct = _struct(fields)
     for i, (kind, _) in enumerate(fields):
         at = f"%p{i}"
         body.out(f"  {at} = getelementptr {struct}, ptr %closure, i32 0, i32 {i}")
         body.out(f"  %c{i} = load {kind}, ptr {at}, !invariant.load !4")
-    body.bind(s.var, "%index", 0)
-    if s.var.type is INT32:
-        body.wide[s.var] = body.op("sext i32 %index to i64")
-    else:
-        body.bind(s.var, body.op("sext i32 %index to i64"), 0)
+    if index is not None:
+        body.bind(index, "%index", 0)
+        if index.type is INT32:
+            body.wide[index] = body.op("sext i32 %index to i64")
+        else:
+            body.bind(index, body.op("sext i32 %index to i64"), 0)
     from parhelion.codegen.stmt import emit
 
-    emit(body, s.body)
+    emit(body, s)
     end_streams(body)
     body.out("  ret i32 0")
     effects.write_exits(body)
     body.finish()
+    return name, fields
 
-    start, extent = _as_int32(f, s.min), _as_int32(f, s.extent)
-    closure = f.alloca(struct) if fields else "null"
+
+def _struct(fields: list[tuple[str, str]]) -> str:
+    return "{ " + ", ".join(kind for kind, _ in fields) + " }"
+
+
+def _closure(f: Function, fields: list[tuple[str, str]]) -> str:
+    """The address of a closure, filled."""
+    if not fields:
+        return "null"
+    struct = _struct(fields)
+    closure = f.alloca(struct)
     for i, (kind, text) in enumerate(fields):
         at = f.op(f"getelementptr {struct}, ptr {closure}, i32 0, i32 {i}")
         f.out(f"  store {kind} {text}, ptr {at}")
-    module.declare("ph_par_for", "i32", "ptr, ptr, i32, i32, ptr")
-    result = f.op(
-        f"call i32 @ph_par_for(ptr %ctx, ptr @{quoted(name)}, i32 {start}, "
-        f"i32 {extent}, ptr {closure})"
-    )
-    for buffer in module.writes(s.body):
-        f.forget_loads(buffer)
+    return closure
+
+
+def _leave_unless_good(f: Function, result: str) -> None:
+    """Leaves with the code that a call of the run time returned, unless that is 0."""
     good = f.op(f"icmp eq i32 {result}, 0")
     bad, ok = f.label("failed"), f.label("ok")
-    f.out(f"  br i1 {good}, label %{ok}, label %{bad}{module.LIKELY}")
+    f.out(f"  br i1 {good}, label %{ok}, label %{bad}{f.module.LIKELY}")
     before, out = f.block, f.out
     f.block, f.out = bad, f.cold.append
     f.out(f"{bad}:")

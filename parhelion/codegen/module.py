@@ -215,6 +215,9 @@ class Module:
             found = frozenset((s.buffer,))
         elif isinstance(s, S.RunExtern):
             found = frozenset(s.outputs)
+        elif isinstance(s, S.Acquire):
+            # What another thread has stored until then.
+            found = frozenset(s.buffers)
         else:
             found = _NOTHING
             for child in s.children():

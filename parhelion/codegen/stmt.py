@@ -355,6 +355,9 @@ _STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
     S.Produce: _produce,
     S.Atomic: atomic.emit_atomic,
     S.RunExtern: extern.run_extern,
+    S.Fork: closures.fork,
+    S.Acquire: closures.acquire,
+    S.Release: closures.release,
     S.Allocate: _allocate,
     S.Free: _free,
 }

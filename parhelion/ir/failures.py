@@ -73,6 +73,10 @@ FAILURES: dict[str, Failure] = {
     "out_of_memory": Failure(
         OutOfMemoryError, "out of memory: Func {0!r} needs {1} bytes of storage"
     ),
+    # (func)
+    "no_thread": Failure(
+        OutOfMemoryError, "there is no thread to be had for the async Func {0!r}"
+    ),
     # (func, dimension, loop, factor, needed extent)
     "fold_too_small": Failure(
         BoundsError,

@@ -206,6 +206,36 @@ class _Reader:
         line.end()
         return S.Atomic(func, shared, locked, self.body(depth + 1))
 
+    def fork(self, line: Line, depth: int) -> Stmt:
+        func = line.func(line.name())
+        first = self.nested(line, depth)
+        line = self.close(depth)
+        line.need("and")
+        second = self.nested(line, depth)
+        self.close(depth).end()
+        return S.Fork(func, first, second)
+
+    def acquire(self, line: Line, depth: int) -> Stmt:
+        count = line.expr()
+        line.need("of")
+        semaphore = line.buffer(line.name())
+        line.need(",")
+        func = line.func(line.name())
+        buffers: list[BufferSym] = []
+        while line.take(","):
+            buffers.append(line.buffer(line.name()))
+        line.end()
+        return S.Acquire(semaphore, count, func, tuple(buffers))
+
+    def release(self, line: Line, depth: int) -> Stmt:
+        count = line.expr()
+        line.need("to")
+        semaphore = line.buffer(line.name())
+        line.need(",")
+        func = line.func(line.name())
+        line.end()
+        return S.Release(semaphore, count, func)
+
     def evaluate(self, line: Line, depth: int) -> Stmt:
         value = line.expr()
         line.end()
@@ -254,6 +284,9 @@ _STATEMENTS: dict[str, Callable[[_Reader, Line, int], Stmt]] = {
     "produce": _Reader.produce,
     "consume": _Reader.produce,
     "atomic": _Reader.atomic,
+    "fork": _Reader.fork,
+    "acquire": _Reader.acquire,
+    "release": _Reader.release,
     "evaluate": _Reader.evaluate,
     "prefetch": _Reader.prefetch,
     "prefetch_region": _Reader.prefetch_region,

@@ -194,6 +194,37 @@ class Atomic(Stmt):
 
 
 @node
+class Fork(Stmt):
+    """Both statements at once, until both have finished: the production of `func`,
+    and what uses it."""
+
+    func: Function
+    first: Stmt
+    second: Stmt
+
+
+@node
+class Acquire(Stmt):
+    """Waits until `semaphore`, an int32 in memory, is at least `count`, and lowers it
+    by that. What is read of `func` (once flat, of `buffers`) comes after."""
+
+    semaphore: BufferSym
+    count: Expr
+    func: Function
+    buffers: tuple[BufferSym, ...]
+
+
+@node
+class Release(Stmt):
+    """Raises `semaphore` by `count`. What is stored before can be seen by those who
+    then get through."""
+
+    semaphore: BufferSym
+    count: Expr
+    func: Function
+
+
+@node
 class Evaluate(Stmt):
     """Evaluates an expression for its effect (print, …)."""
 
@@ -239,6 +270,7 @@ NOP = Block(())
 
 __all__ = [
     "NOP",
+    "Acquire",
     "Allocate",
     "Assert",
     "Atomic",
@@ -246,6 +278,7 @@ __all__ = [
     "Evaluate",
     "For",
     "ForKind",
+    "Fork",
     "Free",
     "If",
     "LetStmt",
@@ -257,6 +290,7 @@ __all__ = [
     "ProvideExtern",
     "Realize",
     "RunExtern",
+    "Release",
     "Stmt",
     "Store",
     "Type",

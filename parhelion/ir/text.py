@@ -152,6 +152,16 @@ def _mentions(n: Node) -> Iterator[tuple[Symbol, str]]:
             yield n.buffer, "[]"
         case E.ImageLoad():
             yield n.image, "()"
+        case S.Acquire():
+            yield n.semaphore, "[]"
+            yield n.func, "()"
+            for buffer in n.buffers:
+                yield buffer, "[]"
+        case S.Release():
+            yield n.semaphore, "[]"
+            yield n.func, "()"
+        case S.Fork():
+            yield n.func, "()"
         case S.PrefetchRegion():
             yield n.source, "()"
         case E.FuncCall() | S.Provide() | S.Realize() | S.Produce() | S.Atomic():
@@ -438,6 +448,22 @@ class Printer:
         self.put(depth, f"atomic {self.name(s.func, '()')}{words}:")
         self.body(s.body, depth + 1)
 
+    def fork(self, s: S.Fork, depth: int) -> None:
+        self.put(depth, f"fork {self.name(s.func, '()')} {{")
+        self.body(s.first, depth + 1)
+        self.put(depth, "} and {")
+        self.body(s.second, depth + 1)
+        self.put(depth, "}")
+
+    def acquire(self, s: S.Acquire, depth: int) -> None:
+        of = "".join([f", {self.name(b, '[]')}" for b in s.buffers])
+        where = f"{self.name(s.semaphore, '[]')}, {self.name(s.func, '()')}{of}"
+        self.put(depth, f"acquire {self.expr(s.count, 0)} of {where}")
+
+    def release(self, s: S.Release, depth: int) -> None:
+        where = f"{self.name(s.semaphore, '[]')}, {self.name(s.func, '()')}"
+        self.put(depth, f"release {self.expr(s.count, 0)} to {where}")
+
     def evaluate(self, s: S.Evaluate, depth: int) -> None:
         self.put(depth, f"evaluate {self.expr(s.value, 0)}")
 
@@ -547,6 +573,9 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Realize: Printer.realize,
     S.Produce: Printer.produce,
     S.Atomic: Printer.atomic,
+    S.Fork: Printer.fork,
+    S.Acquire: Printer.acquire,
+    S.Release: Printer.release,
     S.Evaluate: Printer.evaluate,
     S.Prefetch: Printer.prefetch,
     S.PrefetchRegion: Printer.prefetch_region,

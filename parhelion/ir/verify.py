@@ -235,6 +235,14 @@ class _Checker:
     def atomic(self, s: S.Atomic) -> None:
         self.scoped(s.body)
 
+    def fork(self, s: S.Fork) -> None:
+        self.scoped(s.first)
+        self.scoped(s.second)
+
+    def semaphore(self, s: S.Acquire | S.Release) -> None:
+        self.buffer(s.semaphore, s)
+        self.index(s.count, "a count")
+
     def evaluate(self, s: S.Evaluate) -> None:
         self.expr(s.value)
 
@@ -461,6 +469,9 @@ _STMT: dict[type[Stmt], Callable[[_Checker, Any], None]] = {
     S.Realize: _Checker.realize,
     S.Produce: _Checker.produce,
     S.Atomic: _Checker.atomic,
+    S.Fork: _Checker.fork,
+    S.Acquire: _Checker.semaphore,
+    S.Release: _Checker.semaphore,
     S.Evaluate: _Checker.evaluate,
     S.Prefetch: _Checker.prefetch,
     S.PrefetchRegion: _Checker.prefetch_region,

@@ -51,6 +51,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
     NOP,
+    Acquire,
     Allocate,
     Block,
     For,
@@ -209,6 +210,10 @@ class _Flatten(Rewriter):
         var = Var(f"{func.name}.{what}", e.type, value=e)
         lets.append(LetStmt(var, e))
         return var
+
+    def on_acquire(self, n: Acquire) -> Stmt:
+        buffers = tuple([place.buffer for place in self.places[n.func]])
+        return Acquire(n.semaphore, self.go(n.count), n.func, buffers)
 
     def on_prefetchregion(self, n: PrefetchRegion) -> Stmt:
         if isinstance(n.source, BufferSym):

@@ -28,6 +28,7 @@ Everything is plain libc and pthreads, so that object files can carry it.
 from __future__ import annotations
 
 from parhelion.runtime import memory_ir
+from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
 from parhelion.runtime.count_ir import COUNT
 from parhelion.runtime.lock_ir import LOCKS
 
@@ -41,6 +42,9 @@ SPIN_PAUSES = 24
 #: Iterations are taken one at a time, unless there are more than this many for each
 #: thread; then in chunks, so that a loop over single pixels is not all hand-outs.
 CHUNKS_PER_THREAD = 64
+
+#: Pauses before a thread that waits on a semaphore sleeps: about 20 µs.
+ACQUIRE_SPINS = 400
 
 _PAUSE = {
     "x86_64": "call void @llvm.x86.sse2.pause()",
@@ -118,6 +122,7 @@ fresh:
   store i32 0, ptr @ph.pool.asleep
   store i32 0, ptr @ph.pool.waiting
   call void @ph.lock.reset()
+  call void @ph.async.reset()
   %k = load i32, ptr @ph.pool.has_key
   %nokey = icmp eq i32 %k, 0
   br i1 %nokey, label %makekey, label %open
@@ -130,14 +135,14 @@ open:
   ret void
 }
 
-; Starts one worker; 0 if that worked. Signals are for the program's own threads.
-define internal i32 @ph.pool.start() {
+; Starts a thread; 0 if that worked. Signals are for the program's own threads.
+define internal i32 @ph.pool.spawn(ptr %main, ptr %argument) {
   %all = alloca [128 x i8], align 16
   %old = alloca [128 x i8], align 16
   %thread = alloca i64
   %a = call i32 @sigfillset(ptr %all)
   %b = call i32 @pthread_sigmask(i32 2, ptr %all, ptr %old)
-  %r = call i32 @pthread_create(ptr %thread, ptr null, ptr @ph.pool.worker, ptr null)
+  %r = call i32 @pthread_create(ptr %thread, ptr null, ptr %main, ptr %argument)
   %c = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
   %bad = icmp ne i32 %r, 0
   br i1 %bad, label %out, label %detach
@@ -431,7 +436,7 @@ staff:
   %hire = and i1 %short, %room
   br i1 %hire, label %start, label %wake
 start:
-  %r = call i32 @ph.pool.start()
+  %r = call i32 @ph.pool.spawn(ptr @ph.pool.worker, ptr null)
   %came = icmp eq i32 %r, 0
   br i1 %came, label %started1, label %wake
 started1:
@@ -532,6 +537,8 @@ def runtime_ir(architecture: str, print_offset: int, user_offset: int) -> str:
         "SPIN_ROUNDS": str(SPIN_ROUNDS),
         "SPIN_PAUSES": str(SPIN_PAUSES),
         "CHUNKS_PER_THREAD": str(CHUNKS_PER_THREAD),
+        "ACQUIRE_SPINS": str(ACQUIRE_SPINS),
+        "KEPT_THREADS": str(KEPT_THREADS),
         "PRINT_OFFSET": str(print_offset),
         "USER_OFFSET": str(user_offset),
         "KEEP_BYTES": str(memory_ir.KEEP_BYTES),
@@ -541,7 +548,16 @@ def runtime_ir(architecture: str, print_offset: int, user_offset: int) -> str:
         "HUGE_PAGE": str(memory_ir.HUGE_PAGE),
     }
     pause = _PAUSE_DECL.get(architecture, "")
-    parts = (pause, _TASK, COUNT, _POOL, LOCKS, memory_ir.MEMORY, memory_ir.PRINT)
+    parts = (
+        pause,
+        _TASK,
+        COUNT,
+        _POOL,
+        LOCKS,
+        ASYNC,
+        memory_ir.MEMORY,
+        memory_ir.PRINT,
+    )
     text = "\n".join(parts)
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, names[name])

@@ -19,7 +19,10 @@ from parhelion.runtime.context import Context
 _LOCK = threading.Lock()
 
 #: What compiled pipelines may call.
-NAMES = (*("ph_malloc", "ph_free", "ph_par_for", "ph_print", "ph_lock", "ph_unlock"),)
+NAMES = (
+    *("ph_malloc", "ph_free", "ph_par_for", "ph_print", "ph_lock", "ph_unlock"),
+    *("ph_fork", "ph_acquire", "ph_release"),
+)
 _CONTROLS = (
     "ph_set_num_threads",
     "ph_get_num_threads",

@@ -21,12 +21,14 @@ from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import (
     NOP,
+    Acquire,
     Allocate,
     Assert,
     Atomic,
     Block,
     Evaluate,
     For,
+    Fork,
     Free,
     If,
     LetStmt,
@@ -35,6 +37,7 @@ from parhelion.ir.stmt import (
     Provide,
     Realize,
     RunExtern,
+    Release,
     Stmt,
     Store,
 )
@@ -94,6 +97,8 @@ class _Uses:
             self.expr(n.extent, depth)
             self.stmt(n.body, depth + 1)
         else:
+            if isinstance(n, (Acquire, Release)):
+                self.buffers.add(n.semaphore)
             if kind is Store or kind is Free or kind is Prefetch:
                 self.buffers.add(n.buffer)  # type: ignore[attr-defined]
             elif isinstance(n, RunExtern):
@@ -349,6 +354,13 @@ class _StmtSimplifier:
             return NOP
         return n if body is n.body else Atomic(n.func, n.shared, n.locked, body)
 
+    def on_fork(self, n: Fork, facts: Facts) -> Stmt:
+        first, second = self.go(n.first, facts), self.go(n.second, facts)
+        if first is NOP or second is NOP:
+            return second if first is NOP else first
+        same = first is n.first and second is n.second
+        return n if same else Fork(n.func, first, second)
+
     def on_realize(self, n: Realize, facts: Facts) -> Stmt:
         made = n.map(lambda c: self.child(c, facts))
         return NOP if made.body is NOP else made
@@ -380,6 +392,7 @@ _HANDLERS: dict[type[Stmt], Callable[[_StmtSimplifier, Any, Facts], Stmt]] = {
     Provide: _StmtSimplifier.on_provide,
     Produce: _StmtSimplifier.on_produce,
     Atomic: _StmtSimplifier.on_atomic,
+    Fork: _StmtSimplifier.on_fork,
     Realize: _StmtSimplifier.on_realize,
 }
 
