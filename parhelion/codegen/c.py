@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parhelion.codegen.c_support import HEADER, helper
+from parhelion.codegen.c_support import HEADER, KEYWORDS, helper
 from parhelion.errors import HalideError, InternalError
 from parhelion.ir import build, fixedpoint, mathlib
 from parhelion.ir import expr as E
@@ -53,16 +53,6 @@ _LIBRARY = {
     + ("asinh", "acosh", "atanh", "erf")
 } | {"round": "rint"}
 _CLASSES = {"is_nan": "isnan", "is_inf": "isinf", "is_finite": "isfinite"}
-#: Names that the file uses, or that C reserves.
-_KEYWORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "auto break case char const continue default do double else enum extern float "
-        "for goto if inline int long register restrict return short signed sizeof "
-        "static struct switch typedef union unsigned void volatile while bool true "
-        "false main malloc free printf memcpy halide_buffer_t halide_dimension_t",
-    )
-)
 _INT32_MIN, _INT64_MIN = -(2**31), -(2**63)
 
 
@@ -94,7 +84,7 @@ class _Writer:
         self.indent = 0
         self.helpers: dict[str, str] = {}
         self.names: dict[object, str] = {}
-        self.taken: set[str] = set(_KEYWORDS)
+        self.taken: set[str] = set(KEYWORDS)
         #: Heap storage to be freed on the way out.
         self.live: list[BufferSym] = []
         self._memo: dict[Expr, tuple[str, int]] = {}
@@ -249,18 +239,6 @@ class _Writer:
     def atomic(self, s: S.Atomic) -> None:
         self.out("// atomic")
         self.stmt(s.body)
-
-    def fork(self, s: S.Fork) -> None:
-        self.out("// fork")
-        self.stmt(s.first)
-        self.out("// and at the same time")
-        self.stmt(s.second)
-
-    def wait(self, s: S.Acquire) -> None:
-        self.out(f"// acquire {self.names[s.semaphore]}")
-
-    def signal(self, s: S.Release) -> None:
-        self.out(f"// release {self.names[s.semaphore]}")
 
     def allocate(self, s: S.Allocate) -> None:
         b, t = s.buffer, c_type(s.buffer.type)
@@ -581,9 +559,6 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.Assert: _Writer.check,
     S.Produce: _Writer.produce,
     S.Atomic: _Writer.atomic,
-    S.Fork: _Writer.fork,
-    S.Acquire: _Writer.wait,
-    S.Release: _Writer.signal,
     S.Allocate: _Writer.allocate,
     S.Free: _Writer.free,
 }

@@ -3,9 +3,21 @@ operators do not do. A file defines only those that it uses."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from parhelion.types import Type
+
+#: Names that the file uses, or that C reserves.
+KEYWORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "auto break case char const continue default do double else enum extern float "
+        "for goto if inline int long register restrict return short signed sizeof "
+        "static struct switch typedef union unsigned void volatile while bool true "
+        "false main malloc free printf memcpy halide_buffer_t halide_dimension_t",
+    )
+)
 
 HEADER = """\
 // Compile with -fwrapv: integers wrap.

@@ -27,11 +27,11 @@ from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.errors import ScheduleError
-from parhelion.ir.build import add, const_int, int32, le, lor, minimum, sub
+from parhelion.ir.build import add, const_int, int32, le, lor, minimum, mod, mul, sub
 from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
-from parhelion.ir.stmt import Assert, ForKind
+from parhelion.ir.stmt import Assert, ForKind, LetStmt
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.sites import Site
@@ -40,7 +40,7 @@ from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import StorageDim
 from parhelion.schedule.rules import var_label, warn
 from parhelion.simplify.driver import can_prove, simplify
-from parhelion.types import Handle
+from parhelion.types import INT32, Handle
 
 _ONE = int32(1)
 
@@ -51,10 +51,11 @@ MOST_FOLDED = 1024
 @dataclass(frozen=True, slots=True)
 class Origin:
     """What a coordinate of one dimension is counted from, and what it is taken
-    modulo; None for neither."""
+    modulo (None: nothing). shift: where the copy of a ring buffer begins."""
 
     min: Expr
     fold: Expr | None = None
+    shift: Expr | None = None
 
 
 def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
@@ -77,7 +78,13 @@ def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
     finder = _Finder(regions, f, loops)
     folds: dict[int, Expr] = {}
     for d in range(f.dimensions):
-        found = finder.explicit(d, wishes[d]) if d in wishes else finder.automatic(d)
+        if d in wishes:
+            found = finder.explicit(d, wishes[d])
+        elif f.schedule.async_:
+            # Less storage would keep the producer from running ahead.
+            found = None
+        else:
+            found = finder.automatic(d)
         if found is not None:
             folds[d] = found
     return folds
@@ -427,6 +434,25 @@ def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
         return e
     whole = regions.touched(f, hoist)[d].extent
     return whole if e is None else simplify(minimum(e, whole))
+
+
+def ring_slot(regions: Regions, f: Function, ring: Expr) -> Expr:
+    """Which copy of its storage an iteration of the loops between the allocation of
+    `f` and the beginning of its storage uses: a name at the latter."""
+    hoist, store = regions.sites.hoist(f), regions.sites.store(f)
+    count: Expr = int32(0)
+    stride: Expr = _ONE
+    for site in store.outwards():
+        if site is hoist:
+            break
+        if site.stage is not None and site.depth:
+            loop = regions.loops(site.stage).loops[site.depth - 1]
+            count = add(count, mul(sub(loop.var, loop.min), stride))
+            stride = mul(stride, loop.extent)
+    value = simplify(mod(count, ring))
+    slot = Var(f"{f.name}.slot", INT32, value=value)
+    store.lets.append(LetStmt(slot, value))
+    return slot
 
 
 def _over(e: Expr, loops: Sequence[Loop], open_: Callable[[Expr], Expr]) -> Expr | None:

@@ -9,6 +9,7 @@ and whatever the site is the inside of. Bounds come from `regions`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from parhelion.ir.build import (
@@ -20,6 +21,7 @@ from parhelion.ir.build import (
     int32,
     is_true,
     likely,
+    mul,
     select,
     sub,
 )
@@ -27,15 +29,23 @@ from parhelion.ir.expr import Expr, FuncCall, Intrinsic, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import nodes, substitute
-from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Stmt
+from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Release, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.atomic import marked
 from parhelion.lower.extern import inside_check, provide, read_of, sources
-from parhelion.lower.folding import Origin, find_folds, hoisted_extent, origins
+from parhelion.lower.folding import (
+    Origin,
+    find_folds,
+    hoisted_extent,
+    origins,
+    ring_slot,
+)
+from parhelion.lower.fork import Sync, acquired, between, semaphores
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
+from parhelion.lower.sliding import loops_between
 from parhelion.lower.stages import Stage
 from parhelion.schedule.branches import branches
 from parhelion.simplify.driver import simplify
@@ -51,14 +61,21 @@ def _failure(f: Function, message: str) -> Stmt:
 class NestBuilder:
     """Builds the loop nests of one program."""
 
-    def __init__(self, regions: Regions, *, hoist: bool = True) -> None:
-        """hoist: if false, storage begins where it is allocated, to be read."""
+    def __init__(
+        self, regions: Regions, *, hoist: bool = True, threads: bool = True
+    ) -> None:
+        """hoist: if false, storage begins where it is allocated, to be read.
+        threads: if false, async Funcs are computed where they would be without."""
         self.regions = regions
         self.program = regions.program
         self.name = Namer()
         #: What the coordinates of folded and hoisted Funcs are counted from.
         self.origins: dict[Function, tuple[Origin | None, ...]] = {}
         self._hoist = hoist
+        self._threads = threads and hoist
+        #: The semaphores of the async Funcs.
+        self.syncs: dict[Function, Sync] = {}
+        self._begun_at: dict[Site, list[Function]] = {}
         self._computed_at: dict[Site, list[Function]] = {}
         self._stored_at: dict[Site, list[Function]] = {}
         sites = regions.sites
@@ -67,6 +84,7 @@ class NestBuilder:
             if f not in self.program.outputs:
                 at = sites.hoist(f) if hoist else sites.store(f)
                 self._stored_at.setdefault(at, []).append(f)
+                self._begun_at.setdefault(sites.store(f), []).append(f)
 
     def build(self) -> Stmt:
         """The whole program, except the lets and checks of the root."""
@@ -76,9 +94,31 @@ class NestBuilder:
             for f in reversed(self.program.order)
             if f not in self.program.outputs
         }
+        for f in self.program.order:
+            if f.schedule.async_ and f not in self.program.outputs and self._threads:
+                self.syncs[f] = self._semaphores(f)
         body = self._productions(self.regions.sites.root, None)
         assert body is not None
         return body
+
+    def _semaphores(self, f: Function) -> Sync:
+        regions = self.regions
+        slid = regions.slid.get(f)
+        loops = loops_between(regions, f)
+        once = slid is not None and all(loop.var in slid.loops for loop, _ in loops)
+        # A tail that is shifted inwards computes values again; those of updates are
+        # not final in between.
+        again = (
+            slid is not None
+            and bool(f.updates)
+            and not all(walk.forward for walk in slid.walks.values())
+        )
+        folded = any(o is not None and o.fold for o in self.origins.get(f, ()))
+        turn = bool(loops) and not once or again or folded
+        slots: Expr | None = None
+        if regions.sites.hoist(f) is not regions.sites.store(f):
+            slots = f.schedule.ring or int32(1)
+        return semaphores(f, turn=turn, slots=slots)
 
     def _site(self, site: Site, inside: Stmt) -> Stmt:
         """What stands at a site. `inside` is what the site's own stage does there."""
@@ -90,15 +130,29 @@ class NestBuilder:
         body = inside
         computed = self._computed_at.get(site, ())
         stored = self._stored_at.get(site, ())
-        here = [f for f in self.program.order if f in set(computed) | set(stored)]
+        begun = [f for f in self._begun_at.get(site, ()) if f in self.syncs]
+        at_hand = {*computed, *stored, *begun}
+        here = [f for f in self.program.order if f in at_hand]
         for f in reversed(here):
+            sync = self.syncs.get(f)
             if f in computed:
-                consume = None if body is None else Produce(f, False, body)
-                body = block(Produce(f, True, self._produce(f)), consume)
+                body = self._production(f, sync, body)
+            if sync is not None and f in begun:
+                assert body is not None
+                body = between(sync.slot, f, body)
             if f in stored:
                 assert body is not None
                 body = Realize(f, self._extents[f], TRUE, body)
         return body
+
+    def _production(self, f: Function, sync: Sync | None, body: Stmt | None) -> Stmt:
+        """The production of a Func, and then what uses it."""
+        made: Stmt = Produce(f, True, self._produce(f))
+        if body is None or sync is None:
+            return block(made, None if body is None else Produce(f, False, body))
+        made = block(made, Release(sync.done, int32(1), f))
+        use = Produce(f, False, acquired(body, sync, self.syncs))
+        return between(sync.turn, f, block(made, use))
 
     def _lay_out(self, f: Function) -> tuple[tuple[Expr, Expr], ...]:
         """The (min, extent) of each dimension of a Func's storage. What is folded or
@@ -107,6 +161,8 @@ class NestBuilder:
         hoisted = self._hoist and regions.sites.hoist(f) is not regions.sites.store(f)
         region = regions.stored(f)
         folds = find_folds(regions, f)
+        ring = f.schedule.ring if hoisted else None
+        slot = None if ring is None else ring_slot(regions, f, ring)
         found = origins(region, folds, hoisted)
         if found is not None:
             self.origins[f] = found
@@ -118,6 +174,15 @@ class NestBuilder:
                 bounds.append((int32(0), hoisted_extent(regions, f, d)))
             else:
                 bounds.append((r.lo, simplify(add(sub(r.hi, r.lo), int32(1)))))
+        if ring is not None and slot is not None:
+            # The copies lie one after the other, along the slowest dimension.
+            order = f.schedule.storage_order or list(range(f.dimensions))
+            d, origin = order[-1], self.origins[f][order[-1]]
+            assert origin is not None
+            size = bounds[d][1]
+            moved = replace(origin, shift=mul(slot, size))
+            self.origins[f] = (*self.origins[f][:d], moved, *self.origins[f][d + 1 :])
+            bounds[d] = (int32(0), simplify(mul(size, ring)))
         return tuple(bounds)
 
     def _produce(self, f: Function) -> Stmt:

@@ -24,6 +24,7 @@ from parhelion.lower.allocate import place_allocations
 from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.flatten import flatten_storage
+from parhelion.lower.fork import Syncs, fork_async
 from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.loops import Range
@@ -54,6 +55,7 @@ class Context:
     origins: Origins
     partitions: Mapping[str, PartitionChoice]
     narrowest_masked: int
+    syncs: Syncs
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,12 @@ PASSES: tuple[Pass, ...] = (
         lambda s, c: relocate_storage(s, c.origins),
         "coordinates become places in storage that is folded or hoisted",
         "while the names of regions are bound that they are counted from",
+    ),
+    Pass(
+        "fork_async",
+        lambda s, c: fork_async(s, c.syncs),
+        "the loops around async Funcs become two threads, one of which produces",
+        "while productions are marked, and behind what speaks of names of the one copy",
     ),
     Pass(
         "simplify_bounds",
@@ -205,7 +213,8 @@ def lower(
 
     guard_tails: splits whose tail is Auto are guarded instead of shifted inwards, so
     that images smaller than a tile can be computed.
-    vectors: if false, vectorised and unrolled loops stay loops, to be read.
+    vectors: if false, vectorised and unrolled loops stay loops, and async Funcs have no
+        threads, to be read.
     narrowest_masked: the narrowest elements, in bits, that the machine loads and
     stores under a mask (see `lower.vectorize`).
 
@@ -248,7 +257,7 @@ def _lower(
         check_strict(program.order)
     regions = Regions(program, guard_tails=guard_tails)
     pin_casts(program, regions.value_bounds)
-    builder = NestBuilder(regions)
+    builder = NestBuilder(regions, threads=vectors)
     nest = builder.build()
     root = regions.sites.root
     inputs = _inputs(program, block(*root.lets, *root.checks, nest))
@@ -273,6 +282,7 @@ def _lower(
         builder.origins,
         _partitions(program),
         narrowest_masked,
+        builder.syncs,
     )
     for step in PASSES:
         if step.name in _VECTOR_PASSES and not vectors:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from parhelion.ir.build import mod, sub
+from parhelion.ir.build import add, mod, sub
 from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import Rewriter
@@ -63,4 +63,6 @@ def _place(at: Expr, origin: Origin | None) -> Expr:
     if origin is None:
         return at
     place = sub(at, origin.min)
-    return place if origin.fold is None else mod(place, origin.fold)
+    if origin.fold is not None:
+        place = mod(place, origin.fold)
+    return place if origin.shift is None else add(place, origin.shift)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Self
 
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
 from parhelion.schedule import deps, rules
 from parhelion.schedule.args import (
@@ -124,5 +125,59 @@ class ConcurrentLoops:
         made = PrefetchAhead(source, loops[0], loops[1], ahead, strategy, here())
         schedule.prefetches.append(made)
         schedule.touched = True
+        touch()
+        return self
+
+
+class ConcurrentFuncs:
+    """Directives on a Func as a whole."""
+
+    __slots__ = ()
+    _function: Function
+
+    def async_(self) -> Self:
+        """Computes the Func in a thread of its own, as far ahead of what uses it as its
+        storage allows.
+
+        The loops between the storage and the computation run twice, once in the
+        thread that produces and once in the one that consumes, which wait for each
+        other on semaphores. So there is something to gain where the storage is
+        further out than the computation: with `store_root` and a sliding window, or
+        with `hoist_storage` and `ring_buffer`. The result is always the same.
+
+        Raises ScheduleError, when the pipeline is lowered, where both threads would
+        compute the same storage of another Func.
+        """
+        rules.definition_of(self._function, 0)
+        schedule = self._function.schedule
+        schedule.async_, schedule.async_site = True, here()
+        touch()
+        return self
+
+    def ring_buffer(self, extent: IntLike) -> Self:
+        """Keeps `extent` copies of the storage, which the iterations of the loops that
+        `hoist_storage` goes out of take in turn.
+
+        With `async_` the producer can then be that many iterations ahead. Goes
+        together with `hoist_storage` at a loop outside of the storage; without it,
+        lowering raises ScheduleError.
+        """
+        function = self._function
+        rules.definition_of(function, 0)
+        count = to_int(extent, "ring_buffer", "extent")
+        known = const_int(count)
+        if known is not None and known <= 0:
+            raise ScheduleError(
+                f"{function.name}.ring_buffer: the number of copies must be positive,"
+                f" not {known}",
+                at=here(),
+            )
+        if not function.dimensions:
+            raise ScheduleError(
+                f"{function.name}.ring_buffer: {function.name} has no dimension along"
+                " which copies of it could be stored",
+                at=here(),
+            )
+        function.schedule.ring, function.schedule.ring_site = count, here()
         touch()
         return self

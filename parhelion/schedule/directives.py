@@ -286,6 +286,9 @@ class FuncSchedule:
     instead: what this Func reads in place of Funcs and images that it mentions.
     wrapper: what all other Funcs read in place of this one.
     wraps: for a wrapper, what it hands on.
+    async_: whether it is computed by a thread of its own; async_site, the line.
+    ring: in how many copies of its storage the loops that `hoist` goes out of take
+    turns; ring_site, the line.
     """
 
     compute: LoopLevel = INLINED
@@ -303,6 +306,10 @@ class FuncSchedule:
     instead: dict[Function | BufferSym, Instead] = field(default_factory=dict)
     wrapper: Function | None = None
     wraps: Function | BufferSym | None = None
+    async_: bool = False
+    async_site: Site | None = None
+    ring: Expr | None = None
+    ring_site: Site | None = None
 
     @property
     def store_level(self) -> LoopLevel:

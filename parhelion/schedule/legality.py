@@ -206,7 +206,7 @@ def _check_output(f: Function) -> None:
                 f" {_call(f, directive, level)} has no effect",
                 level.site,
             )
-    for call, site in _layout_calls(f):
+    for call, site in (*_layout_calls(f), *_thread_calls(f)):
         warn(
             f"{f.name} is an output of the pipeline, stored in the caller's buffer:"
             f" {call} has no effect",
@@ -230,6 +230,27 @@ def _layout_calls(f: Function) -> list[tuple[str, Site | None]]:
         ):
             if given is not None:
                 found.append((f"{f.name}.{directive}({f.args[d].name}, …)", site))
+    return found
+
+
+def _check_ring(f: Function, hoisted: bool) -> None:
+    ring = f.schedule.ring
+    if ring is not None and not hoisted:
+        raise ScheduleError(
+            f"{f.name}.ring_buffer: the storage of {f.name} is allocated where it"
+            " begins, so that no iterations could take turns in copies of it",
+            at=f.schedule.ring_site,
+            hint=f"{f.name}.hoist_storage(…) at a loop outside of the storage",
+        )
+
+
+def _thread_calls(f: Function) -> list[tuple[str, Site | None]]:
+    """The directives given about the threads of a Func, and their lines."""
+    found: list[tuple[str, Site | None]] = []
+    if f.schedule.async_:
+        found.append((f"{f.name}.async_", f.schedule.async_site))
+    if f.schedule.ring is not None:
+        found.append((f"{f.name}.ring_buffer", f.schedule.ring_site))
     return found
 
 
@@ -285,7 +306,7 @@ def _check_inlined(f: Function) -> None:
     for b in f.schedule.bounds:
         what = "bound" if b.modulus is None else "align_bounds"
         warn(f"{f.name} is inlined: {f.name}.{what} has no effect", b.site)
-    for call, site in _layout_calls(f):
+    for call, site in (*_layout_calls(f), *_thread_calls(f)):
         warn(f"{f.name} is inlined: {call} has no effect", site)
 
 
@@ -318,6 +339,8 @@ def _place(nests: Nests, f: Function) -> None:
         for site in use.stack[outer:inner]:
             if site.dim.kind in (ForKind.PARALLEL, ForKind.VECTORIZED):
                 raise _race(nests, f, site, use.stack[:outer])
+        hoist = _depth(use.stack, f.schedule.hoist_level)
+        _check_ring(f, hoist is not None and hoist < outer)
         computed.append(use.stack[:inner])
         stored.append(use.stack[:outer])
         if f.extern is not None:

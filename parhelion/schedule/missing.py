@@ -56,12 +56,6 @@ class MissingFuncDirectives(MissingLoopDirectives):
     def memoize(self, *given: object, **named: object) -> NoReturn:
         not_available("memoize")
 
-    def async_(self, *given: object, **named: object) -> NoReturn:
-        not_available("async_")
-
-    def ring_buffer(self, *given: object, **named: object) -> NoReturn:
-        not_available("ring_buffer")
-
     def copy_to_device(self, *given: object, **named: object) -> NoReturn:
         not_available("copy_to_device")
 

@@ -24,6 +24,7 @@ from parhelion.schedule.args import (
     to_int,
     to_var,
 )
+from parhelion.schedule.concurrency import ConcurrentFuncs
 from parhelion.schedule.directives import (
     INLINED,
     Bound,
@@ -71,7 +72,9 @@ def initial_stage_schedule(
     return StageSchedule(dims=dims)
 
 
-class FuncDirectives(StorageDirectives, LoopDirectives, MissingFuncDirectives):
+class FuncDirectives(
+    StorageDirectives, ConcurrentFuncs, LoopDirectives, MissingFuncDirectives
+):
     """Directives on a Func as a whole; those on loops are its pure definition's."""
 
     __slots__ = ()

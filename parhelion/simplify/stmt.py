@@ -36,8 +36,8 @@ from parhelion.ir.stmt import (
     Produce,
     Provide,
     Realize,
-    RunExtern,
     Release,
+    RunExtern,
     Stmt,
     Store,
 )

@@ -1,0 +1,339 @@
+"""Asynchronous Funcs: production and use as two threads, kept in step by semaphores.
+
+    realize f:                     realize f:
+      for y:                         fork {
+        produce f at y                 for y: acquire turn, produce f at y, release done
+        consume f at y     ->        } and {
+                                       for y: acquire done, consume f at y, release turn
+                                     }
+
+Both threads run the loops between the storage of `f` and its computation; the one keeps
+what produces `f`, the other all the rest. There are up to three semaphores, each
+counting iterations: *done*, from 0, says what has been computed; *turn*, from 1, keeps
+the producer from computing again what its consumer still reads, where iterations
+overlap (not where a window slides over each of the loops: then every value is computed
+once); *slot*, from the number of slots, keeps it from storage that is used again by the
+next iteration of the loops that `hoist_storage` goes out of.
+
+The statements that acquire and release stand in the nest from the start (`synchronise`
+and `acquired`); `fork_async` then makes two of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from parhelion.errors import ScheduleError
+from parhelion.ir.build import TRUE, block, int32
+from parhelion.ir.expr import Expr, FuncCall
+from parhelion.ir.function import Function
+from parhelion.ir.node import Node
+from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.stmt import (
+    Acquire,
+    Allocate,
+    Assert,
+    Block,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    MemoryKind,
+    Produce,
+    Realize,
+    Release,
+    Stmt,
+    Store,
+)
+from parhelion.ir.stmt import Fork as ForkStmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.instantiate import instantiate
+from parhelion.types import INT32
+
+_ONE = int32(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """The semaphores of one async Func; `slots` is what the last one starts from."""
+
+    func: Function
+    done: BufferSym
+    turn: BufferSym | None
+    slot: BufferSym | None
+    slots: Expr = _ONE
+
+    def starts(self) -> list[tuple[BufferSym, Expr]]:
+        """Each semaphore with its first value."""
+        found: list[tuple[BufferSym, Expr]] = [(self.done, int32(0))]
+        if self.turn is not None:
+            found.append((self.turn, _ONE))
+        if self.slot is not None:
+            found.append((self.slot, self.slots))
+        return found
+
+
+Syncs = Mapping[Function, Sync]
+
+
+def semaphores(f: Function, *, turn: bool, slots: Expr | None) -> Sync:
+    """New semaphores for `f`. turn: whether iterations overlap. slots: how many
+    iterations outside of its storage have one at the same time; None for all."""
+
+    def make(what: str) -> BufferSym:
+        return BufferSym(f"{f.name}.{what}", INT32, 1, "internal")
+
+    return Sync(
+        f,
+        make("done"),
+        make("turn") if turn else None,
+        None if slots is None else make("slot"),
+        slots or _ONE,
+    )
+
+
+def between(first: BufferSym | None, f: Function, body: Stmt) -> Stmt:
+    """`body` while one of a semaphore is held."""
+    if first is None:
+        return body
+    return block(Acquire(first, _ONE, f, ()), body, Release(first, _ONE, f))
+
+
+def acquired(s: Stmt, sync: Sync, syncs: Syncs) -> Stmt:
+    """`s`, which uses an async Func, with a wait for its values before the first use.
+
+    The wait goes further in as long as it is surely run once, and what comes before
+    needs no wait. It stays outside of another async Func of which both threads would
+    have to wait.
+    """
+    f = sync.func
+    wait = Acquire(sync.done, _ONE, f, ())
+    if isinstance(s, Block):
+        for i, item in enumerate(s.items):
+            if _calls(item, f):
+                inner = acquired(item, sync, syncs)
+                return Block((*s.items[:i], *_flat(inner), *s.items[i + 1 :]))
+        return block(wait, s)
+    if isinstance(s, Produce) and not s.producing:
+        return Produce(s.func, False, acquired(s.body, sync, syncs))
+    if isinstance(s, Realize):
+        made = _productions(s.body, s.func)
+        rest = [n for n in _others(s.body, made) if _is_call(n, f)]
+        if s.func in syncs and rest and any(_calls(p, f) for p in made):
+            return block(wait, s)
+        if any(_calls(e, f) for pair in s.bounds for e in pair):
+            return block(wait, s)
+        return Realize(s.func, s.bounds, s.condition, acquired(s.body, sync, syncs))
+    return block(wait, s)
+
+
+def _flat(s: Stmt) -> tuple[Stmt, ...]:
+    if type(s) is Block and not any(type(i) is Allocate for i in s.items):
+        return s.items
+    return (s,)
+
+
+def _is_call(n: Node, f: Function) -> bool:
+    return type(n) is FuncCall and n.func is f
+
+
+def _calls(n: Node, f: Function) -> bool:
+    return any(_is_call(e, f) for e in nodes(n))
+
+
+def _productions(s: Stmt, f: Function) -> list[Produce]:
+    return [n for n in nodes(s) if type(n) is Produce and n.producing and n.func is f]
+
+
+def _others(s: Stmt, without: Iterable[Stmt]) -> Iterable[Node]:
+    """The nodes of `s` outside of some statements."""
+    left = set(without)
+    stack: list[Node] = [s]
+    seen: set[Node] = set()
+    while stack:
+        n = stack.pop()
+        if n in seen or n in left:
+            continue
+        seen.add(n)
+        yield n
+        stack.extend(n.children())
+
+
+# The fork.
+
+
+def fork_async(s: Stmt, syncs: Syncs) -> Stmt:
+    """`s` with a fork around the loops of each async Func. Raises ScheduleError where
+    both threads would compute the same storage."""
+    return _Fork(syncs).go(s) if syncs else s
+
+
+class _Fork(Rewriter):
+    def __init__(self, syncs: Syncs) -> None:
+        super().__init__()
+        self.syncs = syncs
+        self.lanes = False
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        outer = self.lanes
+        self.lanes = outer or n.kind is ForKind.VECTORIZED
+        body = self.go(n.body)
+        self.lanes = outer
+        return n if body is n.body else For(n.var, n.min, n.extent, n.kind, body)
+
+    def on_realize(self, n: Realize) -> Stmt:
+        sync = self.syncs.get(n.func)
+        if sync is None:
+            body = self.go(n.body)
+            if body is n.body:
+                return n
+            return Realize(n.func, n.bounds, n.condition, body)
+        f = n.func
+        if self.lanes:
+            raise ScheduleError(
+                f"{f.name}.async_: {f.name} is stored inside a vectorized loop, whose"
+                " lanes cannot have threads of their own",
+                at=f.schedule.async_site,
+                hint=f"store {f.name} outside of that loop",
+            )
+        split = _Split(n.body, sync, self.syncs)
+        first, second = split.first(), split.second()
+        # The copies stand beside each other.
+        first = instantiate(first, {}, renew=True)
+        fork = ForkStmt(f, self.go(first), self.go(second))
+        items: list[Stmt] = []
+        for semaphore, start in sync.starts():
+            items.append(Allocate(semaphore, (_ONE,), TRUE, MemoryKind.STACK, 0))
+            items.append(Store(semaphore, start, int32(0), None))
+        return Realize(f, n.bounds, n.condition, Block((*items, fork)))
+
+
+class _Split:
+    """One body as two: what produces a Func, and the rest."""
+
+    def __init__(self, body: Stmt, sync: Sync, syncs: Syncs) -> None:
+        self.body, self.sync, self.f = body, sync, sync.func
+        self.owner = {b: s.func for s in syncs.values() for b, _ in s.starts()}
+        self.made: dict[Function, list[Produce]] = {}
+        self.own: set[Function] = set()
+        for n in nodes(body):
+            if type(n) is Produce and n.producing:
+                self.made.setdefault(n.func, []).append(n)
+            elif type(n) is Realize:
+                self.own.add(n.func)
+        mine = self.made.pop(self.f, [])
+        #: What the Func reads, directly or through others that are computed here.
+        self.needed = self._closure(_read(mine))
+        # Of what is left, first all that is not made for others alone.
+        skip = [*mine, *[p for g in self.needed for p in self.made.get(g, ())]]
+        roots = {n.func for n in _others(body, skip) if type(n) is FuncCall}
+        self.rest = self._closure(roots)
+        self._check()
+
+    def _closure(self, roots: set[Function]) -> set[Function]:
+        found: set[Function] = set()
+        stack = list(roots)
+        while stack:
+            g = stack.pop()
+            if g in found:
+                continue
+            found.add(g)
+            stack += _read(self.made.get(g, ()))
+        return found
+
+    def _check(self) -> None:
+        synced = {
+            self.owner[n.semaphore]
+            for n in nodes(self.body)
+            if isinstance(n, (Acquire, Release))
+        }
+        for g in self.needed & self.rest:
+            if g is self.f or g in self.own or not (g in self.made or g in synced):
+                continue
+            f = self.f.name
+            raise ScheduleError(
+                f"{f}.async_: {g.name} is computed inside the loops that {f} is stored"
+                f" outside of, and used by {f} and by what uses {f}: both threads would"
+                " compute it, in one storage",
+                at=self.f.schedule.async_site,
+                hint=f"compute {g.name} further out, or store it further in",
+            )
+
+    def first(self) -> Stmt:
+        """What produces the Func."""
+        made = self._filtered(self.body, self._in_first)
+        assert made is not None
+        return made
+
+    def second(self) -> Stmt:
+        """All the rest."""
+        made = self._filtered(self.body, self._in_second)
+        assert made is not None
+        return made
+
+    def _in_first(self, s: Stmt) -> bool | None:
+        """Whether a statement belongs to the producer; None: look inside."""
+        if isinstance(s, Produce):
+            if s.producing and (s.func is self.f or s.func in self.needed):
+                return True
+            return None
+        if isinstance(s, (Acquire, Release)):
+            of = self.owner[s.semaphore]
+            if of is not self.f:
+                return of in self.needed
+            return isinstance(s, Acquire) != (s.semaphore is self.sync.done)
+        if isinstance(s, (LetStmt, Assert)):
+            return True
+        return None if isinstance(s, (Block, For, If, Realize)) else False
+
+    def _in_second(self, s: Stmt) -> bool | None:
+        if isinstance(s, Produce) and s.producing:
+            if s.func is self.f:
+                return False
+            alone = s.func in self.needed and s.func not in self.rest
+            return False if alone else None
+        if isinstance(s, (Acquire, Release)):
+            of = self.owner[s.semaphore]
+            if of is not self.f:
+                return of not in self.needed or of in self.rest
+            return isinstance(s, Acquire) == (s.semaphore is self.sync.done)
+        return None if isinstance(s, (Block, For, If, Realize, Produce)) else True
+
+    def _filtered(self, s: Stmt, wanted: Callable[[Stmt], bool | None]) -> Stmt | None:
+        verdict = wanted(s)
+        if verdict is not None:
+            return s if verdict else None
+        if isinstance(s, Block):
+            items = [self._filtered(i, wanted) for i in s.items]
+            kept = [i for i in items if i is not None]
+            if all(isinstance(i, (LetStmt, Assert)) for i in kept):
+                return None
+            return block(*kept)
+        if isinstance(s, If):
+            then = self._filtered(s.then, wanted)
+            other = s.otherwise and self._filtered(s.otherwise, wanted)
+            if then is None and other is None:
+                return None
+            return If(s.cond, block(then) if then is None else then, other)
+        assert isinstance(s, (For, Realize, Produce))
+        body = self._filtered(s.body, wanted)
+        if body is None:
+            return None
+        if isinstance(s, For):
+            return For(s.var, s.min, s.extent, s.kind, body)
+        if isinstance(s, Realize):
+            if not any(type(n) is Produce and n.func is s.func for n in nodes(body)):
+                return body
+            return Realize(s.func, s.bounds, s.condition, body)
+        return Produce(s.func, s.producing, body)
+
+
+def _read(s: Iterable[Stmt]) -> set[Function]:
+    return {n.func for p in s for n in nodes(p) if type(n) is FuncCall}
+
+
+__all__ = ["Sync", "Syncs", "acquired", "between", "fork_async", "semaphores"]

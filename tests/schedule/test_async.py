@@ -1,0 +1,371 @@
+"""`async_` and `ring_buffer`: producers in threads of their own."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.interp import interpret
+from parhelion.ir.reader import read_stmt
+from parhelion.ir.text import symbols_of, text
+from parhelion.lower.passes import Trace, lower
+from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.rules import ScheduleWarning
+
+x, y, xo, yo, xi, yi = (hl.Var(n) for n in ("x", "y", "xo", "yo", "xi", "yi"))
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    before = hl.set_num_threads(2)
+    yield
+    hl.set_num_threads(before)
+
+
+def two(*, updates: bool = False) -> tuple[hl.Func, hl.Func]:
+    p, f = hl.Func("p"), hl.Func("f")
+    p[x, y] = x * 3 + y * y
+    if updates:
+        r = hl.RDom([(0, 3)], "r")
+        p[x, y] += p[x, y] * r + x
+        p[x, y] = p[x, y] ^ 5
+    f[x, y] = p[x, y] + p[x + 1, y + 1] - p[x, y + 1]
+    return p, f
+
+
+def same(f: hl.Func, size: tuple[int, int] = (37, 41), runs: int = 20) -> None:
+    want = interpret(f._function, [(0, n) for n in size])[0].T
+    run = f.compile_to_callable([])
+    got = np.zeros(want.shape, want.dtype)
+    for threads in (1, 2, 5):
+        hl.set_num_threads(threads)
+        for _ in range(runs):
+            got[:] = 0
+            run(got)
+            np.testing.assert_array_equal(got, want)
+
+
+PLACES: dict[str, Callable[[hl.Func, hl.Func], object]] = {
+    "root": lambda p, f: p.compute_root(),
+    "in_a_loop": lambda p, f: p.compute_at(f, y),
+    "sliding": lambda p, f: p.store_root().compute_at(f, y),
+    "sliding_twice": lambda p, f: p.store_root().compute_at(f, x),
+    "folded": lambda p, f: p.store_root().compute_at(f, y).fold_storage(y, 3),
+    "hoisted": lambda p, f: p.compute_at(f, y).hoist_storage_root(),
+    "ring": lambda p, f: p.compute_at(f, y).hoist_storage_root().ring_buffer(3),
+    "ring_of_one": lambda p, f: p.compute_at(f, y).hoist_storage_root().ring_buffer(1),
+    "ring_of_rows": lambda p, f: (
+        p.compute_at(f, x).store_at(f, y).hoist_storage_root().ring_buffer(2)
+    ),
+    "ring_in_tiles": lambda p, f: (
+        f.tile(x, y, xi, yi, 8, 8),
+        p.compute_at(f, x).hoist_storage_root().ring_buffer(4),
+    ),
+    "ring_in_a_parallel_loop": lambda p, f: (
+        f.tile(x, y, xo, yo, xi, yi, 8, 8).parallel(yo),
+        p.compute_at(f, xo).hoist_storage(f, yo).ring_buffer(2),
+    ),
+    "overlapping": lambda p, f: (
+        f.tile(x, y, xo, yo, xi, yi, 8, 8),
+        p.store_root().compute_at(f, xo),
+    ),
+    "in_a_parallel_loop": lambda p, f: (f.parallel(y), p.compute_at(f, y)),
+    "vectors": lambda p, f: (
+        f.vectorize(x, 8),
+        p.store_root().compute_at(f, y).vectorize(x, 8),
+    ),
+    "parallel_in_both": lambda p, f: (f.parallel(y), p.compute_root().parallel(y)),
+    "unrolled": lambda p, f: (f.unroll(y, 4), p.store_root().compute_at(f, y)),
+}
+places = pytest.mark.parametrize("place", PLACES)
+
+
+@places
+def test_places(place: str) -> None:
+    p, f = two()
+    PLACES[place](p, f)
+    p.async_()
+    same(f)
+
+
+@places
+def test_a_producer_with_updates(place: str) -> None:
+    p, f = two(updates=True)
+    PLACES[place](p, f)
+    p.async_()
+    for k in range(2):
+        p.update(k).unscheduled()
+    same(f, runs=8)
+
+
+@places
+def test_a_ring_alone(place: str) -> None:
+    """Without async_, iterations take turns in the copies all the same."""
+    if "ring" not in place:
+        pytest.skip("no ring")
+    p, f = two()
+    PLACES[place](p, f)
+    same(f, runs=1)
+
+
+def chain() -> list[hl.Func]:
+    a, b, c, d = (hl.Func(n) for n in ("a", "b", "c", "d"))
+    a[x, y] = x - y * y
+    b[x, y] = a[x, y - 1] + a[x, y + 1]
+    c[x, y] = a[x, y] * 3 + b[x + 1, y]
+    d[x, y] = b[x, y] + c[x, y - 1] * c[x, y + 1]
+    return [a, b, c, d]
+
+
+Among = Callable[[hl.Func, hl.Func], object]
+SEVERAL: dict[str, Among] = {
+    "root": lambda p, d: p.compute_root(),
+    "in_a_loop": lambda p, d: p.compute_at(d, y),
+    "sliding": lambda p, d: p.store_root().compute_at(d, y),
+    "ring": lambda p, d: p.compute_at(d, y).hoist_storage_root().ring_buffer(2),
+}
+
+
+@pytest.mark.parametrize("way", SEVERAL)
+@pytest.mark.parametrize("which", ["a", "b", "c", "ab", "ac", "bc", "abc"])
+def test_several(way: str, which: str) -> None:
+    funcs = chain()
+    for p in funcs[:3]:
+        SEVERAL[way](p, funcs[3])
+        if p.name().split("$")[0] in which:
+            p.async_()
+    try:
+        same(funcs[3], (19, 23), 8)
+    except hl.ScheduleError as error:
+        # Both threads would compute a Func that is stored outside of the loop.
+        assert way in ("sliding", "ring")
+        assert "both threads would compute it" in str(error)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_several_in_different_places(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    funcs = chain()
+    for p in funcs[:3]:
+        SEVERAL[list(SEVERAL)[rng.integers(4)]](p, funcs[3])
+        if rng.random() < 0.7:
+            p.async_()
+    try:
+        same(funcs[3], (19, 23), 8)
+    except hl.ScheduleError as error:
+        refused = "both threads would compute it", "outside the loop y of d"
+        assert any(why in str(error) for why in refused)
+
+
+def test_independent_producers() -> None:
+    a, b, f = hl.Func("a"), hl.Func("b"), hl.Func("f")
+    a[x, y], b[x, y] = x + y, x * y
+    f[x, y] = a[x, y] - b[x, y]
+    a.compute_root().async_()
+    b.compute_root().async_()
+    same(f)
+    lowered = text(lower([f._function], name="f").body)
+    # Neither waits for the other.
+    first = re.search(r"fork a.*? and \{\n(.*)", lowered, re.S)
+    assert first is not None
+    produced, used = first.group(1).split("} and {")[:2]
+    assert "acquire" not in produced and used.count("acquire") == 2
+
+
+def test_an_update_as_consumer() -> None:
+    p, f = hl.Func("p"), hl.Func("f")
+    r = hl.RDom([(0, 7)], "r")
+    p[x, y] = x * y + x
+    f[x, y] = x
+    f[x, y] += p[x, r]
+    p.compute_at(f, r).async_()
+    same(f, (9, 7))
+
+
+def test_a_func_inside_the_producer() -> None:
+    a, p, f = hl.Func("a"), hl.Func("p"), hl.Func("f")
+    a[x, y] = x ^ y
+    p[x, y] = a[x, y] + a[x, y + 2]
+    f[x, y] = p[x, y] + p[x, y + 1]
+    p.store_root().compute_at(f, y).async_()
+    a.store_at(f, y).compute_at(p, y)
+    same(f)
+    a.compute_at(p, y).async_()
+    same(f)
+
+
+def test_specialized_consumers() -> None:
+    p, f = two()
+    p.store_root().compute_at(f, y).async_()
+    f.specialize(f.output_buffer().width() > 40).vectorize(x, 8)
+    same(f)
+    same(f, (64, 9))
+
+
+def test_many_python_threads() -> None:
+    p, f = two()
+    p.store_root().compute_at(f, y).async_()
+    want = interpret(f._function, [(0, 30), (0, 30)])[0].T
+    run = f.compile_to_callable([])
+    wrong: list[Any] = []
+
+    def work() -> None:
+        out = np.zeros((30, 30), want.dtype)
+        for _ in range(50):
+            run(out)
+            if not np.array_equal(out, want):
+                wrong.append(out.copy())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+# Failures.
+
+
+@pytest.mark.parametrize("side", ["producer", "consumer"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_failure_ends_both(side: str, place: str) -> None:
+    p, f = hl.Func("p"), hl.Func("f")
+    limit = hl.Param(hl.Int(32), "limit")
+    value = hl.require(y < limit, x, "too far down")
+    p[x, y] = (value if side == "producer" else x) * 3
+    more = value if side == "consumer" else x
+    f[x, y] = p[x, y] + p[x, y + 1] + more
+    if place == "vectors":
+        p.store_root().compute_at(f, y)
+    else:
+        PLACES[place](p, f)
+    p.async_()
+    run = f.compile_to_callable([limit])
+    out = np.zeros((41, 37), np.int32)
+    for threads in (1, 2, 5):
+        hl.set_num_threads(threads)
+        for _ in range(5):
+            with pytest.raises(hl.HalideError, match="too far down"):
+                run(20, out)
+        run(100, out)
+    want = interpret(f._function, [(0, 37), (0, 41)], {limit._sym: 100})[0].T
+    np.testing.assert_array_equal(out, want)
+
+
+# What the program says.
+
+
+def test_the_program() -> None:
+    p, f = two()
+    p.store_root().compute_at(f, y).async_()
+    trace = Trace()
+    lowered = lower([f._function], name="f", trace=trace)
+    for _, body, _ in trace:
+        assert read_stmt(text(body), symbols_of(body)) is body
+    shown = re.sub(r"\$\d+", "", text(lowered.body))
+    assert "fork p {" in shown
+    produced, used = shown.split("} and {")
+    assert "release 1 to p.done" in produced and "produce p" in produced
+    assert "acquire 1 of p.done" in used and "produce p" not in used
+    # The window slides: every value is computed once, and nobody waits for turns.
+    assert "turn" not in shown
+
+
+@pytest.mark.parametrize("updates", [False, True])
+def test_turns_where_iterations_overlap(updates: bool) -> None:
+    p, _ = two(updates=updates)
+    f = hl.Func("f")
+    f[x, y] = p[x, y] - p[x, 10 - y]
+    p.store_root().compute_at(f, y).async_()
+    shown = text(lower([f._function], name="f").body)
+    assert re.search(r"acquire 1 of p(\$\d+)?\.turn", shown)
+    same(f)
+
+
+def test_slots() -> None:
+    p, f = two()
+    PLACES["ring"](p, f)
+    p.async_()
+    shown = re.sub(r"\$\d+", "", text(lower([f._function], name="f").body))
+    assert "p.slot[0] = 3" in shown
+    assert re.search(r"allocate p\[int32 \* \(f.extent.0 \+ 1\) \* 6\]", shown)
+
+
+# What is refused, and what has no effect.
+
+
+def plain(error: hl.HalideError) -> str:
+    lines = str(error).split("\n")
+    kept = [s for s in lines if not s.startswith(("  --> ", "   |  "))]
+    return re.sub(r"\b([A-Za-z]\w*)\$\d+\b", r"\1", "\n".join(kept))
+
+
+def test_both_threads_need_a_func() -> None:
+    a, p, f = hl.Func("a"), hl.Func("p"), hl.Func("f")
+    a[x, y] = x ^ y
+    p[x, y] = a[x, y] + 1
+    f[x, y] = p[x, y] + a[x, y + 1]
+    a.store_root().compute_at(f, y)
+    p.store_root().compute_at(f, y).async_()
+    with pytest.raises(hl.ScheduleError) as caught:
+        lower([f._function], name="f")
+    assert plain(caught.value) == (
+        "p.async_: a is computed inside the loops that p is stored outside of, and used"
+        " by p and by what uses p: both threads would compute it, in one storage\n"
+        "hint: compute a further out, or store it further in"
+    )
+
+
+def test_lanes_have_no_threads() -> None:
+    p, f = two()
+    p.compute_at(f, x).async_()
+    f.bound(x, 0, 8).vectorize(x)
+    with pytest.raises(hl.ScheduleError) as caught:
+        lower([f._function], name="f")
+    assert plain(caught.value) == (
+        "p.async_: p is stored inside a vectorized loop, whose lanes cannot have"
+        " threads of their own\nhint: store p outside of that loop"
+    )
+
+
+def test_a_ring_needs_storage_further_out() -> None:
+    p, f = two()
+    p.compute_at(f, y).ring_buffer(2)
+    with pytest.raises(hl.ScheduleError) as caught:
+        check_pipeline([f._function])
+    assert plain(caught.value) == (
+        "p.ring_buffer: the storage of p is allocated where it begins, so that no"
+        " iterations could take turns in copies of it\n"
+        "hint: p.hoist_storage(…) at a loop outside of the storage"
+    )
+
+
+def test_a_ring_of_none() -> None:
+    p, _ = two()
+    with pytest.raises(hl.ScheduleError, match="must be positive, not 0"):
+        p.ring_buffer(0)
+    with pytest.raises(hl.ScheduleError, match="must be an integer|takes|int"):
+        p.ring_buffer("many")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("where", ["output", "inlined"])
+def test_no_effect(where: str) -> None:
+    p, f = two()
+    (f if where == "output" else p).async_()
+    with pytest.warns(ScheduleWarning, match=r"async_ has no effect"):
+        check_pipeline([f._function])
+
+
+def test_c_output_has_no_threads() -> None:
+    p, f = two()
+    PLACES["ring"](p, f)
+    p.async_()
+    written = text(lower([f._function], name="f", vectors=False).body)
+    assert "fork" not in written and "acquire" not in written
