@@ -62,15 +62,15 @@ def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
     """The factors by which the dimensions of `f` are folded, by position. Asserts of
     what is promised but not proven join the checks of the sites it is true of.
 
-    Raises ScheduleError where `fold_storage` asks for what cannot be.
+    Warns where `fold_storage` can have no effect.
     """
     wishes = {d: s for d, s in f.schedule.storage.items() if s.fold is not None}
     loops = loops_between(regions, f)
     for d, wish in wishes.items():
         if not loops:
             warn(
-                f"{f.name}.fold_storage({f.args[d].name}, …): no loop is between the"
-                f" storage of {f.name} and its computation, so that it has no effect",
+                f"{f.name}.fold_storage({f.args[d].name}, …) has no effect: no loop is"
+                f" between the storage of {f.name} and its computation",
                 wish.fold_site,
             )
     if not loops or touched_by_foreign(regions, f, wishes):
@@ -231,8 +231,14 @@ class _Finder:
                     return wish.fold
         if best is None:
             best = next((m for m in motions if m.at is m.loop.var), None)
-            self._refuse(d, wish, best)
-            assert best is not None
+            why = self._idle(wish, best)
+            if best is None or why:
+                v = self.f.args[d].name
+                warn(
+                    f"{self.f.name}.fold_storage({v}, …) has no effect: {why}",
+                    wish.fold_site,
+                )
+                return self.automatic(d)
             self._check_direction(best, d, wish)
         self._check_size(best, d, wish)
         return wish.fold
@@ -246,30 +252,23 @@ class _Finder:
 
     # Explicit folds that are checked by each run.
 
-    def _refuse(self, d: int, wish: StorageDim, motion: _Motion | None) -> None:
-        """Raises ScheduleError if the fold surely cannot be."""
-        f, v = self.f, self.f.args[d]
-        where = "forward" if wish.forward else "backward"
-        between = ", ".join([_loop_label(loop, site) for loop, site in self.loops])
+    def _idle(self, wish: StorageDim, motion: _Motion | None) -> str:
+        """Why a fold surely has nothing to do; empty if it may have."""
         if motion is None:
-            raise ScheduleError(
-                f"{f.name}.fold_storage: no loop between the storage of {f.name} and"
-                f" its computation moves through {v.name} and leaves the loops outside"
-                " of it nothing to keep",
-                at=wish.fold_site,
-                detail=f"the loops between: {between}",
+            between = ", ".join([_loop_label(loop, site) for loop, site in self.loops])
+            return (
+                f"of the loops between the storage of {self.f.name} and its computation"
+                f" ({between}), none moves through it while those outside leave nothing"
+                " to their next iterations"
             )
         opposite = motion.backward() if wish.forward else motion.forward()
-        against = Monotonic.DECREASING if wish.forward else Monotonic.INCREASING
-        if opposite is against:
-            other = "True" if not wish.forward else "False"
-            raise ScheduleError(
-                f"{f.name}.fold_storage: the loop"
-                f" {_loop_label(motion.loop, motion.site)} does not move {where}"
-                f" through {v.name}",
-                at=wish.fold_site,
-                hint=f"fold_forward={other} folds storage for the other direction",
+        if opposite is (Monotonic.DECREASING if wish.forward else Monotonic.INCREASING):
+            where, way = ("forward", False) if wish.forward else ("backward", True)
+            return (
+                f"the loop {_loop_label(motion.loop, motion.site)} does not move"
+                f" {where} through it (fold_forward={way} is for the other direction)"
             )
+        return ""
 
     def _check_direction(self, motion: _Motion, d: int, wish: StorageDim) -> None:
         """A run-time check that the loop moves one way."""

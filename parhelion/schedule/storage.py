@@ -156,8 +156,9 @@ class StorageDirectives:
         storage is folded wherever it is proven that 1024 coordinates or fewer do.
 
         Raises ScheduleError for what is no dimension and for an extent that is a
-        constant below 1; when the pipeline is lowered, if no loop between storage
-        and computation moves through the dimension in that direction.
+        constant below 1. When the pipeline is lowered, warns that it has no effect
+        if no loop between storage and computation moves through the dimension in
+        that direction.
         """
         if not isinstance(fold_forward, bool):
             raise ScheduleError(

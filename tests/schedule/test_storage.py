@@ -304,7 +304,7 @@ def test_a_fold_whose_direction_each_run_checks() -> None:
 def test_a_fold_without_a_loop_says_so() -> None:
     f, g = blur()
     f.compute_root().fold_storage(y, 4)
-    with pytest.warns(ScheduleWarning, match="so that it has no effect"):
+    with pytest.warns(ScheduleWarning, match="has no effect: no loop is between"):
         check(g)
 
 
