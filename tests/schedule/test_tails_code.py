@@ -1,0 +1,128 @@
+"""What tails and partitioning come to, in the lowered text and in assembly."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import parhelion as hl
+from parhelion.codegen.target import host_target
+
+T = hl.TailStrategy
+x, y, u, v = hl.vars("x y u v")
+
+needs_masks = pytest.mark.skipif(
+    not host_target().has("avx512bw"), reason="masked moves of bytes are of AVX-512BW"
+)
+
+
+def stored(tail: hl.TailStrategy, t: hl.Type) -> hl.Func:
+    """A stored Func in vectors of 16, read by the output."""
+    image = hl.ImageParam(t, 1, "image")
+    f, g = hl.funcs("f g")
+    f[x] = image[x] + hl.cast(t, 1)
+    g[x] = f[x]
+    f.compute_root().split(x, u, v, 16, tail).vectorize(v)
+    return g
+
+
+def text_of(g: hl.Func) -> str:
+    return re.sub(r"\$\d+", "", g._pipeline().lowered_text())
+
+
+def accesses(g: hl.Func) -> tuple[int, int]:
+    """How many loads and stores of vectors are predicated."""
+    loads = stores = 0
+    for line in text_of(g).split("\n"):
+        left, found, right = line.partition("] = ")
+        if found and left.lstrip().startswith("f["):
+            stores += " if " in left
+            loads += " if " in right
+    return loads, stores
+
+
+@pytest.mark.parametrize(
+    ("tail", "masked"),
+    [
+        (T.Predicate, (1, 1)),
+        (T.PredicateLoads, (1, 0)),
+        (T.PredicateStores, (0, 1)),
+        (T.GuardWithIf, (1, 1)),
+        (T.RoundUp, (0, 0)),
+        (T.ShiftInwards, (0, 0)),
+    ],
+)
+def test_what_is_predicated(tail: hl.TailStrategy, masked: tuple[int, int]) -> None:
+    assert accesses(stored(tail, hl.Int(32))) == masked
+
+
+def test_a_blend_reads_what_it_stores_over() -> None:
+    f, g = hl.funcs("f g")
+    f[x] = x
+    f[x] = f[x] * 2
+    g[x] = f[x]
+    f.compute_root()
+    f.update(0).vectorize(x, 8, T.RoundUpAndBlend)
+    assert re.search(r"f\[.*\] = select\(.*f\[", text_of(g))
+
+
+@needs_masks
+@pytest.mark.parametrize(("kind", "move"), [(32, "vmovdqu32"), (8, "vmovdqu8")])
+def test_a_predicated_tail_is_one_masked_move_each_way(
+    kind: int, move: str, tmp_path: Path
+) -> None:
+    for tail, loads, stores in (
+        (T.Predicate, 1, 1),
+        (T.GuardWithIf, 1, 1),
+        (T.PredicateLoads, 1, 0),
+        (T.PredicateStores, 0, 1),
+    ):
+        g = stored(tail, hl.UInt(8) if kind == 8 else hl.Int(32))
+        g.compile_to_assembly(tmp_path / "g.s", [])
+        asm = (tmp_path / "g.s").read_text()
+        into = rf"{move}\s+\([^\n]*\), %\w+ {{%k\d}} {{z}}"
+        out_of = rf"{move}\s+%\w+, \([^\n]*\) {{%k\d}}"
+        assert len(re.findall(into, asm)) == loads, tail
+        assert len(re.findall(out_of, asm)) == stores, tail
+
+
+def clamped() -> hl.Func:
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    edge = hl.BoundaryConditions.repeat_edge(image)
+    f = hl.Func("f")
+    f[x, y] = edge[x - 1, y] + edge[x + 1, y]
+    return f
+
+
+def test_a_loop_that_is_never_partitioned_is_there_once() -> None:
+    assert text_of(clamped()).count("for (f.s0.x") > 1
+    whole = clamped().never_partition_all()
+    assert text_of(whole).count("for (f.s0.x") == 1
+    assert text_of(whole).count("for (f.s0.y") == 1
+    assert text_of(clamped().never_partition([x, y])).count("for (f.s0.x") == 1
+
+
+def test_a_loop_that_is_always_partitioned_is_so_beside_the_middle_too() -> None:
+    def guarded() -> hl.Func:
+        image = hl.ImageParam(hl.Int(32), 2, "image")
+        f = hl.Func("f")
+        f[x, y] = image[x, y]
+        f.split(y, y, v, 4, T.GuardWithIf).vectorize(x, 8, T.GuardWithIf)
+        return f.reorder(v, x, y)
+
+    plain = text_of(guarded()).count("for (f.s0.x")
+    always = text_of(guarded().partition(x, hl.Partition.Always)).count("for (f.s0.x")
+    assert always > plain
+    never = text_of(guarded().partition(x, hl.Partition.Never)).count("for (f.s0.x")
+    assert never < plain
+
+
+def test_what_is_said_of_a_loop_goes_for_what_it_is_split_into() -> None:
+    f = clamped().never_partition(x).split(x, u, v, 8)
+    policies = {
+        loop.name: choice.policy
+        for loop, choice in f._function.stages()[0].schedule.partitions.items()
+    }
+    assert policies == {"u": hl.Partition.Never, "v": hl.Partition.Never}
