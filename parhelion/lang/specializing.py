@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from parhelion.errors import HalideError, ScheduleError, here
-from parhelion.ir.build import TRUE
+from parhelion.ir.build import TRUE, is_false, is_true
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad, Intrinsic, Load, Var
 from parhelion.ir.function import Function, ReductionDomain
@@ -54,6 +54,19 @@ class Specializing:
                 " is tried after specialize_fail",
                 at=here(),
                 detail=f"specialize_fail was given at {known[-1].site}",
+            )
+        label = rules.stage_label(self._function, self._stage)
+        if is_false(wanted):
+            rules.warn(
+                f"{label}.specialize: the condition never holds: it has no effect",
+                here(),
+            )
+        before = next((s for s in known if is_true(s.condition)), None)
+        if before is not None:
+            rules.warn(
+                f"{label}.specialize has no effect: the condition given at"
+                f" {before.site} always holds",
+                here(),
             )
         inside = copied(schedule)
         inside.specializations = []

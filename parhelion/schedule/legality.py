@@ -35,7 +35,7 @@ from parhelion.schedule.rules import (
     var_label,
     warn,
 )
-from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
+from parhelion.schedule.sites import LoopSite, Nests, Stack, inlines, innermost
 from parhelion.schedule.wrappers import unread
 
 
@@ -55,7 +55,7 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
             )
         _check_stages(f)
         _check_conditions(f, nests.outputs)
-        _check_replacements(f)
+        _check_replacements(f, nests.outputs)
         if f.extern is not None:
             check_foreign(nests, f)
         if f in nests.outputs:
@@ -135,8 +135,18 @@ def _check_conditions(f: Function, outputs: Sequence[Function]) -> None:
                 )
 
 
-def _check_replacements(f: Function) -> None:
+def _check_replacements(f: Function, outputs: Sequence[Function]) -> None:
     """Every wrapper or clone made for `f` must stand for something that it reads."""
+    for source, instead in f.schedule.instead.items():
+        clone = instead.func
+        if clone.schedule.wraps is source or not isinstance(source, Function):
+            continue
+        if inlines(source, outputs) and inlines(clone, outputs):
+            warn(
+                f"{source.name} and {clone.name} are both inlined:"
+                f" {source.name}.clone_in has no effect",
+                instead.site,
+            )
     for source, instead in unread(f):
         directive = "in_" if instead.func.schedule.wraps is source else "clone_in"
         reads = dict.fromkeys([s.name for d in f.stages() for s in d.mentions()])

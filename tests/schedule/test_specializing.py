@@ -180,9 +180,11 @@ def test_nothing_but_failure() -> None:
 def test_conditions_that_are_constants() -> None:
     f = hl.Func("f")
     f[x, y] = x + y
-    f.specialize(hl.Expr(1) > 2).parallel(y)
+    with pytest.warns(ScheduleWarning, match="the condition never holds"):
+        f.specialize(hl.Expr(1) > 2).parallel(y)
     f.specialize(True).vectorize(x, 4)
-    f.specialize(f.output_buffer().width() > 9).unroll(x, 2)
+    with pytest.warns(ScheduleWarning, match=r"has no effect: .* always holds"):
+        f.specialize(f.output_buffer().width() > 9).unroll(x, 2)
     assert not [n for n in nodes(body(f)) if isinstance(n, If)]
     run(f, 10, 3)
 

@@ -187,6 +187,15 @@ def test_a_clone_of_a_func_that_its_own_predicate_reads() -> None:
     assert (np.asarray(o.realize([8])) == interpret(o._function, [(0, 8)])).all()
 
 
+def test_an_inlined_clone_of_an_inlined_func_has_no_effect() -> None:
+    p, o = hl.Func("p"), hl.Func("o")
+    p[x, y] = x + y
+    o[x, y] = p[x, y]
+    p.clone_in(o)
+    with pytest.warns(ScheduleWarning, match=r"both inlined: p\S*\.clone_in has no"):
+        lowered(o)
+
+
 def test_an_inlined_wrapper_has_no_effect() -> None:
     o, q, p = chain()
     p.compute_root()
