@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from parhelion.codegen.division import divide, remainder
+from parhelion.codegen.idioms import narrowed
 from parhelion.codegen.types import integers, splat, suffix, value_type, zero
 from parhelion.codegen.writer import Function, emits
 from parhelion.errors import InternalError
@@ -197,6 +198,9 @@ def select(f: Function, e: E.Select) -> str:
 # Conversions.
 @emits(E.Cast)
 def conversion(f: Function, e: E.Cast) -> str:
+    idiom = narrowed(e)
+    if idiom is not None:
+        return f.value(idiom)
     return convert(f, f.value(e.a), e.a.type, e.type)
 
 
