@@ -1,8 +1,10 @@
 """Boxes: which coordinates of each Func and image an expression touches.
 
 Both sides of a `select` are evaluated, so what either reads counts; only the *values*
-that its sides can have are narrowed by its condition. What is guarded by a real branch
-(the predicate of a reduction) is narrowed by the caller, with `narrow`.
+that its sides can have are narrowed by its condition. A read marked `guarded` happens
+only where its condition holds, and is narrowed by it (see `lower.guards`). What is
+guarded by a real branch (the predicate of a reduction) is narrowed by the caller, with
+`narrow`.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ from collections.abc import Iterable
 from parhelion.analysis.bounds import Bounds, Scope, SymInterval, Values
 from parhelion.analysis.narrowing import Narrower
 from parhelion.analysis.rank import reads_data
-from parhelion.analysis.symbolic import join
+from parhelion.analysis.symbolic import join, shifted
 from parhelion.errors import internal_assert
-from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Let
+from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Let
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import substitute
 from parhelion.ir.symbols import BufferSym
@@ -40,6 +42,16 @@ def boxes_touched(
         if not reads_data(e):
             continue
         kind = type(e)
+        if isinstance(e, Intrinsic) and e.op == "guarded":
+            pixel, cond = e.args
+            found = _guarded(pixel, cond, at)
+            if found is not None:
+                read, box = found
+                boxes[read] = union(boxes[read], box) if read in boxes else box
+            # The pixel itself has been seen to, where nobody else reads it.
+            stack.append(cond)
+            stack.extend(pixel.children())
+            continue
         if kind is FuncCall or kind is ImageLoad:
             read = e.func if kind is FuncCall else e.image  # type: ignore[attr-defined]
             box = tuple([at.of(a) for a in e.args])  # type: ignore[attr-defined]
@@ -50,6 +62,29 @@ def boxes_touched(
         else:
             stack.extend(e.children())
     return boxes
+
+
+def _guarded(
+    pixel: Expr, cond: Expr, at: Bounds
+) -> tuple[Function | BufferSym, Box] | None:
+    """What a read touches where `cond` holds; None for an image that it never does."""
+    internal_assert(
+        isinstance(pixel, FuncCall | ImageLoad), f"a guard around {pixel!r}"
+    )
+    assert isinstance(pixel, FuncCall | ImageLoad)
+    narrower = Narrower(at)
+    narrower.assume(cond)
+    box = tuple([narrower.at.of(a) for a in pixel.args])
+    if isinstance(pixel, ImageLoad):
+        return None if narrower.contradiction else (pixel.image, box)
+    if narrower.contradiction:
+        # Nothing is read, but the Func is still there and has a place.
+        box = tuple([SymInterval(i.lo, _before(i.lo)) for i in box])
+    return pixel.func, box
+
+
+def _before(lo: Expr | None) -> Expr | None:
+    return None if lo is None else shifted(lo, -1)
 
 
 def union(a: Box, b: Box) -> Box:

@@ -419,7 +419,8 @@ def _pow(at: Bounds, e: E.Intrinsic) -> SymInterval:
 
 INTRINSIC_BOUNDS: dict[str, _Handler] = {
     **dict.fromkeys(
-        ("likely", "likely_if_innermost", "strict_float", "print", "trace"), _first
+        ("likely", "likely_if_innermost", "strict_float", "print", "trace", "guarded"),
+        _first,
     ),
     "require": _second,
     "print_when": _second,

@@ -422,7 +422,10 @@ class _Writer:
         return self.text(e.body), self._memo[e.body][1]
 
     def load(self, e: E.Load) -> tuple[str, int]:
-        return f"{self.names[e.buffer]}[{self.text(e.index)}]", _ATOM
+        pixel = f"{self.names[e.buffer]}[{self.text(e.index)}]"
+        if e.predicate is None:
+            return pixel, _ATOM
+        return f"{self.text(e.predicate, _CHOICE + 1)} ? {pixel} : 0", _CHOICE
 
     def extern(self, e: E.Extern) -> tuple[str, int]:
         known = FUNCTIONS.get(e.name)

@@ -101,6 +101,7 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     ),
     "streamed": _pure(1, "a, which is stored past the caches"),
     "line_aligned": _pure(1, "Bool: the element that a loads begins a cache line"),
+    "guarded": _pure(2, "a pixel, which is read only where args[1] holds, else 0"),
     "undef": _pure(0, "any value; a store of it is dropped"),
     # Effects.
     "require": IntrinsicInfo(None, False, "args[1] if args[0], else fail: args[2:]"),

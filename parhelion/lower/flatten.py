@@ -29,6 +29,7 @@ from parhelion.ir.build import (
     const_int,
     imm,
     int32,
+    is_true,
     lnot,
     maximum,
     mul,
@@ -181,6 +182,14 @@ class _Flatten(Rewriter):
         if place is None:
             place = self.images[image] = self.outside(image)
         return place
+
+    def on_intrinsic(self, n: Intrinsic) -> Expr:
+        if n.op != "guarded":
+            return n.map(self.go)
+        pixel, cond = self.go(n.args[0]), self.go(n.args[1])
+        if is_true(cond) or not isinstance(pixel, Load):
+            return pixel
+        return Load(pixel.type, pixel.buffer, pixel.index, cond)
 
     # Writes.
 

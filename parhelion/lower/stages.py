@@ -18,6 +18,7 @@ from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
 from parhelion.lower.assume import Assuming
+from parhelion.lower.guards import guard_branches
 from parhelion.schedule.branches import running
 from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
 from parhelion.schedule.sites import realization_order
@@ -158,12 +159,15 @@ def _branches(f: Function, k: int, d: Definition, rewrite: Rewriter) -> list[Sta
     made = []
     for n, (condition, schedule) in enumerate(running(d.schedule)):
         where = Assuming(condition)
+        exprs = tuple([where.simplified(e) for e in (*args, *values)])
+        if f.extern is None:
+            exprs = guard_branches(exprs)
         made.append(
             Stage(
                 f,
                 k,
-                tuple([where.simplified(a) for a in args]),
-                tuple([where.simplified(v) for v in values]),
+                exprs[: len(args)],
+                exprs[len(args) :],
                 d.rdom,
                 where.simplified(predicate),
                 schedule,

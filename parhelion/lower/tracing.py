@@ -47,6 +47,16 @@ class _Tracer(Rewriter):
     def on_provideextern(self, n: ProvideExtern) -> Stmt:
         return n  # its sources are places, not loads
 
+    def on_intrinsic(self, n: Intrinsic) -> Expr:
+        if n.op != "guarded" or not isinstance(n.args[0], FuncCall):
+            return n.map(self.go)
+        # The guard stays right around the call; the line shows what it gives.
+        call = n.args[0].map(self.go)
+        made = Intrinsic(n.type, n.op, (call, self.go(n.args[1])))
+        if not call.func.schedule.trace_loads:
+            return made
+        return _noted(made, "Load", call.func, call.index, call.args)
+
     def on_funccall(self, n: FuncCall) -> Expr:
         args = tuple([self.go(a) for a in n.args])
         call = FuncCall(n.type, n.func, args, n.index)

@@ -1,0 +1,178 @@
+"""What a branch of a select reads is needed only where the branch is taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from tests.support.checking import check
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+ALL = [
+    lambda f: f.vectorize(x, 8),
+    lambda f: f.vectorize(x, 4, hl.TailStrategy.GuardWithIf),
+    lambda f: f.unroll(x, 3),
+    lambda f: f.parallel(x, 5),
+]
+
+
+def needed(f: hl.Func, image: hl.ImageParam, sizes: list[int]) -> list[tuple[int, int]]:
+    """(min, max) of each dimension that `f` over `sizes` reads of an image."""
+    f.infer_input_bounds(sizes)
+    made = image.get()
+    image.reset()
+    return [(made.dim(d).min(), made.dim(d).max()) for d in range(made.dimensions())]
+
+
+def images(*names: str, type: hl.Type | None = None) -> list[hl.ImageParam]:
+    return [hl.ImageParam(type or hl.Int(32), 1, n) for n in names]
+
+
+def test_each_branch_has_its_own_region() -> None:
+    a, b = images("a", "b")
+    f = hl.Func("f")
+    f[x] = hl.select(x < 10, a[x], b[x - 10])
+    f.infer_input_bounds([25])
+    assert (a.get().dim(0).min(), a.get().dim(0).max()) == (0, 9)
+    assert (b.get().dim(0).min(), b.get().dim(0).max()) == (0, 14)
+
+
+@pytest.mark.parametrize("t", [hl.UInt(8), hl.Int(32), hl.Float(64)])
+def test_images_of_just_that_size(t: hl.Type) -> None:
+    """Where nothing is read nothing need be there."""
+    left = hl.Buffer(np.arange(10).astype(t.to_numpy()), name="left")
+    right = hl.Buffer(np.arange(100, 115).astype(t.to_numpy()), name="right")
+
+    def make() -> hl.Func:
+        f = hl.Func("f")
+        f[x] = hl.select(x < 10, left[x], right[x - 10])
+        return f
+
+    (got,) = check(make, [25], ALL)
+    assert got.tolist() == [*range(10), *range(100, 115)]
+
+
+def test_a_part_that_takes_one_branch_only() -> None:
+    left = hl.Buffer(np.arange(10, dtype=np.int32), name="left")
+    right = hl.Buffer(np.arange(100, 115, dtype=np.int32), name="right")
+
+    def make() -> hl.Func:
+        f = hl.Func("f")
+        f[x] = hl.select(x < 10, left[x], right[x - 10])
+        return f
+
+    check(make, [4], ALL[2:], mins=[2])
+    check(make, [9], ALL, mins=[12])
+
+
+def test_funcs_are_computed_where_they_are_used() -> None:
+    """The producers' storage is for their part; loads beyond it do not happen."""
+
+    def make() -> tuple[hl.Func, hl.Func, hl.Func]:
+        f, low, high = hl.Func("f"), hl.Func("low"), hl.Func("high")
+        low[x] = x * x
+        high[x] = x + 1000
+        f[x] = hl.select(x <= 12, low[x] + low[x - 1], high[x - 13] * 2)
+        low.compute_root()
+        high.compute_root()
+        return f, low, high
+
+    f, low, _ = make()
+    text = hl.Pipeline(f).lowered_text()
+    f.bound(x, 0, 40)
+    assert "let low.x.max = 12" in text or "min(" in text
+    check(
+        make,
+        [40],
+        [
+            lambda f, low, high: f.vectorize(x, 8),
+            lambda f, low, high: (low.vectorize(x, 4), f.parallel(x, 7)),
+            lambda f, low, high: (
+                f.split(x, x, c, 8),
+                low.compute_at(f, x),
+                high.compute_at(f, x),
+            ),
+            lambda f, low, high: low.store_root().compute_at(f, x),
+        ],
+    )
+
+
+def test_nested_and_combined_conditions() -> None:
+    image = hl.ImageParam(hl.Int(32), 2, "image")
+    f = hl.Func("f")
+    inside = (x >= 3) & (x < 8)
+    f[x, y] = hl.select(inside, hl.select(y > 2, image[x, y], 0), -1)
+    assert needed(f, image, [20, 10]) == [(3, 7), (3, 9)]
+    g = hl.Func("g")
+    outside = (x < 3) | (x >= 8)
+    g[x, y] = hl.select(outside, 0, image[x - 3, y])
+    assert needed(g, image, [20, 10]) == [(0, 4), (0, 9)]
+
+
+def test_a_condition_on_an_rvar_and_on_a_param() -> None:
+    image, edge = hl.ImageParam(hl.Int(32), 1, "image"), hl.Param(hl.Int(32), "edge")
+    edge.set(6)
+    r = hl.RDom([(0, 20)])
+    f = hl.Func("f")
+    f[x] = 0
+    f[x] += hl.select(r.x < edge, image[r.x], 1)
+    assert needed(f, image, [3]) == [(0, 5)]
+    image.set(np.arange(6, dtype=np.int32))
+    assert np.asarray(f.realize([3])).tolist() == [15 + 14] * 3
+
+
+def test_mux_reads_what_it_chooses() -> None:
+    planes = [hl.ImageParam(hl.Int(32), 2, f"plane{i}") for i in range(3)]
+    f = hl.Func("f")
+    f[x, c] = hl.mux(c, [p[x, c] for p in planes])
+    f.infer_input_bounds([5, 4])
+    sides = [(p.get().dim(1).min(), p.get().dim(1).max()) for p in planes]
+    # Of the last, that c is neither 0 nor 1 says nothing about an interval in general.
+    assert sides == [(0, 0), (1, 1), (0, 3)]
+
+
+def test_no_guard_where_it_says_nothing() -> None:
+    """Clamped reads, data-dependent and periodic conditions, and pixels that are read
+    without a condition too stay plain loads."""
+    image = hl.ImageParam(hl.Int(32), 1, "image")
+    for e in (
+        hl.select(x < 10, image[hl.clamp(x, 0, 5)], 1),
+        hl.select(image[x] < 10, image[x + 1], 1),
+        hl.select(x % 2 == 0, image[x], image[x + 1]),
+        hl.select(x < 10, image[x], 1) + image[x],
+        hl.BoundaryConditions.constant_exterior(image, 7, [(0, 10)])[x],
+    ):
+        f = hl.Func("f")
+        f[x] = e
+        assert " if " not in hl.Pipeline(f).lowered_text()
+
+
+def test_the_loads_are_conditional() -> None:
+    image = hl.ImageParam(hl.Int(32), 1, "image")
+    f = hl.Func("f")
+    f[x] = hl.select(x < 10, image[x], 1)
+    f.vectorize(x, 8)
+    assert "if ramp(" in hl.Pipeline(f).lowered_text()
+    assert "masked.load" in hl.Pipeline(f).llvm_text(optimised=False)
+    image.set(np.arange(10, dtype=np.int32))
+    assert np.asarray(f.realize([12])).tolist() == [*range(10), 1, 1]
+
+
+def test_c_text_reads_conditionally() -> None:
+    image = hl.ImageParam(hl.Int(32), 1, "image")
+    f = hl.Func("f")
+    f[x] = hl.select(x < 10, image[x], 1)
+    assert "? image[" in hl.Pipeline(f).c_text([image])
+
+
+def test_trace_shows_what_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    p, f = hl.Func("p"), hl.Func("f")
+    p[x] = x + 5
+    f[x] = hl.select(x < 2, p[x], -1)
+    p.compute_root().trace_loads()
+    f.realize([3])
+    lines = [n for n in capsys.readouterr().out.splitlines() if n.startswith("Load")]
+    assert lines == [
+        f"Load {p.name()}.0({i}) = {v}" for i, v in ((0, 5), (1, 6), (2, 0))
+    ]
