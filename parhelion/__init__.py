@@ -186,6 +186,7 @@ from parhelion.lang.var import _9 as _9
 from parhelion.lang.var import vars as vars
 from parhelion.runtime.threads import get_num_threads as get_num_threads
 from parhelion.runtime.threads import set_num_threads as set_num_threads
+from parhelion.schedule.directives import LoopAlignStrategy as LoopAlignStrategy
 from parhelion.schedule.directives import MemoryType as MemoryType
 from parhelion.schedule.directives import Partition as Partition
 from parhelion.schedule.directives import (

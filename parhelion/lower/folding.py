@@ -35,7 +35,7 @@ from parhelion.ir.stmt import Assert, ForKind, LetStmt
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.sites import Site
-from parhelion.lower.sliding import Walk, loops_between
+from parhelion.lower.sliding import Walk, loops_between, shared_between
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import StorageDim
 from parhelion.schedule.rules import var_label, warn
@@ -155,6 +155,8 @@ class _Finder:
         the first whose iterations leave values to later ones."""
         found: list[_Motion] = []
         slid = self.regions.slid.get(self.f)
+        if shared_between(self.loops):
+            return []
         for loop, site in self.loops:
             if loop.dim.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
                 break
@@ -427,7 +429,7 @@ def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
         if site is hoist:
             break
         if site.stage is not None and site.depth:
-            between.insert(0, regions.loops(site.stage).loops[site.depth - 1])
+            between[:0] = regions.loops_at(site)
     e = _over(regions.stored(f)[d].extent, between, lambda e: _opened(e, visible))
     if e is not None and const_int(e) is not None:
         return e

@@ -232,6 +232,8 @@ class StageLoops:
 
     guard: tails that the user left to us are guarded, so that nothing is visited
     beyond what was asked for. given: whether the Func is stored in the caller's buffer.
+    shared: how many of the outermost loops are shared with other stages. There, the
+    guards stand further in than what is computed for all of the stages.
     """
 
     def __init__(
@@ -241,9 +243,11 @@ class StageLoops:
         *,
         guard: bool = False,
         given: bool = False,
+        shared: int = 0,
     ) -> None:
         self.stage = stage
         self._given = given
+        self._shared = shared
         self._guard = guard
         self._where = Assuming(stage.condition)
         self.lets: list[tuple[int, LetStmt]] = []
@@ -442,7 +446,7 @@ class StageLoops:
                 # Storage further out is for what the loops visit, and no more.
                 lo = maximum(lo, read.lo)
                 hi = minimum(hi, read.hi)
-            elif axis.guarded > depth:
+            elif axis.guarded > depth or 0 < axis.guarded <= self._shared:
                 # Further in, the guard is around: the point is one of the region.
                 hi = minimum(hi, read.hi)
             out[v] = SymInterval(simplify(lo), simplify(hi))

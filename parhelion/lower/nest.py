@@ -41,6 +41,7 @@ from parhelion.lower.folding import (
     ring_slot,
 )
 from parhelion.lower.fork import Sync, acquired, between, semaphores
+from parhelion.lower.fused import shared_loop, units
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
 from parhelion.lower.regions import Regions
@@ -76,6 +77,8 @@ class NestBuilder:
         #: The semaphores of the async Funcs.
         self.syncs: dict[Function, Sync] = {}
         self._begun_at: dict[Site, list[Function]] = {}
+        self.fusing = regions.sites.fusing
+        self._conditions: dict[tuple[Stage, int], Expr] = {}
         self._computed_at: dict[Site, list[Function]] = {}
         self._stored_at: dict[Site, list[Function]] = {}
         sites = regions.sites
@@ -132,27 +135,37 @@ class NestBuilder:
         stored = self._stored_at.get(site, ())
         begun = [f for f in self._begun_at.get(site, ()) if f in self.syncs]
         at_hand = {*computed, *stored, *begun}
-        here = [f for f in self.program.order if f in at_hand]
-        for f in reversed(here):
-            sync = self.syncs.get(f)
-            if f in computed:
-                body = self._production(f, sync, body)
-            if sync is not None and f in begun:
-                assert body is not None
-                body = between(sync.slot, f, body)
-            if f in stored:
-                assert body is not None
-                body = Realize(f, self._extents[f], TRUE, body)
+        for unit in reversed(units(self.program, self.fusing, at_hand)):
+            if unit[0] in computed and len(unit) > 1:
+                body = self._together(unit, body)
+            elif unit[0] in computed:
+                body = self._production(unit[0], self.syncs.get(unit[0]), body)
+            for f in reversed(unit):
+                sync = self.syncs.get(f)
+                if sync is not None and f in begun:
+                    assert body is not None
+                    body = between(sync.slot, f, body)
+                if f in stored:
+                    assert body is not None
+                    body = Realize(f, self._extents[f], TRUE, body)
         return body
 
     def _production(self, f: Function, sync: Sync | None, body: Stmt | None) -> Stmt:
         """The production of a Func, and then what uses it."""
-        made: Stmt = Produce(f, True, self._produce(f))
+        made: Stmt = Produce(f, True, self._produce((f,)))
         if body is None or sync is None:
             return block(made, None if body is None else Produce(f, False, body))
         made = block(made, Release(sync.done, int32(1), f))
         use = Produce(f, False, acquired(body, sync, self.syncs))
         return between(sync.turn, f, block(made, use))
+
+    def _together(self, unit: tuple[Function, ...], body: Stmt | None) -> Stmt:
+        """The production of Funcs whose stages share loops, and then their use."""
+        made = self._produce(unit)
+        for f in reversed(unit):
+            body = None if body is None else Produce(f, False, body)
+            made = Produce(f, True, made)
+        return block(made, body)
 
     def _lay_out(self, f: Function) -> tuple[tuple[Expr, Expr], ...]:
         """The (min, extent) of each dimension of a Func's storage. What is folded or
@@ -185,8 +198,12 @@ class NestBuilder:
             bounds[d] = (int32(0), simplify(mul(size, ring)))
         return tuple(bounds)
 
-    def _produce(self, f: Function) -> Stmt:
-        return block(*[self._definition(s) for s in self.program.definitions(f)])
+    def _produce(self, unit: tuple[Function, ...]) -> Stmt:
+        if len(unit) == 1:
+            definitions = self.program.definitions(unit[0])
+            return block(*[self._definition(s) for s in definitions])
+        leaders = self.fusing.clusters(self.program, unit)
+        return block(*[self._stage(s) for s in leaders])
 
     def _definition(self, stages: Sequence[Stage]) -> Stmt:
         """The loops of one definition; of a specialised one, those of the first
@@ -215,17 +232,7 @@ class NestBuilder:
 
     def _loop(self, stage: Stage, nest: StageLoops, depth: int) -> Stmt:
         """The stage inside `depth` loops."""
-        if depth == len(nest.loops):
-            inside = self._provide(stage, nest)
-        else:
-            loop = nest.loops[depth]
-            inside = For(
-                loop.var,
-                loop.min,
-                loop.extent,
-                loop.dim.kind,
-                self._loop(stage, nest, depth + 1),
-            )
+        inside = self._rest(stage, nest, depth)
         if depth > 0:
             inside = block(*prefetches(self.regions, stage, nest, depth), inside)
         inside = self._site(self.regions.sites.inside(stage, depth), inside)
@@ -235,8 +242,64 @@ class NestBuilder:
                 alone = depth == len(nest.loops) and type(inside) in (Provide, If)
                 masks = guard.masks if alone or not guard.masks else "all"
                 inside = If(likely(guard.cond, masks), inside, None)
-        lets = [let for level, let in nest.lets if level == depth]
-        return block(*lets, inside)
+        around = self.fusing.members(stage, 1) if depth == 0 else [stage]
+        return block(*[let for s in around for let in self._lets(s, depth)], inside)
+
+    def _lets(self, stage: Stage, depth: int) -> list[Stmt]:
+        lets = self.regions.loops(stage).lets
+        return [let for level, let in lets if level == depth]
+
+    def _rest(self, stage: Stage, nest: StageLoops, depth: int) -> Stmt:
+        """What is left of a stage inside `depth` loops."""
+        if depth == len(nest.loops):
+            return self._provide(stage, nest)
+        if len(self.fusing.members(stage, depth + 1)) > 1:
+            return self._shared(stage, depth + 1)
+        loop = nest.loops[depth]
+        body = self._loop(stage, nest, depth + 1)
+        return For(loop.var, loop.min, loop.extent, loop.dim.kind, body)
+
+    # Loops that several stages share; see `lower.fused`.
+
+    def _shared(self, owner: Stage, depth: int) -> Stmt:
+        """Loop number `depth` of a stage and of those that follow it."""
+        fusing, regions = self.fusing, self.regions
+        members = fusing.members(owner, depth)
+        nests = {s: regions.loops(s) for s in members}
+        loops = {s: nest.loops[depth - 1] for s, nest in nests.items()}
+        loop = shared_loop(fusing, owner, depth, loops)
+        for stage, cond in loop.conds.items():
+            self._conditions[stage, depth] = cond
+        deeper = len(fusing.members(owner, depth + 1)) > 1
+        inside = [self._shared(owner, depth + 1) if deeper else self._own(owner, depth)]
+        for follower in fusing.followers.get(owner, ()):
+            if fusing.follows[follower].depth == depth:
+                inside.append(self._own(follower, depth))
+        hints = [h for s in members for h in prefetches(regions, s, nests[s], depth)]
+        body = self._site(regions.sites.inside(owner, depth), block(*hints, *inside))
+        lets = [let for s in members for let in self._lets(s, depth)]
+        kind = loops[owner].dim.kind
+        body = block(*loop.lets, *lets, body)
+        return For(loop.var, loop.range.lo, loop.range.extent, kind, body)
+
+    def _own(self, stage: Stage, depth: int) -> Stmt:
+        """What is a stage's alone, inside the innermost loop that it shares with those
+        around, where its own range and guards allow it."""
+        nest = self.regions.loops(stage)
+        inside = self._rest(stage, nest, depth)
+        follow = self.fusing.follows.get(stage)
+        if follow is not None and follow.depth == depth:
+            inside = self._site(self.regions.sites.inside(stage, depth), inside)
+        if len(self.fusing.members(stage, depth + 1)) > 1:
+            return inside  # it leads others further in, which have their own ranges
+        for guard in nest.guards:
+            if 1 <= guard.depth <= depth:
+                inside = If(likely(guard.cond, guard.masks and "all"), inside, None)
+        for d in range(depth, 0, -1):
+            cond = self._conditions[stage, d]
+            if not is_true(cond):
+                inside = If(cond, inside, None)
+        return inside
 
     def _provide(self, stage: Stage, nest: StageLoops) -> Stmt:
         if stage.func.extern is not None:

@@ -36,7 +36,7 @@ from parhelion.ir.stmt import LetStmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
-from parhelion.lower.loops import Range, Reach, StageLoops, hull
+from parhelion.lower.loops import Loop, Range, Reach, StageLoops, hull
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import Program, Stage
@@ -129,8 +129,24 @@ class Regions:
 
     def nest(self, stage: Stage, nominal: Mapping[Var, Range]) -> StageLoops:
         """The loop nest of a stage over given regions of its variables."""
-        given = stage.func in self.program.outputs
-        return StageLoops(stage, nominal, guard=self._guard_tails, given=given)
+        return StageLoops(
+            stage,
+            nominal,
+            guard=self._guard_tails,
+            given=stage.func in self.program.outputs,
+            shared=self.sites.fusing.shared(stage),
+        )
+
+    def loops_at(self, site: Site) -> list[Loop]:
+        """The loop that a site is the inside of, once for each stage that shares it."""
+        if site.stage is None or not site.depth:
+            return []
+        fusing = self.sites.fusing
+        follow = fusing.follows.get(site.stage)
+        if follow is not None and follow.depth == site.depth:
+            return []  # it is that of the leader's site around this one
+        stages = fusing.members(site.stage, site.depth)
+        return [self.loops(s).loops[site.depth - 1] for s in stages]
 
     def loops(self, stage: Stage) -> StageLoops:
         """The loop nest of a stage."""
@@ -220,6 +236,8 @@ class Regions:
         """Whether the stage's loops run inside `site`, at least from some depth on."""
         if site.stage is not None and site.stage.func is consumer.func:
             return site.stage is consumer
+        if self.sites.shares(consumer, site):
+            return True
         return site.contains(self.sites.compute(consumer.func))
 
     def boxes(self, stage: Stage, site: Site) -> dict[Function | BufferSym, Box]:
@@ -280,7 +298,7 @@ class Regions:
 
     def scope(self, stage: Stage, site: Site) -> Scope:
         """The interval of each variable of a stage inside `site`."""
-        if site.stage is stage:
+        if site.stage is stage or self.sites.shares(stage, site):
             return self.loops(stage).region(site.depth)
         return self.scopes(stage.func, site)[stage]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from parhelion.errors import internal_assert
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt, Stmt
+from parhelion.lower.fused import Fusing
 from parhelion.lower.stages import Program, Stage
 from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 
@@ -51,14 +52,22 @@ class Sites:
         self.program = program
         self.root = Site(None, 0, None)
         self._inside: dict[tuple[Stage, int], Site] = {}
+        self.fusing = Fusing(program)
 
     def inside(self, stage: Stage, depth: int) -> Site:
         """The site inside `depth` loops of a stage. Around the one inside none is
         the place where the stage's Func is computed, so that sites form a tree."""
+        stage = self.fusing.owner(stage, depth)
         key = (stage, depth)
         found = self._inside.get(key)
         if found is None:
-            outer = self.inside(stage, depth - 1) if depth else self.compute(stage.func)
+            follow = self.fusing.follows.get(stage)
+            if follow is not None and depth == follow.depth:
+                outer = self.inside(follow.leader, depth)
+            elif depth:
+                outer = self.inside(stage, depth - 1)
+            else:
+                outer = self.compute(stage.func)
             found = self._inside[key] = Site(stage, depth, outer)
         return found
 
@@ -70,6 +79,13 @@ class Sites:
         if f in self.program.at_innermost:
             return self.inside(host, len(host.schedule.dims))
         return self._in(host, f.schedule.compute)
+
+    def shares(self, stage: Stage, site: Site) -> bool:
+        """Whether a stage runs inside a site of another one, with which it shares
+        loops."""
+        if site.stage is None or site.stage is stage:
+            return False
+        return stage in self.fusing.members(site.stage, max(site.depth, 1))
 
     def store(self, f: Function) -> Site:
         """Where the storage of `f` lives: the compute site or further out."""

@@ -56,9 +56,12 @@ class Slid:
 def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
     """What of `f` is left to compute at its compute site, or None if no window
     slides."""
-    loops = [loop for loop, _ in loops_between(regions, f)]
+    between = loops_between(regions, f)
+    loops = [loop for loop, _ in between]
     if not all(loop.dim.kind in _IN_ORDER for loop in loops):
         return None
+    if shared_between(between):
+        return None  # the iterations of each stage are not those of the loop
     out = list(needed)
     over: set[Var] = set()
     walks: dict[int, Walk] = {}
@@ -182,11 +185,15 @@ def loops_between(regions: Regions, f: Function) -> list[tuple[Loop, Site]]:
     for site in regions.sites.compute(f).outwards():
         if site is store:
             break
-        if site.stage is not None and site.depth:
-            loop = regions.loops(site.stage).loops[site.depth - 1]
-            found.append((loop, site))
+        found += [(loop, site) for loop in regions.loops_at(site)]
     found.reverse()
     return found
+
+
+def shared_between(loops: Sequence[tuple[Loop, Site]]) -> bool:
+    """Whether several stages share some of the loops."""
+    sites = [site for _, site in loops]
+    return len(set(sites)) < len(sites)
 
 
 class Unfold:

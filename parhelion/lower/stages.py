@@ -105,11 +105,16 @@ class Program:
         return [list(g) for _, g in groupby(self.stages[f], lambda s: s.index)]
 
     def enclosing(self, inner: Stage | None, level: LoopLevel) -> Stage | None:
-        """`inner` or the first stage around it that has the loop of `level`."""
+        """`inner` or the first stage around it that has the loop of `level`; a stage
+        that shares its outer loops with another one is inside those."""
         while inner is not None:
-            f = self.origin.get(inner.func, inner.func)
-            if f is level.func and level.stage in (-1, inner.index):
-                return inner
+            at: Stage | None = inner
+            while at is not None:
+                f = self.origin.get(at.func, at.func)
+                if f is level.func and level.stage in (-1, at.index):
+                    return at
+                to = at.schedule.fused_with
+                at = None if to is None else self.definitions(to.func)[to.stage][0]
             inner = self.host.get(inner.func)
         return None
 

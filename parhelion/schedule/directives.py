@@ -181,6 +181,29 @@ class PrefetchAhead:
     site: Site | None = None
 
 
+class LoopAlignStrategy(enum.Enum):
+    """Which iterations of two stages meet in a loop that they share (compute_with):
+    the first of both, the last of both, or (NoAlign, Auto) those of the same number."""
+
+    AlignStart = 0
+    AlignEnd = 1
+    NoAlign = 2
+    Auto = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FusedWith:
+    """A stage shares the loops of stage number `stage` of `func` down to `var`, aligned
+    as `each` says of a loop, else as `align` does."""
+
+    func: Function
+    stage: int
+    var: Var
+    align: LoopAlignStrategy
+    each: tuple[tuple[Var, LoopAlignStrategy], ...]
+    site: Site | None = None
+
+
 @dataclass(slots=True)
 class StageSchedule:
     """The loop nest of one definition.
@@ -192,6 +215,7 @@ class StageSchedule:
     partitions: what the user said of partitioning loops.
     generated: how many loops it has named itself (v0, v1, …).
     specializations: other schedules, tried in order before this one.
+    fused_with: the stage whose loops this one shares.
     """
 
     transforms: list[Split | Fuse | Rename] = field(default_factory=list)
@@ -205,6 +229,7 @@ class StageSchedule:
     generated: int = 0
     specializations: list[Specialization] = field(default_factory=list)
     prefetches: list[PrefetchAhead] = field(default_factory=list)
+    fused_with: FusedWith | None = None
 
 
 class Place(enum.Enum):

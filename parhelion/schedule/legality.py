@@ -27,6 +27,7 @@ from parhelion.schedule.directives import (
     StageSchedule,
 )
 from parhelion.schedule.foreign import check_foreign, check_not_in_vector
+from parhelion.schedule.fusing import check_circles, check_fused
 from parhelion.schedule.loopnest import draw
 from parhelion.schedule.rules import (
     KIND_WORD,
@@ -48,6 +49,7 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
         if not f.defined:
             raise DefinitionError(f"{f.name} is not defined", at=f.site)
     nests = Nests(outputs)
+    check_circles(nests.order)
     for f in reversed(nests.order):
         if not f.defined:
             raise DefinitionError(
@@ -72,6 +74,7 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
             nests.place(f, stacks, stacks)
         else:
             _place(nests, f)
+    check_fused(nests)
     return nests
 
 

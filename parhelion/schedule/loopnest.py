@@ -93,6 +93,8 @@ class _Program(_Lines):
         self.outputs = frozenset(outputs)
         self.constant = _Steady()
         self._names: dict[tuple[Function, str], dict[str, str]] = {}
+        #: The Funcs inside whose production this is; those that share loops together.
+        self._open: list[Function] = []
 
     def go(self, s: Stmt, func: Function | None) -> None:
         """Prints a statement inside the production of `func`."""
@@ -124,7 +126,9 @@ class _Program(_Lines):
 
     def _produce(self, s: Produce, func: Function | None) -> None:
         if s.producing:
+            self._open.append(s.func)
             self.block(f"produce {func_name(s.func)}", lambda: self.go(s.body, s.func))
+            self._open.pop()
         elif s.func in self.outputs:
             self.go(s.body, func)
         else:
@@ -140,16 +144,25 @@ class _Program(_Lines):
     def _loop_name(self, v: Var, func: Function | None) -> str:
         """The path of a loop that lowering called ``f.s0.xi``, or ``f.s0b1.xi`` in
         the second branch of a specialised stage."""
-        if func is None or not v.name.startswith(f"{func.name}.s"):
+        of_stage = [f for f in (*self._open, func) if f is not None]
+        func = next(
+            (f for f in reversed(of_stage) if v.name.startswith(f"{f.name}.s")), None
+        )
+        if func is None:
             return v.name
         stage, _, name = v.name.removeprefix(f"{func.name}.s").partition(".")
+        plain = name.removeprefix("fused.")
         known = self._names.get((func, stage))
         if known is None:
             k, _, branch = stage.partition("b")
             of = schedules(func.stages()[int(k)].schedule)[int(branch or 0)]
             known = {var.name: path for var, path in loop_names(of).items()}
             self._names[func, stage] = known
-        return known.get(name, name)
+        path = known.get(plain, plain)
+        if plain == name:
+            return path
+        *before, last = path.split(".")
+        return ".".join([*before, "fused", last])
 
 
 class _Steady(Rewriter):

@@ -36,13 +36,16 @@ from parhelion.schedule.directives import (
     TailStrategy,
     touch,
 )
+from parhelion.schedule.fusing import FusingLoops
 from parhelion.schedule.missing import MissingLoopDirectives
 from parhelion.schedule.partition import PartitionDirectives
 from parhelion.schedule.rules import var_label
 from parhelion.types import INT32
 
 
-class LoopDirectives(PartitionDirectives, ConcurrentLoops, MissingLoopDirectives):
+class LoopDirectives(
+    PartitionDirectives, ConcurrentLoops, FusingLoops, MissingLoopDirectives
+):
     """Directives on the loops of one definition of a Func."""
 
     __slots__ = ()

@@ -20,9 +20,6 @@ class MissingLoopDirectives:
 
     __slots__ = ()
 
-    def compute_with(self, *given: object, **named: object) -> NoReturn:
-        not_available("compute_with")
-
     def gpu(self, *given: object, **named: object) -> NoReturn:
         not_available("gpu")
 

@@ -157,10 +157,26 @@ class Nests:
         self.computed[f] = [at for at, _ in both]
         self.stored[f] = [at for _, at in both]
         for k in range(len(f.stages())):
-            for inside in self.sites(f, k):
+            for inside in self.around(f, k):
                 for g in self.reached(f, k):
                     for stack in self.computed[f]:
                         self.uses[g].append(Use(f, k, stack + inside))
+
+    def around(self, f: Function, stage: int) -> list[Stack]:
+        """As `sites`; of a stage that shares loops of another one, these, and then its
+        own from the innermost shared one."""
+        made = self.sites(f, stage)
+        to = f.stages()[stage].schedule.fused_with
+        if to is None or to.func not in self.uses:
+            return made
+        own = made[-1]
+        shared = [i for i, s in enumerate(own) if s.dim.var is to.var]
+        if not shared or to.stage >= len(to.func.stages()):
+            return made  # an error, which `schedule.fusing` reports
+        depth = shared[0]
+        (leader, *_) = self.around(to.func, to.stage)
+        at = [i for i, s in enumerate(leader) if s.func is to.func]
+        return [leader[: at[0] + depth + 1] + own[depth:]] if at else made
 
     @staticmethod
     def sites(f: Function, stage: int) -> list[Stack]:

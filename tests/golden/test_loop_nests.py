@@ -14,12 +14,12 @@ import parhelion as hl
 import tests.golden.nests_rewriting
 import tests.golden.nests_storage  # noqa: F401  (adds to CASES)
 from parhelion.lower.loopnest import loop_nest_text
-from tests.golden import nests_foreign
+from tests.golden import nests_foreign, nests_fused
 from tests.golden.nests import CASES
 from tests.support.golden import FOLDER, Golden
 
 #: Importing these registers their cases.
-REGISTERED = (nests_foreign,)
+REGISTERED = (nests_foreign, nests_fused)
 
 #: Where we differ from Halide on purpose.
 DIFFERS = {
