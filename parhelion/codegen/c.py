@@ -12,7 +12,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parhelion.codegen.c_support import HEADER, KEYWORDS, helper
+from parhelion.codegen.c_support import (
+    HEADER,
+    KEYWORDS,
+    NO_TEXT,
+    helper,
+    refuse_foreign,
+)
 from parhelion.errors import HalideError, InternalError
 from parhelion.ir import build, fixedpoint, mathlib
 from parhelion.ir import expr as E
@@ -179,12 +185,6 @@ class _Writer:
 
     def define(self, v: Var, text: str) -> None:
         self.out(f"const {c_type(v.type)} {self.name(v, v.name)} = {text};")
-
-    def foreign(self, s: S.RunExtern) -> None:
-        raise HalideError(
-            f"Func {s.func.name!r} is computed by foreign code, which is no C text",
-            at=s.func.site,
-        )
 
     def loop(self, s: S.For) -> None:
         low, end = self.root(s.min), self.root(build.add(s.min, s.extent))
@@ -437,8 +437,8 @@ class _Writer:
 
     def intrinsic(self, e: E.Intrinsic) -> tuple[str, int]:
         op, args = e.op, e.args
-        if op in ("extern_query", "extern_bound"):
-            raise HalideError("foreign code computes a Func, which C text cannot show")
+        if op in NO_TEXT:
+            raise HalideError(NO_TEXT[op])
         if op in _EFFECTS:
             return _EFFECTS[op](self, e)
         if op in ("strict_float", "likely", "likely_if_innermost", "promise_clamped"):
@@ -556,7 +556,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.For: _Writer.loop,
     S.If: _Writer.branch,
     S.Store: _Writer.store,
-    S.RunExtern: _Writer.foreign,
+    S.RunExtern: refuse_foreign,
     S.Evaluate: _Writer.evaluate,
     S.Prefetch: _Writer.prefetch,
     S.Assert: _Writer.check,

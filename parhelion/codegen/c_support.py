@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NoReturn
 
+from parhelion.errors import HalideError
+from parhelion.ir.stmt import RunExtern
 from parhelion.types import Type
 
 #: Names that the file uses, or that C reserves.
@@ -114,3 +117,17 @@ def _count(kind: str, name: str, of: Type, t: str) -> str:
     else:
         loop = f"while (n < {of.width} && !(u >> ({of.width - 1} - n) & 1)) n++;"
     return f"static inline {t} {name}({t} a) {{ {bits} {loop} return n; }}"
+
+
+_FOREIGN = "foreign code computes a Func, which is no C text"
+
+#: Operations that C text cannot show, and why.
+NO_TEXT = {"extern_query": _FOREIGN, "extern_bound": _FOREIGN}
+
+
+def refuse_foreign(writer: object, s: RunExtern) -> NoReturn:
+    """Raises HalideError for a stage that foreign code computes."""
+    raise HalideError(
+        f"Func {s.func.name!r} is computed by foreign code, which is no C text",
+        at=s.func.site,
+    )
