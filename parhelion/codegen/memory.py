@@ -349,6 +349,13 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
         )
         text = from_memory(f, text, t)
         return reversed_lanes(f, text, t) if step == -1 else text
+    masks = f.module.target.narrowest_masked
+    if ramp is not None and step in (2, 3, 4) and masks <= kept.width < 32:
+        # There are no gathers of such lanes: they would be a branch each.
+        pointer, offset = address(f, buffer, ramp[0])
+        pointer = offset_pointer(f, pointer, t, offset)
+        text = strided.load_masked(f, pointer, kept, step, mask, tag)
+        return from_memory(f, text, t)
     lanes = _lane_pointers(f, buffer, e.index, t.count)
     pt = f"<{t.count} x ptr>"
     at = f.module.declare(

@@ -8,6 +8,7 @@ read but what lies between the first and the last element that the run surely re
 
 from __future__ import annotations
 
+from parhelion.codegen.types import memory_type, suffix
 from parhelion.codegen.vector import shuffle
 from parhelion.codegen.writer import Function
 from parhelion.ir import build
@@ -15,6 +16,7 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Var
 from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.types import Bool, Type
 
 
 def load(f: Function, e: E.Load, pointer: str, offset: int, step: int) -> str:
@@ -56,6 +58,25 @@ def load(f: Function, e: E.Load, pointer: str, offset: int, step: int) -> str:
         if -1 not in filled:
             return text
     return shuffle(f, t, text, "poison", filled)
+
+
+def load_masked(
+    f: Function, pointer: str, t: Type, step: int, mask: str, tag: str
+) -> str:
+    """Every `step`-th element from `pointer` on, for the lanes of `mask`: one masked
+    load of all that is between them, of which nothing else is touched."""
+    n, whole = t.count, t.with_lanes(t.count * step)
+    spread = [i // step if i % step == 0 else n for i in range(n * step)]
+    wide = shuffle(f, Bool(n), mask, "zeroinitializer", spread)
+    vt, mt = memory_type(whole), f"<{n * step} x i1>"
+    at = f.module.declare(
+        f"llvm.masked.load.{suffix(whole)}.p0", vt, f"ptr, {mt}, {vt}"
+    )
+    text = f.op(
+        f"call {vt} {at}(ptr align {t.bytes()} {pointer}, {mt} {wide}, "
+        f"{vt} zeroinitializer){tag}"
+    )
+    return shuffle(f, whole, text, "poison", range(0, n * step, step))
 
 
 def _together(

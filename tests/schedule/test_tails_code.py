@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import parhelion as hl
@@ -86,6 +87,25 @@ def test_a_predicated_tail_is_one_masked_move_each_way(
         out_of = rf"{move}\s+%\w+, \([^\n]*\) {{%k\d}}"
         assert len(re.findall(into, asm)) == loads, tail
         assert len(re.findall(out_of, asm)) == stores, tail
+
+
+@needs_masks
+@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("t", [hl.UInt(8), hl.Int(16)])
+def test_a_strided_masked_load_is_dense_and_shuffled(t: hl.Type, step: int) -> None:
+    """There is no gather of narrow lanes; each would be a branch."""
+    size = 21
+    pixels = (np.arange(step * (size - 1) + 1) * 7 % 100).astype(
+        np.uint8 if t.bits() == 8 else np.int16
+    )
+    image = hl.Buffer(pixels)
+    f = hl.Func("f")
+    f[x] = image[step * x] + hl.cast(t, 1)
+    f.vectorize(x, 16, T.Predicate)
+    assert np.array_equal(np.asarray(f.realize([size])), pixels[::step] + 1)
+    text = f._pipeline().llvm_text()
+    assert "masked.gather" not in text
+    assert "masked.load" in text
 
 
 def clamped() -> hl.Func:
