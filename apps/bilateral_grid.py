@@ -7,6 +7,8 @@ at its place and value, by trilinear interpolation.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from apps.common import App, Array, Module, main, to_float, to_levels
@@ -46,7 +48,9 @@ def algorithm(hl: Module) -> App:
 
     def plane(dz: int) -> Module:
         rows = [
-            hl.lerp(blur_y[xi, yi + dy, zi + dz, c], blur_y[xi + 1, yi + dy, zi + dz, c], xf)
+            hl.lerp(
+                blur_y[xi, yi + dy, zi + dz, c], blur_y[xi + 1, yi + dy, zi + dz, c], xf
+            )
             for dy in (0, 1)
         ]
         return hl.lerp(rows[0], rows[1], yf)
@@ -102,13 +106,15 @@ def with_numpy(image: Array) -> Array:
     height, width = image.shape
     margin = 3 * CELL + CELL // 2  # cells from -3 on, centred
     wide = np.pad(
-        np.clip(image, 0, 1), [(margin, margin + CELL + -n % CELL) for n in image.shape], "edge"
+        np.clip(image, 0, 1),
+        [(margin, margin + CELL + -n % CELL) for n in image.shape],
+        "edge",
     )
     cells = [n // CELL for n in wide.shape]
     scale = 1 / SETTINGS["r_sigma"]
     depth = (wide * np.float32(scale) + np.float32(0.5)).astype(np.int64)
     planes = int(scale) + 7
-    row, column = np.indices(wide.shape) // CELL
+    row, column = (a // CELL for a in np.indices(wide.shape))
     inside = (row < cells[0]) & (column < cells[1])
     at = np.ravel_multi_index(
         (row[inside], column[inside], depth[inside] + 2), (*cells, planes)
@@ -118,7 +124,7 @@ def with_numpy(image: Array) -> Array:
         np.bincount(at, weights, count).reshape(*cells, planes)
         for weights in (wide[inside].astype(np.float64), None)
     ]
-    y, x = np.indices(image.shape)
+    y, x = (np.asarray(a) for a in np.indices(image.shape))
     value = np.clip(image, 0, 1).astype(np.float64) * scale
     zi = value.astype(np.int64)
     sums = []
@@ -132,12 +138,14 @@ def with_numpy(image: Array) -> Array:
                 for dz in (0, 1):
                     weight = _share(y % CELL / CELL, dy) * _share(x % CELL / CELL, dx)
                     weight = weight * _share(value - zi, dz)
-                    total += weight * g[y // CELL + 3 + dy, x // CELL + 3 + dx, zi + 2 + dz]
+                    total += (
+                        weight * g[y // CELL + 3 + dy, x // CELL + 3 + dx, zi + 2 + dz]
+                    )
         sums.append(total)
     return np.asarray((sums[0] / sums[1]).astype(np.float32))
 
 
-def _share(f: Array, side: int) -> Array:
+def _share(f: Any, side: int) -> Any:
     return f if side else 1 - f
 
 

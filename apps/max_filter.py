@@ -105,9 +105,7 @@ def with_scipy(image: Array) -> Array:
     from scipy.ndimage import maximum_filter
 
     disc = footprint()
-    return np.stack(
-        [maximum_filter(a, footprint=disc, mode="nearest") for a in image]
-    )
+    return np.stack([maximum_filter(a, footprint=disc, mode="nearest") for a in image])
 
 
 def process(image: Array) -> Array:
