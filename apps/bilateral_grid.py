@@ -114,7 +114,8 @@ def with_numpy(image: Array) -> Array:
     scale = 1 / SETTINGS["r_sigma"]
     depth = (wide * np.float32(scale) + np.float32(0.5)).astype(np.int64)
     planes = int(scale) + 7
-    row, column = (a // CELL for a in np.indices(wide.shape))
+    rows, columns = (np.arange(n) // CELL for n in wide.shape)
+    row, column = np.meshgrid(rows, columns, indexing="ij")
     inside = (row < cells[0]) & (column < cells[1])
     at = np.ravel_multi_index(
         (row[inside], column[inside], depth[inside] + 2), (*cells, planes)

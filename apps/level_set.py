@@ -20,9 +20,15 @@ from apps.common import App, Array, Module, main
 
 #: Standard deviation of the Gaussian before edges are looked for, and its reach.
 SIGMA, REACH = 1.5, 6
-#: step: in time. regular, edge, area: weights of the three terms; a negative area lets
-#: the contour grow. width: of the band around the contour in which the image acts.
-SETTINGS = {"step": 5.0, "regular": 0.04, "edge": 5.0, "area": 1.5, "width": 1.5}
+#: step: in time. Weights of the three terms; a negative one of the area lets the
+#: contour grow. width: of the band around the contour in which the image acts.
+SETTINGS = {
+    "step": 5.0,
+    "regular_weight": 0.04,
+    "edge_weight": 5.0,
+    "area_weight": 1.5,
+    "width": 1.5,
+}
 #: phi at the start: minus this inside of the contour, plus this outside.
 START = 2.0
 
@@ -120,12 +126,18 @@ def iteration(hl: Module) -> App:
 
     out = hl.Func("next_phi")
     out[x, y] = here + params["step"] * (
-        params["regular"] * regular[x, y]
-        + params["edge"] * edge[x, y]
-        + params["area"] * area[x, y]
+        params["regular_weight"] * regular[x, y]
+        + params["edge_weight"] * edge[x, y]
+        + params["area_weight"] * area[x, y]
     )
     inputs = {"phi": inp, "edges": edges, "gradient": slope_of_edges}
     return App(out, inputs, funcs, params)
+
+
+def schedule_set_up(hl: Module, app: App) -> None:
+    """For the pipelines that run once: the blurs as a whole, the rest in one pass."""
+    for f in (*app.funcs.values(), app.output):
+        f.compute_root().parallel(hl.Var("y"), 8).vectorize(hl.Var("x"), 16)
 
 
 def schedule_fused(hl: Module, app: App) -> None:
@@ -177,15 +189,15 @@ def segment(
     """
     size = list(image.shape[::-1])
     first = edge_indicator(hl)
-    schedule_fused(hl, first)
+    schedule_set_up(hl, first)
     edges = first.run({"input": image}, size)
     second = gradient(hl)
-    schedule_fused(hl, second)
+    schedule_set_up(hl, second)
     slope = second.run({"edges": edges}, [*size, 2])
 
     app = iteration(hl)
     schedule_fused(hl, app)
-    app.params["area"].set(area)
+    app.params["area_weight"].set(area)
     app.inputs["edges"].set(hl.Buffer(edges))
     app.inputs["gradient"].set(hl.Buffer(slope))
     phi = np.where(start, -START, START).astype(np.float32)
@@ -198,7 +210,7 @@ def segment(
         moved, inside = np.count_nonzero(inside != (phi < 0)), phi < 0
         if moved <= 0.002 * np.count_nonzero(inside):
             break
-    app.params["area"].set(0.0)
+    app.params["area_weight"].set(0.0)
     for _ in range(10):
         app.inputs["phi"].set(hl.Buffer(phi))
         phi = np.array(app.output.realize(size))
@@ -228,8 +240,11 @@ def with_numpy(phi: Array, edges: Array, slope: Array) -> Array:
     delta = (1 + np.cos(np.float32(np.pi) * phi / width)) / (2 * width)
     delta = np.where(np.abs(phi) <= width, delta, 0)
     edge = slope[0] * nx[inner] + slope[1] * ny[inner] + edges * curvature[inner]
-    change = SETTINGS["regular"] * regular[inner] + SETTINGS["edge"] * delta * edge
-    change += SETTINGS["area"] * delta * edges
+    change = (
+        SETTINGS["regular_weight"] * regular[inner]
+        + SETTINGS["edge_weight"] * delta * edge
+    )
+    change += SETTINGS["area_weight"] * delta * edges
     return np.asarray((phi + SETTINGS["step"] * change).astype(np.float32))
 
 
