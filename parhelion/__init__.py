@@ -184,6 +184,17 @@ from parhelion.lang.var import _7 as _7
 from parhelion.lang.var import _8 as _8
 from parhelion.lang.var import _9 as _9
 from parhelion.lang.var import vars as vars
+from parhelion.runtime.memo import MemoStatistics as MemoStatistics
+from parhelion.runtime.memo import (
+    memoization_cache_cleanup as memoization_cache_cleanup,
+)
+from parhelion.runtime.memo import memoization_cache_evict as memoization_cache_evict
+from parhelion.runtime.memo import (
+    memoization_cache_set_size as memoization_cache_set_size,
+)
+from parhelion.runtime.memo import (
+    memoization_cache_statistics as memoization_cache_statistics,
+)
 from parhelion.runtime.threads import get_num_threads as get_num_threads
 from parhelion.runtime.threads import set_num_threads as set_num_threads
 from parhelion.schedule.directives import LoopAlignStrategy as LoopAlignStrategy
@@ -193,6 +204,7 @@ from parhelion.schedule.directives import (
     PrefetchBoundStrategy as PrefetchBoundStrategy,
 )
 from parhelion.schedule.directives import TailStrategy as TailStrategy
+from parhelion.schedule.memoize import EvictionKey as EvictionKey
 from parhelion.types import BFloat as BFloat
 from parhelion.types import Bool as Bool
 from parhelion.types import Float as Float

@@ -419,7 +419,15 @@ def _pow(at: Bounds, e: E.Intrinsic) -> SymInterval:
 
 INTRINSIC_BOUNDS: dict[str, _Handler] = {
     **dict.fromkeys(
-        ("likely", "likely_if_innermost", "strict_float", "print", "trace", "guarded"),
+        (
+            "likely",
+            "likely_if_innermost",
+            "strict_float",
+            "print",
+            "trace",
+            "guarded",
+            "memoize_tag",
+        ),
         _first,
     ),
     "require": _second,

@@ -122,7 +122,11 @@ def _count(kind: str, name: str, of: Type, t: str) -> str:
 _FOREIGN = "foreign code computes a Func, which is no C text"
 
 #: Operations that C text cannot show, and why.
-NO_TEXT = {"extern_query": _FOREIGN, "extern_bound": _FOREIGN}
+NO_TEXT = {
+    "extern_query": _FOREIGN,
+    "extern_bound": _FOREIGN,
+    "memo_find": "results of a memoized Func are kept by no C text",
+}
 
 
 def refuse_foreign(writer: object, s: RunExtern) -> NoReturn:

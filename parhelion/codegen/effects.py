@@ -122,7 +122,7 @@ def write_exits(f: Function) -> None:
             pairs = ", ".join(f"[ {given}, %{block} ]" for given, block in incoming)
             f.cold.append(f"{label}:")
             f.cold.append(f"  {code} = phi i32 {pairs}")
-            f.cold.append(f"  call void @ph_free(ptr {live[-1]})")
+            f.cold.append(f"  {f.release(live[-1])}")
             if count == 1:
                 f.cold.append(f"  ret i32 {code}")
                 continue

@@ -8,7 +8,7 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 
 from __future__ import annotations
 
-from parhelion.codegen import effects, extern, intrinsics, memory
+from parhelion.codegen import effects, extern, intrinsics, memo, memory
 from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.stream_stores import stream_stores
@@ -25,7 +25,7 @@ from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 
 #: Importing these registers the emitters of their nodes.
-REGISTERED = (extern, intrinsics, memory)
+REGISTERED = (extern, intrinsics, memo, memory)
 
 #: Byte offsets in halide_buffer_t, and in the dimensions it points to.
 HOST_OFFSET, DIM_OFFSET, DIM_SIZE = 16, 40, 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parhelion.codegen import accumulate, atomic, closures, effects, extern
+from parhelion.codegen import accumulate, atomic, closures, effects, extern, memo
 from parhelion.codegen.memory import address, index_value, store, store_text
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function, ScopeKind
@@ -51,7 +51,7 @@ def _block(f: Function, s: S.Block) -> None:
         _end_lifetime(f, f.on_stack.pop())
     while len(f.live) > outer[0]:
         buffer, pointer = f.live.pop()
-        f.out(f"  call void @ph_free(ptr {pointer})")
+        f.out(f"  {f.release(pointer)}")
         f.pointers.pop(buffer, None)
 
 
@@ -248,6 +248,9 @@ def _produce(f: Function, s: S.Produce) -> None:
 def _allocate(f: Function, s: S.Allocate) -> None:
     buffer = s.buffer
     f.forget_loads(buffer)
+    if s.kind is MemoryKind.CACHE:
+        memo.allocate(f, s)
+        return
     size = _constant_size(s)
     if (
         size is not None
@@ -339,7 +342,7 @@ def _free(f: Function, s: S.Free) -> None:
     if f.live and f.live[-1][0] is s.buffer:
         if f.pointers[s.buffer][1] == f.top:
             _, pointer = f.live.pop()
-            f.out(f"  call void @ph_free(ptr {pointer})")
+            f.out(f"  {f.release(pointer)}")
             f.pointers.pop(s.buffer, None)
 
 

@@ -116,6 +116,8 @@ class Function:
         self.live: list[tuple[BufferSym, str]] = []
         #: The statements being written one after another, and which is in hand.
         self.run: tuple[tuple[Stmt, ...], int] = ((), 0)
+        #: What gives back an allocation that is not simply freed, by its pointer.
+        self.releases: dict[str, str] = {}
         self.on_stack: list[tuple[BufferSym, str]] = []
         #: Bytes of the stack frame that allocations take.
         self.frame = 0
@@ -372,6 +374,10 @@ class Function:
         self.memo, self._other_memo = self._other_memo, self.memo
         self.strict, self.fp = False, kept
         return text
+
+    def release(self, pointer: str) -> str:
+        """The call that ends an allocation."""
+        return f"call void @{self.releases.get(pointer, 'ph_free')}(ptr {pointer})"
 
     def finish(self) -> None:
         """Closes the function and hands its text to the module."""

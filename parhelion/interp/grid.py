@@ -304,7 +304,7 @@ class Grid:
         expanded = self.source.expansion(e)
         if expanded is not None:
             return (expanded,)
-        if e.op == "print":
+        if e.op in ("print", "memoize_tag"):
             return e.args[:1]
         if e.op == "print_when":
             return e.args[1:2]
@@ -370,7 +370,7 @@ class Grid:
         if e.op == "require":
             return self._require(e, g)
         args = self._arguments(e)
-        if e.op == "print_when":
+        if e.op in ("print_when", "memoize_tag"):
             return self._known(args[0], g)
         values = [self._known(a, g) for a in args]
         return OPERATIONS[e.op](values, [a.type for a in args], e.type)

@@ -118,6 +118,14 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "extern_bound": _pure(
         2, "number args[1] of the query args[0]: min, extent, min, …"
     ),
+    # Memoized Funcs. A tag says by its further args what its first depends on.
+    "memoize_tag": _pure(None, "args[0]"),
+    "memo_find": IntrinsicInfo(None, False, "address of what the cache answers"),
+    "memo_storage": _pure(2, "for Allocate: storage number args[1] of an answer"),
+    "memo_missed": _pure(1, "whether an answer is new storage"),
+    "memo_store": IntrinsicInfo(
+        1, False, "the storage of an answer is filled: keep it"
+    ),
     # Random numbers: a pure hash of the call's number and the coordinates.
     "random_int": _pure(None, "32 random bits from integer args (result uint32)"),
 }

@@ -34,12 +34,14 @@ class ForKind(enum.Enum):
 class MemoryKind(enum.Enum):
     """Where an `Allocate` lives. AUTO becomes STACK or HEAP in code generation;
     REGISTER, a wish of the schedule, is STACK of a constant size, which LLVM turns
-    into registers where all its indices are constant."""
+    into registers where all its indices are constant. CACHE is given by the cache of
+    memoized Funcs; the condition then says where (`memo_storage`)."""
 
     AUTO = "auto"
     STACK = "stack"
     HEAP = "heap"
     REGISTER = "register"
+    CACHE = "cache"
 
 
 @node

@@ -150,9 +150,25 @@ def random_int(seed: ExprLike | None = None) -> Expr:
     return wrap(build.cast(INT32, _random(seed, "random_int")))
 
 
-def memoize_tag(result: ExprLike, *args: ExprLike) -> NoReturn:
-    """Not available yet: there is no memoisation whose key it could change."""
-    _not_yet("memoize_tag")
+def memoize_tag(result: ExprLike, *args: ExprLike) -> Expr:
+    """`result`; in the key of a memoized Func that uses it, `args` stand for all that
+    it depends on: ``hl.memoize_tag(image[x, y], version)``.
+
+    The args must not vary within a run: Params, and what is made of them.
+    """
+    from parhelion.schedule.memoize import untaggable
+
+    value, tags = node_of(result), [node_of(a) for a in args]
+    for tag in tags:
+        varies = untaggable(tag)
+        if varies:
+            raise TypeMismatchError(
+                f"a tag of memoize_tag must have one value in a run, but depends on "
+                f"{varies}",
+                at=here(),
+                hint="use a Param that says which data it is",
+            )
+    return wrap(Intrinsic(value.type, "memoize_tag", (value, *tags)))
 
 
 def gather(values: object) -> NoReturn:

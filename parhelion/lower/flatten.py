@@ -59,8 +59,10 @@ from parhelion.ir.stmt import (
     ForKind,
     If,
     LetStmt,
+    MemoryKind,
     Prefetch,
     PrefetchRegion,
+    Produce,
     Provide,
     ProvideExtern,
     Realize,
@@ -72,6 +74,7 @@ from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lower.allocate import memory_kind, size_checks
 from parhelion.lower.checks import laid_out
 from parhelion.lower.instantiate import inline_lets
+from parhelion.lower.memoize import Remembered, remembered
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32, INT64, Type
 
@@ -118,6 +121,7 @@ class _Flatten(Rewriter):
         self.places: dict[Function, tuple[_Place, ...]] = {}
         self.images: dict[BufferSym, _Place] = {}
         self.realized: set[Function] = set()
+        self.remembered: dict[Function, Remembered] = {}
         self.offsets: list[Stmt] = []
         self.widened: dict[Expr, Expr] = {}
 
@@ -317,18 +321,44 @@ class _Flatten(Rewriter):
         self.realized.add(func)
         self.places[func] = tuple(places)
         condition = self.go(n.condition)
+        sizes = tuple([extents[d] for d in order])
+        known = self.recalled(n, sizes, lets)
         body = self.go(n.body)
+        if known is not None:
+            del self.remembered[func]
         if outer is None:
             del self.places[func]
         else:
             self.places[func] = outer
             self.memo.clear()
-        sizes = tuple([extents[d] for d in order])
-        for p in places:
+        for i, p in enumerate(places):
             kind = memory_kind(func, p.buffer.type, sizes)
+            if known is not None:
+                condition, kind = known.storage(i), MemoryKind.CACHE
             made = Allocate(p.buffer, sizes, condition, kind, 0)
             lets += [*size_checks(made, self.index is INT64), made]
         return tail_block((*lets, body))
+
+    def recalled(
+        self, n: Realize, sizes: Sequence[Expr], lets: list[Stmt]
+    ) -> Remembered | None:
+        """The answer of the cache, if `n.func` is memoized."""
+        func = n.func
+        if func.schedule.memo is None:
+            return None
+        region = [(self.go(low), self.go(extent)) for low, extent in n.bounds]
+        known = remembered(func, region, sizes, n.body)
+        assert known.answer.value is not None
+        lets.append(LetStmt(known.answer, known.answer.value))
+        self.remembered[func] = known
+        return known
+
+    def on_produce(self, n: Produce) -> Stmt:
+        body = self.go(n.body)
+        known = self.remembered.get(n.func)
+        if n.producing and known is not None:
+            body = known.unless_known(body)
+        return Produce(n.func, n.producing, body)
 
     def on_block(self, n: Block) -> Stmt:
         return tail_block([self.go(item) for item in n.items])

@@ -28,6 +28,7 @@ from parhelion.lower.fork import Syncs, fork_async
 from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.loops import Range
+from parhelion.lower.memoize import memo_keys
 from parhelion.lower.nest import NestBuilder
 from parhelion.lower.overflow import OverflowChecks, regions_further_in
 from parhelion.lower.partition import partition_loops
@@ -269,7 +270,7 @@ def _lower(
         checks += OverflowChecks().of_region(f.name, region)
     checks += _checks(inputs, required, written, index64)
     body = block(*root.lets, *root.checks, *checks, nest)
-    args = _arguments(body, inputs, outputs)
+    args = _arguments([body, *memo_keys(program.order)], inputs, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
     body = block(*[c for p in params for c in param_checks(p)], body)
     if trace is not None:
@@ -352,12 +353,15 @@ def _inputs(program: Program, nest: Stmt) -> list[BufferSym]:
 
 
 def _arguments(
-    body: Stmt, inputs: Sequence[BufferSym], outputs: Sequence[Function]
+    roots: Sequence[Stmt | Expr],
+    inputs: Sequence[BufferSym],
+    outputs: Sequence[Function],
 ) -> tuple[Argument, ...]:
     params: dict[ParamSym, None] = {}
-    for n in nodes(body):
-        if isinstance(n, Var) and isinstance(n.origin, ParamSym):
-            params[n.origin] = None
+    for root in roots:
+        for n in nodes(root):
+            if isinstance(n, Var) and isinstance(n.origin, ParamSym):
+                params[n.origin] = None
     return (
         *[Argument(b.name, ArgKind.INPUT, b) for b in inputs],
         *[Argument(p.name, ArgKind.SCALAR, p) for p in params],

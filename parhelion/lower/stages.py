@@ -13,7 +13,7 @@ from itertools import groupby
 
 from parhelion.errors import DefinitionError, internal_assert
 from parhelion.ir.build import TRUE
-from parhelion.ir.expr import Expr, FuncCall, Var
+from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
@@ -141,6 +141,10 @@ class _Inline(Rewriter):
             found = tuple([self.go(v) for v in body(f, f.pure).values])
             self.bodies[f] = found
         return found
+
+    def on_intrinsic(self, n: Intrinsic) -> Expr:
+        # Tags serve the schedule alone (`schedule.memoize`).
+        return self.go(n.args[0]) if n.op == "memoize_tag" else n.map(self.go)
 
     def on_funccall(self, n: FuncCall) -> Expr:
         args = tuple([self.go(a) for a in n.args])

@@ -226,7 +226,7 @@ def compile_module(
     addresses of user's functions that it calls. Raises InternalError if LLVM refuses
     the text.
     """
-    from parhelion.runtime import threads
+    from parhelion.runtime import memo, threads
 
     times = CompileTimes()
     target = target or host_target()
@@ -234,6 +234,8 @@ def compile_module(
     start = time.perf_counter()
     entry = f"{name}_argv"
     imports = threads.symbols() if "@ph_" in text else {}
+    if "@ph_memo_" in text:
+        imports = {**imports, **memo.symbols()}
     imports = {**imports, **(foreign or {})}
     library, addresses = load(code, (entry,), imports)
     times.load = time.perf_counter() - start

@@ -297,6 +297,14 @@ class StorageDim:
     bound_site: Site | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """Results are kept; `eviction` is the number by which they can be dropped."""
+
+    eviction: Expr | None
+    site: Site | None = None
+
+
 @dataclass(slots=True)
 class FuncSchedule:
     """Where a Func lives. The defaults are inline, stored innermost-first.
@@ -314,6 +322,7 @@ class FuncSchedule:
     async_: whether it is computed by a thread of its own; async_site, the line.
     ring: in how many copies of its storage the loops that `hoist` goes out of take
     turns; ring_site, the line.
+    memo: whether results are kept from one run to the next.
     """
 
     compute: LoopLevel = INLINED
@@ -335,6 +344,7 @@ class FuncSchedule:
     async_site: Site | None = None
     ring: Expr | None = None
     ring_site: Site | None = None
+    memo: Memo | None = None
 
     @property
     def store_level(self) -> LoopLevel:

@@ -29,6 +29,7 @@ from parhelion.schedule.directives import (
 from parhelion.schedule.foreign import check_foreign, check_not_in_vector
 from parhelion.schedule.fusing import check_circles, check_fused
 from parhelion.schedule.loopnest import draw
+from parhelion.schedule.memoize import check_memoized
 from parhelion.schedule.rules import (
     KIND_WORD,
     loops_line,
@@ -75,6 +76,8 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
         else:
             _place(nests, f)
     check_fused(nests)
+    for f in nests.order:
+        check_memoized(nests, f)
     return nests
 
 

@@ -50,9 +50,6 @@ class MissingFuncDirectives(MissingLoopDirectives):
 
     __slots__ = ()
 
-    def memoize(self, *given: object, **named: object) -> NoReturn:
-        not_available("memoize")
-
     def copy_to_device(self, *given: object, **named: object) -> NoReturn:
         not_available("copy_to_device")
 

@@ -36,6 +36,7 @@ from parhelion.schedule.directives import (
     touch,
 )
 from parhelion.schedule.loops import LoopDirectives
+from parhelion.schedule.memoize import MemoizingFunc
 from parhelion.schedule.missing import MissingFuncDirectives
 from parhelion.schedule.storage import StorageDirectives
 
@@ -73,7 +74,11 @@ def initial_stage_schedule(
 
 
 class FuncDirectives(
-    StorageDirectives, ConcurrentFuncs, LoopDirectives, MissingFuncDirectives
+    StorageDirectives,
+    ConcurrentFuncs,
+    MemoizingFunc,
+    LoopDirectives,
+    MissingFuncDirectives,
 ):
     """Directives on a Func as a whole; those on loops are its pure definition's."""
 

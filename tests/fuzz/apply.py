@@ -8,7 +8,7 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
-from tests.fuzz import concurrency, rewriting, storage
+from tests.fuzz import concurrency, fusing, rewriting, storage
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
@@ -342,6 +342,7 @@ _LOOPS: dict[str, Loops] = {
     "serial": Scheduler._serial,
     "rename": Scheduler._rename,
     "atomic": concurrency.atomic,
+    "compute_with": fusing.compute_with,
     "prefetch": concurrency.prefetch,
     "allow_race_conditions": concurrency.allow_race_conditions,
     "partition": Scheduler._partition,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.fuzz import rewriting, storage
+from tests.fuzz import fusing, rewriting, storage
 from tests.fuzz.case import Case, Directive, Input, Stage
 
 PIXELS = ("u8", "u8", "u16", "i16", "i32", "f32", "i8", "u32")
@@ -129,7 +129,13 @@ WHOLE = (
     *("bound", "reorder_storage", *storage.NAMES),
     *rewriting.WHOLE_NAMES,
 )
-DIRECTIVES = (*(name for name, _ in LOOPS), "atomic", *rewriting.LOOP_NAMES, *WHOLE)
+DIRECTIVES = (
+    *(name for name, _ in LOOPS),
+    "atomic",
+    "compute_with",
+    *rewriting.LOOP_NAMES,
+    *WHOLE,
+)
 
 
 def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
@@ -163,6 +169,8 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
         made += rewriting.draw_replacement(
             rng, number, readers(case, number, inlined), lambda: numbers(rng, 6)
         )
+    looped = sorted(alive - inlined)
+    made += fusing.draw_fusing(rng, looped, lambda: numbers(rng, 4))
     return tuple(made)
 
 

@@ -14,6 +14,8 @@ PAGES = (
     "schedule/storage.md",
     "schedule/threads.md",
     "schedule/rewriting.md",
+    "schedule/fusing.md",
+    "schedule/external.md",
 )
 
 

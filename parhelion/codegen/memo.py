@@ -1,0 +1,91 @@
+"""The cache of memoized Funcs: finding storage in it, and giving it back.
+
+The answer to a `memo_find` is an array in the caller's frame: the addresses of the
+storage of each value, then whether it is new.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen import effects
+from parhelion.codegen.intrinsics import lowers
+from parhelion.codegen.memory import index_value
+from parhelion.codegen.writer import Function
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import Intrinsic, StringImm, Var
+from parhelion.types import INT64, Handle
+
+_ONE = "private constant i8 0"
+
+
+@lowers("memo_find")
+def _find(f: Function, e: E.Intrinsic) -> str:
+    told, count, evicts, eviction, *rest = e.args
+    assert isinstance(told, StringImm)
+    values = const_int(count)
+    assert values is not None
+    bytes, key = rest[:values], rest[values:]
+    # This module, as long as it is loaded, and what is computed.
+    here = f.module.add_global("memo.here", _ONE)
+    number = int.from_bytes(bytearray.fromhex(told.value), "little", signed=True)
+    words = [f.op(f"ptrtoint ptr {here} to i64"), str(number)]
+    words += [f.value(k) for k in key]
+    keys = f.alloca(f"[{len(words)} x i64], align 8")
+    sizes = f.alloca(f"[{values} x i64], align 8")
+    answer = f.alloca(f"[{values + 1} x i64], align 8")
+    for at, texts in ((keys, words), (sizes, [index_value(f, b) for b in bytes])):
+        for i, text in enumerate(texts):
+            place = f.op(f"getelementptr i64, ptr {at}, i64 {i}") if i else at
+            f.out(f"  store i64 {text}, ptr {place}, align 8")
+    f.module.declare("ph_memo_find", "i64", "ptr, i64, ptr, i64, i64, i64, ptr")
+    hit = f.op(
+        f"call i64 @ph_memo_find(ptr {keys}, i64 {len(words)}, ptr {sizes}, "
+        f"i64 {values}, i64 {f.value(eviction)}, i64 {f.value(evicts)}, ptr {answer})"
+    )
+    good = f.op(f"icmp sge i64 {hit}, 0")
+    amount = Var("bytes", INT64)
+    f.bind(amount, index_value(f, bytes[0]) if bytes else "0", f.top)
+    name = StringImm(Handle(), "memoized")
+    effects.unless(f, good, "out_of_memory", (name, amount))
+    missed = f.op(f"icmp eq i64 {hit}, 0")
+    flag = f.op(f"zext i1 {missed} to i64")
+    place = f.op(f"getelementptr i64, ptr {answer}, i64 {values}")
+    f.out(f"  store i64 {flag}, ptr {place}, align 8")
+    # The flag's place is the answer: the addresses are before it.
+    return place
+
+
+@lowers("memo_missed")
+def _missed(f: Function, e: E.Intrinsic) -> str:
+    flag = f.op(f"load i64, ptr {f.value(e.args[0])}, align 8")
+    return f.op(f"icmp ne i64 {flag}, 0")
+
+
+@lowers("memo_store")
+def _store(f: Function, e: E.Intrinsic) -> str:
+    f.module.declare("ph_memo_store", "void", "ptr")
+    # Any of its buffers tells the entry: the last one.
+    place = f.op(f"getelementptr i64, ptr {f.value(e.args[0])}, i64 -1")
+    address = f.op(f"load ptr, ptr {place}, align 8")
+    f.out(f"  call void @ph_memo_store(ptr {address})")
+    return "0"
+
+
+def allocate(f: Function, s: S.Allocate) -> None:
+    """Storage that the cache has given."""
+    given = s.condition
+    assert isinstance(given, Intrinsic) and given.op == "memo_storage"
+    index = const_int(given.args[1])
+    assert index is not None
+    f.module.declare("ph_memo_release", "void", "ptr")
+    count = 1 if s.buffer.func is None else len(s.buffer.func.types)
+    answer = f.value(given.args[0])
+    place = f.op(f"getelementptr i64, ptr {answer}, i64 {index - count}")
+    pointer = f.op(f"load ptr, ptr {place}, align 8")
+    f.releases[pointer] = "ph_memo_release"
+    f.live.append((s.buffer, pointer))
+    f.pointers[s.buffer] = (pointer, f.top)
+
+
+__all__ = ["allocate"]
