@@ -27,7 +27,7 @@ from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.errors import ScheduleError
-from parhelion.ir.build import add, const_int, int32, le, lor, minimum, mod, mul, sub
+from parhelion.ir.build import add, const_int, int32, le, lor, mod, mul, sub
 from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
@@ -431,10 +431,17 @@ def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
         if site.stage is not None and site.depth:
             between[:0] = regions.loops_at(site)
     e = _over(regions.stored(f)[d].extent, between, lambda e: _opened(e, visible))
-    if e is not None and const_int(e) is not None:
-        return e
-    whole = regions.touched(f, hoist)[d].extent
-    return whole if e is None else simplify(minimum(e, whole))
+    # What the level further out needs as a whole would not do: a region inside may be
+    # bound or aligned to more than its part of that.
+    if e is None:
+        level = f.schedule.hoist_level
+        raise ScheduleError(
+            f"{f.name}.hoist_storage: the extent of {f.args[d].name} has no bound at"
+            " that level",
+            at=level.site,
+            hint=f"{f.name}.bound_storage gives it one, or hoist it less far",
+        )
+    return e
 
 
 def ring_slot(regions: Regions, f: Function, ring: Expr) -> Expr:

@@ -343,6 +343,21 @@ def test_hoisted_by_the_largest_iteration() -> None:
     check(g, (5, 4))
 
 
+def test_hoisted_where_each_part_is_rounded_up() -> None:
+    """Found by fuzzing: parts that are bound or aligned need more than what the whole
+    is rounded up to has for them."""
+    f, g = hl.funcs("f g")
+    f[x, y] = hl.u16(x * 3 + y * y * 7)
+    f[x, -1] = hl.u16(5)
+    f[9, y] += hl.u16(1)
+    g[x, y] = f[x, y] + f[x + 1, y + 2]
+    f.compute_at(g, x).hoist_storage_root().bound_extent(y, 64).align_extent(x, 8)
+    # Rows from -1 to the last y, and 63 more.
+    assert "* (max(g.extent.1 + g.min.1, -63) - min(g.min.1, -1) + 63) h" in storage(g)
+    check(g, (5, 26))
+    check(g, (30, 3))
+
+
 # store_in, align_storage, bound_storage, reorder_storage.
 
 
