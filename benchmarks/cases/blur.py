@@ -8,6 +8,7 @@ import numpy as np
 
 from apps import blur
 from benchmarks.case import Case, Image, Output, Rivals, Tolerance, rng
+from benchmarks.cpp import Blurs
 
 
 def inputs() -> Mapping[str, Image]:
@@ -16,8 +17,24 @@ def inputs() -> Mapping[str, Image]:
 
 
 def rivals(images: Mapping[str, Image]) -> Rivals:
+    """NumPy, OpenCV (whose mean rounds to nearest, over the same window), and the C++
+    of Figure 1, clean and with intrinsics."""
+    import cv2
+
     image = images["input"].array
-    return {"NumPy": lambda: blur.with_numpy(image)}
+    height, width = image.shape
+    cpp, out = Blurs(), np.empty((height - 2, width - 2), image.dtype)
+    expected = blur.with_numpy(image)
+    for run in (cpp.clean, cpp.fast):
+        run(image, out)
+        if not np.array_equal(out, expected):
+            raise RuntimeError(f"{run.__name__}: the C++ blur is wrong")
+    return {
+        "C++, clean": lambda: cpp.clean(image, out),
+        "C++, intrinsics": lambda: cpp.fast(image, out),
+        "OpenCV": lambda: cv2.blur(image, (3, 3)),
+        "NumPy": lambda: blur.with_numpy(image),
+    }
 
 
 CASES = (
