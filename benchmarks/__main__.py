@@ -116,9 +116,14 @@ def main() -> None:
         results = json.loads(options.json.read_text())
     if not options.draw:
         results["machine"] = machine()
+        results["limits"] = {
+            str(k): json.loads(child("-m", "benchmarks.limits", str(k), threads=k))
+            for k in THREADS
+        }
         for case in cases:
             entry = results["cases"].setdefault(case.name, {})
-            entry["size"] = case.size
+            entry |= {"size": case.size}
+            entry |= {"moved": case.moved, "operations": case.operations}
             if not options.no_run:
                 entry["run"] = run_times(case, options.seconds)
                 print(report.run_lines(case.name, entry), flush=True)

@@ -67,7 +67,9 @@ class Case:
     algorithm: builds the application under a module. schedules: by name, the first of
     them is ours; Halide runs all, and its fastest is what we are measured against too.
     inputs: makes the ImageParams' arrays, from a seed. values: the scalar Params.
-    rivals: NumPy, SciPy, OpenCV or C doing the same job.
+    rivals: NumPy, SciPy, OpenCV or C doing the same job. moved, operations: the bytes
+    that must be read and written, and the floating-point operations, where one of them
+    is what limits the time.
     """
 
     name: str
@@ -79,6 +81,8 @@ class Case:
     tolerance: Tolerance
     values: Mapping[str, float] = field(default_factory=dict)
     rivals: Callable[[Mapping[str, Image]], Rivals] | None = None
+    moved: int | None = None
+    operations: int | None = None
 
     def build(self, hl: Module, schedule: str) -> App:
         """The application under a module, scheduled."""

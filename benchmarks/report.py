@@ -19,9 +19,7 @@ def ratios(run: Entry) -> dict[str, float]:
     same: both with our schedule (medians: "median"). best: the fastest of all
     schedules that were tried, on either side.
     """
-    times = run["times"]
-    mine = {n: t for n, t in times.items() if n.startswith("parhelion ")}
-    theirs = {n: t for n, t in times.items() if n.startswith("halide ")}
+    mine, theirs = _of(run, "parhelion"), _of(run, "halide")
     ours, same = next(iter(mine.values())), next(iter(theirs.values()))
     return {
         "same": ours["min"] / same["min"],
@@ -114,6 +112,30 @@ def means(results: Entry, order: Sequence[str]) -> dict[str, float]:
     return {what: geometric_mean(values) for what, values in found.items()}
 
 
+def shares(results: Entry, order: Sequence[str]) -> Iterator[list[str]]:
+    """Of the cases that memory or arithmetic limits: name, threads, what the limit is,
+    what it allows, and the share of it that our fastest schedule and Halide's reach."""
+    for name, entry in _entries(results, order, "run"):
+        for threads, run in entry["run"].items():
+            for amount, limit, unit in (
+                ("moved", "copy past the caches", "GB/s"),
+                ("moved", "copy", "GB/s"),
+                ("operations", "multiply-adds", "Gflop/s"),
+            ):
+                if entry.get(amount) is None or "limits" not in results:
+                    continue
+                most = results["limits"][threads][limit]
+                reached = [
+                    f"{entry[amount] / _least(_of(run, module)) / most:.0%}"
+                    for module in ("parhelion", "halide")
+                ]
+                yield [name, threads, limit, f"{most / 1e9:.1f} {unit}", *reached]
+
+
+def _of(run: Entry, module: str) -> dict[str, Entry]:
+    return {n: t for n, t in run["times"].items() if n.startswith(f"{module} ")}
+
+
 def summary(results: Entry, order: Sequence[str]) -> str:
     """All tables as plain text."""
     lines = []
@@ -121,6 +143,8 @@ def summary(results: Entry, order: Sequence[str]) -> str:
         lines.append(run_lines(name, entry))
     for name, entry in _entries(results, order, "compile"):
         lines.append(compile_line(name, entry))
+    for row in shares(results, order):
+        lines.append("{:18} {} thr  of {} ({}): ours {}, Halide {}".format(*row))
     lines.append("geometric means of our time over Halide's:")
     for what, value in means(results, order).items():
         lines.append(f"  {what:16} {value:.3f}")
@@ -156,6 +180,13 @@ Halide's published one among them, on either side.
 
 Geometric means: {means}.
 
+## Against the machine
+
+What the fastest schedules reach of the limits that were measured in the same run: of
+copying, for the bytes that must be read and written, and of multiply-adds on registers.
+
+{shares}
+
 ## Others doing the same job
 
 {rivals}
@@ -190,6 +221,10 @@ def write_page(results: Entry, order: Sequence[str], path: Path) -> None:
             run=_run_table(results, order),
             means=found,
             rivals=_rival_table(results, order),
+            shares=table(
+                ["application", "threads", "limit", "", "Parhelion", "Halide"],
+                shares(results, order),
+            ),
             compile=_compile_table(results, order),
             passes=_pass_table(results, order),
         )

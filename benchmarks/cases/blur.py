@@ -8,7 +8,7 @@ import numpy as np
 
 from apps import blur
 from benchmarks.case import Case, Image, Output, Rivals, Tolerance, rng
-from benchmarks.cpp import Blurs
+from benchmarks.cpp.blurs import Blurs
 
 
 def inputs() -> Mapping[str, Image]:
@@ -47,5 +47,6 @@ CASES = (
         outputs=(Output(np.uint16, (6400, 4800)),),
         tolerance=Tolerance(0),
         rivals=rivals,
+        moved=(6402 * 4802 + 6400 * 4800) * 2,
     ),
 )

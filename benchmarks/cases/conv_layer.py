@@ -34,5 +34,6 @@ CASES = (
         outputs=(Output(np.float32, (64, 128, 128, 4)),),
         tolerance=Tolerance(2e-4),
         rivals=rivals,
+        operations=2 * 9 * 64 * 64 * 128 * 128 * 4,
     ),
 )

@@ -35,5 +35,6 @@ CASES = (
         outputs=(Output(np.float32, (SIZE, SIZE)),),
         tolerance=Tolerance(5e-3),
         rivals=rivals,
+        operations=2 * SIZE**3,
     ),
 )

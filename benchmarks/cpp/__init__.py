@@ -1,4 +1,4 @@
-"""The blurs of Figure 1 of the 2012 paper in C++, built by the benchmark with gcc."""
+"""C++ that stands beside Parhelion in the benchmarks, built by them with gcc."""
 
 from __future__ import annotations
 
@@ -8,51 +8,16 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from apps.common import Array
-
 FLAGS = ("-O3", "-march=native", "-fopenmp", "-Wall", "-Wextra", "-shared", "-fPIC")
 
-_SOURCE = Path(__file__).parent / "blur.cpp"
 
-
-class Blurs:
-    """The two functions, compiled and loaded. Raises RuntimeError without a compiler.
-
-    The number of threads of `fast` comes from OMP_NUM_THREADS.
-    """
-
-    def __init__(self) -> None:
-        compiler = shutil.which("g++")
-        if compiler is None:
-            raise RuntimeError("the C++ blurs need g++")
-        with tempfile.TemporaryDirectory() as folder:
-            library = Path(folder) / "blur.so"
-            command = [compiler, *FLAGS, str(_SOURCE), "-o", str(library)]
-            subprocess.run(command, check=True)
-            self._library = ctypes.CDLL(str(library))
-
-    def clean(self, image: Array, out: Array) -> None:
-        """As one would first write it: two passes, one thread."""
-        self._call("blur_clean", image, out)
-
-    def fast(self, image: Array, out: Array) -> None:
-        """Tiles, threads and AVX2 intrinsics. Widths must be multiples of 16."""
-        if out.shape[1] % 16:
-            raise ValueError(f"the width is {out.shape[1]}, not a multiple of 16")
-        self._call("blur_fast", image, out)
-
-    def _call(self, name: str, image: Array, out: Array) -> None:
-        height, width = out.shape
-        if image.shape != (height + 2, width + 2):
-            raise ValueError(f"shapes {image.shape} and {out.shape} do not fit")
-        for a in (image, out):
-            if a.dtype.str != "<u2" or a.strides[1] != 2:
-                raise ValueError("the images are rows of uint16")
-        getattr(self._library, name)(
-            ctypes.c_void_p(image.ctypes.data),
-            ctypes.c_long(image.strides[0] // 2),
-            ctypes.c_void_p(out.ctypes.data),
-            ctypes.c_long(out.strides[0] // 2),
-            ctypes.c_int(width),
-            ctypes.c_int(height),
-        )
+def build(name: str) -> ctypes.CDLL:
+    """The library made of ``name.cpp``. Raises RuntimeError without a compiler."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        raise RuntimeError(f"{name}.cpp needs g++")
+    source = Path(__file__).parent / f"{name}.cpp"
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / f"{name}.so"
+        subprocess.run([compiler, *FLAGS, str(source), "-o", str(library)], check=True)
+        return ctypes.CDLL(str(library))
