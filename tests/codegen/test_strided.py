@@ -147,5 +147,8 @@ def test_loads_are_shared(t: Type, lanes: int, step: int, most: int) -> None:
     compiled = Compiled(
         lowered(body, [source, out]), generic_target(256), only_text=True
     )
-    assert compiled.emitted.text.count(f"load <{lanes} x i{t.width}>") == most
+    # The loop has a second version, for outputs that are written past the caches.
+    versions = 2
+    loads = compiled.emitted.text.count(f"load <{lanes} x i{t.width}>")
+    assert loads == versions * most
     assert "pinsr" not in innermost(compiled.asm)
