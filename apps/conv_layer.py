@@ -52,7 +52,22 @@ def schedule_registers(hl: Module, app: App) -> None:
     update.vectorize(c, 16).unroll(c).unroll(x).unroll(r["c"], 2)
 
 
-SCHEDULES = {"root": schedule_root, "registers": schedule_registers}
+def schedule_published(hl: Module, app: App) -> None:
+    """The same, with the weights of two input channels and the pixels loaded into
+    registers by name (what Halide's own application does)."""
+    schedule_registers(hl, app)
+    conv, r = app.funcs["conv"], app.rvars
+    _0, _3 = hl.Var("_0"), hl.Var("_3")
+    weights = app.inputs["filter"].in_().compute_at(conv, r["c"])
+    weights.vectorize(_0, 16).unroll(_0).unroll(_3)
+    app.inputs["input"].in_().compute_at(conv, hl.Var("x")).unroll(_0)
+
+
+SCHEDULES = {
+    "root": schedule_root,
+    "registers": schedule_registers,
+    "published": schedule_published,
+}
 
 
 def with_numpy(image: Array, weights: Array, bias: Array) -> Array:

@@ -29,7 +29,10 @@ CASES = (
         name="conv_layer",
         size="128 x 128 x 64 x 4",
         algorithm=conv_layer.algorithm,
-        schedules={"registers": conv_layer.schedule_registers},
+        schedules={
+            "registers": conv_layer.schedule_registers,
+            "published": conv_layer.schedule_published,
+        },
         inputs=inputs,
         outputs=(Output(np.float32, (64, 128, 128, 4)),),
         tolerance=Tolerance(2e-4),
