@@ -8,12 +8,13 @@
                                      }
 
 Both threads run the loops between the storage of `f` and its computation; the one keeps
-what produces `f`, the other all the rest. There are up to three semaphores, each
+what produces `f`, the other all the rest. There are up to three semaphores, most
 counting iterations: *done*, from 0, says what has been computed; *turn*, from 1, keeps
 the producer from computing again what its consumer still reads, where iterations
 overlap (not where a window slides over each of the loops: then every value is computed
 once); *slot*, from the number of slots, keeps it from storage that is used again by the
-next iteration of the loops that `hoist_storage` goes out of.
+next iteration of the loops that `hoist_storage` goes out of. In storage that is folded,
+*room* counts coordinates instead: those that no later iteration will read are free.
 
 The statements that acquire and release stand in the nest from the start (`synchronise`
 and `acquired`); `fork_async` then makes two of one.
@@ -25,16 +26,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from parhelion.errors import ScheduleError
-from parhelion.ir.build import TRUE, block, int32
+from parhelion.ir.build import TRUE, add, block, int32, is_const, lt, select, sub
 from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.node import Node
-from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.rewrite import _N, Rewriter, nodes, substitute
 from parhelion.ir.stmt import (
     Acquire,
     Allocate,
     Assert,
     Block,
+    Evaluate,
     For,
     ForKind,
     If,
@@ -49,9 +51,25 @@ from parhelion.ir.stmt import (
 from parhelion.ir.stmt import Fork as ForkStmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.instantiate import instantiate
+from parhelion.lower.regions import Regions
+from parhelion.lower.remove_marks import remove_marks
+from parhelion.lower.sliding import Unfold, loops_between
+from parhelion.simplify.driver import simplify
 from parhelion.types import INT32
 
 _ONE = int32(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of folded storage is free, in coordinates of the folded dimension:
+    `start` at first; each iteration takes some and, when it has been used, frees some.
+    """
+
+    semaphore: BufferSym
+    start: Expr
+    taken: Expr
+    freed: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +81,7 @@ class Sync:
     turn: BufferSym | None
     slot: BufferSym | None
     slots: Expr = _ONE
+    room: Room | None = None
 
     def starts(self) -> list[tuple[BufferSym, Expr]]:
         """Each semaphore with its first value."""
@@ -71,26 +90,89 @@ class Sync:
             found.append((self.turn, _ONE))
         if self.slot is not None:
             found.append((self.slot, self.slots))
+        if self.room is not None:
+            found.append((self.room.semaphore, self.room.start))
         return found
 
 
 Syncs = Mapping[Function, Sync]
 
 
-def semaphores(f: Function, *, turn: bool, slots: Expr | None) -> Sync:
-    """New semaphores for `f`. turn: whether iterations overlap. slots: how many
-    iterations outside of its storage have one at the same time; None for all."""
+def semaphores(regions: Regions, f: Function, folds: Mapping[int, Expr]) -> Sync:
+    """New semaphores for `f`, some dimensions of whose storage are folded."""
 
     def make(what: str) -> BufferSym:
         return BufferSym(f"{f.name}.{what}", INT32, 1, "internal")
 
+    slid = regions.slid.get(f)
+    loops = loops_between(regions, f)
+    once = slid is not None and all(loop.var in slid.loops for loop, _ in loops)
+    # A tail that is shifted inwards computes values again; those of updates are not
+    # final in between.
+    again = (
+        slid is not None
+        and bool(f.updates)
+        and not all(walk.forward for walk in slid.walks.values())
+    )
+    hoisted = regions.sites.hoist(f) is not regions.sites.store(f)
+    turn = bool(loops) and not once or again
+    room = None
+    if folds and not turn:
+        found = None if hoisted else _room(regions, f, folds)
+        turn = found is None
+        if found is not None:
+            room = Room(make("room"), *found)
+    slots = (f.schedule.ring or _ONE) if hoisted else _ONE
     return Sync(
         f,
         make("done"),
         make("turn") if turn else None,
-        None if slots is None else make("slot"),
-        slots or _ONE,
+        make("slot") if hoisted else None,
+        slots,
+        room,
     )
+
+
+def _room(
+    regions: Regions, f: Function, folds: Mapping[int, Expr]
+) -> tuple[Expr, Expr, Expr] | None:
+    """The start, taken and freed of a `Room`; None where it is not known how much of
+    folded storage an iteration needs.
+
+    It is where one loop moves one folded dimension on, and production writes nothing
+    beyond its region. Iteration v then takes hi(v) - hi(v - 1), and lo(v + 1) - lo(v)
+    are not wanted after it; so nothing is overwritten that a later one still reads.
+    """
+    loops = loops_between(regions, f)
+    if len(folds) != 1 or len(loops) != 1:
+        return None
+    ((d, size),) = folds.items()
+    wish = f.schedule.storage.get(d)
+    if wish is None or not wish.forward:
+        return None
+    own = f.args[d]
+    for stage in regions.program.stages[f]:
+        if stage.args[d] is not own:
+            return None
+        reach = regions.loops(stage).writes(own)
+        if not (is_const(reach.below, 0) and is_const(reach.above, 0)):
+            return None
+    loop = loops[0][0]
+    v = loop.var
+    needed = regions.required(f, regions.sites.compute(f))[d]
+    unfold = Unfold(v, regions.unslid)
+    lo, hi = unfold.of(needed.lo), unfold.of(needed.hi)
+    step = sub(hi, substitute(hi, {v: sub(v, _ONE)}))
+    whole = add(sub(hi, lo), _ONE)
+    taken = select(lt(loop.min, v), step, whole)
+    freed = sub(substitute(lo, {v: add(v, _ONE)}), lo)
+    parts = (size, simplify(taken), simplify(freed))
+    made: list[Expr] = []
+    for e in parts:
+        plain = remove_marks(Evaluate(e))
+        assert isinstance(plain, Evaluate)
+        made.append(plain.value)
+    return made[0], made[1], made[2]
 
 
 def between(first: BufferSym | None, f: Function, body: Stmt) -> Stmt:
@@ -98,6 +180,14 @@ def between(first: BufferSym | None, f: Function, body: Stmt) -> Stmt:
     if first is None:
         return body
     return block(Acquire(first, _ONE, f, ()), body, Release(first, _ONE, f))
+
+
+def in_room(room: Room | None, f: Function, body: Stmt) -> Stmt:
+    """`body`, before which room is taken in folded storage, and after it freed."""
+    if room is None:
+        return body
+    take = Acquire(room.semaphore, room.taken, f, ())
+    return block(take, body, Release(room.semaphore, room.freed, f))
 
 
 def acquired(s: Stmt, sync: Sync, syncs: Syncs) -> Stmt:
@@ -220,9 +310,17 @@ class _Split:
         self.owner = {b: s.func for s in syncs.values() for b, _ in s.starts()}
         self.made: dict[Function, list[Produce]] = {}
         self.own: set[Function] = set()
+        #: Those that share loops: whoever makes one makes all.
+        self.together: dict[Function, set[Function]] = {}
         for n in nodes(body):
             if type(n) is Produce and n.producing:
                 self.made.setdefault(n.func, []).append(n)
+                inner = n.body
+                if type(inner) is Produce and inner.producing:
+                    group = {n.func, inner.func}
+                    for g in (n.func, inner.func):
+                        group |= self.together.get(g, set())
+                    self.together.update(dict.fromkeys(group, group))
             elif type(n) is Realize:
                 self.own.add(n.func)
         mine = self.made.pop(self.f, [])
@@ -243,6 +341,7 @@ class _Split:
                 continue
             found.add(g)
             stack += _read(self.made.get(g, ()))
+            stack += self.together.get(g, ())
         return found
 
     def _check(self) -> None:
@@ -336,4 +435,12 @@ def _read(s: Iterable[Stmt]) -> set[Function]:
     return {n.func for p in s for n in nodes(p) if type(n) is FuncCall}
 
 
-__all__ = ["Sync", "Syncs", "acquired", "between", "fork_async", "semaphores"]
+__all__ = [
+    "Sync",
+    "Syncs",
+    "acquired",
+    "between",
+    "fork_async",
+    "in_room",
+    "semaphores",
+]

@@ -40,13 +40,12 @@ from parhelion.lower.folding import (
     origins,
     ring_slot,
 )
-from parhelion.lower.fork import Sync, acquired, between, semaphores
+from parhelion.lower.fork import Sync, acquired, between, in_room, semaphores
 from parhelion.lower.fused import shared_loop, units
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
-from parhelion.lower.sliding import loops_between
 from parhelion.lower.stages import Stage
 from parhelion.schedule.branches import branches
 from parhelion.simplify.driver import simplify
@@ -99,29 +98,15 @@ class NestBuilder:
         }
         for f in self.program.order:
             if f.schedule.async_ and f not in self.program.outputs and self._threads:
-                self.syncs[f] = self._semaphores(f)
+                folds = {
+                    d: o.fold
+                    for d, o in enumerate(self.origins.get(f, ()))
+                    if o is not None and o.fold is not None
+                }
+                self.syncs[f] = semaphores(self.regions, f, folds)
         body = self._productions(self.regions.sites.root, None)
         assert body is not None
         return body
-
-    def _semaphores(self, f: Function) -> Sync:
-        regions = self.regions
-        slid = regions.slid.get(f)
-        loops = loops_between(regions, f)
-        once = slid is not None and all(loop.var in slid.loops for loop, _ in loops)
-        # A tail that is shifted inwards computes values again; those of updates are
-        # not final in between.
-        again = (
-            slid is not None
-            and bool(f.updates)
-            and not all(walk.forward for walk in slid.walks.values())
-        )
-        folded = any(o is not None and o.fold for o in self.origins.get(f, ()))
-        turn = bool(loops) and not once or again or folded
-        slots: Expr | None = None
-        if regions.sites.hoist(f) is not regions.sites.store(f):
-            slots = f.schedule.ring or int32(1)
-        return semaphores(f, turn=turn, slots=slots)
 
     def _site(self, site: Site, inside: Stmt) -> Stmt:
         """What stands at a site. `inside` is what the site's own stage does there."""
@@ -157,7 +142,7 @@ class NestBuilder:
             return block(made, None if body is None else Produce(f, False, body))
         made = block(made, Release(sync.done, int32(1), f))
         use = Produce(f, False, acquired(body, sync, self.syncs))
-        return between(sync.turn, f, block(made, use))
+        return in_room(sync.room, f, between(sync.turn, f, block(made, use)))
 
     def _together(self, unit: tuple[Function, ...], body: Stmt | None) -> Stmt:
         """The production of Funcs whose stages share loops, and then their use."""

@@ -154,7 +154,7 @@ class ConcurrentFuncs:
         touch()
         return self
 
-    def ring_buffer(self, extent: IntLike) -> Self:
+    def ring_buffer(self, extent: IntLike = 2) -> Self:
         """Keeps `extent` copies of the storage, which the iterations of the loops that
         `hoist_storage` goes out of take in turn.
 

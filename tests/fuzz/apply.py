@@ -360,5 +360,6 @@ _WHOLE: dict[str, Whole] = {
     "bound": Scheduler._bound,
     "reorder_storage": Scheduler._reorder_storage,
     **storage.WHOLE,
+    **concurrency.WHOLE,
     **rewriting.WHOLE,
 }

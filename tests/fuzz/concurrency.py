@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
 from parhelion.schedule.directives import DimType
-from tests.fuzz.case import Choices
+from tests.fuzz.case import Choices, Directive
 
 if TYPE_CHECKING:
     from tests.fuzz.apply import Scheduler
@@ -54,3 +55,41 @@ def prefetch(
     offset = (1, 2, 7, -1)[choices.upto(3)]
     strategy = list(hl.PrefetchBoundStrategy)[choices.upto(2)]
     return lambda: target.prefetch(what, loops[at], start, offset, strategy)
+
+
+def async_(
+    scheduler: Scheduler, built: Built, choices: Choices
+) -> Callable[[], object] | None:
+    return built.func.async_
+
+
+def ring_buffer(
+    scheduler: Scheduler, built: Built, choices: Choices
+) -> Callable[[], object] | None:
+    """With the storage further out, which it needs."""
+    if not built.dims:
+        return None
+    extent = choices.upto(3) + 1
+
+    def both() -> None:
+        built.func.ring_buffer(extent)
+        built.func.hoist_storage_root()
+
+    return both
+
+
+WHOLE = {"async_": async_, "ring_buffer": ring_buffer}
+WHOLE_NAMES = tuple(WHOLE)
+
+
+def draw_threads(
+    rng: random.Random, number: int, placed: Sequence[Directive]
+) -> list[Directive]:
+    """For a stage that is placed so: a thread of its own, copies of its storage."""
+    made: list[Directive] = []
+    names = {d.name for d in placed}
+    if names == {"compute_at"} and rng.random() < 0.25:
+        made.append(Directive("ring_buffer", number, 0, (rng.randint(0, 3),)))
+    if rng.random() < (0.5 if made else 0.15):
+        made.append(Directive("async_", number))
+    return made

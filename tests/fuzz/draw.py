@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from tests.fuzz import fusing, rewriting, storage
+from tests.fuzz import concurrency, fusing, rewriting, storage
 from tests.fuzz.case import Case, Directive, Input, Stage
 
 PIXELS = ("u8", "u8", "u16", "i16", "i32", "f32", "i8", "u32")
@@ -126,7 +126,7 @@ LOOPS = (
 )
 WHOLE = (
     *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),
-    *("bound", "reorder_storage", *storage.NAMES),
+    *("bound", "reorder_storage", *storage.NAMES, *concurrency.WHOLE_NAMES),
     *rewriting.WHOLE_NAMES,
 )
 DIRECTIVES = (
@@ -153,7 +153,8 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
             inlined.add(number)
             continue
         if not is_output:
-            made += draw_place(rng, case, number, inlined)
+            placed = draw_place(rng, case, number, inlined)
+            made += placed + concurrency.draw_threads(rng, number, placed)
         elif rng.random() < 0.1:
             made.append(Directive("compute_root", number))
         made += draw_loops(rng, number, 0)

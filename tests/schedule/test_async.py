@@ -289,6 +289,42 @@ def test_turns_where_iterations_overlap(updates: bool) -> None:
     same(f)
 
 
+@pytest.mark.parametrize(("step", "reach", "fold"), [(1, 1, 2), (1, 2, 4), (2, 1, 3)])
+@pytest.mark.parametrize("updates", [False, True])
+def test_room_in_folded_storage(
+    step: int, reach: int, fold: int, updates: bool
+) -> None:
+    """The producer runs ahead as far as the fold allows; nobody waits for turns."""
+    p, _ = two(updates=updates)
+    f = hl.Func("f")
+    f[x, y] = p[x, step * y] - p[x, step * y + reach]
+    p.store_root().compute_at(f, y).fold_storage(y, fold).async_()
+    for k in range(2 if updates else 0):
+        p.update(k).unscheduled()
+    shown = re.sub(r"\$\d+", "", text(lower([f._function], name="f").body))
+    assert f"p.room[0] = {fold}" in shown and "turn" not in shown
+    assert f"acquire {reach + 1} of p.room" in shown
+    assert f"release {step} to p.room" in shown
+    same(f)
+
+
+def test_room_at_the_end_of_an_image() -> None:
+    p, _ = two()
+    f = hl.Func("f")
+    f[x, y] = p[x, y] - p[x, hl.clamp(y + 2, 0, 20)]
+    p.store_root().compute_at(f, y).fold_storage(y, 32).async_()
+    same(f)
+
+
+def test_turns_where_production_goes_beyond_its_region() -> None:
+    p, f = two()
+    p.store_root().compute_at(f, y).fold_storage(y, 16).async_()
+    p.split(y, yo, yi, 4, hl.TailStrategy.RoundUp)
+    shown = text(lower([f._function], name="f").body)
+    assert "turn" in shown and "room" not in shown
+    same(f)
+
+
 def test_slots() -> None:
     p, f = two()
     PLACES["ring"](p, f)
@@ -369,3 +405,21 @@ def test_c_output_has_no_threads() -> None:
     p.async_()
     written = text(lower([f._function], name="f", vectors=False).body)
     assert "fork" not in written and "acquire" not in written
+
+
+def test_shared_loops() -> None:
+    """Funcs that share loops are computed by the thread that needs one of them."""
+    a, b, p, f = (hl.Func(n) for n in ("a", "b", "p", "f"))
+    a[x, y], b[x, y] = x + y, x - y
+    p[x, y] = a[x, y] * 3 + a[x, y + 1]
+    f[x, y] = p[x, y] + b[x, y]
+    for g in (a, b):
+        g.compute_at(f, y)
+    b.compute_with(a, y)
+    p.store_root().compute_at(f, y).async_()
+    same(f)
+    for g in (a, b):
+        g.async_()
+        with pytest.raises(hl.ScheduleError, match="is async: a thread of its own"):
+            lower([f._function], name="f")
+        g._function.schedule.async_ = False
