@@ -53,6 +53,12 @@ def _arithmetic(op: str, float_op: str) -> None:
             return f.op(f"{float_op}{f.fp} {value_type(t)} {a}, {b}")
         if t.kind is TypeCode.BFloat:
             return in_float32(f, e, t)
+        if op == "add" and t.count > 1 and t.width == 32:
+            from parhelion.codegen.dot import sum_with_dot
+
+            text = sum_with_dot(f, e)
+            if text is not None:
+                return text
         return f.op(f"{op} {value_type(t)} {f.value(e.a)}, {f.value(e.b)}")
 
     emits(kind)(emit)

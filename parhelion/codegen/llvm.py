@@ -9,6 +9,7 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 from __future__ import annotations
 
 from parhelion.codegen import effects, extern, intrinsics, memo, memory
+from parhelion.codegen.lane_sums import sum_by_lanes
 from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.stream_stores import stream_stores
@@ -45,7 +46,7 @@ def emit_with_sites(lowered: Lowered, target: Target) -> Emitted:
 def _emit(lowered: Lowered, target: Target) -> Emitted:
     module = Module(target, strict_float=lowered.strict_float)
     symbol = module.unique(f"{lowered.name}_argv")
-    body = stream_stores(lowered.body)
+    body = sum_by_lanes(stream_stores(lowered.body), target)
     f = Function(
         module,
         f"define i32 @{quoted(symbol)}(ptr noalias %ctx, ptr noalias readonly %argv)",

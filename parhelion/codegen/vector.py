@@ -203,6 +203,12 @@ def fold(f: Function, e: E.VectorReduce) -> str:
         return f.value(e.value)
     if groups == 1 and t.is_int_or_uint():
         return _fold_all(f, e)
+    if t.width == 32 and t.is_int_or_uint():
+        from parhelion.codegen.dot import dot
+
+        text = dot(f, e)
+        if text is not None:
+            return text
     a = f.value(e.value)
     if f.strict and t.is_float():
         parts = [_strided(f, a, t, first, size, groups) for first in range(size)]

@@ -1,0 +1,85 @@
+"""Dot products of bytes: four products and their sum, added to a number, at once.
+
+``reduce_add(int32(a) * int32(b), n)`` of 4n unsigned bytes and 4n signed ones is one
+instruction where the machine has VNNI. LLVM finds it for a sum of all lanes alone.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen.target import Target
+from parhelion.codegen.types import value_type
+from parhelion.codegen.vector import concatenate, slice_lanes
+from parhelion.codegen.writer import Function
+from parhelion.ir import expr as E
+from parhelion.ir.expr import Expr
+from parhelion.types import Int, Type, UInt
+
+#: How many bytes each of the 32-bit sums takes.
+TERMS = 4
+
+
+def has_dot(target: Target) -> bool:
+    """Whether the machine has the instruction, for registers of every size."""
+    return target.is_x86() and target.has("avx512vnni") and target.has("avx512vl")
+
+
+def bytes_of(e: Expr) -> tuple[Expr, Expr] | None:
+    """The unsigned and the signed bytes whose exact products `e` is."""
+    if isinstance(e, E.Mul) and e.type.width == 32:
+        pair = e.a, e.b
+        if not all(isinstance(x, E.Cast) for x in pair):
+            return None
+        a, b = [x.a for x in pair if isinstance(x, E.Cast)]
+    elif isinstance(e, E.Cast) and isinstance(e.a, E.Intrinsic):
+        if e.a.op != "widening_mul" or e.type.width != 32:
+            return None
+        a, b = e.a.args
+    else:
+        return None
+    unsigned, signed = UInt(8, e.type.count), Int(8, e.type.count)
+    if a.type is unsigned and b.type is signed:
+        return a, b
+    return (b, a) if b.type is unsigned and a.type is signed else None
+
+
+def dot(f: Function, e: E.VectorReduce, start: Expr | None = None) -> str | None:
+    """The sums of each four products of bytes, plus `start`; None if this is not one,
+    or the machine has no instruction for it."""
+    count = e.value.type.count
+    if e.op != "add" or count != TERMS * e.lanes or e.lanes < 4:
+        return None
+    if not has_dot(f.target):
+        return None
+    pair = bytes_of(e.value)
+    if pair is None or e.lanes & (e.lanes - 1):
+        return None
+    lanes = min(e.lanes, f.target.vector_bits // 32)
+    t = e.type.with_lanes(lanes)
+    vt = value_type(t)
+    name = f"llvm.x86.avx512.vpdpbusd.{32 * lanes}"
+    at = f.module.declare(name, vt, f"{vt}, {vt}, {vt}")
+    total = "zeroinitializer" if start is None else f.value(start)
+    texts = [f.value(x) for x in pair]
+    parts: list[tuple[str, Type]] = []
+    for low in range(0, e.lanes, lanes):
+        acc = total
+        if start is not None:
+            acc = slice_lanes(f, total, e.type, low, lanes)
+        words = []
+        for text, x in zip(texts, pair, strict=True):
+            size = TERMS * lanes
+            piece = slice_lanes(f, text, x.type, TERMS * low, size)
+            words.append(f.op(f"bitcast {value_type(UInt(8, size))} {piece} to {vt}"))
+        args = ", ".join([f"{vt} {a}" for a in (acc, *words)])
+        parts.append((f.op(f"call {vt} {at}({args})"), t))
+    return concatenate(f, parts)[0]
+
+
+def sum_with_dot(f: Function, e: E.Add) -> str | None:
+    """A dot product that takes the other operand of a sum along."""
+    for a, b in ((e.a, e.b), (e.b, e.a)):
+        if isinstance(b, E.VectorReduce):
+            text = dot(f, b, a)
+            if text is not None:
+                return text
+    return None
