@@ -219,11 +219,13 @@ def _up(image: Array) -> Array:
 
 
 def process(image: Array) -> Array:
-    """More local contrast in a (3, H, W) uint8 image."""
+    """Twice the local contrast in a (3, H, W) uint8 image."""
     import parhelion as hl
 
     app = algorithm(hl)
     schedule_lines(hl, app)
+    # Next to a level of intensity, the slope of the remapping is 1 + alpha (levels - 1).
+    app.params["alpha"].set(1 / (SETTINGS["levels"] - 1))
     wide = image.astype(np.uint16) * 257
     return np.asarray(app.run({"input": wide}, image.shape[::-1]) >> 8).astype(np.uint8)
 

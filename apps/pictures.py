@@ -1,0 +1,101 @@
+"""The pictures of docs/apps.md: each application on a photograph.
+
+    python -m apps.pictures
+
+writes them to docs/images/, the input above or beside the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from apps import (
+    bilateral_grid,
+    camera_pipe,
+    interpolate,
+    level_set,
+    local_laplacian,
+    max_filter,
+)
+from apps.common import Array, photograph, read_image, write_image
+
+IMAGES = Path(__file__).parent.parent / "docs" / "images"
+COINS = Path(__file__).parent / "data" / "coins.png"
+
+
+def beside(*images: Array) -> Array:
+    """(3, H, W) images of one height, side by side."""
+    return np.concatenate(images, axis=2)
+
+
+def portrait() -> Array:
+    return photograph()[:, 16:272, 96:352]
+
+
+def camera() -> Array:
+    """A detail of the mosaic, a pixel of the sensor in its own colour, and developed."""
+    image = photograph()
+    raw = camera_pipe.mosaic(image)[12:268, 112:368]
+    seen = np.zeros((3, *raw.shape), np.uint8)
+    levels = np.clip(255 * ((raw - 25.0) / 800) ** 0.5, 0, 255).astype(np.uint8)
+    for (dy, dx), c in {(0, 0): 1, (0, 1): 0, (1, 0): 2, (1, 1): 1}.items():
+        seen[c, dy::2, dx::2] = levels[dy::2, dx::2]
+    return beside(seen, camera_pipe.process(image)[:, 0:256, 96:352])
+
+
+def local_contrast() -> Array:
+    image = photograph()
+    window = np.s_[:, 120:440, 20:340]
+    return beside(image[window], local_laplacian.process(image)[window])
+
+
+def smoothed() -> Array:
+    return beside(portrait(), bilateral_grid.process(portrait()))
+
+
+def filled() -> Array:
+    """A photograph of which three quarters and some strokes are missing."""
+    image = np.maximum(portrait(), 1)
+    rng = np.random.default_rng(4)
+    torn = image * (rng.random(image.shape[1:]) < 0.25).astype(np.uint8)
+    y, x = np.mgrid[: image.shape[1], : image.shape[2]]
+    torn[:, np.abs(x + y - 250 + 10 * np.sin(x / 9)) < 3] = 0
+    return beside(torn, interpolate.process(torn))
+
+
+def brightest() -> Array:
+    return beside(portrait(), max_filter.process(portrait()))
+
+
+def contour() -> Array:
+    """Ancient coins, and the contours that closed around them."""
+    gray = read_image(COINS)[:1, 85:300, :]
+    return beside(np.repeat(gray, 3, 0), level_set.process(gray))
+
+
+PICTURES: dict[str, Callable[[], Array]] = {
+    "camera_pipe": camera,
+    "local_laplacian": local_contrast,
+    "bilateral_grid": smoothed,
+    "interpolate": filled,
+    "max_filter": brightest,
+    "level_set": contour,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(PICTURES))
+    parser.add_argument("--out", type=Path, default=IMAGES)
+    options = parser.parse_args()
+    for name in options.names:
+        write_image(options.out / f"{name}.jpg", PICTURES[name]())
+        print(f"wrote {options.out / name}.jpg")
+
+
+if __name__ == "__main__":
+    main()
