@@ -120,9 +120,9 @@ class Axis:
     outer loop of ShiftInwards. The rest is known once its loops exist: value in terms
     of loops; reads and writes, where it goes; the depths of the loops it is made of;
     guarded, inside how many loops the last guard stands that keeps it, or an axis it
-    is made of, from reading too far (0: none); loose, whether it comes from a fused
-    loop, as a remainder or quotient whose bounds over a part of the loop may exceed
-    what the whole loop visits.
+    is made of, from reading too far (0: none); loose, inside how many loops the fused
+    loop that it comes from is a point (0: it comes from none): as a remainder or
+    quotient, its bounds over a part of that loop may exceed what the whole visits.
     """
 
     var: Var
@@ -133,7 +133,7 @@ class Axis:
     writes: Reach | None = None
     depths: frozenset[int] = frozenset()
     guarded: int = 0
-    loose: bool = False
+    loose: int = 0
 
     @property
     def reading(self) -> Reach:
@@ -379,7 +379,7 @@ class StageLoops:
         )
         inner.depths = outer.depths = fused.depths
         inner.guarded = outer.guarded = fused.guarded
-        inner.loose = outer.loose = True
+        inner.loose = outer.loose = max(fused.depths)
         inner.reads = inner.writes = Reach(inner.range)
         outer.reads = _unfused(fused.reading, outer.range, size)
         outer.writes = outer.reads
@@ -414,7 +414,7 @@ class StageLoops:
         elif tail in BLENDS and not t.exact:
             self._blend(t, start)
         old.depths = outer.depths | inner.depths
-        old.loose = outer.loose or inner.loose
+        old.loose = max(outer.loose, inner.loose)
 
     def _blend(self, t: _Split, start: Expr) -> None:
         """Keeps the points that are beyond the end, or of earlier iterations."""
@@ -442,7 +442,7 @@ class StageLoops:
             b = bounds_of(axis.value, scope)
             lo = read.lo if b.lo is None else b.lo
             hi = read.hi if b.hi is None else b.hi
-            if axis.loose:
+            if axis.loose > depth:
                 # Storage further out is for what the loops visit, and no more.
                 lo = maximum(lo, read.lo)
                 hi = minimum(hi, read.hi)

@@ -9,6 +9,10 @@ import pytest
 
 import parhelion as hl
 from parhelion.errors import BoundsError
+from parhelion.ir.build import const_int
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import Allocate
+from parhelion.lower.passes import lower
 
 
 def chain(tail: Any) -> tuple[Any, Any]:
@@ -66,3 +70,24 @@ def test_result(tail: str, width: int) -> None:
     f = pixels[:, 28 : 28 + width + 2] + pixels[:, 30 : 30 + width + 2]
     g = f[:-1, :width] * f[1:, 2 : 2 + width]
     assert np.array_equal(got, g[:-1] - g[1:])
+
+
+def test_points_of_a_fused_loop_are_not_cut() -> None:
+    """Inside of a fused loop its parts are points: what is computed there has constant
+    extents, whatever is known of the extents that were fused."""
+    x, y, c, t, tx = (hl.Var(n) for n in ("x", "y", "c", "t", "tx"))
+    inp = hl.ImageParam(hl.Int(32), 3, "input")
+    out, dx = hl.Func("out"), hl.RDom([(0, 5)], "dx")
+    out[x, y, c] = hl.maximum(inp[x + dx.x, y, c])
+    out.split(x, tx, x, 32).reorder(x, y, c, tx).fuse(c, tx, t).vectorize(x, 8)
+    body = lower([out._function], name="out").body
+    (maximum,) = [n for n in nodes(body) if isinstance(n, Allocate)]
+    assert [const_int(e) for e in maximum.extents[1:]] == [1] * (
+        len(maximum.extents) - 1
+    )
+
+    pixels = np.random.default_rng(6).integers(0, 99, (2, 5, 70)).astype(np.int32)
+    inp.set(pixels)
+    got = np.asarray(out.realize([65, 5, 2]))
+    windows = np.lib.stride_tricks.sliding_window_view(pixels, 5, axis=2)
+    assert np.array_equal(got, windows.max(-1)[..., :65])
