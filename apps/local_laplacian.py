@@ -224,7 +224,7 @@ def process(image: Array) -> Array:
 
     app = algorithm(hl)
     schedule_lines(hl, app)
-    # Next to a level of intensity, the slope of the remapping is 1 + alpha (levels - 1).
+    # At a level of intensity, the remapping's slope is 1 + alpha (levels - 1).
     app.params["alpha"].set(1 / (SETTINGS["levels"] - 1))
     wide = image.astype(np.uint16) * 257
     return np.asarray(app.run({"input": wide}, image.shape[::-1]) >> 8).astype(np.uint8)

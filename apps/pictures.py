@@ -37,7 +37,7 @@ def portrait() -> Array:
 
 
 def camera() -> Array:
-    """A detail of the mosaic, a pixel of the sensor in its own colour, and developed."""
+    """A detail of the mosaic, each pixel in its own colour, and developed."""
     image = photograph()
     raw = camera_pipe.mosaic(image)[12:268, 112:368]
     seen = np.zeros((3, *raw.shape), np.uint8)

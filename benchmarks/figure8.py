@@ -163,7 +163,9 @@ def draw(rows: Sequence[Mapping[str, Any]], modules: Sequence[str], path: Path) 
             )
     axes.set_yscale("log")
     axes.set_ylabel("ms")
-    axes.set_xticks(list(places), [row["name"] for row in rows], rotation=35, ha="right")
+    axes.set_xticks(
+        list(places), [row["name"] for row in rows], rotation=35, ha="right"
+    )
     axes.set_title("schedules of the local Laplacian, in the order tried")
     axes.grid(axis="y", which="both", alpha=0.3)
     axes.legend()
@@ -191,7 +193,9 @@ def main() -> None:
             wanted = result if wanted is None else wanted
             found = case("local_laplacian").difference([wanted], [result])
             if not case("local_laplacian").same(found):
-                raise SystemExit(f"{step.name}, {module}: {found} from the first result")
+                raise SystemExit(
+                    f"{step.name}, {module}: {found} from the first result"
+                )
         rows.append(row)
         text = "  ".join(f"{m} {row[m]['min'] * 1e3:8.1f} ms" for m in modules)
         print(f"{step.letter:2} {step.name:30} {text}", flush=True)
