@@ -78,10 +78,21 @@ def schedule_tiled(hl: Module, app: App) -> None:
         app.funcs[name].compute_at(out, x).vectorize(x, 16)
 
 
+def schedule_lines(hl: Module, app: App) -> None:
+    """Strips of 32 lines over the threads; within one, each line of luminance and of
+    gradients is computed once (what Halide's own application does)."""
+    x, y, yi = hl.Var("x"), hl.Var("y"), hl.Var("yi")
+    out = app.funcs["harris"]
+    out.split(y, y, yi, 32).parallel(y).vectorize(x, 16)
+    for name in ("gray", "Ix", "Iy"):
+        app.funcs[name].store_at(out, y).compute_at(out, yi).vectorize(x, 16)
+
+
 SCHEDULES = {
     "inline": schedule_inline,
     "root": schedule_root,
     "tiled": schedule_tiled,
+    "lines": schedule_lines,
 }
 
 

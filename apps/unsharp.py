@@ -71,10 +71,23 @@ def schedule_tiled(hl: Module, app: App) -> None:
         app.funcs[name].compute_at(out, x).vectorize(x, 16)
 
 
+def schedule_lines(hl: Module, app: App) -> None:
+    """Strips of 32 lines over the threads; within one, each line of luminance is
+    computed once (what Halide's own application does)."""
+    x, y, c, yi = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("yi")
+    out = app.funcs["unsharp"]
+    out.bound(c, 0, 3).split(y, y, yi, 32).reorder(c, x, yi, y).unroll(c)
+    out.vectorize(x, 16).parallel(y)
+    app.funcs["gray"].store_at(out, y).compute_at(out, yi).vectorize(x, 16)
+    for name in ("blur_y", "ratio"):
+        app.funcs[name].compute_at(out, yi).vectorize(x, 16)
+
+
 SCHEDULES = {
     "inline": schedule_inline,
     "root": schedule_root,
     "tiled": schedule_tiled,
+    "lines": schedule_lines,
 }
 
 
