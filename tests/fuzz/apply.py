@@ -8,7 +8,7 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
-from tests.fuzz import concurrency, fusing, rewriting, storage
+from tests.fuzz import concurrency, fusing, places, rewriting, storage
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
@@ -50,22 +50,29 @@ class Scheduler:
         self.names = 0
         #: The tail of the split that the latest call makes, if it makes one.
         self.tail: hl.TailStrategy | None = None
+        #: Stages that a clone has left without a reader, where no directive matters.
+        self.unread: set[int] = set()
+        #: What the latest call is counted as, if not by its directive's name.
+        self.named: list[str] = []
         self.inner: dict[str, int] = {}
         self.copies: Counter[str] = Counter()
 
     def run(self) -> None:
-        touched: set[tuple[int, int]] = set()
+        touched: set[int] = set()
         for directive in self.program.case.schedule:
-            if directive.stage >= len(self.program.stages):
+            number = directive.stage
+            if number >= len(self.program.stages) or number in self.unread:
                 continue
-            self.tail = None
+            self.tail, self.named = None, []
             call = self._call(directive)
             if call is None:
                 continue
             name, tail = directive.name, self.tail
             if directive.definition and name in _LOOPS:
                 name += " (update)"
-            names = [name] if tail is None else [name, f"TailStrategy.{tail.name}"]
+            names = self.named or [name]
+            if tail is not None:
+                names = [*names, f"TailStrategy.{tail.name}"]
             self.drawn.update(names)
             try:
                 call()
@@ -73,13 +80,16 @@ class Scheduler:
                 self.refusals.append((directive, refused))
             else:
                 self.accepted.update(names)
-                touched.add((directive.stage, directive.definition))
+                touched.add(directive.stage)
         # Says that the other definitions of a scheduled Func are meant to have none.
-        for number in {n for n, _ in touched}:
+        for number in sorted(touched):
             func = self.program.stages[number].func
+            stages = func._function.stages()
             for k in range(func.num_update_definitions()):
-                if (number, k + 1) not in touched:
+                if not stages[k + 1].schedule.touched:
                     func.update(k).unscheduled()
+                    self.drawn["unscheduled"] += 1
+                    self.accepted["unscheduled"] += 1
 
     def _tail(self, choices: Choices, plain: hl.TailStrategy) -> hl.TailStrategy:
         """The tail of a split: `plain`, or one of those that came later."""
@@ -155,7 +165,15 @@ class Scheduler:
         tail = TAILS[choices.upto(len(TAILS) - 1)]
         self.inner |= {xi.name(): fx, yi.name(): fy}
         tail = self._tail(choices, tail)
-        return lambda: target.tile(x, y, xi, yi, fx, fy, tail)
+        form = choices.upto(3)
+        if form == 0:
+            return lambda: target.tile(x, y, xi, yi, fx, fy, tail)
+        if form == 1:
+            return lambda: target.tile([x, y], [xi, yi], [fx, fy], tail)
+        xo, yo = self._new(built, x), self._new(built, y)
+        if form == 2:
+            return lambda: target.tile(x, y, xo, yo, xi, yi, fx, fy, tail)
+        return lambda: target.tile([x, y], [xo, yo], [xi, yi], [fx, fy], tail)
 
     def _fuse(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
@@ -230,6 +248,7 @@ class Scheduler:
         at = -1 if choices.upto(2) < 2 else choices.upto(len(loops) - 1)
         if choices.upto(3) == 3:
             tail = self._tail(choices, hl.TailStrategy.Auto)
+            self.named = ["parallel", "parallel (task size)"]
             return lambda: target.parallel(loops[at], 2, tail)
         return lambda: target.parallel(loops[at])
 
@@ -252,7 +271,7 @@ class Scheduler:
         """Mostly Never: whether a loop can always be split shows when it is lowered."""
         loop = loops[choices.upto(len(loops) - 1)]
         policies = (hl.Partition.Never, hl.Partition.Auto, hl.Partition.Always)
-        policy = policies[(0, 0, 0, 1, 2)[choices.upto(4)]]
+        policy = policies[(0, 0, 0, 1, 1, 0, 0, 0, 0, 2)[choices.upto(9)]]
         return lambda: target.partition(loop, policy)
 
     def _never_partition(
@@ -357,6 +376,8 @@ _WHOLE: dict[str, Whole] = {
     "store_root": lambda s, b, c: b.func.store_root,
     "compute_at": Scheduler._compute_at,
     "store_at": Scheduler._store_at,
+    "place": places.place,
+    "memoize": lambda s, b, c: b.func.memoize,
     "bound": Scheduler._bound,
     "reorder_storage": Scheduler._reorder_storage,
     **storage.WHOLE,

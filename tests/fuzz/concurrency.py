@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
 from parhelion.schedule.directives import DimType
-from tests.fuzz.case import Choices, Directive
+from tests.fuzz.case import Choices
 
 if TYPE_CHECKING:
     from tests.fuzz.apply import Scheduler
@@ -78,18 +77,6 @@ def ring_buffer(
     return both
 
 
+#: Each alone, as wild schedules have them; `places` draws them where they fit.
 WHOLE = {"async_": async_, "ring_buffer": ring_buffer}
 WHOLE_NAMES = tuple(WHOLE)
-
-
-def draw_threads(
-    rng: random.Random, number: int, placed: Sequence[Directive]
-) -> list[Directive]:
-    """For a stage that is placed so: a thread of its own, copies of its storage."""
-    made: list[Directive] = []
-    names = {d.name for d in placed}
-    if names == {"compute_at"} and rng.random() < 0.25:
-        made.append(Directive("ring_buffer", number, 0, (rng.randint(0, 3),)))
-    if rng.random() < (0.5 if made else 0.15):
-        made.append(Directive("async_", number))
-    return made

@@ -99,9 +99,9 @@ def draw_stage(
     sources = []
     for _ in range(rng.choice((1, 2, 2))):
         # Mostly something that nobody has read yet, so that few stages are dead.
-        if unread and rng.random() < 0.7:
+        if unread and rng.random() < 0.8:
             sources.append(rng.choice(unread[-3:]))
-        elif number and rng.random() < 0.7:
+        elif number and rng.random() < 0.5:
             sources.append(rng.randrange(number))
         else:
             sources.append(-1 - rng.randrange(inputs))
@@ -126,7 +126,14 @@ LOOPS = (
 )
 WHOLE = (
     *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),
-    *("bound", "reorder_storage", *storage.NAMES, *concurrency.WHOLE_NAMES),
+    *(
+        "place",
+        "memoize",
+        "bound",
+        "reorder_storage",
+        *storage.NAMES,
+        *concurrency.WHOLE_NAMES,
+    ),
     *rewriting.WHOLE_NAMES,
 )
 DIRECTIVES = (
@@ -152,9 +159,11 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
         if not is_output and not updates and rng.random() < 0.3:
             inlined.add(number)
             continue
+        made += rewriting.draw_replacement(
+            rng, number, readers(case, number, inlined), lambda: numbers(rng, 6)
+        )
         if not is_output:
-            placed = draw_place(rng, case, number, inlined)
-            made += placed + concurrency.draw_threads(rng, number, placed)
+            made.append(Directive("place", number, 0, numbers(rng, 12)))
         elif rng.random() < 0.1:
             made.append(Directive("compute_root", number))
         made += draw_loops(rng, number, 0)
@@ -167,43 +176,9 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
         if not is_output and rng.random() < 0.1:
             made.append(Directive("reorder_storage", number, 0, numbers(rng, 2)))
         made += storage.draw_storage(rng, number, is_output, lambda: numbers(rng, 4))
-        made += rewriting.draw_replacement(
-            rng, number, readers(case, number, inlined), lambda: numbers(rng, 6)
-        )
     looped = sorted(alive - inlined)
     made += fusing.draw_fusing(rng, looped, lambda: numbers(rng, 4))
     return tuple(made)
-
-
-def draw_place(
-    rng: random.Random, case: Case, number: int, inlined: set[int]
-) -> list[Directive]:
-    """Where a stage is computed and stored: at root, or in a loop of its only
-    consumer, seen through the inlined ones."""
-    consumers = readers(case, number, inlined)
-    if len(consumers) != 1 or rng.random() < 0.35:
-        if len(consumers) != 1 and rng.random() < 0.2 and consumers:
-            at = rng.choice(sorted(consumers))
-            return [Directive("compute_at", number, 0, (at, *numbers(rng, 2)))]
-        return [Directive("compute_root", number)]
-    (at,) = consumers
-    if case.stages[at].op in WITH_UPDATES and rng.random() < 0.7:
-        # Most often several of its definitions read this stage.
-        return [Directive("compute_root", number)]
-    loop = numbers(rng, 2)
-    made = []
-    kind = rng.random()
-    if kind < 0.45:
-        made.append(Directive("window", number, 0, (at, *numbers(rng, 3))))
-        return made + storage.draw_hoist(rng, number, at, True, lambda: ())
-    if kind < 0.55:
-        made.append(Directive("store_root", number))
-    elif kind < 0.7:
-        made.append(Directive("store_at", number, 0, (at, *numbers(rng, 2))))
-    made.append(Directive("compute_at", number, 0, (at, *loop)))
-    stored = any(d.name == "store_root" for d in made)
-    made += storage.draw_hoist(rng, number, at, stored, lambda: numbers(rng, 2))
-    return made
 
 
 def used(case: Case) -> set[int]:
@@ -243,6 +218,8 @@ def draw_loops(rng: random.Random, number: int, definition: int) -> list[Directi
         Directive(rng.choices(kinds, weights)[0], number, definition, numbers(rng, 6))
         for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4)))
     ]
+    # A loop to look ahead along must still be there at the end.
+    made.sort(key=lambda d: d.name == "prefetch")
     return made + rewriting.draw_branches(
         rng, number, definition, lambda: numbers(rng, 8)
     )

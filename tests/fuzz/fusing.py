@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
 from parhelion.schedule.directives import Place
-from parhelion.schedule.sites import callees
+from parhelion.schedule.sites import Nests, callees
 from tests.fuzz.case import Choices, Directive
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def draw_fusing(
     rng: random.Random, stages: list[int], numbers: Callable[[], Numbers]
 ) -> list[Directive]:
     """Given last, when the loops stand."""
-    if len(stages) < 2 or rng.random() < 0.5:
+    if len(stages) < 2 or rng.random() < 0.3:
         return []
     return [
         Directive("compute_with", stage, rng.choice((0, 0, 1)), numbers())
@@ -41,13 +41,33 @@ def compute_with(
     scheduler: Scheduler, built: Built, target: Any, loops: list[Any], choices: Choices
 ) -> Callable[[], object] | None:
     """Shares loops with some stage of a Func computed at the same place that neither
-    needs the other, down to a loop that both have so far."""
-    function, own = built.func._function, target._stage
+    needs the other, down to a loop that both have so far. If there is none, the next
+    Func of the case takes the place of `built`."""
+    stages = scheduler.program.stages
+    order = [f._function for f in scheduler.program.outputs()]
+    alive = [s for s in stages if s.func._function in Nests(order).uses]
+    if built not in alive:
+        return None
+    first, own = alive.index(built), target._stage
+    for one in alive[first:] + alive[:first]:
+        for k in sorted(range(len(one.func._function.stages())), key=own.__ne__):
+            found = _partners(scheduler, one, k, alive)
+            if found:
+                other, their, shared = found[choices.upto(len(found) - 1)]
+                return _joined(scheduler, (one, k), (other, their), shared, choices)
+    return None
+
+
+def _partners(
+    scheduler: Scheduler, built: Built, own: int, alive: list[Built]
+) -> list[tuple[Built, int, int]]:
+    """The stages that could run with one, and how many loops they have in common."""
+    function = built.func._function
     place = _place(scheduler, function)
     if place is None or function.stages()[own].schedule.fused_with is not None:
-        return None
-    found: list[tuple[Any, int, int]] = []
-    for other in scheduler.program.stages:
+        return []
+    found = []
+    for other in alive:
         g = other.func._function
         if g is function or _place(scheduler, g) != place:
             continue
@@ -56,19 +76,33 @@ def compute_with(
         for k in range(len(g.stages())):
             shared = _shared(function, own, g, k)
             if shared and g.stages()[k].schedule.fused_with is None:
-                found.append((other.func, k, shared))
-    if not found:
-        return None
-    func, k, shared = found[choices.upto(len(found) - 1)]
+                found.append((other, k, shared))
+    return found
+
+
+def _joined(
+    scheduler: Scheduler,
+    follower: tuple[Built, int],
+    leader: tuple[Built, int],
+    shared: int,
+    choices: Choices,
+) -> Callable[[], object] | None:
+    """The call that has a stage follow another one in some of their `shared` loops."""
+    built, own = follower
     depth = choices.upto(shared - 1)
-    var = list(reversed(function.stages()[own].schedule.dims))[depth].var
+    dims = built.func._function.stages()[own].schedule.dims
+    var = list(reversed(dims))[depth].var
     known = {v._var: v for v in built.wrappers.values()}
     known |= {v._var: v for v in scheduler._rvars(built, own)}
     if var not in known:
         return None
-    stage = func if k == 0 else func.update(k - 1)
     align = ALIGNS[choices.upto(len(ALIGNS) - 1)]
+    target, stage = _stage(*follower), _stage(*leader)
     return lambda: target.compute_with(stage, known[var], align)
+
+
+def _stage(built: Built, k: int) -> Any:
+    return built.func.update(k - 1) if k else built.func
 
 
 def _place(scheduler: Scheduler, function: Any) -> object:
@@ -81,6 +115,8 @@ def _place(scheduler: Scheduler, function: Any) -> object:
     level = function.schedule.compute
     if level.place is Place.ROOT:
         return ()
+    if level.place is Place.LOOP:
+        return level.func, level.var, level.stage
     return None
 
 

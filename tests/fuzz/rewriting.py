@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
 from parhelion.schedule.associativity import fold_of
+from parhelion.schedule.sites import realization_order
 from parhelion.schedule.wrappers import called
+from tests.fuzz import places
 from tests.fuzz.case import Choices, Directive, Numbers
 from tests.fuzz.ops import Built
 
@@ -30,10 +32,12 @@ def draw_replacement(
     rng: random.Random, number: int, consumers: set[int], numbers: Callable[[], Numbers]
 ) -> list[Directive]:
     """Sometimes, a wrapper or a clone of a Func in one of those that read it."""
-    if not consumers or rng.random() > 0.12:
+    if not consumers or rng.random() > 0.2:
         return []
     at = rng.choice(sorted(consumers))
-    return [Directive(rng.choice(WHOLE_NAMES), number, 0, (at, *numbers()))]
+    # The clone of a Func that only one other reads leaves nothing to the Func.
+    name = "clone_in" if rng.random() < (0.7 if len(consumers) > 1 else 0.1) else "in_"
+    return [Directive(name, number, 0, (at, *numbers()))]
 
 
 def draw_branches(
@@ -41,7 +45,7 @@ def draw_branches(
 ) -> list[Directive]:
     """Sometimes, parts or branches of one definition."""
     made = []
-    if definition and rng.random() < 0.25:
+    if definition and rng.random() < 0.4:
         made.append(Directive("rfactor", number, definition, numbers()))
     if rng.random() < 0.1:
         name = rng.choice(("specialize", "specialize", "specialize_fail"))
@@ -61,16 +65,10 @@ def _reader(s: Scheduler, built: Built, choices: Choices) -> Built | None:
     return reader
 
 
-def _placed(s: Scheduler, made: hl.Func, reader: Built, choices: Choices) -> None:
+def _placed(s: Scheduler, made: hl.Func, choices: Choices) -> None:
     """Gives a wrapper or clone a place, and sometimes lanes."""
-    mode = choices.upto(3)
-    loops = s._loops(reader, 0)
-    if mode == 0 and loops:
-        made.compute_at(reader.func, loops[0])
-    elif mode == 1 and loops:
-        made.compute_at(reader.func, loops[-1])
-    else:
-        made.compute_root()
+    _, place = places.choose(s.program.outputs(), made, choices, storage=False)
+    place()
     args = made.args()
     if args and choices.upto(2) == 2:
         made.vectorize(args[0], (2, 4, 8)[choices.upto(2)])
@@ -87,7 +85,7 @@ def _wrap(s: Scheduler, built: Built, choices: Choices) -> Call | None:
             built.func.in_().compute_root()
             return
         made = built.func.in_(reader.func)
-        _placed(s, made, reader, choices)
+        _placed(s, made, choices)
         if how == 1:
             made.in_(reader.func).compute_root()
 
@@ -101,8 +99,11 @@ def _clone(s: Scheduler, built: Built, choices: Choices) -> Call | None:
 
     def call() -> None:
         made = built.func.clone_in(reader.func)
-        if choices.upto(2) < 2 or built.func.has_update_definition():
-            made.compute_root()
+        if choices.upto(9) < 9 or built.func.has_update_definition():
+            _placed(s, made, choices)
+        outputs = [o._function for o in s.program.outputs()]
+        if built.func._function not in realization_order(outputs):
+            s.unread.add(s.program.stages.index(built))
 
     return call
 

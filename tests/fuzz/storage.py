@@ -28,7 +28,7 @@ SPACE: dict[str, float] = {
     "align_bounds": 0.08,
     "align_extent": 0.08,
     "bound_extent": 0.05,
-    "set_estimate": 0.05,
+    "set_estimate": 0.1,
 }
 #: Those that come after a place.
 PLACES = ("hoist_storage", "hoist_storage_root", "window")
@@ -53,22 +53,6 @@ def draw_storage(
         if rng.random() < chance:
             made.append(Directive(name, number, 0, numbers()))
     return made
-
-
-def draw_hoist(
-    rng: random.Random,
-    number: int,
-    at: int,
-    stored_at_root: bool,
-    numbers: Callable[[], Numbers],
-) -> list[Directive]:
-    """Sometimes, an allocation further out than a Func's place in `at`."""
-    chance = rng.random()
-    if chance < 0.3:
-        return [Directive("hoist_storage_root", number)]
-    if chance < 0.5 and not stored_at_root:
-        return [Directive("hoist_storage", number, 0, (at, *numbers()))]
-    return []
 
 
 def _dimension(built: Built, choices: Choices) -> hl.Var | None:
@@ -101,7 +85,7 @@ def _bound_storage(s: Scheduler, built: Built, choices: Choices) -> Call | None:
 
 
 def _store_in(s: Scheduler, built: Built, choices: Choices) -> Call:
-    memory = MEMORIES[choices.upto(11) % 4 if choices.upto(3) == 3 else 0]
+    memory = MEMORIES[(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3)[choices.upto(11)]]
     return lambda: built.func.store_in(memory)
 
 
@@ -126,7 +110,13 @@ def _bound_extent(s: Scheduler, built: Built, choices: Choices) -> Call | None:
 
 def _estimate(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     v = _dimension(built, choices)
-    return None if v is None else lambda: built.func.set_estimate(v, 0, 100)
+    if v is None:
+        return None
+    if choices.upto(1):
+        s.named = ["set_estimates"]
+        ranges = [(0, 100)] * built.dims
+        return lambda: built.func.set_estimates(ranges)
+    return lambda: built.func.set_estimate(v, 0, 100)
 
 
 def _window(s: Scheduler, built: Built, choices: Choices) -> Call | None:

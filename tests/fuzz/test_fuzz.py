@@ -31,7 +31,7 @@ def test_random_pipelines_under_legal_schedules() -> None:
     assert not summary.failures, told(summary)
     assert summary.outcomes[Outcome.CLEAN] >= 70
     # Every directive takes part, and most draws are legal.
-    for name in ("split", "vectorize", "compute_at", "window", "parallel", "fuse"):
+    for name in ("split", "vectorize", "compute_at", "store_at", "parallel", "fuse"):
         assert summary.accepted[name] > 0, told(summary)
     assert summary.outcomes[Outcome.REFUSED] <= 2 * summary.outcomes[Outcome.CLEAN]
 
