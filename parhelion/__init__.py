@@ -152,6 +152,8 @@ from parhelion.lang.mathfuncs import sqrt as sqrt
 from parhelion.lang.mathfuncs import tan as tan
 from parhelion.lang.mathfuncs import tanh as tanh
 from parhelion.lang.mathfuncs import trunc as trunc
+from parhelion.lang.module import Module as Module
+from parhelion.lang.module import OutputFileType as OutputFileType
 from parhelion.lang.param import Param as Param
 from parhelion.lang.pipeline import Pipeline as Pipeline
 from parhelion.lang.rdom import Range as Range
@@ -205,6 +207,7 @@ from parhelion.schedule.directives import (
 )
 from parhelion.schedule.directives import TailStrategy as TailStrategy
 from parhelion.schedule.memoize import EvictionKey as EvictionKey
+from parhelion.schedule.rules import ScheduleWarning as ScheduleWarning
 from parhelion.types import BFloat as BFloat
 from parhelion.types import Bool as Bool
 from parhelion.types import Float as Float

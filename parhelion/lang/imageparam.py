@@ -4,9 +4,9 @@ a Func's output, `OutputImageParam`, for promises about the caller's buffers."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
 from parhelion.ir.build import add, cast, int32, sub
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.names import fresh, unique_name
@@ -15,6 +15,7 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.images import Pointwise, load
 from parhelion.lang.wrapping import Readers, wrap_in
+from parhelion.schedule.directives import MemoryType
 from parhelion.types import INT32, Type
 
 if TYPE_CHECKING:
@@ -198,6 +199,17 @@ class OutputImageParam:
         self._sym.host_alignment = bytes
         return self
 
+    def store_in(self, memory_type: MemoryType) -> Self:
+        """Says where the caller's memory is, which on a CPU is not to be chosen: Auto
+        and Heap change nothing, others raise HalideError."""
+        if memory_type not in (MemoryType.Auto, MemoryType.Heap):
+            raise HalideError(
+                f"{self._what()} is in the caller's memory, not in {memory_type}",
+                at=here(),
+                legal=["MemoryType.Auto", "MemoryType.Heap"],
+            )
+        return self
+
     def parameter(self) -> Self:
         """Itself (Halide has a class of its own for what is behind an image)."""
         return self
@@ -267,6 +279,14 @@ class ImageParam(OutputImageParam, Pointwise):
     def reset(self) -> None:
         """Forgets the image."""
         self._sym.value = None
+
+    def trace_loads(self) -> NoReturn:
+        """Raises HalideError: loads of images are not traced yet."""
+        raise HalideError(
+            "ImageParam.trace_loads is not available yet",
+            at=here(),
+            hint="image.in_().compute_root().trace_loads() traces the loads of a copy",
+        )
 
     def in_(self, f: Readers | None = None) -> Func:
         """A Func that hands on this image, for `f` (a Func or a list of Funcs) to

@@ -5,8 +5,12 @@ from __future__ import annotations
 import enum
 import os
 
+from parhelion.ir.build import add, int32, sub
 from parhelion.ir.pipeline import ArgKind, Lowered
+from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import text
+from parhelion.schedule.sites import realization_order
+from parhelion.simplify.driver import simplify
 
 
 class StmtOutputFormat(enum.Enum):
@@ -35,7 +39,8 @@ def write_lowered(
 
 
 def lowered_text(lowered: Lowered) -> str:
-    """The arguments, one a line, and the program."""
+    """The arguments, one a line, what was estimated of regions (for the automatic
+    scheduler), and the program."""
     lines = [f"func {lowered.name}("]
     for a in lowered.args:
         what = f"{a.symbol.type}"
@@ -43,5 +48,26 @@ def lowered_text(lowered: Lowered) -> str:
             what = f"{a.kind.value} buffer of {what}"
         lines.append(f"  {a.name}: {what},")
     body = text(lowered.body).rstrip("\n")
+    lines += [f"  {line}" for line in _estimates(lowered)]
     lines += [") {", *[f"  {line}" for line in body.split("\n")], "}", ""]
     return "\n".join(lines)
+
+
+def _estimates(lowered: Lowered) -> list[str]:
+    """What `set_estimate` said of Funcs and images: no code follows from it."""
+    found = []
+    for f in reversed(realization_order(lowered.outputs)):
+        for b in f.schedule.estimates:
+            if b.min is not None and b.extent is not None:
+                found.append((f"{f.name}.{b.var.name}", b.min, b.extent))
+    for a in lowered.args:
+        if isinstance(a.symbol, BufferSym):
+            for i, d in enumerate(a.symbol.dims):
+                if d.estimate_min is not None and d.estimate_extent is not None:
+                    name = f"{a.name}.dim({i})"
+                    found.append((name, d.estimate_min, d.estimate_extent))
+    one = int32(1)
+    return [
+        f"estimate {name} in [{text(lo)}, {text(simplify(sub(add(lo, n), one)))}]"
+        for name, lo, n in found
+    ]

@@ -15,11 +15,18 @@ from parhelion.ir.pipeline import ArgKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.later import LaterForPipelines
 from parhelion.lang.loop_dump import (
     StmtOutputFormat,
     lowered_text,
     write,
     write_lowered,
+)
+from parhelion.lang.module import (
+    Module,
+    checked_target,
+    missing_argument,
+    with_arguments,
 )
 from parhelion.lang.runner import (
     Box,
@@ -37,7 +44,7 @@ Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
-class Pipeline:
+class Pipeline(LaterForPipelines):
     """Funcs to be computed in one call.
 
     Compiled code is kept until a definition, a schedule or a promise changes, in a
@@ -211,6 +218,26 @@ class Pipeline:
         self._ready()
         return Callable(self._funcs, arguments)
 
+    def compile_to_module(
+        self,
+        arguments: Sequence[ArgumentLike],
+        fn_name: str,
+        target: Target | None = None,
+    ) -> Module:
+        """The lowered program, kept as the algorithm and schedule are now: a function
+        `fn_name` of the given ImageParams and Params, in that order, and then of the
+        output buffers, to be written to files by `Module.compile`.
+
+        Raises DefinitionError if the pipeline uses an image or Param that is not among
+        the arguments, and HalideError for a target unlike this computer.
+        """
+        from parhelion.lang.callable import symbols_of
+
+        runner = self._ready()
+        machine, given = checked_target(target), symbols_of(arguments)
+        with runner.lowered(self._variant(runner, target), name=fn_name) as lowered:
+            return Module._of(with_arguments(lowered, given, fn_name), machine)
+
     # Looking at what was made.
 
     def print_loop_nest(self) -> None:
@@ -275,14 +302,13 @@ class Pipeline:
                 if symbol in given or argument.kind is ArgKind.OUTPUT:
                     continue
                 fixed = getattr(symbol, "bound", None) is not None
-                raise DefinitionError(
-                    f"{name!r} needs {argument.name!r}, which is not among the "
-                    "arguments",
-                    at=here(),
-                    hint="pixels of a Buffer are no part of the C text: use an "
-                    "ImageParam and set it"
+                raise missing_argument(
+                    name,
+                    argument,
+                    "pixels of a Buffer are no part of the C text: use an ImageParam"
+                    " and set it"
                     if fixed
-                    else "infer_arguments() lists what is needed",
+                    else "",
                 )
             return emit_c(lowered, [*given, *runner.targets], name)
 

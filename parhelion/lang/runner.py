@@ -131,10 +131,13 @@ class Runner:
         return variant in self._programs
 
     @contextmanager
-    def lowered(self, variant: Variant, vectors: bool = True) -> Iterator[Lowered]:
-        """The lowered program with its body, made anew, for looking at."""
+    def lowered(
+        self, variant: Variant, vectors: bool = True, name: str = ""
+    ) -> Iterator[Lowered]:
+        """The lowered program with its body, made anew, for looking at; as a function
+        `name`, by default that of the first output."""
         with compiling():
-            yield lowered_for(self.outputs, self.name, variant, vectors)
+            yield lowered_for(self.outputs, name or self.name, variant, vectors)
 
     # Arguments.
 

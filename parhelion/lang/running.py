@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, Self, SupportsIndex
+from typing import TYPE_CHECKING, Self, SupportsIndex
 
-from parhelion.errors import HalideError, here
 from parhelion.ir.function import Function
+from parhelion.lang.later import LaterForFuncs
 from parhelion.schedule.directives import touch
 
 if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
     from parhelion.lang.loop_dump import StmtOutputFormat
+    from parhelion.lang.module import Module
     from parhelion.lang.pipeline import Destination, Pipeline, Result
     from parhelion.lang.target_api import Target
 
 
-class Running:
+class Running(LaterForFuncs):
     """The methods that compile and run, for a class that has a `_function`.
 
     Each is the method of that name of a `Pipeline` with this one output, which is
@@ -121,6 +122,17 @@ class Running:
         """Writes the machine's assembly text to a file."""
         self._pipeline().compile_to_assembly(filename, arguments, fn_name, target)
 
+    def compile_to_module(
+        self,
+        arguments: Sequence[ArgumentLike],
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> Module:
+        """The lowered program as a function of the arguments, to be written to files;
+        its name is the Func's unless `fn_name` says another."""
+        name = fn_name or self._function.name
+        return self._pipeline().compile_to_module(arguments, name, target)
+
     # Watching it run.
 
     def trace_stores(self) -> Self:
@@ -135,52 +147,3 @@ class Running:
         self._function.schedule.trace_loads = True
         touch()
         return self
-
-    # What later parts bring. Each raises HalideError, whatever it is given.
-
-    def compile_to(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to")
-
-    def compile_to_bitcode(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_bitcode")
-
-    def compile_to_conceptual_stmt(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_conceptual_stmt")
-
-    def compile_to_file(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_file")
-
-    def compile_to_header(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_header")
-
-    def compile_to_module(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_module")
-
-    def compile_to_object(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_object")
-
-    def compile_to_static_library(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("compile_to_static_library")
-
-    def compile_to_multitarget_object_files(
-        self, *given: object, **named: object
-    ) -> NoReturn:
-        _not_yet("compile_to_multitarget_object_files")
-
-    def compile_to_multitarget_static_library(
-        self, *given: object, **named: object
-    ) -> NoReturn:
-        _not_yet("compile_to_multitarget_static_library")
-
-    def debug_to_file(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("debug_to_file")
-
-    def trace_realizations(self) -> NoReturn:
-        _not_yet("trace_realizations")
-
-    def add_trace_tag(self, *given: object, **named: object) -> NoReturn:
-        _not_yet("add_trace_tag")
-
-
-def _not_yet(what: str) -> NoReturn:
-    raise HalideError(f"Func.{what} is not available yet", at=here())

@@ -207,7 +207,7 @@ class Wrapping:
     __slots__ = ()
     _function: Function
 
-    def in_(self, f: Readers | None = None) -> Func:
+    def in_(self, f: Readers | None = None, *, fs: Readers | None = None) -> Func:
         """A Func that hands on this one's values, for `f` to read in its place.
 
         `f` is a Func or a list of Funcs, which then share one wrapper; without it, all
@@ -220,9 +220,9 @@ class Wrapping:
         its consumers. The result never changes. Raises ScheduleError if this Func is
         not defined, or if some of the Funcs already read another wrapper or a clone.
         """
-        return wrap_in(self._function, f)
+        return wrap_in(self._function, fs if f is None else f)
 
-    def clone_in(self, f: Readers) -> Func:
+    def clone_in(self, f: Readers | None = None, *, fs: Readers | None = None) -> Func:
         """A copy of this Func, for `f` (a Func or a list of Funcs) to call in its
         place, with the schedule that this one has now (wrappers made for this one
         stay this one's).
@@ -231,4 +231,4 @@ class Wrapping:
         scheduled for `f` alone. The same call again returns the same clone. Raises
         ScheduleError as `in_` does.
         """
-        return clone_in(self._function, f)
+        return clone_in(self._function, fs if f is None else f)

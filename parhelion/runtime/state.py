@@ -20,7 +20,17 @@ from parhelion.schedule.directives import FuncSchedule, Specialization, StageSch
 from parhelion.schedule.wrappers import body, changes
 
 #: What does not change the program: hints for others, and lines for messages.
-_IGNORED = frozenset(("estimates", "sites", "touched", "memory_site", "order_site"))
+_IGNORED = frozenset(
+    (
+        "estimates",
+        "sites",
+        "touched",
+        "memory_site",
+        "order_site",
+        "race_site",
+        "reorder_site",
+    )
+)
 _FUNC_FIELDS = tuple(
     f.name for f in dataclasses.fields(FuncSchedule) if f.name not in _IGNORED
 )

@@ -43,6 +43,7 @@ class ConcurrentLoops:
         """
         schedule = rules.definition_of(self._function, self._stage).schedule
         schedule.allow_race_conditions = schedule.touched = True
+        schedule.race_site = here()
         touch()
         return self
 

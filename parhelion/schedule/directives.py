@@ -211,7 +211,8 @@ class StageSchedule:
     transforms: splits, fuses and renames in the order given.
     dims: the loops, innermost first.
     touched: whether the user gave it any directive.
-    sites: where each loop was last marked parallel, vectorized, …
+    sites: where each loop was last marked parallel, vectorized, …; race_site and
+    reorder_site, the lines that say so.
     partitions: what the user said of partitioning loops.
     generated: how many loops it has named itself (v0, v1, …).
     specializations: other schedules, tried in order before this one.
@@ -221,10 +222,12 @@ class StageSchedule:
     transforms: list[Split | Fuse | Rename] = field(default_factory=list)
     dims: list[Dim] = field(default_factory=list)
     allow_race_conditions: bool = False
+    race_site: Site | None = None
     atomic: bool = False
     atomic_site: Site | None = None
     touched: bool = False
     sites: dict[Var, Site | None] = field(default_factory=dict)
+    reorder_site: Site | None = None
     partitions: dict[Var, PartitionChoice] = field(default_factory=dict)
     generated: int = 0
     specializations: list[Specialization] = field(default_factory=list)

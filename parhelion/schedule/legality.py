@@ -18,16 +18,18 @@ from parhelion.ir.text import brief
 from parhelion.schedule.branches import branches, schedules
 from parhelion.schedule.directives import (
     OUTERMOST,
-    DimType,
-    Fuse,
     LoopLevel,
     Place,
-    Rename,
-    Split,
     StageSchedule,
 )
 from parhelion.schedule.foreign import check_foreign, check_not_in_vector
 from parhelion.schedule.fusing import check_circles, check_fused
+from parhelion.schedule.idle import (
+    layout_calls,
+    thread_calls,
+    warn_idle_stage,
+    warn_inlined,
+)
 from parhelion.schedule.loopnest import draw
 from parhelion.schedule.memoize import check_memoized
 from parhelion.schedule.rules import (
@@ -109,9 +111,8 @@ def _check_stages(f: Function) -> None:
     an update was forgotten."""
     stages = f.stages()
     for k, d in enumerate(stages):
-        _check_atomic(f, k, d.schedule)
+        warn_idle_stage(f, k, d.schedule)
         _check_prefetches(f, k, d.schedule)
-        _check_partitions(stage_label(f, k), d.schedule)
     if not any(d.schedule.touched for d in stages):
         return
     for k, d in enumerate(stages[1:]):
@@ -164,17 +165,6 @@ def _check_replacements(f: Function, outputs: Sequence[Function]) -> None:
         )
 
 
-def _check_atomic(f: Function, k: int, schedule: StageSchedule) -> None:
-    """Warns of `atomic` where no two iterations meet."""
-    kinds = {d.kind for d in schedule.dims if d.type is DimType.IMPURE_RVAR}
-    if schedule.atomic and kinds.isdisjoint((ForKind.PARALLEL, ForKind.VECTORIZED)):
-        warn(
-            f"{stage_label(f, k)}.atomic has no effect: no loop whose iterations"
-            " depend on each other is parallel or vectorized",
-            schedule.atomic_site,
-        )
-
-
 def _check_prefetches(f: Function, k: int, schedule: StageSchedule) -> None:
     """The loops of a prefetch must still be there, one inside the other."""
     order = [d.var for d in schedule.dims]
@@ -196,20 +186,6 @@ def _check_prefetches(f: Function, k: int, schedule: StageSchedule) -> None:
             )
 
 
-def _check_partitions(label: str, schedule: StageSchedule) -> None:
-    """Warns where a loop to be partitioned or not becomes no loop at all."""
-    for d in schedule.dims:
-        choice = schedule.partitions.get(d.var)
-        if choice is None or not choice.explicit:
-            continue
-        if d.kind in (ForKind.VECTORIZED, ForKind.UNROLLED):
-            warn(
-                f"{label}.{choice.directive}: {var_label(d.var)} is"
-                f" {KIND_WORD[d.kind]} and leaves no loop to partition",
-                choice.site,
-            )
-
-
 def _check_output(f: Function) -> None:
     for level, directive in (
         (f.schedule.compute, "compute_at"),
@@ -222,31 +198,12 @@ def _check_output(f: Function) -> None:
                 f" {_call(f, directive, level)} has no effect",
                 level.site,
             )
-    for call, site in (*_layout_calls(f), *_thread_calls(f)):
+    for call, site in (*layout_calls(f), *thread_calls(f)):
         warn(
             f"{f.name} is an output of the pipeline, stored in the caller's buffer:"
             f" {call} has no effect",
             site,
         )
-
-
-def _layout_calls(f: Function) -> list[tuple[str, Site | None]]:
-    """The directives on the storage of a Func, and where they stand."""
-    found: list[tuple[str, Site | None]] = []
-    s = f.schedule
-    if s.memory_site is not None:
-        found.append((f"{f.name}.store_in", s.memory_site))
-    if s.order_site is not None:
-        found.append((f"{f.name}.reorder_storage", s.order_site))
-    for d, wish in s.storage.items():
-        for given, directive, site in (
-            (wish.fold, "fold_storage", wish.fold_site),
-            (wish.align, "align_storage", wish.align_site),
-            (wish.bound, "bound_storage", wish.bound_site),
-        ):
-            if given is not None:
-                found.append((f"{f.name}.{directive}({f.args[d].name}, …)", site))
-    return found
 
 
 def _check_ring(f: Function, hoisted: bool) -> None:
@@ -258,16 +215,6 @@ def _check_ring(f: Function, hoisted: bool) -> None:
             at=f.schedule.ring_site,
             hint=f"{f.name}.hoist_storage(…) at a loop outside of the storage",
         )
-
-
-def _thread_calls(f: Function) -> list[tuple[str, Site | None]]:
-    """The directives given about the threads of a Func, and their lines."""
-    found: list[tuple[str, Site | None]] = []
-    if f.schedule.async_:
-        found.append((f"{f.name}.async_", f.schedule.async_site))
-    if f.schedule.ring is not None:
-        found.append((f"{f.name}.ring_buffer", f.schedule.ring_site))
-    return found
 
 
 def _check_store_of_inlined(f: Function) -> None:
@@ -291,18 +238,8 @@ def _check_store_of_inlined(f: Function) -> None:
 def _check_inlined(f: Function) -> None:
     """An inlined Func has no loops that directives could shape."""
     _check_store_of_inlined(f)
-    wrapped = f.schedule.wraps
-    if wrapped is not None:
-        warn(
-            f"{f.name} is inlined: {wrapped.name}.in_ has no effect; give {f.name} a"
-            " place, compute_root() or compute_at",
-            f.site,
-        )
     assert f.pure is not None
     schedule = f.pure.schedule
-    for one in schedule.specializations:
-        what = "specialize_fail" if one.schedule is None else "specialize"
-        warn(f"{f.name} is inlined: {f.name}.{what} has no effect", one.site)
     for d in schedule.dims:
         if d.kind is not ForKind.SERIAL:
             raise ScheduleError(
@@ -312,18 +249,7 @@ def _check_inlined(f: Function) -> None:
                 hint=f"compute it at a place of its own: {f.name}.compute_root(), or"
                 " compute_at",
             )
-    for t in schedule.transforms:
-        what = {Split: "split", Fuse: "fuse", Rename: "rename"}[type(t)]
-        warn(f"{f.name} is inlined: {f.name}.{what} has no effect", t.site)
-    for directive, site in {
-        (c.directive, c.site): None for c in schedule.partitions.values()
-    }:
-        warn(f"{f.name} is inlined: {f.name}.{directive} has no effect", site)
-    for b in f.schedule.bounds:
-        what = "bound" if b.modulus is None else "align_bounds"
-        warn(f"{f.name} is inlined: {f.name}.{what} has no effect", b.site)
-    for call, site in (*_layout_calls(f), *_thread_calls(f)):
-        warn(f"{f.name} is inlined: {call} has no effect", site)
+    warn_inlined(f)
 
 
 # The place of a Func.

@@ -95,13 +95,15 @@ class LoopDirectives(
             change.rename(to_var(old_name, "rename"), to_var(new_name, "rename"))
         return self
 
-    def reorder(self, *vars: HasVar | Sequence[HasVar]) -> Self:
+    def reorder(
+        self, *given: HasVar | Sequence[HasVar], vars: Sequence[HasVar] = ()
+    ) -> Self:
         """The loops given, innermost first; the others keep their places.
 
         Takes the loops one by one or as one list.
         """
         with _Change(self) as change:
-            change.reorder(to_vars(vars, "reorder"), "reorder")
+            change.reorder(to_vars(given or vars, "reorder"), "reorder")
         return self
 
     @overload
@@ -398,6 +400,8 @@ class _Change:
             dims[place] = s.dims[source]
         rules.check_order(function, stage, dims, directive)
         s.dims = dims
+        if directive == "reorder":  # tile is known by its splits
+            s.reorder_site = here()
 
     def mark(self, v: Var, kind: ForKind, directive: str) -> None:
         """Sets how the loop `v` runs."""

@@ -43,9 +43,11 @@ class PartitionDirectives:
         self._partition([to_var(var, "partition")], partition_policy, "partition")
         return self
 
-    def never_partition(self, *vars: HasVar | Sequence[HasVar]) -> Self:
+    def never_partition(
+        self, *one: HasVar | Sequence[HasVar], vars: Sequence[HasVar] = ()
+    ) -> Self:
         """The loops given stay whole. Takes them one by one or as one list."""
-        given = to_vars(vars, "never_partition")
+        given = to_vars(one or vars, "never_partition")
         self._partition(given, Partition.Never, "never_partition")
         return self
 
@@ -54,10 +56,12 @@ class PartitionDirectives:
         self._partition(None, Partition.Never, "never_partition_all")
         return self
 
-    def always_partition(self, *vars: HasVar | Sequence[HasVar]) -> Self:
+    def always_partition(
+        self, *one: HasVar | Sequence[HasVar], vars: Sequence[HasVar] = ()
+    ) -> Self:
         """The loops given are partitioned wherever they stand, or lowering raises
         ScheduleError. Takes them one by one or as one list."""
-        given = to_vars(vars, "always_partition")
+        given = to_vars(one or vars, "always_partition")
         self._partition(given, Partition.Always, "always_partition")
         return self
 

@@ -46,7 +46,7 @@ MOST_FACTOR = 1 << 20
 
 
 class ScheduleWarning(UserWarning):
-    """A directive that is legal but undoes, or is undone by, another one."""
+    """A directive that is legal but has no effect, or undoes another one."""
 
 
 def warn(what: str, at: Site | None) -> None:

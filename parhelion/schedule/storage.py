@@ -116,7 +116,9 @@ class StorageDirectives:
 
     # How it is laid out.
 
-    def reorder_storage(self, *dims: HasVar | Sequence[HasVar]) -> Self:
+    def reorder_storage(
+        self, *given: HasVar | Sequence[HasVar], dims: Sequence[HasVar] = ()
+    ) -> Self:
         """The dimensions given, innermost first in memory; others keep their places.
 
         Takes the Vars one by one or as one list.
@@ -124,7 +126,7 @@ class StorageDirectives:
         function = self._function
         wanted = [
             self._dimension(v, "reorder_storage")
-            for v in to_vars(dims, "reorder_storage")
+            for v in to_vars(given or dims, "reorder_storage")
         ]
         if len(wanted) < 2 or len(set(wanted)) < len(wanted):
             raise ScheduleError(

@@ -1,0 +1,77 @@
+"""What Halide's Func and Pipeline have, and ours say that they do not have yet."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from parhelion.errors import HalideError, here
+
+
+class Later:
+    """Methods that are not available yet. Each raises HalideError, whatever it is
+    given."""
+
+    __slots__ = ()
+
+    def _not_yet(self, method: str) -> NoReturn:
+        raise HalideError(
+            f"{type(self).__name__}.{method} is not available yet", at=here()
+        )
+
+    def compile_to(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("compile_to")
+
+    def compile_to_bitcode(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("compile_to_bitcode")
+
+    def compile_to_conceptual_stmt(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("compile_to_conceptual_stmt")
+
+    def compile_to_file(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("compile_to_file")
+
+    def compile_to_header(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("compile_to_header")
+
+    def compile_to_object(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("compile_to_object")
+
+    def compile_to_static_library(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("compile_to_static_library")
+
+    def compile_to_multitarget_object_files(
+        self, *given: object, **named: object
+    ) -> NoReturn:
+        self._not_yet("compile_to_multitarget_object_files")
+
+    def compile_to_multitarget_static_library(
+        self, *given: object, **named: object
+    ) -> NoReturn:
+        self._not_yet("compile_to_multitarget_static_library")
+
+
+class LaterForFuncs(Later):
+    """Those of Func alone."""
+
+    __slots__ = ()
+
+    def debug_to_file(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("debug_to_file")
+
+    def trace_realizations(self) -> NoReturn:
+        self._not_yet("trace_realizations")
+
+    def add_trace_tag(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("add_trace_tag")
+
+
+class LaterForPipelines(Later):
+    """Those of Pipeline alone."""
+
+    __slots__ = ()
+
+    def add_requirement(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("add_requirement")
+
+    def apply_autoscheduler(self, *given: object, **named: object) -> NoReturn:
+        self._not_yet("apply_autoscheduler")

@@ -1,0 +1,197 @@
+"""`Module`: a pipeline lowered for a computer, to be written to files.
+
+``pipeline.compile_to_module(arguments, "blur")`` keeps the algorithm and its schedule
+as they are at that moment. A Module does not run; `Module.compile` writes what the
+compiler makes of it.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NoReturn
+
+from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
+from parhelion.ir.pipeline import ArgKind, Lowered
+from parhelion.ir.pipeline import Argument as IRArgument
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.loop_dump import lowered_text, write
+from parhelion.lang.target_api import Target, TargetArch, get_host_target
+from parhelion.runtime import jit
+from parhelion.runtime.program import compiling
+
+
+class OutputFileType(enum.Enum):
+    """The files that `Module.compile` may be asked for, by Halide's names."""
+
+    assembly = 0
+    bitcode = 1
+    c_header = 2
+    c_source = 3
+    compiler_log = 4
+    cpp_stub = 5
+    featurization = 6
+    function_info_header = 7
+    hlpipe = 8
+    llvm_assembly = 9
+    object = 10
+    python_extension = 11
+    pytorch_wrapper = 12
+    registration = 13
+    schedule = 14
+    static_library = 15
+    stmt = 16
+    conceptual_stmt = 17
+    stmt_html = 18
+    conceptual_stmt_html = 19
+    device_code = 20
+
+
+#: What can be written. The rest needs code that runs without this process: its thread
+#: pool, its messages and its C interface.
+_WRITTEN = (
+    OutputFileType.assembly,
+    OutputFileType.llvm_assembly,
+    OutputFileType.stmt,
+    OutputFileType.stmt_html,
+)
+
+
+class Module:
+    """A lowered pipeline: its name, its target and its program."""
+
+    __slots__ = ("_llvm", "_lowered", "_target")
+    _lowered: Lowered
+    _target: Target
+    _llvm: str | None
+
+    def __init__(self, name: str, target: Target) -> None:
+        raise HalideError(
+            "an empty Module cannot be made, as Modules are not linked together yet",
+            at=here(),
+            hint="pipeline.compile_to_module(arguments, name) makes one of a pipeline",
+        )
+
+    @classmethod
+    def _of(cls, lowered: Lowered, target: Target) -> Module:
+        made = object.__new__(cls)
+        made._lowered, made._target, made._llvm = lowered, target, None
+        return made
+
+    def name(self) -> str:
+        """The name of the function that it holds."""
+        return self._lowered.name
+
+    def target(self) -> Target:
+        """The computer that its code is for."""
+        return self._target
+
+    def buffers(self) -> list[Buffer]:
+        """The Buffers whose pixels the algorithm reads."""
+        bound = [getattr(a.symbol, "bound", None) for a in self._lowered.args]
+        return [b for b in bound if isinstance(b, Buffer)]
+
+    def submodules(self) -> list[Module]:
+        """The Modules that were appended: none, as that is not available yet."""
+        return []
+
+    def append(self, part: object) -> NoReturn:
+        """Raises HalideError: Modules are not linked together yet."""
+        raise HalideError("Module.append is not available yet", at=here())
+
+    def compile(self, outputs: Mapping[OutputFileType, str | os.PathLike[str]]) -> None:
+        """Writes files: ``{hl.OutputFileType.assembly: "blur.s"}``.
+
+        Assembly, LLVM assembly, and the lowered program as text or as a page of HTML
+        can be written. Raises HalideError for other kinds, before any file is.
+        """
+        for kind in outputs:
+            if kind not in _WRITTEN:
+                name = getattr(kind, "name", None) or repr(kind)
+                raise HalideError(
+                    f"Module.compile: files of the type {name} are not available yet",
+                    at=here(),
+                    legal=[f"OutputFileType.{k.name}" for k in _WRITTEN],
+                )
+        for kind, filename in outputs.items():
+            write(filename, self._text(kind))
+
+    def _text(self, kind: OutputFileType) -> str:
+        from parhelion.ir.html import lowered_html
+
+        if kind is OutputFileType.stmt:
+            return str(self)
+        if kind is OutputFileType.stmt_html:
+            with compiling():
+                return lowered_html(self._lowered)
+        code = self._llvm_text()
+        if kind is OutputFileType.assembly:
+            return jit.assembly_text(code)
+        return jit.optimised_text(code)
+
+    def _llvm_text(self) -> str:
+        from parhelion.codegen.llvm import emit_with_sites
+        from parhelion.codegen.target import host_target
+
+        if self._llvm is None:
+            with compiling():
+                self._llvm = emit_with_sites(self._lowered, host_target()).text
+        return self._llvm
+
+    def __str__(self) -> str:
+        """The lowered program."""
+        with compiling():
+            return lowered_text(self._lowered)
+
+    def __repr__(self) -> str:
+        return f"<parhelion.Module {self.name()!r}>"
+
+
+def checked_target(target: Target | None) -> Target:
+    """The target of a Module: this computer, unless told otherwise, which must then
+    be of its kind."""
+    host = get_host_target()
+    if target is None or target.arch is TargetArch.ArchUnknown:
+        return host
+    if not isinstance(target, Target):
+        raise TypeMismatchError(f"a target is a Target, not {target!r}", at=here())
+    if (target.arch, target.os) != (host.arch, host.os):
+        raise HalideError(
+            f"code for {target} cannot be made yet: this computer is {host}",
+            at=here(),
+            legal=["hl.get_host_target()"],
+        )
+    return target
+
+
+def with_arguments(
+    lowered: Lowered, given: Sequence[BufferSym | ParamSym], name: str
+) -> Lowered:
+    """`lowered` as a function of the given symbols in this order, the Buffers that it
+    reads, and the outputs. Raises DefinitionError if it needs others."""
+    by_symbol = {a.symbol: a for a in lowered.args}
+    for a in lowered.args:
+        bound = getattr(a.symbol, "bound", None) is not None
+        if a.symbol not in given and a.kind is not ArgKind.OUTPUT and not bound:
+            raise missing_argument(name, a)
+    asked = [by_symbol[s] if s in by_symbol else _unused(s) for s in given]
+    rest = [a for a in lowered.args if a.symbol not in given]
+    return replace(lowered, args=(*asked, *rest))
+
+
+def missing_argument(name: str, argument: IRArgument, hint: str = "") -> HalideError:
+    """The error of a function that lacks an argument which it needs."""
+    return DefinitionError(
+        f"{name!r} needs {argument.name!r}, which is not among the arguments",
+        at=here(),
+        hint=hint or "infer_arguments() lists what is needed",
+    )
+
+
+def _unused(symbol: BufferSym | ParamSym) -> IRArgument:
+    """An argument that nothing reads."""
+    kind = ArgKind.SCALAR if isinstance(symbol, ParamSym) else ArgKind.INPUT
+    return IRArgument(symbol.name, kind, symbol)
