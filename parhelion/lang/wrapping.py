@@ -181,7 +181,7 @@ def _clone(source: Function, name: str) -> Function:
     schedule.estimates, schedule.instead = list(s.estimates), {}
     schedule.wrapper = None
     made = Function(unique_name(name), schedule, here())
-    made.args, made.types = source.args, source.types
+    made.args, made.types, made.extern = source.args, source.types, source.extern
     into = Redirect({source: made})
     copies = [_copied(d, into) for d in source.stages()]
     made.pure, made.updates = copies[0], copies[1:]

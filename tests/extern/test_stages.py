@@ -77,6 +77,18 @@ def test_as_an_output() -> None:
     check(make, [5, 4])
 
 
+def test_clones() -> None:
+    """A clone is computed by the same code, at a place of its own."""
+
+    def cloned(g: hl.Func, e: hl.Func, o: hl.Func) -> None:
+        g.compute_root()
+        e.compute_root()
+        e.clone_in(o).compute_at(o, y)
+        g.clone_in(e).compute_root()
+
+    check(chain, [11, 7], [cloned], mins=[-3, 2])
+
+
 def test_a_window_slides() -> None:
     """Only new rows are computed, and asked for."""
     rows: list[tuple[int, int]] = []

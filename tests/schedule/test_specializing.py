@@ -244,3 +244,31 @@ def test_an_inlined_func_is_not_specialized() -> None:
     said: list[Any] = [str(w.message) for w in shown]
     assert any("specialize has no effect" in s for s in said)
     assert any("specialize_fail has no effect" in s for s in said)
+
+
+def test_a_branch_reads_no_further_than_the_rest() -> None:
+    """Its values keep the clamps of boundary conditions, which bounds rely on."""
+    k, f = hl.Param(hl.Int(32), "k", 5), hl.Func("f")
+    image = hl.ImageParam(hl.UInt(8), 1, "image")
+    image.set(hl.Buffer(np.array([7], np.uint8)))
+    mirrored = hl.BoundaryConditions.mirror_image(image)
+    r = hl.RDom([(0, 3)], "r")
+    f[x] = 0
+    f[x] += hl.i32(mirrored[x + r.x - 1]) * hl.i32(mirrored[x])
+    f.update().specialize(k > 3)
+    for value in (5, 1):
+        k.set(value)
+        assert list(np.asarray(f.realize([3]))) == [3 * 49] * 3
+
+
+def test_conditions_settle_choices() -> None:
+    """Selections, minima and maxima that the condition decides, and no others."""
+    k, f = hl.Param(hl.Int(32), "k"), hl.Func("f")
+    f[x] = hl.select((k > 2) & (x > 1), hl.min(k, 2) + hl.max(3, k), hl.min(x, k))
+    f.specialize(k > 4)
+    then, otherwise = branches(f)
+    assert "min(" not in then and "max(" not in then and "&&" not in then
+    assert "min(" in otherwise and "&&" in otherwise
+    for value in (-1, 2, 3, 4, 5, 9):
+        k.set(value)
+        assert (np.asarray(f.realize([9])) == interpret(f._function, [(0, 9)])[0]).all()
