@@ -123,16 +123,18 @@ class Fusing:
         depths += [self.follows[f].depth for f in self.followers.get(stage, ())]
         return max(depths)
 
-    def clusters(self, program: Program, unit: tuple[Function, ...]) -> Iterator[Stage]:
-        """The stages of Funcs computed together that follow none, each after those
-        that the definitions of its Funcs before have run with."""
-        waiting = {f: list(program.stages[f]) for f in unit}
+    def clusters(
+        self, program: Program, unit: tuple[Function, ...]
+    ) -> Iterator[list[Stage]]:
+        """The definitions of Funcs computed together that follow none, each after
+        those that the definitions of its Funcs before have run with."""
+        waiting = {f: program.definitions(f) for f in unit}
         while any(waiting.values()):
             for f in reversed(unit):
-                if not waiting[f] or waiting[f][0] in self.follows:
+                if not waiting[f] or waiting[f][0][0] in self.follows:
                     continue
-                run = self.members(waiting[f][0], 1)
-                if all(waiting[s.func][0] is s for s in run):
+                run = self.members(waiting[f][0][0], 1)
+                if all(waiting[s.func][0][0] is s for s in run):
                     yield waiting[f][0]
                     for s in run:
                         waiting[s.func].pop(0)

@@ -188,7 +188,7 @@ class NestBuilder:
             definitions = self.program.definitions(unit[0])
             return block(*[self._definition(s) for s in definitions])
         leaders = self.fusing.clusters(self.program, unit)
-        return block(*[self._stage(s) for s in leaders])
+        return block(*[self._definition(stages) for stages in leaders])
 
     def _definition(self, stages: Sequence[Stage]) -> Stmt:
         """The loops of one definition; of a specialised one, those of the first

@@ -210,6 +210,14 @@ def _check_pair(nests: Nests, f: Function, k: int, to: FusedWith) -> None:
             raise _fail(f, k, to, f"foreign code computes {one.name}, without loops")
         if one.schedule.async_:
             raise _fail(f, k, to, f"{one.name} is async: a thread of its own runs it")
+        if one.schedule.memo is not None:
+            raise _fail(
+                f,
+                k,
+                to,
+                f"{one.name} is memoized: its loops run only where its result is not"
+                " kept",
+            )
         if one.stages()[stage].schedule.specializations:
             raise _fail(f, k, to, f"{stage_label(one, stage)} is specialized")
     if nests.computed[f] != nests.computed[g] or len(nests.computed[f]) != 1:

@@ -159,6 +159,18 @@ def test_specialized() -> None:
     assert message(o, g, f) == f"{g.name()} is specialized"
 
 
+def test_memoized() -> None:
+    """A result that is kept skips the loops of its Func, and with them the other's."""
+    for one in (0, 1):
+        f, g, o = pair()
+        (f, g)[one].memoize()
+        g.compute_with(f, y)
+        assert message(o, g, f) == (
+            f"{(f, g)[one].name()} is memoized: its loops run only where its result is"
+            " not kept"
+        )
+
+
 def test_producers_are_computed_at_the_leader() -> None:
     p, f, g, o = (hl.Func(n) for n in "pfgo")
     p[x, y] = x

@@ -80,7 +80,7 @@ def test_as_an_output() -> None:
 def test_clones() -> None:
     """A clone is computed by the same code, at a place of its own."""
 
-    def cloned(g: hl.Func, e: hl.Func, o: hl.Func) -> None:
+    def cloned(o: hl.Func, e: hl.Func, g: hl.Func) -> None:
         g.compute_root()
         e.compute_root()
         e.clone_in(o).compute_at(o, y)

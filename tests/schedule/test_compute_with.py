@@ -322,3 +322,29 @@ def test_a_warning_for_the_one_before() -> None:
     g.compute_with(f, y)
     with pytest.warns(UserWarning, match="it was to share the loops of f"):
         g.compute_with(h, y)
+
+
+def test_another_definition_is_specialized() -> None:
+    """Only stages that share loops must not be specialized; others of their Funcs
+    run the branch whose condition holds, and no other."""
+    k = hl.Param(hl.Int(32), "k")
+
+    def make() -> Funcs:
+        f, g, o = hl.Func("f"), hl.Func("g"), hl.Func("o")
+        f[x, y] = x + y
+        f[x, y] += f[x, y] * k
+        g[x, y] = x - y
+        g[x, y] += 3
+        o[x, y] = f[x, y] + g[x, y + 1]
+        f.compute_root()
+        g.compute_root()
+        return o, f, g
+
+    def schedule(o: hl.Func, f: hl.Func, g: hl.Func) -> None:
+        f.update(0).specialize(k > 3).vectorize(x, 4)
+        f.update(0).specialize(k > 2).unroll(x, 2)
+        g.compute_with(f, y)
+
+    for value in (2, 3, 4):
+        k.set(value)
+        check(make, [7, 5], [schedule])
