@@ -9,6 +9,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,6 +160,13 @@ def test_that_there_are_many() -> None:
     """The docstrings are still read: a change of their form would leave no cases."""
     assert len({(o, m) for o, m, _ in CASES}) >= 60
     assert ["stage", "var", "align"] in [n for _, m, n in CASES if m == "compute_with"]
+
+
+def test_that_the_documentation_has_a_line_for_each() -> None:
+    page = Path(__file__).parents[2] / "docs" / "schedule" / "README.md"
+    text = page.read_text(encoding="utf-8")
+    methods = {m.removesuffix("_all") for _, m, _ in CASES}
+    assert [m for m in sorted(methods) if f"`{m}(" not in text] == []
 
 
 def test_that_the_rest_exists() -> None:

@@ -10,6 +10,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (
     "from-halide.md",
+    "schedule/README.md",
     "schedule/loops.md",
     "schedule/storage.md",
     "schedule/threads.md",
