@@ -9,7 +9,7 @@ folds into the instruction. Vector accesses are dense, reversed, strided by 2 to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from parhelion.codegen import strided
 from parhelion.codegen.expr import broadcast
@@ -280,8 +280,8 @@ def _load_lanes(f: Function, e: E.Load, base: Expr, stride: Expr) -> str:
     return from_memory(f, text, t)
 
 
-def _lane_pointers(f: Function, buffer: BufferSym, index: Expr, lanes: int) -> str:
-    """A vector of pointers, for an index that is data."""
+def _apart(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, Expr]:
+    """An index that is data: the pointer that all lanes share, and what they add."""
     start, offset, rest = f.pointers[buffer][0], 0, index
     if isinstance(index, E.Add):
         if isinstance(index.b, E.Broadcast):
@@ -290,22 +290,42 @@ def _lane_pointers(f: Function, buffer: BufferSym, index: Expr, lanes: int) -> s
         elif isinstance(index.a, E.Broadcast):
             start, offset = address(f, buffer, index.a.value)
             rest = index.b
-    one = buffer.type.element_of()
-    start = offset_pointer(f, start, one, offset)
+    return offset_pointer(f, start, buffer.type.element_of(), offset), rest
+
+
+def _lane_pointers(f: Function, buffer: BufferSym, index: Expr) -> str:
+    """A vector of pointers, for an index that is data."""
+    start, rest = _apart(f, buffer, index)
     return f.op(
-        f"getelementptr {memory_type(one)}, ptr {start}, "
+        f"getelementptr {memory_type(buffer.type.element_of())}, ptr {start}, "
         f"{value_type(rest.type)} {f.value(rest)}"
     )
+
+
+def _each_lane(f: Function, buffer: BufferSym, index: Expr) -> Iterator[str]:
+    """A pointer for each lane, for an index that is data.
+
+    The lanes leave the vector as they are, and become addresses as scalars. Accesses
+    with the same varying part, such as the values of a Tuple or the corners of a cell,
+    then share them, and no vector of pointers, twice as wide as the index, is made:
+    where it would fill 512 bits, half of the ports for shuffles would be shut.
+    """
+    start, rest = _apart(f, buffer, index)
+    st, text = memory_type(buffer.type.element_of()), f.value(rest)
+    scalar = value_type(rest.type.element_of())
+    for lane in range(rest.type.count):
+        at = extract(f, text, rest.type, lane)
+        if rest.type.width < 64:
+            at = f.op(f"sext {scalar} {at} to i64")
+        yield f.op(f"getelementptr {st}, ptr {start}, i64 {at}")
 
 
 def _gather(f: Function, e: E.Load) -> str:
     t, one = e.type, e.type.element_of()
     mt, st = memory_type(t), memory_type(one)
-    lanes = _lane_pointers(f, e.buffer, e.index, t.count)
     tag = f.module.tbaa(e.buffer)
     text = "poison"
-    for lane in range(t.count):
-        pointer = f.op(f"extractelement <{t.count} x ptr> {lanes}, i64 {lane}")
+    for lane, pointer in enumerate(_each_lane(f, e.buffer, e.index)):
         a = f.op(f"load {st}, ptr {pointer}, align {t.bytes()}{tag}")
         text = f.op(f"insertelement {mt} {text}, {st} {a}, i64 {lane}")
     return from_memory(f, text, t)
@@ -356,7 +376,7 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
         pointer = offset_pointer(f, pointer, t, offset)
         text = strided.load_masked(f, pointer, kept, step, mask, tag)
         return from_memory(f, text, t)
-    lanes = _lane_pointers(f, buffer, e.index, t.count)
+    lanes = _lane_pointers(f, buffer, e.index)
     pt = f"<{t.count} x ptr>"
     at = f.module.declare(
         f"llvm.masked.gather.{suffix(kept)}.v{t.count}p0", vt, f"{pt}, {mt}, {vt}"
@@ -458,9 +478,7 @@ def _scatter(
                 pointer = f.op(f"getelementptr {st}, ptr {pointer}, i64 {step}")
             _store(f, buffer, pointer, extract(f, text, t, lane), one)
         return
-    lanes = _lane_pointers(f, buffer, index, t.count)
-    for lane in range(t.count):
-        pointer = f.op(f"extractelement <{t.count} x ptr> {lanes}, i64 {lane}")
+    for lane, pointer in enumerate(_each_lane(f, buffer, index)):
         _store(f, buffer, pointer, extract(f, text, t, lane), one)
 
 
@@ -499,7 +517,7 @@ def _store_masked(
             f"{mt} {mask}){tag}"
         )
         return
-    lanes = _lane_pointers(f, buffer, index, t.count)
+    lanes = _lane_pointers(f, buffer, index)
     pt = f"<{t.count} x ptr>"
     at = f.module.declare(
         f"llvm.masked.scatter.{suffix(kept)}.v{t.count}p0", "void", f"{vt}, {pt}, {mt}"
