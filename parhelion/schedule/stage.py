@@ -167,14 +167,8 @@ class FuncDirectives(
     def set_estimate(self, var: HasVar, min: IntLike, extent: IntLike) -> Self:
         """Tells the automatic scheduler what region will usually be asked for."""
         function = self._function
-        v = function.args[self._dimension(to_var(var, "set_estimate"), "set_estimate")]
-        made = Bound(
-            v,
-            to_int(min, "set_estimate", "min"),
-            to_int(extent, "set_estimate", "extent"),
-            site=here(),
-        )
-        kept = [b for b in function.schedule.estimates if b.var is not v]
+        made = self._region("set_estimate", var, min, extent)
+        kept = [b for b in function.schedule.estimates if b.var is not made.var]
         function.schedule.estimates = [*kept, made]
         return self
 
@@ -219,9 +213,10 @@ class FuncDirectives(
 
     # Parts.
 
-    def _bound(
+    def _region(
         self, directive: str, var: HasVar, low: IntLike | None, extent: IntLike
-    ) -> None:
+    ) -> Bound:
+        """A region of a dimension, checked as far as it is known."""
         function = self._function
         v = function.args[self._dimension(to_var(var, directive), directive)]
         size = to_int(extent, directive, "extent")
@@ -233,11 +228,17 @@ class FuncDirectives(
                 at=here(),
             )
         start = None if low is None else to_int(low, directive, "min")
-        made = Bound(v, start, size, site=here())
+        return Bound(v, start, size, site=here())
+
+    def _bound(
+        self, directive: str, var: HasVar, low: IntLike | None, extent: IntLike
+    ) -> None:
+        function = self._function
+        made = self._region(directive, var, low, extent)
         kept = [
             b
             for b in function.schedule.bounds
-            if b.var is not v or b.modulus is not None
+            if b.var is not made.var or b.modulus is not None
         ]
         function.schedule.bounds = [*kept, made]
         touch()

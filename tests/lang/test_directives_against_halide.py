@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import parhelion as hl
+from tests.schedule.test_every_directive import DIRECTIVES
 
 halide = pytest.importorskip("halide")
 
@@ -160,6 +161,10 @@ def test_that_there_are_many() -> None:
     """The docstrings are still read: a change of their form would leave no cases."""
     assert len({(o, m) for o, m, _ in CASES}) >= 60
     assert ["stage", "var", "align"] in [n for _, m, n in CASES if m == "compute_with"]
+
+
+def test_that_the_tables_of_tests_have_all() -> None:
+    assert {m for _, m, _ in CASES} | {"reorder", "unscheduled"} == DIRECTIVES
 
 
 def test_that_the_documentation_has_a_line_for_each() -> None:
