@@ -333,7 +333,8 @@ class Runner:
         self, boxes: Sequence[Box], variant: Variant
     ) -> dict[BufferSym, Box]:
         """The region that computing the outputs' boxes reads of each image that the
-        user has not given."""
+        user has not given: no pixels of one that only values mention which nobody
+        asks for."""
         program = self.program(variant)
         outputs = dict(zip(self.targets, boxes, strict=True))
         needed: dict[BufferSym, Box] = {}
@@ -348,6 +349,9 @@ class Runner:
             if joint == needed:
                 break
             needed = joint
+        for sym in self.reach.images:
+            if sym.bound is None and sym.value is None:
+                needed.setdefault(sym, [(0, 0)] * len(sym.dims))
         return needed
 
 

@@ -123,3 +123,20 @@ def test_an_inner_split_that_no_buffer_is_large_enough_for() -> None:
         )
     )
     assert not report.outcome.failed, report.message
+
+
+def test_an_image_that_only_a_value_mentions_which_nobody_reads() -> None:
+    """The second value of the pair is not computed. Asked for what the image must
+    cover, the pipeline left it out, and then would not run without it."""
+    passes(
+        Case(
+            inputs=(Input("u8", (1,), (0,), boundary=0),),
+            stages=(
+                Stage("coordinates", "i32", 1),
+                Stage("pair", "i32", 1, (0, -1)),
+                Stage("pointwise", "i32", 1, (1,)),
+            ),
+            outputs=(2,),
+            extents=(1,),
+        )
+    )
