@@ -14,7 +14,7 @@ from parhelion.analysis.bounds import Values, bounds_of
 from parhelion.analysis.interval import never_nan, tame
 from parhelion.analysis.rank import reads_data
 from parhelion.analysis.symbolic import number
-from parhelion.ir.expr import Cast, Expr, FuncCall, ImageLoad, Max, Min
+from parhelion.ir.expr import Add, Cast, Expr, FuncCall, ImageLoad, Imm, Max, Min, Sub
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.lower.stages import Program
 from parhelion.types import INT32
@@ -55,6 +55,8 @@ class _Pin(Rewriter):
     def __init__(self, values: Values) -> None:
         super().__init__()
         self._values = values
+        #: What has been pinned at both ends.
+        self._held: set[Expr] = set()
 
     def on_cast(self, n: Cast) -> Expr:
         made: Expr = Cast(n.type, self.go(n.a))
@@ -69,7 +71,20 @@ class _Pin(Rewriter):
     def index(self, e: Expr) -> Expr:
         """`e` as an index."""
         made = self.go(e)
-        return self._pinned(e, made) if _may_wrap(e) else made
+        if not _may_wrap(e) or self._beside_held(made):
+            return made
+        return self._pinned(e, made)
+
+    def _beside_held(self, e: Expr) -> bool:
+        """Whether `e` is something held, plus or minus a constant.
+
+        It then lies between what is held of it without another pin: regions at the
+        ends are checked to be coordinates. Accesses to the neighbours of a pixel of
+        data differ by constants this way.
+        """
+        while type(e) in (Add, Sub) and isinstance(e.b, Imm):  # type: ignore[attr-defined]
+            e = e.a  # type: ignore[attr-defined]
+        return e in self._held
 
     def _pinned(self, old: Expr, made: Expr) -> Expr:
         """`made` within the bounds of `old`, which it is made of."""
@@ -81,8 +96,11 @@ class _Pin(Rewriter):
         # Narrow types are converted by way of 32 bits, which makes NaN zero.
         if t.width < 32 and None not in (low, high) and low <= 0 <= high:  # type: ignore[operator]
             return made
+        ends = 0
         if hi is not None and high != t.highest():
-            made = Min(made, hi)
+            made, ends = Min(made, hi), ends + 1
         if lo is not None and low != t.lowest():
-            made = Max(made, lo)
+            made, ends = Max(made, lo), ends + 1
+        if ends == 2:
+            self._held.add(made)
         return made

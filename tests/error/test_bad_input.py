@@ -417,6 +417,8 @@ NOT_NUMBERS = np.array(
         lambda v: hl.clamp(hl.i32(hl.clamp(v, 2.0, 9.0)), 2, 9),
         lambda v: hl.i32(hl.u16(hl.clamp(v, 2.0, 9.0))),
         lambda v: hl.i32(v - hl.floor(v)),
+        lambda v: hl.i32(hl.clamp(v, 2.0, 9.0)) + 1,
+        lambda v: hl.i32(hl.clamp(v, 2.0, 9.0)) - 2,
     ],
 )
 @pytest.mark.parametrize("lanes", [1, 8])
