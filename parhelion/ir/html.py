@@ -19,7 +19,8 @@ from parhelion.ir.text import KEYWORDS, text
 
 #: What opens a block that is part of the loop structure.
 _STRUCTURE = re.compile(
-    r"(produce|consume|for|parallel|vectorized|unrolled|allocate|realize)\b"
+    r"(produce|consume|for|parallel|vectorized|unrolled|allocate|realize|fork|} and"
+    r"|atomic|acquire|release|prefetch|extern|run)\b"
 )
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*")'
@@ -41,10 +42,10 @@ class _Line:
     end: str = ""
 
 
-def lowered_html(lowered: Lowered) -> str:
-    """The page of a lowered pipeline, with its arguments."""
+def lowered_html(lowered: Lowered, notes: Sequence[str] = ()) -> str:
+    """The page of a lowered pipeline, with its arguments, and notes below them."""
     args = [f"{a.kind.value} {a.name}: {a.symbol.type}" for a in lowered.args]
-    return stmt_html(lowered.body, lowered.name, args)
+    return stmt_html(lowered.body, lowered.name, [*args, *notes])
 
 
 def stmt_html(body: Stmt, title: str, arguments: Sequence[str] = ()) -> str:
@@ -124,7 +125,7 @@ def _structure(lines: list[_Line]) -> Iterator[tuple[_Line, list[_Line]]]:
 
 def _headline(line: str) -> str:
     """A line of the outline: without brackets, and not too long."""
-    line = line.removesuffix("{").removesuffix(":").strip()
+    line = line.removesuffix("{").removesuffix(":").removeprefix("}").strip()
     return line if len(line) <= 72 else line[:71] + "…"
 
 

@@ -34,6 +34,7 @@ KEYWORDS = frozenset(
     ("true", "false", "let", "if", "else", "for", "parallel", "vectorized")
     + ("unrolled", "block", "produce", "consume", "realize", "allocate", "free")
     + ("assert", "evaluate", "prefetch", "prefetch_region", "extern", "run")
+    + ("atomic", "fork", "acquire", "release")
 )
 #: Names that a called Func or image may not have in text.
 CALLED = (

@@ -30,12 +30,15 @@ def write_lowered(
     lowered: Lowered, filename: str | os.PathLike[str], fmt: StmtOutputFormat
 ) -> None:
     """Writes a lowered program."""
-    if fmt is StmtOutputFormat.HTML:
-        from parhelion.ir.html import lowered_html
+    html = fmt is StmtOutputFormat.HTML
+    write(filename, lowered_page(lowered) if html else lowered_text(lowered))
 
-        write(filename, lowered_html(lowered))
-    else:
-        write(filename, lowered_text(lowered))
+
+def lowered_page(lowered: Lowered) -> str:
+    """A lowered program as a page of HTML."""
+    from parhelion.ir.html import lowered_html
+
+    return lowered_html(lowered, _estimates(lowered))
 
 
 def lowered_text(lowered: Lowered) -> str:

@@ -18,7 +18,7 @@ from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.loop_dump import lowered_text, write
+from parhelion.lang.loop_dump import lowered_page, lowered_text, write
 from parhelion.lang.target_api import Target, TargetArch, get_host_target
 from parhelion.runtime import jit
 from parhelion.runtime.program import compiling
@@ -120,13 +120,11 @@ class Module:
             write(filename, self._text(kind))
 
     def _text(self, kind: OutputFileType) -> str:
-        from parhelion.ir.html import lowered_html
-
         if kind is OutputFileType.stmt:
             return str(self)
         if kind is OutputFileType.stmt_html:
             with compiling():
-                return lowered_html(self._lowered)
+                return lowered_page(self._lowered)
         code = self._llvm_text()
         if kind is OutputFileType.assembly:
             return jit.assembly_text(code)

@@ -33,18 +33,8 @@ from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import Atomic, ForKind, Provide, Stmt, Store
 from parhelion.lower.stages import Stage
+from parhelion.schedule.associativity import OPERATIONS
 from parhelion.schedule.directives import DimType
-
-#: The operations that fold, and their names in `VectorReduce`.
-_FOLDS: dict[type[Expr], str] = {
-    Add: "add",
-    Sub: "add",
-    Mul: "mul",
-    Min: "min",
-    Max: "max",
-    And: "and",
-    Or: "or",
-}
 
 
 def marked(stage: Stage, update: Provide) -> Stmt:
@@ -91,7 +81,7 @@ class Fold:
 def fold_of(s: Store) -> Fold | None:
     """The store as a fold of something into the value that is there."""
     kind = type(s.value)
-    op = _FOLDS.get(kind)
+    op = OPERATIONS.get(kind)
     if op is None:
         return None
     old: Load | None = None
@@ -100,7 +90,7 @@ def fold_of(s: Store) -> Fold | None:
     stack: list[tuple[Expr, bool]] = [(s.value, True)]
     while stack:
         e, positive = stack.pop()
-        if _FOLDS.get(type(e)) == op:
+        if OPERATIONS.get(type(e)) == op:
             a, b = e.children()
             assert isinstance(a, Expr) and isinstance(b, Expr)
             stack += [(b, positive != (type(e) is Sub)), (a, positive)]

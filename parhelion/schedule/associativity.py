@@ -180,7 +180,8 @@ _LAWS = {
 #: Operations that agree with their narrower selves in the low bits.
 _MODULAR = frozenset(("add", "mul", "bit_and", "bit_or", "bit_xor"))
 
-_CLASSES: dict[type[Expr], str] = {
+#: The operation that each node folds with.
+OPERATIONS: dict[type[Expr], str] = {
     Add: "add",
     Sub: "add",
     Mul: "mul",
@@ -229,7 +230,7 @@ def _root(e: Expr) -> str | None:
             return e.op
         # Signed sums that saturate depend on their order: (100 + 100) - 100.
         return e.op if e.op == "saturating_add" and e.type.is_uint() else None
-    return _CLASSES.get(type(e))
+    return OPERATIONS.get(type(e))
 
 
 def _mentions(e: Expr, old: Expr) -> bool:
@@ -422,4 +423,4 @@ def _is_imaginary(e: Expr, a: Expr, b: Expr, c: Expr, d: Expr) -> bool:
     )
 
 
-__all__ = ["Fold", "fold_of"]
+__all__ = ["OPERATIONS", "Fold", "fold_of"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -93,3 +94,23 @@ def test_targets_read_and_write_their_names() -> None:
     with pytest.raises(hl.HalideError, match="unknown part 'z80'"):
         hl.Target("z80-8-cpm")
     assert hl.get_jit_target_from_environment().has_feature(hl.TargetFeature.JIT)
+
+
+def test_the_outline_of_the_page_has_threads_hints_and_estimates(
+    tmp_path: Path,
+) -> None:
+    x, y = hl.vars("x y")
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    # Names that the program's text has a meaning for, too.
+    ahead, out = hl.Func("fork"), hl.Func("release")
+    ahead[x, y] = hl.u16(image[x, y])
+    out[x, y] = ahead[x, y] + ahead[x, y + 1]
+    ahead.store_root().compute_at(out, y).async_().prefetch(image, y, y, 2)
+    out.set_estimate(x, 0, 64)
+    out.compile_to_lowered_stmt(tmp_path / "a.html", [], hl.StmtOutputFormat.HTML)
+    page = (tmp_path / "a.html").read_text()
+    side = re.sub(r"<[^>]*>", "", page.partition("<main>")[0])
+    assert f"estimate {out.name()}.x in [0, 63]" in side
+    outline = [line.strip() for line in side.splitlines()]
+    for head in ("fork ", "and", "acquire 1 of ", "release 1 to ", "prefetch image["):
+        assert [line for line in outline if line.startswith(head)], head
