@@ -343,6 +343,7 @@ def test_another_definition_is_specialized() -> None:
     def schedule(o: hl.Func, f: hl.Func, g: hl.Func) -> None:
         f.update(0).specialize(k > 3).vectorize(x, 4)
         f.update(0).specialize(k > 2).unroll(x, 2)
+        g.update(0).unscheduled()
         g.compute_with(f, y)
 
     for value in (2, 3, 4):
