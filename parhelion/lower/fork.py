@@ -43,6 +43,8 @@ from parhelion.ir.stmt import (
     LetStmt,
     MemoryKind,
     Produce,
+    Provide,
+    ProvideExtern,
     Realize,
     Release,
     Stmt,
@@ -230,6 +232,10 @@ def _is_call(n: Node, f: Function) -> bool:
 
 def _calls(n: Node, f: Function) -> bool:
     return any(_is_call(e, f) for e in nodes(n))
+
+
+def _stores(n: Node, f: Function) -> bool:
+    return isinstance(n, (Provide, ProvideExtern)) and n.func is f
 
 
 def _productions(s: Stmt, f: Function) -> list[Produce]:
@@ -425,10 +431,28 @@ class _Split:
         if isinstance(s, For):
             return For(s.var, s.min, s.extent, s.kind, body)
         if isinstance(s, Realize):
-            if not any(type(n) is Produce and n.func is s.func for n in nodes(body)):
-                return body
+            if not any(_stores(n, s.func) for n in nodes(body)):
+                return _Unmarked(s.func).go(body)  # the other thread's alone
             return Realize(s.func, s.bounds, s.condition, body)
         return Produce(s.func, s.producing, body)
+
+
+class _Unmarked(Rewriter):
+    """Takes away the marks around loops that a thread runs for other Funcs than the
+    one whose production or use they were."""
+
+    def __init__(self, f: Function) -> None:
+        super().__init__()
+        self.f = f
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_produce(self, n: Produce) -> Stmt:
+        body = self.go(n.body)
+        if n.func is self.f:
+            return body
+        return n if body is n.body else Produce(n.func, n.producing, body)
 
 
 def _read(s: Iterable[Stmt]) -> set[Function]:

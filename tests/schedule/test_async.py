@@ -163,6 +163,34 @@ def test_several_in_different_places(seed: int) -> None:
         assert any(why in str(error) for why in refused)
 
 
+def line() -> list[hl.Func]:
+    p, q, f = (hl.Func(n) for n in ("p", "q", "f"))
+    p[x, y] = x + y * y
+    q[x, y] = p[x, y - 1] + p[x, y] * 3 + p[x, y + 1]
+    f[x, y] = q[x, y] - q[x, y + 1]
+    return [p, q, f]
+
+
+def test_one_inside_what_the_other_reads() -> None:
+    """The producer of `q` computes `p`, whose storage is of one iteration; what uses
+    `q` in that iteration has nothing to do with `p`."""
+    p, q, f = line()
+    q.store_root().compute_at(f, y).async_()
+    p.compute_at(f, y).async_()
+    same(f, (13, 9), 8)
+
+
+@pytest.mark.parametrize("way", ["sliding", "ring"])
+def test_one_inside_the_production_of_the_other(way: str) -> None:
+    """`p` is stored outside of the storage of `q` and computed in the loops that
+    produce it: its thread runs these loops, but not what they compute."""
+    p, q, f = line()
+    SEVERAL[way](p, q)
+    q.compute_root().async_()
+    p.async_()
+    same(f, (13, 9), 8)
+
+
 def test_independent_producers() -> None:
     a, b, f = hl.Func("a"), hl.Func("b"), hl.Func("f")
     a[x, y], b[x, y] = x + y, x * y
