@@ -6,7 +6,7 @@ whether the stages may share loops. `shared_prefix` is how many loops they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Protocol, Self, overload, runtime_checkable
 
 from parhelion.errors import ScheduleError, here
@@ -320,6 +320,34 @@ def _check_dependence(
                         if a in (one[0], one[2].func) or b in (one[0], one[2].func)
                     )
                     raise _fail(f, k, to, f"{a.name} depends on {b.name}")
+    _check_groups(nests, found, needs)
+
+
+def _check_groups(
+    nests: Nests,
+    found: Sequence[tuple[Function, int, FusedWith]],
+    needs: Mapping[Function, Set[Function]],
+) -> None:
+    """Groups at one place run one after the other."""
+
+    def waits(group: list[Function], other: list[Function]) -> bool:
+        together = nests.computed[group[0]] == nests.computed[other[0]]
+        return together and any(g in needs[f] for f in group for g in other)
+
+    left = groups(found)
+    while left:
+        free = [g for g in left if not any(waits(g, h) for h in left if h is not g)]
+        if not free:
+            f, k, to = next(one for one in found if one[0] in left[0])
+            sets = "; ".join([", ".join([m.name for m in g]) for g in left])
+            raise _fail(
+                f,
+                k,
+                to,
+                "of the Funcs that share loops, each of these sets needs values of"
+                f" another one: {sets}",
+            )
+        left = [g for g in left if g not in free]
 
 
 def _check_order(found: Sequence[tuple[Function, int, FusedWith]]) -> None:

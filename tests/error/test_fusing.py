@@ -171,6 +171,23 @@ def test_memoized() -> None:
         )
 
 
+def test_two_pairs_that_wait_for_each_other() -> None:
+    a, b, c, d, o = (hl.Func(n) for n in "abcdo")
+    c[x, y] = x
+    b[x, y] = y
+    a[x, y] = c[x, y] + 1
+    d[x, y] = b[x, y] + 1
+    o[x, y] = a[x, y] + d[x, y]
+    for f in (a, b, c, d):
+        f.compute_root()
+    a.compute_with(b, y)
+    c.compute_with(d, y)
+    assert refused(lambda: lower(o)).what.endswith(
+        "of the Funcs that share loops, each of these sets needs values of another"
+        f" one: {d.name()}, {c.name()}; {b.name()}, {a.name()}"
+    )
+
+
 def test_producers_are_computed_at_the_leader() -> None:
     p, f, g, o = (hl.Func(n) for n in "pfgo")
     p[x, y] = x
