@@ -37,15 +37,15 @@ BUGS: dict[str, Bug] = {
         "the guard of a split leaves out the last iteration",
         "parhelion.lower.loops",
         "StageLoops._unsplit",
-        "likely(le(old.value, nominal.hi))",
-        "likely(le(old.value, sub(nominal.hi, _ONE)))",
+        "within = le(old.value, old.range.hi)",
+        "within = le(old.value, sub(old.range.hi, _ONE))",
     ),
     "shifted_too_far": Bug(
         "ShiftInwards shifts the last run by one too many",
         "parhelion.lower.loops",
         "StageLoops._unsplit",
-        "last = sub(nominal.hi, sub(factor, _ONE))",
-        "last = sub(nominal.hi, factor)",
+        "base = minimum(mark(start), t.last)",
+        "base = minimum(mark(start), sub(t.last, _ONE))",
     ),
     "fuse_loses_the_min": Bug(
         "a fused loop forgets where the inner one begins",
@@ -72,8 +72,8 @@ BUGS: dict[str, Bug] = {
         "the region of a Func is that of its last consumer only",
         "parhelion.lower.regions",
         "Regions._find_required",
-        "out = region if out is None else _hulls(out, region)",
-        "out = region",
+        "out = _together(found)",
+        "out = _together(found[-1:])",
     ),
     "wrong_min_offset": Bug(
         "flattening subtracts one dimension's min from another's coordinate",
@@ -100,8 +100,8 @@ BUGS: dict[str, Bug] = {
         "the otherwise of a vectorised if runs in the lanes of the then",
         "parhelion.lower.vectorize",
         "_Vectorizer.masked",
-        "no = lnot(yes)",
-        "no = yes",
+        "self.under(lnot(yes), otherwise)",
+        "self.under(yes, otherwise)",
     ),
     "one_copy_too_few": Bug(
         "an unrolled loop loses its last iteration",
@@ -131,27 +131,83 @@ BUGS: dict[str, Bug] = {
         "_as_int32(f, s.extent)",
         "_as_int32(f, build.sub(s.extent, build.imm(1, s.extent.type)))",
     ),
+    "branches_swapped": Bug(
+        "a specialisation runs where its condition does not hold",
+        "parhelion.lower.nest",
+        "NestBuilder._definition",
+        "else If(branch.condition, inside, made)",
+        "else If(build.lnot(branch.condition), inside, made)",
+    ),
+    "joined_over_the_leader": Bug(
+        "stages that share a loop run over what the first of them needs only",
+        "parhelion.lower.fused",
+        "shared_loop",
+        "else hull(union, ranges[stage])",
+        "else union",
+    ),
+    "blend_dropped": Bug(
+        "a tail that should blend stores its values over what was there",
+        "parhelion.lower.nest",
+        "NestBuilder._provide",
+        "fresh = likely(conjunction(nest.blends))",
+        "fresh = TRUE",
+    ),
+    "parts_from_one": Bug(
+        "the parts of a factored reduction begin at one, not at the neutral value",
+        "parhelion.schedule.associativity",
+        "_constant",
+        "imm(value, t)",
+        "imm(1 - value, t)",
+    ),
+    "remembered_by_size": Bug(
+        "a memoized result is found again for a region elsewhere",
+        "parhelion.lower.memoize",
+        "remembered",
+        "[e for pair in region for e in pair]",
+        "[cast(INT64, e) for _, e in region]",
+    ),
+    "consumer_does_not_wait": Bug(
+        "the thread that uses an async Func does not wait for its values",
+        "parhelion.lower.fork",
+        "acquired",
+        "Acquire(sync.done, _ONE, f, ())",
+        "Acquire(sync.done, build.int32(0), f, ())",
+    ),
+    "atomic_forgotten": Bug(
+        "an atomic update is made like any other",
+        "parhelion.lower.atomic",
+        "marked",
+        "if not schedule.atomic:",
+        "if True:",
+    ),
 }
 
 
-def plant(name: str) -> None:
-    """Puts a bug into this process's compiler, for good."""
-    bug = BUGS[name]
-    module = importlib.import_module(bug.module)
-    found: object = module
+def edited(bug: Bug) -> tuple[FunctionType, str]:
+    """The function that a bug is to be put into, and its source with the bug. Raises
+    LookupError if the text that the bug edits is not there."""
+    found: object = importlib.import_module(bug.module)
     for part in bug.function.split("."):
         found = getattr(found, part)
     function = cast(FunctionType, found)
     source = textwrap.dedent(inspect.getsource(function))
     if source.count(bug.old) != 1:
         raise LookupError(
-            f"the text of bug {name!r} occurs {source.count(bug.old)} times in "
+            f"{bug.what}: the text of the bug occurs {source.count(bug.old)} times in "
             f"{bug.function}, not once: bring tests/fuzz/bugs.py up to date"
         )
+    return function, source.replace(bug.old, bug.new)
+
+
+def plant(name: str) -> None:
+    """Puts a bug into this process's compiler, for good."""
+    bug = BUGS[name]
+    function, source = edited(bug)
+    module = importlib.import_module(bug.module)
     build = importlib.import_module("parhelion.ir.build")
     names = {**vars(build), "build": build} | vars(module)
     scope: dict[str, object] = {}
-    exec(compile(source.replace(bug.old, bug.new), bug.module, "exec"), names, scope)
+    exec(compile(source, bug.module, "exec"), names, scope)
     made = cast(FunctionType, scope[function.__name__])
     for needed in made.__code__.co_names:
         if needed in names and needed not in vars(module):

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import inspect
 import random
+import textwrap
 
 import pytest
 
 from parhelion.tools.reduce import reduce
-from tests.fuzz.bugs import BUGS
+from tests.fuzz.bugs import BUGS, edited
 from tests.fuzz.case import Case
 from tests.fuzz.draw import draw
 from tests.fuzz.execute import run_case
 from tests.fuzz.reduction import as_test, kind_of, parse, smaller
 from tests.fuzz.worker import Worker, run_apart
 
-#: Found within so many cases, drawn one after the other. `mask_not_inverted` needs
-#: about 260, too many for here.
+#: Found within so many cases, drawn one after the other.
 CASES = 80
-QUICK = [name for name in BUGS if name != "mask_not_inverted"]
+#: Bugs of what few cases draw together, or of threads: how soon they are found is not
+#: known well enough for a test.
+RARE = {
+    *("joined_over_the_leader", "blend_dropped", "parts_from_one"),
+    *("remembered_by_size", "consumer_does_not_wait", "atomic_forgotten"),
+}
+QUICK = [name for name in BUGS if name not in RARE]
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_is_an_edit_of_what_the_compiler_says_today(name: str) -> None:
+    """Else a process with the bug would not start, and seem to have found it."""
+    function, source = edited(BUGS[name])
+    assert source != textwrap.dedent(inspect.getsource(function))
 
 
 def first_found(worker: Worker) -> Case | None:
