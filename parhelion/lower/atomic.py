@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parhelion.ir.build import const_int
+from parhelion.ir.build import const_int, imm, select
 from parhelion.ir.expr import (
     Add,
     And,
@@ -35,6 +35,7 @@ from parhelion.ir.stmt import Atomic, ForKind, Provide, Stmt, Store
 from parhelion.lower.stages import Stage
 from parhelion.schedule.associativity import OPERATIONS
 from parhelion.schedule.directives import DimType
+from parhelion.types import Bool
 
 
 def marked(stage: Stage, update: Provide) -> Stmt:
@@ -84,6 +85,8 @@ def fold_of(s: Store) -> Fold | None:
     op = OPERATIONS.get(kind)
     if op is None:
         return None
+    if kind in (Min, Max) and s.value.type.is_float():
+        return _fold_of_floats(s)
     old: Load | None = None
     plus: list[Expr] = []
     minus: list[Expr] = []
@@ -107,6 +110,34 @@ def fold_of(s: Store) -> Fold | None:
     make = Add if kind is Sub else kind
     assert make in (Add, Mul, Min, Max, And, Or)
     return Fold(op, make, old, _folded(make, plus), _folded(make, minus))
+
+
+def _fold_of_floats(s: Store) -> Fold | None:
+    """The fold of ``min(min(old, a), b)``, or of maxima, of floats.
+
+    A NaN on the right is passed over by `min` and `max`, one on the left stays. So the
+    old value must be at the left end for the order to be free, and lanes that are NaN
+    take no part: they are replaced by the neutral value.
+    """
+    kind = type(s.value)
+    assert kind is Min or kind is Max
+    t = s.value.type
+    neutral = imm(t.highest() if kind is Min else t.lowest(), t)
+    leaves: list[Expr] = []
+    e = s.value
+    while isinstance(e, Min | Max) and type(e) is kind:
+        leaves.append(e.b)
+        e = e.a
+    if type(e) is not Load or e.buffer is not s.buffer or e.index is not s.index:
+        return None
+    for leaf in leaves:
+        if any(type(n) is Load and n.buffer is s.buffer for n in nodes(leaf)):
+            return None
+    numbers = [
+        select(Intrinsic(Bool(t.count), "is_nan", (leaf,)), neutral, leaf)
+        for leaf in reversed(leaves)
+    ]
+    return Fold(OPERATIONS[kind], kind, e, _folded(kind, numbers), None)
 
 
 def _folded(make: type[Expr], leaves: list[Expr]) -> Expr | None:

@@ -123,6 +123,30 @@ def test_floats(schedule: Sched, op: str) -> None:
     np.testing.assert_allclose(np.asarray(f.realize()), want, rtol=1e-9)
 
 
+@pytest.mark.parametrize("pattern", ["nan first", "nan last", "between", "all nan"])
+@pytest.mark.parametrize("op", ["min", "max"])
+@pytest.mark.parametrize("form", ["old first", "old last", "chain", "nested"])
+def test_lanes_that_are_no_numbers(form: str, op: str, pattern: str) -> None:
+    """min and max pass over a NaN on their right and keep one on their left, so that
+    folding lanes first must not drop what stands beside a NaN."""
+    values = np.array([5, 3, 9, 7, 1, 8, 2, 6] * 2, np.float32)
+    where = {"nan first": [0, 1], "nan last": [14, 15], "between": [1, 4, 7, 11]}
+    values[where.get(pattern, list(range(16)))] = np.nan
+    image, r = hl.Buffer(values), hl.RDom([(0, 8)], "r")
+    f, fold = hl.Func("f"), getattr(hl, op)
+    f[()] = hl.f32(4)
+    old, a, b = f[()], image[r.x], image[r.x + 8]
+    f[()] = {
+        "old first": fold(old, a),
+        "old last": fold(a, old),
+        "chain": fold(fold(old, a), b),
+        "nested": fold(old, fold(a, b)),
+    }[form]
+    want = interpret(f, [])
+    f.update().atomic().vectorize(r.x, 8)
+    np.testing.assert_array_equal(np.asarray(f.realize()), want)
+
+
 @schedules
 def test_bool(schedule: Sched) -> None:
     f, r = hl.Func("any"), hl.RDom([(0, 70), (0, 60)], "r")
