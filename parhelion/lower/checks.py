@@ -94,6 +94,12 @@ def bound_check(f: Function, d: int, given: Range, needed: Range) -> list[Stmt]:
     return [Assert(holds, "bound_too_small", (*names, *numbers))]
 
 
+def storage_check(f: Function, d: int, needed: Expr, bound: Expr) -> Stmt:
+    """That the storage which `bound_storage` promised is as large as is `needed`."""
+    args = (_text(f.name), _text(f.args[d].name), bound, needed)
+    return Assert(le(needed, bound), "storage_bound_too_small", args)
+
+
 def laid_out(
     f: Function, extents: Mapping[int, Expr], checks: list[Stmt]
 ) -> dict[int, Expr]:
@@ -104,9 +110,7 @@ def laid_out(
         if wish.bound is not None:
             needed, out[d] = out[d], wish.bound
             if not can_prove(le(needed, wish.bound)):
-                args = (_text(f.name), _text(f.args[d].name), wish.bound, needed)
-                holds = le(needed, wish.bound)
-                checks.append(Assert(holds, "storage_bound_too_small", args))
+                checks.append(storage_check(f, d, needed, wish.bound))
         if wish.align is not None:
             by = int32(wish.align)
             whole = mul(div(add(out[d], sub(by, _ONE)), by), by)

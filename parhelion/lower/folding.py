@@ -32,6 +32,7 @@ from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, ForKind, LetStmt
+from parhelion.lower.checks import storage_check
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.sites import Site
@@ -433,6 +434,11 @@ def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
     e = _over(regions.stored(f)[d].extent, between, lambda e: _opened(e, visible))
     # What the level further out needs as a whole would not do: a region inside may be
     # bound or aligned to more than its part of that.
+    wish = f.schedule.storage.get(d)
+    if e is None and wish is not None and wish.bound is not None:
+        needed = regions.stored(f)[d].extent
+        store.checks.append(storage_check(f, d, needed, wish.bound))
+        return wish.bound
     if e is None:
         level = f.schedule.hoist_level
         raise ScheduleError(

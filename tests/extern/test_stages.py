@@ -56,7 +56,9 @@ SCHEDULES: list[Callable[[hl.Func, hl.Func, hl.Func], object]] = [
     lambda o, e, g: (e.compute_root().reorder_storage(y, x), g.reorder_storage(y, x)),
     lambda o, e, g: (
         e.compute_at(o, y).hoist_storage_root(),
-        g.compute_at(o, y).hoist_storage_root(),
+        # What the foreign stage will ask for is only known when it is asked.
+        g.compute_at(o, y).hoist_storage_root().bound_storage(x, 14),
+        g.bound_storage(y, 5),
     ),
     _tiles,
 ]
@@ -64,6 +66,18 @@ SCHEDULES: list[Callable[[hl.Func, hl.Func, hl.Func], object]] = [
 
 def test_at_every_loop() -> None:
     check(chain, [11, 7], SCHEDULES, mins=[-3, 2])
+
+
+def test_hoisted_storage_of_what_is_only_known_when_asked() -> None:
+    """It needs `bound_storage`, whose promise is checked where the region is known."""
+    o, e, g = chain()
+    e.compute_at(o, y)
+    g.compute_at(o, y).hoist_storage_root()
+    with pytest.raises(hl.ScheduleError, match="extent of x has no bound at that lev"):
+        o.realize([11, 7])
+    g.bound_storage(x, 13).bound_storage(y, 5)
+    with pytest.raises(hl.BoundsError, match="in dimension x to 13, but 14 coord"):
+        o.realize([11, 7])
 
 
 def test_as_an_output() -> None:
