@@ -251,7 +251,7 @@ class _Finder:
         size = motion.touched.extent
         if motion.at is not motion.loop.var and motion.at in free_vars(size):
             return None
-        return _over(size, [p for p, _ in self.loops], self.open)
+        return _over(size, [p for p, _ in self.loops], self.widened)
 
     # Explicit folds that are checked by each run.
 
@@ -431,12 +431,12 @@ def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
             break
         if site.stage is not None and site.depth:
             between[:0] = regions.loops_at(site)
-    e = _over(regions.stored(f)[d].extent, between, lambda e: _opened(e, visible))
+    needed = regions.stored(f)[d].extent
+    e = _over(needed, between, lambda e, low: _opened(e, visible))
     # What the level further out needs as a whole would not do: a region inside may be
     # bound or aligned to more than its part of that.
     wish = f.schedule.storage.get(d)
     if e is None and wish is not None and wish.bound is not None:
-        needed = regions.stored(f)[d].extent
         store.checks.append(storage_check(f, d, needed, wish.bound))
         return wish.bound
     if e is None:
@@ -469,13 +469,26 @@ def ring_slot(regions: Regions, f: Function, ring: Expr) -> Expr:
     return slot
 
 
-def _over(e: Expr, loops: Sequence[Loop], open_: Callable[[Expr], Expr]) -> Expr | None:
-    """The greatest value of `e` over all iterations of loops, outermost first."""
-    found: Expr | None = simplify(open_(e))
+def _over(
+    e: Expr, loops: Sequence[Loop], open_: Callable[[Expr, bool], Expr | None]
+) -> Expr | None:
+    """The greatest value of `e` over all iterations of loops, outermost first; None
+    if it has no bound.
+
+    open_: a bound of an expression (a lower one, if asked for) in names that are
+    visible where the answer is, and the loops'. No other name may be left: it would
+    hide a loop that it depends on until that loop's turn is over.
+    """
+    most = open_(e, False)
+    found = None if most is None else simplify(most)
     for loop in reversed(loops):
         if found is not None and loop.var in free_vars(found):
-            low, high = loop.min, sub(add(loop.min, loop.extent), _ONE)
-            ends = SymInterval(simplify(open_(low)), simplify(open_(high)))
+            last = simplify(sub(add(loop.min, loop.extent), _ONE))
+            low, high = open_(loop.min, True), open_(last, False)
+            ends = SymInterval(
+                None if low is None else simplify(low),
+                None if high is None else simplify(high),
+            )
             found = bounds_of(found, {loop.var: ends}).hi
     return None if found is None else simplify(found)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import parhelion as hl
 from tests.fuzz.case import Case, Directive, Input, Stage
 from tests.fuzz.execute import Outcome, run_case
+from tests.support.checking import check
 
 FOUND = {
     # Each part is bound to more than its share of the whole; what was allocated for
@@ -34,3 +36,26 @@ FOUND = {
 def test_found(name: str) -> None:
     report = run_case(FOUND[name])
     assert report.outcome is Outcome.CLEAN, report.message
+
+
+@pytest.mark.parametrize("first", [-20, 0, 3])
+def test_folded_by_what_a_slid_loop_inside_a_split_one_uses(first: int) -> None:
+    """The rows of `p` fold by the most that an iteration of `g.y` uses, a loop that
+    begins where the window of `g` has slid to. That size mentioned `h.yo`."""
+    x, y, yo, yi = hl.vars("x y yo yi")
+
+    def make() -> tuple[hl.Func, ...]:
+        f, h, g, p = [hl.Func(n) for n in "fhgp"]
+        p[x, y] = x + y * 3
+        g[x, y] = p[x, y] * p[x, 0]
+        h[x, y] = g[x, y - 1] + g[x, y + 1]
+        f[x, y] = h[x, y] * 2
+        return f, h, g, p
+
+    def windows(f: hl.Func, h: hl.Func, g: hl.Func, p: hl.Func) -> None:
+        h.store_root().compute_at(f, y).align_bounds(y, 8, 5)
+        h.split(y, yo, yi, 16, hl.TailStrategy.GuardWithIf)
+        g.store_root().compute_at(h, yo)
+        p.store_root().compute_at(g, y)
+
+    check(make, [7, 40], [windows], mins=[0, first])
