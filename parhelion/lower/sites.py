@@ -35,6 +35,10 @@ class Site:
             yield site
             site = site.parent
 
+    def within(self, f: Function) -> bool:
+        """Whether it is part of the production of `f`."""
+        return any(s.stage is not None and s.stage.func is f for s in self.outwards())
+
     def contains(self, other: Site) -> bool:
         """Whether `other` is this site or further in."""
         return any(s is self for s in other.outwards())
@@ -105,6 +109,16 @@ class Sites:
         internal_assert(stage is not None, f"{f.name} is stored outside its loops")
         assert stage is not None
         return self._in(stage, level)
+
+    def memoized_around(self, f: Function) -> Function | None:
+        """The innermost memoized Func in whose production `f` is computed. Where its
+        result is known, nothing of that production runs."""
+        for site in self.compute(f).outwards():
+            host = None if site.stage is None else site.stage.func
+            if host is not None and host.schedule.memo is not None:
+                # The storage of an output is the caller's: it is always computed.
+                return None if host in self.program.outputs else host
+        return None
 
     def _in(self, stage: Stage, level: LoopLevel) -> Site:
         """The site inside a loop of `stage`; `check_pipeline` has seen that it is

@@ -14,6 +14,9 @@ depend on v, and d's bounds do not depend on loops inside v: then each iteration
 finds the whole of what its predecessors computed. Several loops may slide, each along
 a dimension of its own.
 
+No window slides over loops around a memoized Func in whose production the Func is
+computed: where the cache has the result, an iteration leaves nothing behind.
+
 The loops of a split variable slide together, as a *walk*: what counts is that the
 variable's value less one has been visited before, be it by the iteration before of the
 inner loop or by the last one of the outer loop's iteration before.
@@ -62,6 +65,9 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
         return None
     if shared_between(between):
         return None  # the iterations of each stage are not those of the loop
+    host = regions.sites.memoized_around(f)
+    #: The loops each of whose iterations computes what it needs.
+    steady = {loop.var for loop, at in between if host is None or at.within(host)}
     out = list(needed)
     over: set[Var] = set()
     walks: dict[int, Walk] = {}
@@ -69,6 +75,8 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
         walk = find_walk(regions, f, needed, d)
         found = None if walk is None else _advance_along(r, walk, regions)
         if walk is None or found is None:
+            continue
+        if not all(loop.var in steady for loop in walk.loops):
             continue
         region = (*needed[:d], found, *needed[d + 1 :])
         if f.updates and not _updates_stay_inside(regions, f, d):
@@ -78,6 +86,8 @@ def slide(regions: Regions, f: Function, needed: Region) -> Slid | None:
         out[d], walks[d] = found, walk
         over.update([loop.var for loop in walk.loops])
     for i, loop in enumerate(loops):
+        if loop.var not in steady:
+            continue
         unfold = Unfold(loop.var, regions.unslid)
         moving = [d for d, r in enumerate(needed) if unfold.moves(r)]
         if len(moving) != 1:

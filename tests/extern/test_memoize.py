@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 
@@ -10,6 +11,8 @@ import pytest
 
 import parhelion as hl
 from parhelion.interp import interpret
+from parhelion.ir.text import text
+from parhelion.lower.passes import Trace, lower
 from parhelion.schedule.legality import check_pipeline
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -306,3 +309,41 @@ def test_an_output_is_not_kept() -> None:
     f.memoize()
     with pytest.warns(UserWarning, match="memoize.. has no effect"):
         f.realize([3])
+
+
+@pytest.mark.parametrize("hits", ["some", "none"])
+@pytest.mark.parametrize("stored", ["root", "rows"])
+def test_no_window_slides_past_a_hit(stored: str, hits: str) -> None:
+    """Iterations whose result is known compute nothing that the next one could use."""
+    p, f, o = hl.Func("p"), hl.Func("f"), hl.Func("o")
+    p[x, y] = x * 3 + y * y
+    f[x, y] = p[x, y] + p[x + 1, y] * 5 + p[x, y + 1] * 7
+    o[x, y] = f[x, y] - x
+    if stored == "root":
+        f.compute_at(o, y).memoize()
+        p.store_root().compute_at(f, y)
+    else:
+        f.compute_at(o, x).memoize()
+        p.store_at(o, y).compute_at(f, y)
+    run = o.compile_to_callable([])
+    for w, h in ((5, 4), (9, 4), (9, 8)):
+        if hits == "none":
+            hl.memoization_cache_cleanup()
+        made = np.zeros((h, w), np.int32)
+        run(made)
+        (want,) = interpret(o._function, [(0, w), (0, h)])
+        np.testing.assert_array_equal(made, want.T)
+
+
+def test_a_window_slides_inside_of_what_is_kept() -> None:
+    p, f, o = hl.Func("p"), hl.Func("f"), hl.Func("o")
+    p[x, y] = x * 3 + y * y
+    f[x, y] = p[x, y] + p[x, y + 1]
+    o[x, y] = f[x, y] - x
+    f.compute_root().memoize()
+    p.store_root().compute_at(f, y)
+    trace = Trace()
+    lower([o._function], name="o", trace=trace)
+    (nest,) = [s for name, s, _ in trace if name == "loop_nests"]
+    # Each row but the first computes one row of p, the last that it needs.
+    assert re.search(r"select\(likely\(\S+ < f\S*\.s0\.y\)", text(nest))
