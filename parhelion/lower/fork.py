@@ -55,6 +55,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lower.instantiate import instantiate
 from parhelion.lower.regions import Regions
 from parhelion.lower.remove_marks import remove_marks
+from parhelion.lower.sites import Sites
 from parhelion.lower.sliding import Unfold, loops_between
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32
@@ -101,7 +102,9 @@ Syncs = Mapping[Function, Sync]
 
 
 def semaphores(regions: Regions, f: Function, folds: Mapping[int, Expr]) -> Sync:
-    """New semaphores for `f`, some dimensions of whose storage are folded."""
+    """New semaphores for `f`, some dimensions of whose storage are folded. Raises
+    ScheduleError where only one of the threads would run the loops."""
+    _check_memoized(regions.sites, f)
 
     def make(what: str) -> BufferSym:
         return BufferSym(f"{f.name}.{what}", INT32, 1, "internal")
@@ -132,6 +135,23 @@ def semaphores(regions: Regions, f: Function, folds: Mapping[int, Expr]) -> Sync
         make("slot") if hoisted else None,
         slots,
         room,
+    )
+
+
+def _check_memoized(sites: Sites, f: Function) -> None:
+    """The fork stands around the storage of `f`, and the cache is asked by the thread
+    that consumes: the other one cannot know which iterations are left out."""
+    host = sites.memoized_around(f)
+    if host is None or sites.hoist(f).within(host):
+        return
+    raise ScheduleError(
+        f"{f.name}.async_: {f.name} is computed inside the loops of {host.name}, which"
+        f" is memoized, and stored outside of them: these loops do not run where the"
+        f" result of {host.name} is known, and the thread of {f.name} would wait for"
+        " them",
+        at=f.schedule.async_site,
+        hint=f"store {f.name} inside a loop of {host.name}, or leave out async_ or"
+        f" {host.name}.memoize",
     )
 
 

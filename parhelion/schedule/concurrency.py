@@ -147,7 +147,8 @@ class ConcurrentFuncs:
         with `hoist_storage` and `ring_buffer`. The result is always the same.
 
         Raises ScheduleError, when the pipeline is lowered, where both threads would
-        compute the same storage of another Func.
+        compute the same storage of another Func, or where the loops are those of a
+        memoized Func, which do not always run.
         """
         rules.definition_of(self._function, 0)
         schedule = self._function.schedule

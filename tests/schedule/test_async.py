@@ -451,3 +451,37 @@ def test_shared_loops() -> None:
         with pytest.raises(hl.ScheduleError, match="is async: a thread of its own"):
             lower([f._function], name="f")
         g._function.schedule.async_ = False
+
+
+@pytest.mark.parametrize("stored", ["root", "hoisted"])
+def test_around_a_memoized_func(stored: str) -> None:
+    """On a hit the loops of `g` do not run: a producer that is stored outside of them
+    would wait for ever."""
+    p, g, f = (hl.Func(n) for n in ("p", "g", "f"))
+    p[x, y] = x * 3 + y * y
+    g[x, y] = p[x, y] + p[x, y + 1]
+    f[x, y] = g[x, y] - x
+    g.compute_root().memoize()
+    p.compute_at(g, x).async_()
+    if stored == "root":
+        p.store_root()
+    else:
+        p.hoist_storage_root().ring_buffer(2)
+    with pytest.raises(hl.ScheduleError) as caught:
+        lower([f._function], name="f")
+    assert plain(caught.value) == (
+        "p.async_: p is computed inside the loops of g, which is memoized, and stored"
+        " outside of them: these loops do not run where the result of g is known, and"
+        " the thread of p would wait for them\n"
+        "hint: store p inside a loop of g, or leave out async_ or g.memoize"
+    )
+
+
+def test_inside_a_memoized_func() -> None:
+    p, g, f = (hl.Func(n) for n in ("p", "g", "f"))
+    p[x, y] = x * 3 + y * y
+    g[x, y] = p[x, y] + p[x + 1, y]
+    f[x, y] = g[x, y] - x
+    g.compute_root().memoize()
+    p.store_at(g, y).compute_at(g, x).async_()
+    same(f)
