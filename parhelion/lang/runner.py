@@ -41,7 +41,7 @@ from parhelion.runtime.program import (
 )
 from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.branches import schedules
-from parhelion.schedule.directives import Split
+from parhelion.schedule.directives import Split, epoch
 from parhelion.types import round_float
 
 Number = int | float | bool
@@ -72,6 +72,7 @@ class Runner:
             [b for f in outputs for b in f.buffers]
         )
         self._state: Fingerprint | None = None
+        self._epoch = -1
         self._promises: Promises = {}
         self._programs: dict[Variant, Program] = {}
         self._written: dict[object, list[Box]] = {}
@@ -85,11 +86,16 @@ class Runner:
                     at=here(),
                     hint=f"define it: {f.name}[x, y] = …",
                 )
+        now = epoch()
+        if now == self._epoch:
+            return True
         if self.reach.look() == self._state:
+            self._epoch = now
             return True
         with LOCK:
             # Again, now that no other thread's compilation has promises replaced.
             state = self.reach.look()
+            self._epoch = now
             if state == self._state:
                 return True
             self._state, self._programs, self._written = state, {}, {}
@@ -107,6 +113,7 @@ class Runner:
         """Forgets all compiled code."""
         with LOCK:
             self._state, self._programs, self._written = None, {}, {}
+            self._epoch = -1
 
     def program(self, variant: Variant) -> Program:
         """The code for a variant, compiled at its first use."""

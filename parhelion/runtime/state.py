@@ -2,7 +2,8 @@
 
 A fingerprint is a tuple of everything that lowering reads of the Functions that a
 pipeline reaches. Its parts are compared by identity first, so an unchanged pipeline
-of ten Funcs is recognised in some 30 µs.
+of ten Funcs is recognised in some 100 µs; where no directive, definition or promise of
+the process has changed since (`directives.epoch`), it is not even looked at.
 """
 
 from __future__ import annotations

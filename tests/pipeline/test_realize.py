@@ -391,3 +391,34 @@ def test_import_loads_neither_llvm_nor_imageio() -> None:
         "assert not bad, bad"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_an_unchanged_pipeline_is_not_walked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from parhelion.runtime.state import Reach
+
+    looks = 0
+    look = Reach.look
+
+    def counted(self: Reach) -> object:
+        nonlocal looks
+        looks += 1
+        return look(self)
+
+    monkeypatch.setattr(Reach, "look", counted)
+    x = hl.Var("x")
+    p = hl.Param(hl.Int(32), "p", 3)
+    f = hl.Func("f")
+    f[x] = x + p
+    f.realize([4])
+    before = looks
+    for value in (4, 5, 6):
+        p.set(value)
+        assert np.asarray(f.realize([4]))[0] == value
+    assert looks == before
+    # What lowering reads of a Param is a change.
+    p.set_range(0, 5)
+    with pytest.raises(hl.HalideError, match="p"):
+        f.realize([4])
+    assert looks > before
