@@ -21,6 +21,7 @@ CASES = 80
 #: Bugs of what few cases draw together, or of threads: how soon they are found is not
 #: known well enough for a test.
 RARE = {
+    "folded_too_tightly",
     *("joined_over_the_leader", "blend_dropped", "parts_from_one"),
     *("remembered_by_size", "consumer_does_not_wait", "atomic_forgotten"),
 }
