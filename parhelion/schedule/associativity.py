@@ -7,6 +7,11 @@ of one operation with the old value at one place, choices between such chains, t
 greatest or least value with what belongs to it, and products of complex numbers. What
 is found is associative by the laws of the operation; the tests check every form on
 all small numbers.
+
+A NaN takes part in no comparison. So the least or greatest of floats is a fold only
+where a value is taken because a comparison holds: ``max(old, e)`` passes over a NaN,
+but ``max(e, old)`` takes it, and what comes next replaces it, so that 5, NaN, 3 are 3
+one by one, and 5 if the last two are folded first.
 """
 
 from __future__ import annotations
@@ -14,7 +19,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from parhelion.ir.build import add, imm, land, lor, maximum, minimum, mul, select, sub
+from parhelion.ir.build import (
+    TRUE,
+    add,
+    imm,
+    is_true,
+    land,
+    lnot,
+    lor,
+    maximum,
+    minimum,
+    mul,
+    select,
+    sub,
+)
 from parhelion.ir.expr import (
     LE,
     LT,
@@ -34,7 +52,7 @@ from parhelion.ir.expr import (
 )
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import Rewriter, nodes
-from parhelion.types import Type
+from parhelion.types import BOOL, Type
 
 Values = tuple[Expr, ...]
 
@@ -47,16 +65,23 @@ class Fold:
     commutative: whether parts may be merged in any order.
     taken: for operations without a neutral value, what a part holds after its first
         iteration; None if there are none.
+    counts: the condition on which an iteration is the first, in this sense.
     """
 
     start: Values
     merge: Callable[[Values, Values], Values]
     commutative: bool = True
     taken: Values | None = None
+    counts: Expr = TRUE
 
 
-def fold_of(function: Function, args: Values, values: Values) -> Fold | None:
-    """The operation by which ``function[args] = values`` folds, if one is found."""
+def fold_of(
+    function: Function, args: Values, values: Values, *, numbers: bool = False
+) -> Fold | None:
+    """The operation by which ``function[args] = values`` folds, if one is found.
+
+    numbers: also one that is associative only among floats that are numbers.
+    """
     old = tuple([FuncCall(t, function, args, k) for k, t in enumerate(function.types)])
     for e in args:
         if _calls(function, e):
@@ -67,10 +92,13 @@ def fold_of(function: Function, args: Values, values: Values) -> Fold | None:
         if not calls <= set(old):
             return None
         uses.append({old.index(c) for c in calls})
-    parts = [_component(old, values, group) for group in _components(uses, len(values))]
+    groups = _components(uses, len(values))
+    parts = [_component(old, values, group, numbers) for group in groups]
     found = [p for p in parts if p is not None]
     if len(found) < len(parts):
         return None
+    if len(found) > 1 and any(not is_true(p.counts) for p in found):
+        return None  # The values would begin at different iterations.
     return _combined(found, values)
 
 
@@ -97,6 +125,7 @@ class _Part:
     merge: Callable[[Values, Values], Values]
     commutative: bool = True
     taken: Values | None = None
+    counts: Expr = TRUE
 
 
 def _combined(parts: Sequence[_Part], values: Values) -> Fold:
@@ -122,20 +151,25 @@ def _combined(parts: Sequence[_Part], values: Values) -> Fold:
         merge,
         all(p.commutative for p in parts),
         tuple(taken) if needs else None,
+        parts[0].counts if len(parts) == 1 else TRUE,
     )
 
 
-def _component(old: Values, values: Values, at: list[int]) -> _Part | None:
+def _component(
+    old: Values, values: Values, at: list[int], numbers: bool
+) -> _Part | None:
     mine = tuple([old[k] for k in at])
     new = tuple([values[k] for k in at])
     if len(at) == 1:
         op = _operation(mine[0], new[0])
-        if op is None:
+        if op in _SWAPPED and numbers:
+            op = _SWAPPED[op]
+        if op is None or op in _SWAPPED:
             return None
         law = _LAWS[op]
         t = new[0].type
         return _Part(at, (law.start(t),), lambda x, y: (law.merge(x[0], y[0]),))
-    return _extreme(at, mine, new) or _complex(at, mine, new)
+    return _extreme(at, mine, new, numbers) or _complex(at, mine, new)
 
 
 # One value.
@@ -166,9 +200,6 @@ _LAWS = {
     "mul": _Law(_constant(1), mul),
     "min": _Law(lambda t: imm(t.highest(), t), minimum),
     "max": _Law(lambda t: imm(t.lowest(), t), maximum),
-    # The other operand first: of a NaN and a number it is the first that stays.
-    "min_swapped": _Law(lambda t: imm(t.highest(), t), lambda x, y: minimum(y, x)),
-    "max_swapped": _Law(lambda t: imm(t.lowest(), t), lambda x, y: maximum(y, x)),
     "and": _Law(_constant(1), land),
     "or": _Law(_constant(0), lor),
     "bit_and": _Law(_all_bits, _bitwise("bit_and")),
@@ -176,6 +207,9 @@ _LAWS = {
     "bit_xor": _Law(_constant(0), _bitwise("bit_xor")),
     "saturating_add": _Law(_constant(0), _bitwise("saturating_add")),
 }
+
+#: The least or greatest of floats where a NaN is taken, and if there were none.
+_SWAPPED = {"min_swapped": "min", "max_swapped": "max"}
 
 #: Operations that agree with their narrower selves in the low bits.
 _MODULAR = frozenset(("add", "mul", "bit_and", "bit_or", "bit_xor"))
@@ -277,8 +311,9 @@ def _compared(old: Expr, value: Select) -> str | None:
     found = _Test.of(value.cond, old)
     if found is None or {value.a, value.b} != {old, found.new}:
         return None
-    less = found.less == (value.a is found.new)
-    return "min" if less else "max"
+    takes = value.a is found.new
+    op = "min" if found.less == takes else "max"
+    return op if found.passes_over_nan(takes) else f"{op}_swapped"
 
 
 # The least or greatest value, and what belongs to it.
@@ -310,6 +345,11 @@ class _Test:
             return _Test(cond.b, False, strict)
         return None
 
+    def passes_over_nan(self, takes: bool) -> bool:
+        """Whether the new value, which is taken where the test holds (if `takes`) or
+        where it does not, is taken only where a comparison holds."""
+        return self.negated != takes or not self.new.type.is_float()
+
 
 def _as_choice(e: Expr) -> Expr:
     """A minimum or maximum as the choice that it is."""
@@ -320,7 +360,7 @@ def _as_choice(e: Expr) -> Expr:
     return e
 
 
-def _extreme(at: list[int], old: Values, values: Values) -> _Part | None:
+def _extreme(at: list[int], old: Values, values: Values, numbers: bool) -> _Part | None:
     """Values that are all replaced, or none, by one comparison of one of them."""
     choices = [_as_choice(v) for v in values]
     if not all(isinstance(c, Select) for c in choices):
@@ -346,12 +386,16 @@ def _extreme(at: list[int], old: Values, values: Values) -> _Part | None:
             continue
         if any(_mentions(cond, other) for other in old if other is not o):
             return None
+        if not (numbers or test.passes_over_nan(takes)):
+            return None
         t = o.type
         # In which direction values are taken, and what becomes of equal ones.
         less, strict = test.less is takes, test.strict is takes
         start = [imm(0, v.type) for v in values]
         start[k] = imm(t.highest() if less else t.lowest(), t)
-        clean = strict and not (t.is_float() and (test.negated or not takes))
+        counts: Expr = TRUE
+        if t.is_float():
+            counts = lnot(Intrinsic(BOOL, "is_nan", (new[k],)))
 
         def merge(x: Values, y: Values, k: int = k, o: Expr = o) -> Values:
             c = _Replace({o: x[k], new[k]: y[k]}).go(cond)
@@ -362,7 +406,9 @@ def _extreme(at: list[int], old: Values, values: Values) -> _Part | None:
                 ]
             )
 
-        return _Part(at, tuple(start), merge, False, None if clean else new)
+        if strict:
+            return _Part(at, tuple(start), merge, False)
+        return _Part(at, tuple(start), merge, False, new, counts)
     return None
 
 

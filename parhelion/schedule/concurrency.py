@@ -9,7 +9,8 @@ from typing import Self
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import const_int
-from parhelion.ir.function import Function
+from parhelion.ir.expr import Max, Min
+from parhelion.ir.function import Definition, Function
 from parhelion.schedule import deps, rules
 from parhelion.schedule.args import (
     HasFunction,
@@ -25,6 +26,16 @@ from parhelion.schedule.directives import (
     PrefetchBoundStrategy,
     touch,
 )
+
+
+def _on_floats(d: Definition) -> str:
+    """What else is asked of the minima and maxima in an update, if they are floats."""
+    if any(isinstance(v, Min | Max) and v.type.is_float() for v in d.values):
+        return (
+            "; as the left operand of min and max, if they are floats: on the right, a"
+            " NaN would replace it, and be replaced by what comes next"
+        )
+    return ""
 
 
 class ConcurrentLoops:
@@ -54,7 +65,8 @@ class ConcurrentLoops:
         It must be certain that the order of the updates does not matter: every value
         is the old one at the same place with something folded into it by +, -, *, min,
         max, &, | or ^ (sums of floats count, though their last bits depend on the
-        order). With `override_associativity_test` the user answers for that.
+        order; ``max(e, old)`` of floats does not, as it takes a NaN and drops it at the
+        next update). With `override_associativity_test` the user answers for that.
 
         Give it before `parallel` and `vectorize`. Raises ScheduleError if the order is
         not known to be free, or if the place itself depends on values of the Func.
@@ -75,7 +87,7 @@ class ConcurrentLoops:
                 at=here(),
                 detail="each value must be the old one at the same place, folded with"
                 f" something that does not read {function.name} by +, -, *, min, max,"
-                " &, | or ^",
+                " &, | or ^" + _on_floats(definition),
                 hint="atomic(override_associativity_test=True) takes the"
                 " responsibility",
             )

@@ -95,7 +95,8 @@ def order_free(
     True where every value is a constant of the domain, or folds an operand into the
     old value at the same place with an exactly associative and commutative integer
     operation. Float sums are not: their bits depend on the order; unless `exact`, they
-    count nevertheless.
+    count nevertheless. So do minima and maxima of floats, if the old value is on the
+    left, where a NaN on the right is passed over: ``max(e, old)`` would take it.
     """
     args, values = definition.args, definition.values
     guard = [] if definition.rdom is None else [definition.rdom.predicate]
@@ -156,11 +157,13 @@ def _folds(old: FuncCall, value: Expr, function: Function, exact: bool) -> bool:
         e, positive = stack.pop()
         if _operation(e) == op:
             a, b = e.args if isinstance(e, Intrinsic) else e.children()
-            stack += [(a, positive), (b, positive and not isinstance(e, Sub))]
+            stack += [(b, positive and not isinstance(e, Sub)), (a, positive)]
         elif e is old and not positive:
             return False
         else:
             leaves.append(e)
+    if op in ("Min", "Max") and value.type.is_float() and leaves[0] is not old:
+        return False
     others = [e for e in leaves if e is not old]
     return len(others) == len(leaves) - 1 and not self_calls(function, others)
 

@@ -26,6 +26,7 @@ from parhelion.ir.build import (
     land,
     le,
     likely,
+    lor,
     maximum,
     mod,
     mul,
@@ -167,6 +168,19 @@ def _not_associative(function: Function, stage: int, d: Definition) -> ScheduleE
         detail += (
             "\nsigned sums that saturate are not associative: (100 + 100) + -100 is 27"
             " in 8 bits, 100 + (100 + -100) is 100"
+        )
+    if fold_of(function, d.args, d.values, numbers=True) is not None:
+        detail += (
+            "\na NaN would replace the old value, and be replaced by what comes next:"
+            " where it stands decides the result"
+        )
+        return ScheduleError(
+            f"{rules.stage_label(function, stage)}.rfactor: among floats the update is"
+            " not associative",
+            at=here(),
+            detail=detail,
+            hint=f"max({function.name}[…], e), min({function.name}[…], e) and"
+            " select(e < old, e, old) take numbers only",
         )
     return ScheduleError(
         f"{rules.stage_label(function, stage)}.rfactor: the update is not known to fold"
@@ -354,7 +368,8 @@ def _intermediate(
     if fold.taken is not None:
         begun = FuncCall(BOOL, made, args, len(function.types))
         first = [moved.go(v) for v in fold.taken]
-        new = (*[select(begun, a, b) for a, b in zip(new, first, strict=True)], TRUE)
+        new = tuple([select(begun, a, b) for a, b in zip(new, first, strict=True)])
+        new = (*new, lor(begun, moved.go(fold.counts)))
     predicate = TRUE if d.rdom is None else moved.go(d.rdom.predicate)
     predicate = land(within.go(guard), predicate)
     if domain is None and not is_true(predicate):

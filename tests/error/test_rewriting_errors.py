@@ -220,6 +220,37 @@ def test_rfactor_of_signed_sums_that_saturate() -> None:
     )
 
 
+def test_rfactor_of_floats_that_takes_a_nan() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10)], "r")
+    f[x] = 0.0
+    f[x] = hl.max(hl.sqrt(r.x), f[x])
+    refused(
+        lambda: f.update().rfactor(r.x, u),
+        "f.update(0).rfactor: among floats the update is not associative\n"
+        "the update is f[…] = max(sqrt(float32(r$x)), f(x))\n"
+        "a NaN would replace the old value, and be replaced by what comes next: where"
+        " it stands decides the result\n"
+        "hint: max(f[…], e), min(f[…], e) and select(e < old, e, old) take numbers"
+        " only",
+    )
+
+
+def test_atomic_of_floats_that_takes_a_nan() -> None:
+    f, r = hl.Func("f"), hl.RDom([(0, 10)], "r")
+    f[x] = 0.0
+    f[x] = hl.max(hl.sqrt(r.x), f[x])
+    refused(
+        lambda: f.update().atomic(),
+        "f.update(0).atomic: it is not proven that the updates may happen in any"
+        " order\n"
+        "each value must be the old one at the same place, folded with something that"
+        " does not read f by +, -, *, min, max, &, | or ^; as the left operand of min"
+        " and max, if they are floats: on the right, a NaN would replace it, and be"
+        " replaced by what comes next\n"
+        "hint: atomic(override_associativity_test=True) takes the responsibility",
+    )
+
+
 def test_rfactor_of_an_inner_loop_where_order_matters() -> None:
     f, r = hl.Func("f"), hl.RDom([(0, 10), (0, 5)], "r")
     f[x] = hl.Tuple(1000, 0)
