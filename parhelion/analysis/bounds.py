@@ -317,7 +317,8 @@ class Bounds:
         yes, no = self.branch(e.cond, True), self.branch(e.cond, False)
         if yes is None or no is None:
             if yes is None and no is None:
-                return EVERYTHING
+                # The scope is empty. Regions still have a place, so has what is read.
+                return join(self.of(e.a), self.of(e.b))
             return no.of(e.b) if no is not None else yes.of(e.a)  # type: ignore[union-attr]
         a, b = yes.of(e.a), no.of(e.b)
         if e.cond.type.count == 1 and self.is_fixed(e.cond):

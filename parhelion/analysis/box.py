@@ -5,6 +5,10 @@ that its sides can have are narrowed by its condition. A read marked `guarded` h
 only where its condition holds, and is narrowed by it (see `lower.guards`). What is
 guarded by a real branch (the predicate of a reduction) is narrowed by the caller, with
 `narrow`.
+
+Where nothing can be evaluated, because the scope or a condition leaves no values,
+nothing is read: no image, and of Funcs an empty box, for they are there all the same.
+Other boxes do not grow to hold one that is empty.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from collections.abc import Iterable
 from parhelion.analysis.bounds import Bounds, Scope, SymInterval, Values
 from parhelion.analysis.narrowing import Narrower
 from parhelion.analysis.rank import reads_data
-from parhelion.analysis.symbolic import join, shifted
+from parhelion.analysis.symbolic import is_empty, join, shifted
 from parhelion.errors import internal_assert
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Let
 from parhelion.ir.function import Function
@@ -31,6 +35,7 @@ def boxes_touched(
     """What of each Func and image the expressions read, all together, while the Vars
     of `scope` run over their intervals."""
     at = Bounds(scope, values)
+    nowhere = any(map(is_empty, scope.values()))
     boxes: dict[Function | BufferSym, Box] = {}
     seen: set[Expr] = set()
     stack = list(exprs)
@@ -52,9 +57,10 @@ def boxes_touched(
             stack.append(cond)
             stack.extend(pixel.children())
             continue
-        if kind is FuncCall or kind is ImageLoad:
+        if kind is FuncCall or kind is ImageLoad and not nowhere:
             read = e.func if kind is FuncCall else e.image  # type: ignore[attr-defined]
             box = tuple([at.of(a) for a in e.args])  # type: ignore[attr-defined]
+            box = _emptied(box) if nowhere else box
             boxes[read] = union(boxes[read], box) if read in boxes else box
         if type(e) is Let:
             stack.append(e.value)
@@ -77,10 +83,12 @@ def _guarded(
     box = tuple([narrower.at.of(a) for a in pixel.args])
     if isinstance(pixel, ImageLoad):
         return None if narrower.contradiction else (pixel.image, box)
-    if narrower.contradiction:
-        # Nothing is read, but the Func is still there and has a place.
-        box = tuple([SymInterval(i.lo, _before(i.lo)) for i in box])
-    return pixel.func, box
+    return pixel.func, _emptied(box) if narrower.contradiction else box
+
+
+def _emptied(box: Box) -> Box:
+    """Nothing, at the place of `box`."""
+    return tuple([SymInterval(i.lo, _before(i.lo)) for i in box])
 
 
 def _before(lo: Expr | None) -> Expr | None:
@@ -88,9 +96,18 @@ def _before(lo: Expr | None) -> Expr | None:
 
 
 def union(a: Box, b: Box) -> Box:
-    """The smallest box around both."""
+    """The smallest box around what is in either."""
     internal_assert(len(a) == len(b), f"boxes of {len(a)} and {len(b)} dimensions")
+    if holds_nothing(a):
+        return b
+    if holds_nothing(b):
+        return a
     return tuple([join(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def holds_nothing(box: Box) -> bool:
+    """Whether a box certainly has no points."""
+    return any(map(is_empty, box))
 
 
 def narrow(scope: Scope, cond: Expr, values: Values | None = None) -> Scope:
@@ -103,4 +120,4 @@ def narrow(scope: Scope, cond: Expr, values: Values | None = None) -> Scope:
     return narrower.scope
 
 
-__all__ = ["Box", "SymInterval", "boxes_touched", "narrow", "union"]
+__all__ = ["Box", "SymInterval", "boxes_touched", "holds_nothing", "narrow", "union"]

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
-from parhelion.analysis.box import Box, boxes_touched, narrow, union
+from parhelion.analysis.box import Box, boxes_touched, holds_nothing, narrow, union
+from parhelion.analysis.symbolic import is_empty, shifted
 from parhelion.errors import BoundsError, internal_assert
 from parhelion.ir.build import (
     add,
@@ -477,15 +478,15 @@ class Regions:
         names = (
             [v.name for v in f.args] if isinstance(f, Function) else range(len(f.dims))
         )
-        return tuple(
-            [
-                Range(
-                    self._name(f"{f.name}.{v}.min", r.lo, site),
-                    self._name(f"{f.name}.{v}.max", r.hi, site),
-                )
-                for v, r in zip(names, region, strict=True)
-            ]
-        )
+        out: list[Range] = []
+        for v, r in zip(names, region, strict=True):
+            lo = self._name(f"{f.name}.{v}.min", r.lo, site)
+            if is_empty(SymInterval(r.lo, r.hi)):
+                # That there is nothing shall show from the names.
+                out.append(Range(lo, shifted(lo, -1)))
+            else:
+                out.append(Range(lo, self._name(f"{f.name}.{v}.max", r.hi, site)))
+        return tuple(out)
 
     def _name(self, wish: str, e: Expr, site: Site) -> Expr:
         if isinstance(e, Var) or not e.children():
@@ -521,7 +522,16 @@ def _dimension(of: Function | BufferSym, d: int) -> str:
 
 
 def _hulls(a: Region, b: Region) -> Region:
+    """The least region around what is in either."""
+    if _holds_nothing(a):
+        return b
+    if _holds_nothing(b):
+        return a
     return tuple([hull(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def _holds_nothing(region: Region) -> bool:
+    return holds_nothing(tuple([SymInterval(r.lo, r.hi) for r in region]))
 
 
 def _together(found: Sequence[tuple[Stage, Region]]) -> Region | None:

@@ -192,6 +192,16 @@ def test_open_scopes() -> None:
     assert bounds_of(B.mod(x, i(5)), scope) == (i(0), i(4))
 
 
+def test_an_empty_scope_has_a_place() -> None:
+    """No side of a select is taken; what it clamps stays clamped."""
+    scope = {x: SymInterval(i(4), i(3))}
+    outside = B.lor(B.lt(x, n), B.le(B.add(n, w), x))
+    inside = B.clamp(x, n, B.sub(B.add(n, w), i(1)))
+    e = E.Select(outside, B.add(B.mod(B.sub(x, n), w), n), inside)
+    found = bounds_of(e, scope)
+    assert found.lo is not None and found.hi is not None
+
+
 def test_conditions_see_each_other() -> None:
     """x < y and y < 5 together bound x, whichever comes first."""
     scope = {x: SymInterval(i(0), None), y: SymInterval(None, None)}

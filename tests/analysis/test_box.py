@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parhelion.analysis.box import boxes_touched, narrow, union
+from parhelion.analysis.box import boxes_touched, holds_nothing, narrow, union
 from parhelion.analysis.symbolic import SymInterval
 from parhelion.errors import InternalError
 from parhelion.ir import build as B
@@ -63,6 +63,22 @@ def test_both_sides_of_a_select_are_read() -> None:
 def test_values_of_a_select_are_narrowed() -> None:
     e = at(E.Select(E.LT(x, i(5)), x, i(5)), y)
     assert shown(boxes_touched([e], SCOPE)[image][0]) == ("min(a, 5)", "5")
+
+
+def test_an_empty_scope_reads_nothing() -> None:
+    d = Drawing(0)
+    call = E.FuncCall(INT32, d.func, (B.add(x, i(2)),), 0)
+    scope = {x: SymInterval(n, B.sub(n, i(1))), y: SymInterval(a, b)}
+    boxes = boxes_touched([E.Add(call, E.Cast(INT32, at(x, y)))], scope)
+    assert image not in boxes
+    assert holds_nothing(boxes[d.func])
+
+
+def test_an_empty_box_adds_nothing() -> None:
+    some, none = (SymInterval(i(1), i(2)),), (SymInterval(i(9), i(8)),)
+    assert union(some, none) == union(none, some) == some
+    assert holds_nothing(none) and not holds_nothing(some)
+    assert not holds_nothing((SymInterval(a, b),))
 
 
 def test_union_of_unlike_boxes_is_a_bug() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,89 @@ def test_funcs_are_computed_where_they_are_used() -> None:
             lambda f, low, high: low.store_root().compute_at(f, x),
         ],
     )
+
+
+NEVER = [
+    lambda image: image,
+    hl.BoundaryConditions.repeat_edge,
+    hl.BoundaryConditions.repeat_image,
+    hl.BoundaryConditions.mirror_image,
+    hl.BoundaryConditions.mirror_interior,
+    lambda image: hl.BoundaryConditions.constant_exterior(image, 3),
+]
+
+
+@pytest.mark.parametrize("bounded", NEVER)
+@pytest.mark.parametrize("start", [3, 30, -20])
+def test_a_condition_that_never_holds(
+    bounded: Callable[[hl.Buffer], hl.Func | hl.Buffer], start: int
+) -> None:
+    """Funcs that nobody reads are computed nowhere, and ask nothing of the image."""
+    image = hl.Buffer(np.arange(9, dtype=np.uint16), name="image")
+    source = bounded(image)
+
+    def make() -> tuple[hl.Func, hl.Func, hl.Func]:
+        f, middle, first = hl.Func("f"), hl.Func("middle"), hl.Func("first")
+        first[x] = source[x] + 1
+        middle[x] = first[x - 1] + first[(x + 1) / 2]
+        f[x] = hl.select((x >= start) & (x <= start - 2), middle[x], 7)
+        return f, middle, first
+
+    check(
+        make,
+        [9],
+        [
+            lambda f, middle, first: first.compute_root(),
+            lambda f, middle, first: middle.compute_root().vectorize(x, 4),
+            lambda f, middle, first: (
+                middle.compute_root().parallel(x),
+                first.compute_at(middle, x),
+            ),
+            lambda f, middle, first: (
+                f.split(x, x, c, 4),
+                middle.compute_at(f, x),
+                first.store_root().compute_at(f, x).vectorize(x, 8),
+            ),
+        ],
+    )
+
+
+@pytest.mark.parametrize("bounded", NEVER)
+def test_a_condition_that_never_holds_of_numbers(
+    bounded: Callable[[hl.ImageParam], hl.Func | hl.ImageParam],
+) -> None:
+    """The same, where the regions are numbers: a table is read."""
+    (image,) = images("image", type=hl.UInt(16))
+    image.set(np.arange(9, dtype=np.uint16))
+    source = bounded(image)
+
+    def make() -> tuple[hl.Func, hl.Func, hl.Func]:
+        out, table, first = hl.Func("out"), hl.Func("table"), hl.Func("first")
+        first[x] = source[x] + source[x + 1]
+        table[x] = hl.select((x >= 30) & (x <= 20), first[x], hl.cast(hl.UInt(16), x))
+        out[x] = table[hl.clamp(hl.cast(hl.Int(32), image[x]), 1, 40)]
+        table.compute_root()
+        return out, table, first
+
+    check(
+        make,
+        [9],
+        [
+            lambda out, table, first: first.compute_root(),
+            lambda out, table, first: table.vectorize(x, 8),
+            lambda out, table, first: first.compute_at(table, x),
+        ],
+    )
+
+
+def test_what_is_read_never_does_not_stretch_what_is_read() -> None:
+    """Of two reads of a Func one never happens, a hundred pixels away."""
+    image = hl.ImageParam(hl.Int(32), 1, "image")
+    f, g = hl.Func("f"), hl.Func("g")
+    g[x] = image[x]
+    g.compute_root()
+    f[x] = hl.select((x > 5) & (x < 3), g[x + 100], g[x])
+    assert needed(f, image, [8]) == [(0, 7)]
 
 
 def test_nested_and_combined_conditions() -> None:
