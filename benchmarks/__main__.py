@@ -1,7 +1,8 @@
 """``make bench``: every application side by side with Halide, from one definition.
 
 Prints tables, keeps the figures in a JSON file, and draws ``docs/benchmarks.md`` from
-that file.
+that file. The file is written after each part of each case; one that fails is reported
+at the end, and costs no other its figures. ``--resume`` measures what the file lacks.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +29,41 @@ IMPORT_LIMIT = 0.1
 
 THREADS = (1, 2)
 
+#: Seconds after which a process that measures is given up.
+TIMEOUT = 300.0
+
+
+class Failed(Exception):
+    """A process that measures did not end well; the message is what it said."""
+
 
 def child(
-    *args: str, threads: int | None = None, setting: Mapping[str, str] | None = None
+    *args: str,
+    threads: int | None = None,
+    setting: Mapping[str, str] | None = None,
+    accepted: tuple[int, ...] = (0,),
 ) -> str:
-    """Standard output of ``python args…`` in a fresh process."""
+    """Standard output of ``python args…`` in a fresh process. Raises Failed."""
     env = {**os.environ, **(setting or {})}
     if threads is not None:
         for library in ("HL", "OPENBLAS", "OMP"):
             env[f"{library}_NUM_THREADS"] = str(threads)
-    done = subprocess.run(
-        [sys.executable, *args], env=env, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(args)} failed:\n{done.stderr}")
+        # OpenMP's threads would otherwise spin into the next one's turn.
+        env["OMP_WAIT_POLICY"] = "PASSIVE"
+    command = " ".join(args)
+    try:
+        done = subprocess.run(
+            [sys.executable, *args],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Failed(f"{command}: not done after {TIMEOUT:.0f} s") from error
+    if done.returncode not in accepted:
+        raise Failed(f"{command}: {done.stderr.strip() or f'exit {done.returncode}'}")
     return done.stdout
 
 
@@ -84,11 +107,75 @@ def import_time(repeats: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def overhead_times() -> dict[str, Any]:
+    """What calls and parallel loops cost, in microseconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "overhead.json"
+        # It exits with 1 where a limit is missed, which the report says.
+        child("-m", "benchmarks.overhead", "--json", str(path), accepted=(0, 1))
+        found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def write(results: Mapping[str, Any], path: Path) -> None:
+    """Replaces the JSON file as a whole, so that an interruption leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(json.dumps(results, indent=1) + "\n")
+    fresh.replace(path)
+
+
+def describe(case: Case, entry: dict[str, Any]) -> None:
+    """Notes what the report says of a case besides its times."""
+    entry["size"] = case.size
+    entry |= {"moved": case.moved, "operations": case.operations}
+    entry |= {"shares": dict(case.shares), "ahead_of": list(case.ahead_of)}
+
+
+def measure_part(
+    entry: dict[str, Any], part: str, measured: Callable[[], dict[str, Any]]
+) -> bool:
+    """Measures one part of a case into its entry, with the seconds that it took. False
+    if that failed, which is then noted in its place."""
+    start = time.perf_counter()
+    entry.pop(part, None)
+    failed = entry.setdefault("failed", {})
+    failed.pop(part, None)
+    try:
+        entry[part] = measured()
+    except Failed as error:
+        failed[part] = str(error)
+    entry.setdefault("took", {})[part] = time.perf_counter() - start
+    return part in entry
+
+
+def measure_case(
+    case: Case, entry: dict[str, Any], options: argparse.Namespace
+) -> None:
+    """Both parts of a case, as the options say, each printed when it is there."""
+    describe(case, entry)
+    parts: dict[str, tuple[Callable[[], dict[str, Any]], Callable[..., str]]] = {}
+    if not options.no_run:
+        parts["run"] = (lambda: run_times(case, options.seconds), report.run_lines)
+    if not options.no_compile:
+        repeats = options.repeats
+        parts["compile"] = (lambda: compile_times(case, repeats), report.compile_line)
+    for part, (measured, lines) in parts.items():
+        if options.resume and part in entry:
+            continue
+        good = measure_part(entry, part, measured)
+        print(
+            lines(case.name, entry) if good else f"{case.name:18} {part} FAILED",
+            f"  [{entry['took'][part]:.0f} s]",
+            flush=True,
+        )
+
+
+def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument("--apps", nargs="*", help="names of cases, or their beginnings")
     parser.add_argument("--list", action="store_true", help="print the cases' names")
-    parser.add_argument("--seconds", type=float, default=16.0, help="to measure a case")
+    parser.add_argument("--seconds", type=float, default=24.0, help="to measure a case")
     parser.add_argument("--repeats", type=int, default=3, help="of cold starts")
     parser.add_argument("--no-run", action="store_true", help="compile times only")
     parser.add_argument("--no-compile", action="store_true", help="run times only")
@@ -96,12 +183,19 @@ def main() -> None:
     parser.add_argument(
         "--update", action="store_true", help="keep the JSON file's other figures"
     )
+    parser.add_argument(
+        "--resume", action="store_true", help="measure only what the JSON file lacks"
+    )
     parser.add_argument("--page", type=Path, help="draw this page and its plot")
     parser.add_argument(
         "--draw", action="store_true", help="measure nothing: print the JSON file"
     )
-    options = parser.parse_args()
+    return parser
 
+
+def main() -> int:
+    parser = arguments()
+    options = parser.parse_args()
     cases = all_cases()
     if options.apps:
         cases = [c for c in cases if c.name.startswith(tuple(options.apps))]
@@ -109,37 +203,30 @@ def main() -> None:
             parser.error(f"no case is called {' or '.join(options.apps)}; see --list")
     if options.list:
         print("\n".join(f"{c.name:24} {c.size}" for c in cases))
-        return
+        return 0
 
     results: dict[str, Any] = {"cases": {}}
-    if options.update or options.draw:
+    kept = options.update or options.draw or options.resume
+    if kept and (options.draw or options.json.exists()):
         results = json.loads(options.json.read_text())
     if not options.draw:
+        start = time.perf_counter()
         results["machine"] = machine()
-        results["limits"] = {
-            str(k): json.loads(child("-m", "benchmarks.limits", str(k), threads=k))
-            for k in THREADS
-        }
         for case in cases:
-            entry = results["cases"].setdefault(case.name, {})
-            entry |= {"size": case.size}
-            entry |= {"moved": case.moved, "operations": case.operations}
-            if not options.no_run:
-                entry["run"] = run_times(case, options.seconds)
-                print(report.run_lines(case.name, entry), flush=True)
-            if not options.no_compile:
-                entry["compile"] = compile_times(case, options.repeats)
-                print(report.compile_line(case.name, entry), flush=True)
+            measure_case(case, results["cases"].setdefault(case.name, {}), options)
+            write(results, options.json)
         results["import"] = import_time(options.repeats)
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
-        print(f"wrote {options.json}\n")
+        results["overhead"] = overhead_times()
+        write(results, options.json)
+        minutes = (time.perf_counter() - start) / 60
+        print(f"wrote {options.json}, after {minutes:.1f} minutes\n")
     order = [c.name for c in all_cases()]
     print(report.summary(results, order))
     if options.page:
         report.write_page(results, order, options.page)
         print(f"wrote {options.page}")
+    return int(any(True for _ in report.failures(results, order)))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

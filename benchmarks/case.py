@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,8 @@ Schedule = Callable[[Module, App], None]
 #: name to print. Made from the inputs once, so that conversions are not timed.
 Rivals = Mapping[str, Callable[[], object]]
 
+#: Bytes of a cache line.
+LINE = 64
 #: Largest acceptable ratio of our minimum to Halide's, for one application.
 RUN_LIMIT = 1.1
 #: Largest acceptable ratio of our cold compile to Halide's compile_jit.
@@ -37,6 +40,15 @@ class Image:
         return made
 
 
+def zeros(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Zeros that begin a cache line, as the memory of both modules' Buffers does.
+    Large arrays of NumPy's own begin 16 bytes past one."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    space = np.zeros(size + LINE, np.uint8)
+    start = -space.ctypes.data % LINE
+    return np.asarray(space[start : start + size].view(dtype).reshape(shape))
+
+
 @dataclass(frozen=True)
 class Output:
     """One output: its type, extents and first coordinates, dimension 0 first."""
@@ -47,7 +59,7 @@ class Output:
 
     def new(self) -> Image:
         """Zeros in its place."""
-        return Image(np.zeros(self.size[::-1], self.dtype), self.origin)
+        return Image(zeros(self.size[::-1], self.dtype), self.origin)
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,9 @@ class Case:
     inputs: makes the ImageParams' arrays, from a seed. values: the scalar Params.
     rivals: NumPy, SciPy, OpenCV or C doing the same job. moved, operations: the bytes
     that must be read and written, and the floating-point operations, where one of them
-    is what limits the time.
+    is what limits the time. shares: of a measured limit by its name (see
+    `benchmarks.limits`), what our fastest schedule must reach. ahead_of: the rivals
+    that it must be faster than.
     """
 
     name: str
@@ -83,6 +97,8 @@ class Case:
     rivals: Callable[[Mapping[str, Image]], Rivals] | None = None
     moved: int | None = None
     operations: int | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
+    ahead_of: tuple[str, ...] = ()
 
     def build(self, hl: Module, schedule: str) -> App:
         """The application under a module, scheduled."""

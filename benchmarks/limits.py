@@ -1,8 +1,9 @@
 """What this machine can do at most, to measure the applications against.
 
-Run as a module with a number of threads; prints JSON: bytes per second of a copy past
-the caches and through them (read and written bytes both count), and floating-point
-operations per second of fused multiply-adds.
+Copies past the caches and through them (read and written bytes both count), and fused
+multiply-adds on registers. Memory is shared with whatever else the machine does, so the
+limits of a case are measured in turn with it. Run as a module with a number of threads,
+this prints the limits alone, as JSON.
 """
 
 from __future__ import annotations
@@ -10,54 +11,78 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
+from apps.common import Array
+from benchmarks.case import LINE, Case, Image, zeros
 from benchmarks.cpp import build
 
-#: Bytes of a copy: those of the blur of 6400 x 4800 pixels of 16 bits.
-COPIED = 6400 * 4800 * 2
+#: Rounds of multiply-adds for each run: some milliseconds.
+ROUNDS = 2_000_000
 
 
-def _best(run: Callable[[], object], seconds: float = 1.0) -> float:
-    """The least time of many runs."""
-    run()
-    best, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - start)
-    return best
+@dataclass(frozen=True)
+class Limit:
+    """One run of it, and how many bytes or operations (`unit`) that is."""
+
+    run: Callable[[], object]
+    amount: float
+    unit: str
 
 
-def limits(threads: int) -> dict[str, float]:
-    """The figures of so many threads."""
+def copies(source: Array) -> dict[str, Limit]:
+    """Of an array's bytes; the number of threads is OMP_NUM_THREADS."""
     library = build("limits")
-    library.multiply_add.restype = ctypes.c_double
-    space = np.ones(2 * COPIED + 128, np.uint8)
-    start = -space.ctypes.data % 64
-    source = ctypes.c_void_p(space.ctypes.data + start)
-    target = ctypes.c_void_p(space.ctypes.data + start + COPIED)
-    size, sink = ctypes.c_long(COPIED), ctypes.c_float()
-    rounds = 1_000_000
-    operations: float = library.multiply_add(
-        ctypes.c_long(rounds), threads, ctypes.byref(sink)
-    )
+    size = source.nbytes // LINE * LINE
+    target = zeros((size,), "u1")
+
+    def limit(name: str) -> Limit:
+        copy = getattr(library, name)
+
+        def run() -> None:
+            places = (ctypes.c_void_p(a.ctypes.data) for a in (source, target))
+            copy(*places, ctypes.c_long(size))
+
+        return Limit(run, 2 * size, "GB/s")
+
     return {
-        "copy past the caches": 2
-        * COPIED
-        / _best(lambda: library.copy_past(source, target, size)),
-        "copy": 2 * COPIED / _best(lambda: library.copy_through(source, target, size)),
-        "multiply-adds": operations
-        / _best(
-            lambda: library.multiply_add(
-                ctypes.c_long(rounds), threads, ctypes.byref(sink)
-            )
-        ),
+        "copy past the caches": limit("copy_past"),
+        "copy": limit("copy_through"),
     }
 
 
+def multiply_adds(threads: int) -> dict[str, Limit]:
+    """On registers alone."""
+    library = build("limits")
+    library.multiply_add.restype = ctypes.c_double
+    sink = ctypes.c_float()
+
+    def run() -> float:
+        rounds = ctypes.c_long(ROUNDS)
+        done: float = library.multiply_add(rounds, threads, ctypes.byref(sink))
+        return done
+
+    return {"multiply-adds": Limit(run, run(), "Gflop/s")}
+
+
+def of(case: Case, images: Mapping[str, Image], threads: int) -> dict[str, Limit]:
+    """The limits that a case is measured against. What is copied is its largest input:
+    where that is in the caches, the case found it there as well."""
+    found: dict[str, Limit] = {}
+    if case.moved is not None:
+        found |= copies(max((i.array for i in images.values()), key=lambda a: a.nbytes))
+    if case.operations is not None:
+        found |= multiply_adds(threads)
+    return found
+
+
 if __name__ == "__main__":
-    json.dump(limits(int(sys.argv[1])), sys.stdout)
+    from benchmarks.runtime import measure
+
+    every = copies(np.ones(61 << 20, np.uint8)) | multiply_adds(int(sys.argv[1]))
+    times = measure({name: limit.run for name, limit in every.items()}, 3.0)
+    rates = {name: limit.amount / times[name]["min"] for name, limit in every.items()}
+    json.dump(rates, sys.stdout)

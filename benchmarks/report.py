@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import near
 from benchmarks.case import COMPILE_LIMIT, RUN_LIMIT
 
 Entry = Mapping[str, Any]
@@ -112,26 +113,6 @@ def means(results: Entry, order: Sequence[str]) -> dict[str, float]:
     return {what: geometric_mean(values) for what, values in found.items()}
 
 
-def shares(results: Entry, order: Sequence[str]) -> Iterator[list[str]]:
-    """Of the cases that memory or arithmetic limits: name, threads, what the limit is,
-    what it allows, and the share of it that our fastest schedule and Halide's reach."""
-    for name, entry in _entries(results, order, "run"):
-        for threads, run in entry["run"].items():
-            for amount, limit, unit in (
-                ("moved", "copy past the caches", "GB/s"),
-                ("moved", "copy", "GB/s"),
-                ("operations", "multiply-adds", "Gflop/s"),
-            ):
-                if entry.get(amount) is None or "limits" not in results:
-                    continue
-                most = results["limits"][threads][limit]
-                reached = [
-                    f"{entry[amount] / _least(_of(run, module)) / most:.0%}"
-                    for module in ("parhelion", "halide")
-                ]
-                yield [name, threads, limit, f"{most / 1e9:.1f} {unit}", *reached]
-
-
 def _of(run: Entry, module: str) -> dict[str, Entry]:
     return {n: t for n, t in run["times"].items() if n.startswith(f"{module} ")}
 
@@ -143,19 +124,30 @@ def summary(results: Entry, order: Sequence[str]) -> str:
         lines.append(run_lines(name, entry))
     for name, entry in _entries(results, order, "compile"):
         lines.append(compile_line(name, entry))
-    for row in shares(results, order):
-        lines.append("{:18} {} thr  of {} ({}): ours {}, Halide {}".format(*row))
+    for row in near.shares(results, order):
+        text = "{:18} {} thr  {} of {} ({}): ours {}, Halide {}".format(
+            *row[:2], row[4], *row[2:4], *row[5:7]
+        )
+        lines.append(
+            f"{text}  {'wanted ' if row[7] else ''}{row[7]}  {row[8]}".rstrip()
+        )
     lines.append("geometric means of our time over Halide's:")
     for what, value in means(results, order).items():
         lines.append(f"  {what:16} {value:.3f}")
-    if "import" in results:
-        spent = results["import"]
-        verdict = "ok" if spent["min"] <= spent["limit"] else "MISSED"
-        lines.append(
-            f"import parhelion beyond NumPy: {spent['min']:.3f} s "
-            f"(median {spent['median']:.3f}, limit {spent['limit']})  {verdict}"
-        )
+    lines.append("what must hold:")
+    for row in near.goals(results, order):
+        lines.append("  {:56} {:>7}  {:24} {}".format(*row))
+    for name, part, message in failures(results, order):
+        lines.append(f"FAILED: {part} of {name}: {message}")
     return "\n".join(lines)
+
+
+def failures(results: Entry, order: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Name, part and the last line of what it said, of all that could not be run."""
+    for name in order:
+        failed = results["cases"].get(name, {}).get("failed", {})
+        for part, message in failed.items():
+            yield name, part, str(message).strip().splitlines()[-1]
 
 
 # The page.
@@ -182,10 +174,16 @@ Geometric means: {means}.
 
 ## Against the machine
 
-What the fastest schedules reach of the limits that were measured in the same run: of
-copying, for the bytes that must be read and written, and of multiply-adds on registers.
+What the fastest schedules reach of limits that ran in turn with them: of copying, for
+the bytes that must be read and written (a copy reads and writes each byte once), and of
+multiply-adds on registers. Outputs begin a cache line, as the memory of `Buffer`s does;
+large arrays of NumPy's begin 16 bytes past one, and are not written past the caches.
 
 {shares}
+
+## What must hold
+
+{goals}
 
 ## Others doing the same job
 
@@ -221,10 +219,8 @@ def write_page(results: Entry, order: Sequence[str], path: Path) -> None:
             run=_run_table(results, order),
             means=found,
             rivals=_rival_table(results, order),
-            shares=table(
-                ["application", "threads", "limit", "", "Parhelion", "Halide"],
-                shares(results, order),
-            ),
+            shares=table(near.SHARE_HEAD, near.shares(results, order)),
+            goals=table(near.GOAL_HEAD, near.goals(results, order)),
             compile=_compile_table(results, order),
             passes=_pass_table(results, order),
         )
@@ -259,9 +255,8 @@ def _rival_table(results: Entry, order: Sequence[str]) -> str:
     rows = []
     for name, entry in _entries(results, order, "run"):
         for threads, run in entry["run"].items():
-            ours = next(iter(run["times"].values()))["min"]
             for rival, t in run.get("rivals", {}).items():
-                times = f"{t['min'] / ours:.1f}"
+                times = f"{t['min'] / run['fastest']['parhelion']['min']:.2f}"
                 rows.append([name, threads, rival, f"{t['min'] * 1e3:.2f}", times])
     return table(["application", "threads", "by", "ms", "times ours"], rows)
 

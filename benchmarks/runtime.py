@@ -17,11 +17,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apps.common import Array
+from benchmarks import limits
 from benchmarks.case import Case, Image, load
 from benchmarks.cases import case
 
-#: Each contender runs at least so often, whatever the budget.
+#: Each contender runs at least so often, unless that takes it the whole budget.
 FEWEST = 3
+#: How often one runs before it is the next one's turn: after the first time it finds in
+#: the caches what it left there itself, not what the one before it did.
+TURN = 3
 
 
 def measure(
@@ -35,15 +39,19 @@ def measure(
     share = budget / len(runs)
     times: dict[str, list[float]] = {name: [] for name in runs}
     spent = dict.fromkeys(runs, 0.0)
-    while waiting := [
-        name for name in runs if spent[name] < share or len(times[name]) < FEWEST
-    ]:
-        for name in waiting:
-            start = time.perf_counter()
-            runs[name]()
-            taken = time.perf_counter() - start
-            times[name].append(taken)
-            spent[name] += taken
+
+    def waits(name: str) -> bool:
+        few = len(times[name]) < FEWEST and spent[name] < budget
+        return spent[name] < share or few
+
+    while waiting := [name for name in runs if waits(name)]:
+        for name in [n for n in waiting for _ in range(TURN)]:
+            if waits(name):
+                start = time.perf_counter()
+                runs[name]()
+                taken = time.perf_counter() - start
+                times[name].append(taken)
+                spent[name] += taken
     return {
         name: {"min": min(t), "median": statistics.median(t), "runs": len(t)}
         for name, t in times.items()
@@ -79,25 +87,56 @@ def run(case: Case, budget: float) -> dict[str, Any]:
             first = results if first is None else first
             found = case.difference(first, results)
             worst = (max(worst[0], found[0]), max(worst[1], found[1]))
-    out: dict[str, Any] = {"times": measure(runs, budget)}
-    rivals = case.rivals(images) if case.rivals else {}
-    if rivals:
-        # The C programs are near to us in speed: they run beside our first schedule.
-        ours = f"parhelion {next(iter(case.schedules))}"
-        out["rivals"] = measure({ours: runs[ours], **rivals}, budget / 2)
-        del out["rivals"][ours]
+    out: dict[str, Any] = {"times": measure(runs, budget / 2)}
+    out |= beside(case, images, runs, out["times"], budget / 2)
     out["difference"], out["differing"] = worst
     out["same"] = case.same(worst)
     return out
 
 
-def _threads() -> None:
-    """Lets the other libraries use as many threads as we do."""
-    threads = int(os.environ.get("HL_NUM_THREADS", "0"))
-    if threads:
-        import cv2
+def beside(
+    case: Case,
+    images: Mapping[str, Image],
+    runs: Mapping[str, Callable[[], object]],
+    times: Mapping[str, Mapping[str, float]],
+    budget: float,
+) -> dict[str, Any]:
+    """The fastest schedule of either module, taken in turn with the rivals and with
+    what the machine can do at most.
 
-        cv2.setNumThreads(threads)
+    rivals: their times. fastest: those of "parhelion" and "halide". limits: of each,
+    the bytes or operations that it does in its time.
+    """
+    rivals = case.rivals(images) if case.rivals else {}
+    most = limits.of(case, images, _threads())
+    if not rivals and not most:
+        return {}
+    fastest = {
+        module: min(
+            (name for name in times if name.startswith(f"{module} ")),
+            key=lambda name: times[name]["min"],
+        )
+        for module in ("parhelion", "halide")
+    }
+    taken = measure(
+        {module: runs[name] for module, name in fastest.items()}
+        | {name: limit.run for name, limit in most.items()}
+        | dict(rivals),
+        budget,
+    )
+    return {
+        "fastest": {m: taken[m] | {"name": n} for m, n in fastest.items()},
+        "rivals": {name: taken[name] for name in rivals},
+        "limits": {
+            name: taken[name] | {"amount": limit.amount, "unit": limit.unit}
+            for name, limit in most.items()
+        },
+    }
+
+
+def _threads() -> int:
+    """How many threads both modules use."""
+    return int(os.environ.get("HL_NUM_THREADS") or os.cpu_count() or 1)
 
 
 if __name__ == "__main__":
@@ -105,5 +144,7 @@ if __name__ == "__main__":
     parser.add_argument("case")
     parser.add_argument("--seconds", type=float, default=6.0)
     options = parser.parse_args()
-    _threads()
+    import cv2
+
+    cv2.setNumThreads(_threads())
     json.dump(run(case(options.case), options.seconds), sys.stdout)

@@ -19,15 +19,15 @@ inline Floats fma(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c
 inline float first(Floats a) { return _mm256_cvtss_f32(a); }
 #endif
 
-// Copies `bytes` (a multiple of 64) from `in` to `out`, both aligned to 64 bytes, with
-// stores that go past the caches.
+// Copies `bytes` (a multiple of 64) from `in` to `out`, which is aligned to 64 bytes,
+// with stores that go past the caches.
 extern "C" void copy_past(const char *in, char *out, long bytes) {
 #pragma omp parallel for schedule(static)
     for (long at = 0; at < bytes; at += 64) {
         const __m256i *p = reinterpret_cast<const __m256i *>(in + at);
         __m256i *q = reinterpret_cast<__m256i *>(out + at);
-        _mm256_stream_si256(q, _mm256_load_si256(p));
-        _mm256_stream_si256(q + 1, _mm256_load_si256(p + 1));
+        _mm256_stream_si256(q, _mm256_loadu_si256(p));
+        _mm256_stream_si256(q + 1, _mm256_loadu_si256(p + 1));
     }
     _mm_sfence();
 }
@@ -38,8 +38,8 @@ extern "C" void copy_through(const char *in, char *out, long bytes) {
     for (long at = 0; at < bytes; at += 64) {
         const __m256i *p = reinterpret_cast<const __m256i *>(in + at);
         __m256i *q = reinterpret_cast<__m256i *>(out + at);
-        _mm256_store_si256(q, _mm256_load_si256(p));
-        _mm256_store_si256(q + 1, _mm256_load_si256(p + 1));
+        _mm256_store_si256(q, _mm256_loadu_si256(p));
+        _mm256_store_si256(q + 1, _mm256_loadu_si256(p + 1));
     }
 }
 
