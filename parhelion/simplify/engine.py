@@ -7,7 +7,7 @@ from typing import Protocol
 from parhelion.analysis.facts import Facts
 from parhelion.analysis.interval import Interval, add_intervals, scale_interval
 from parhelion.analysis.linear import Linear, linear
-from parhelion.ir.expr import Expr, Imm, Var
+from parhelion.ir.expr import Expr, Imm, Max, Min, Var
 
 
 class Engine(Protocol):
@@ -17,6 +17,11 @@ class Engine(Protocol):
 
     def go(self, n: Expr) -> Expr:
         """The simplified form of an expression."""
+        ...
+
+    def chain(self, kind: type[Min | Max], items: list[Expr]) -> Expr:
+        """The minimum or maximum of simplified operands in canonical order, of which
+        none makes another needless."""
         ...
 
 

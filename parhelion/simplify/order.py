@@ -240,17 +240,14 @@ def equality(s: Engine, n: EQ | NE) -> Expr | None:
 def extremum(s: Engine, n: Min | Max) -> Expr | None:
     """A minimum or maximum of integer scalars."""
     kind = type(n)
-    items = _flat(kind, n)
-    kept = _undominated(s, kind, items)
-    if len(kept) < len(items):
-        if len(kept) == 1:
-            return unmarked(kept[0])
-        return _folded(kind, kept)
-    if len(items) > 2:
-        ordered = sorted(items, key=sort_key)
-        made = _folded(kind, ordered)
-        return None if made is n else made
-    return _pulled(s, n)
+    first, second = _flat(kind, n.a), _flat(kind, n.b)
+    kept = _undominated(s, kind, first, second)
+    if len(kept) == 1:
+        return unmarked(kept[0])
+    if len(first) + len(second) == 2:
+        return _pulled(s, n)
+    made = s.chain(kind, sorted(kept, key=sort_key))
+    return None if made is n else made
 
 
 def _flat(kind: type[Expr], n: Expr) -> list[Expr]:
@@ -259,29 +256,36 @@ def _flat(kind: type[Expr], n: Expr) -> list[Expr]:
     return _flat(kind, n.a) + _flat(kind, n.b)  # type: ignore[attr-defined]
 
 
-def _folded(kind: type[Min | Max | And | Or], items: list[Expr]) -> Expr:
+def _folded(kind: type[And | Or], items: list[Expr]) -> Expr:
     made = items[0]
     for e in items[1:]:
         made = kind(made, e)
     return made
 
 
-def _undominated(s: Engine, kind: type[Expr], items: list[Expr]) -> list[Expr]:
-    """The operands that can be the result."""
-    forms = [plain(linear(e)) for e in items]
-    kept: list[int] = []
-    for i, form in enumerate(forms):
-        beaten = False
-        for j in list(kept):
-            gap = opened(form - forms[j] if kind is Min else forms[j] - form)
-            if decide(s, gap):  # j is always at least as good
-                beaten = True
-                break
+def _undominated(
+    s: Engine, kind: type[Expr], first: list[Expr], second: list[Expr]
+) -> list[Expr]:
+    """The operands that can be the result.
+
+    first, second: those of the two sides. Within a side none makes another needless,
+    for it is simplified: only pairs across are compared.
+    """
+    if len(first) < len(second):
+        first, second = second, first
+    rivals = {e: plain(linear(e)) for e in first}
+    added: list[Expr] = []
+    for e in second:
+        form = plain(linear(e))
+        for other, rival in list(rivals.items()):
+            gap = opened(form - rival if kind is Min else rival - form)
+            if decide(s, gap):
+                break  # the other is always at least as good
             if decide(s, gap.scaled(-1)):
-                kept.remove(j)
-        if not beaten:
-            kept.append(i)
-    return [items[i] for i in kept]
+                del rivals[other]
+        else:
+            added.append(e)
+    return [*rivals, *added]
 
 
 def _pulled(s: Engine, n: Min | Max) -> Expr | None:
@@ -406,38 +410,40 @@ def disjunction(s: Engine, n: Or) -> Expr | None:
 
 
 def _junction(s: Engine, n: And | Or, kind: type[And] | type[Or]) -> Expr | None:
-    """Among inequalities of one linear form only the tightest (loosest) counts."""
-    items = _flat(kind, n)
-    forms = [_inequality_form(e) for e in items]
-    kept: list[int] = []
-    for i, form in enumerate(forms):
+    """Among inequalities of one linear form only the tightest (loosest) counts.
+
+    Each side is simplified, so only pairs across are compared.
+    """
+    first, second = _flat(kind, n.a), _flat(kind, n.b)
+    rivals = {e: _inequality_form(e) for e in first}
+    added: list[Expr] = []
+    for e in second:
+        if e in rivals:
+            continue
+        form = _inequality_form(e)
         drop = False
-        for j in list(kept):
-            if items[j] is items[i]:
-                drop = True
-                break
-            other = forms[j]
-            if form is None or other is None:
+        for other, rival in list(rivals.items()):
+            if form is None or rival is None:
                 continue
-            gap = form - other
+            gap = form - rival
             if not gap.terms:
-                # i implies j where it is the smaller form.
+                # e implies the other where it is the smaller form.
                 if (gap.const >= 0) is (kind is And):
                     drop = True
                     break
-                kept.remove(j)
+                del rivals[other]
                 continue
-            total = form + other
+            total = form + rival
             if not total.terms:
                 if kind is And and total.const < 0:
                     return FALSE
                 if kind is Or and total.const >= -1:
                     return TRUE
         if not drop:
-            kept.append(i)
-    if len(kept) == len(items):
+            added.append(e)
+    if len(rivals) + len(added) == len(first) + len(second):
         return None
-    return _folded(kind, [items[i] for i in kept])
+    return _folded(kind, [*rivals, *added])
 
 
 def _inequality_form(e: Expr) -> Linear | None:
