@@ -61,6 +61,12 @@ from parhelion.lower.solve import Bound
 from parhelion.schedule.directives import Partition, PartitionChoice
 from parhelion.simplify.driver import can_prove, simplify
 
+#: Different bounds on one side of a steady state, and guards, at most. Conditions that
+#: would add more stay conditions: in unrolled code with hundreds of clamps, a state in
+#: which none of them does anything is one that hardly ever comes, and to find it out
+#: costs more than it saves. (Of the applications, none has more than 6 and 7.)
+_MOST_BOUNDS, _MOST_GUARDS = 16, 32
+
 #: What was said of loops, by the names of their Vars.
 Choices = Mapping[str, PartitionChoice]
 
@@ -222,6 +228,10 @@ class _Side:
         self.bounds: dict[object, Bound] = {}
         self.exact: dict[Bound, list[Candidate]] = {}
 
+    def has_room(self, more: Sequence[Bound]) -> bool:
+        """Whether the steady state may keep these bounds besides."""
+        return len(self.bounds.keys() | {b.kind for b in more}) <= _MOST_BOUNDS
+
     def add(self, b: Bound, c: Candidate) -> None:
         old = self.bounds.get(b.kind)
         if old is None or b.slack < old.slack:
@@ -258,6 +268,12 @@ def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:
         guard = [g for g in found.guards if not can_prove(g)]
         if guard and not (low or high):
             continue  # a choice between two loops, not a partition of one
+        if (
+            not lows.has_room(low)
+            or not highs.has_room(high)
+            or len(guards.keys() | set(guard)) > _MOST_GUARDS
+        ):
+            continue
         plan.steady[c.node] = c.steady
         for b in low:
             lows.add(b, c)

@@ -98,6 +98,29 @@ def test_a_clamped_loop_has_three_pieces() -> None:
                 assert execute(one, memory, {w: width, n: count}).memory[f] == want
 
 
+def test_a_steady_state_has_a_limited_number_of_bounds() -> None:
+    """Of 60 clamps to different widths, some stay: the code for finding out where none
+    of them does anything grows with the square of their number."""
+    f, g, n = internal("f"), internal("g"), free("n")
+    x = var("x", int32(0), n)
+    widths = [free(f"w{i}") for i in range(60)]
+    total: Expr = int32(0)
+    for w in widths:
+        total = add(total, Load(INT32, g, minimum(likely(x), w), None))
+    s = For(x, int32(0), n, SERIAL, Store(f, total, x, None))
+    made = partition_loops(s)
+    steady, last = loops(made)
+    clamps = [n for n in nodes(steady.body) if isinstance(n, Min)]
+    assert 30 <= len(clamps) < 60
+    lets = [n for n in nodes(made) if isinstance(n, LetStmt)]
+    assert len(list(nodes(block(*lets)))) < 100
+    memory: dict[BufferSym, list[Any]] = {f: [None] * 40, g: list(range(99))}
+    env: dict[Var, Any] = {w: 3 + i % 40 for i, w in enumerate(widths)}
+    want = [sum(min(i, env[w]) for w in widths) for i in range(40)]
+    for one in (s, made, clean(made)):
+        assert execute(one, memory, {**env, n: 40}).memory[f] == want
+
+
 def test_unmarked_clamps_of_an_index_count_in_innermost_loops() -> None:
     f, g, n = internal("f"), internal("g"), free("n")
     x = var("x", int32(0), n)
