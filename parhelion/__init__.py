@@ -45,7 +45,6 @@ from parhelion.lang.expr import ExprLike as ExprLike
 from parhelion.lang.expr import logical_not as logical_not
 from parhelion.lang.extern import ExternFunction as ExternFunction
 from parhelion.lang.extern import extern_function as extern_function
-from parhelion.lang.extern_stage import DeviceAPI as DeviceAPI
 from parhelion.lang.extern_stage import NameMangling as NameMangling
 from parhelion.lang.fixedpoint import concat_bits as concat_bits
 from parhelion.lang.fixedpoint import count_leading_zeros as count_leading_zeros
@@ -172,6 +171,9 @@ from parhelion.lang.target_api import (
 from parhelion.lang.target_api import (
     get_target_from_environment as get_target_from_environment,
 )
+from parhelion.lang.target_api import (
+    host_supports_target_device as host_supports_target_device,
+)
 from parhelion.lang.tuples import Tuple as Tuple
 from parhelion.lang.var import Var as Var
 from parhelion.lang.var import _ as _
@@ -199,6 +201,7 @@ from parhelion.runtime.memo import (
 )
 from parhelion.runtime.threads import get_num_threads as get_num_threads
 from parhelion.runtime.threads import set_num_threads as set_num_threads
+from parhelion.schedule.directives import DeviceAPI as DeviceAPI
 from parhelion.schedule.directives import LoopAlignStrategy as LoopAlignStrategy
 from parhelion.schedule.directives import MemoryType as MemoryType
 from parhelion.schedule.directives import Partition as Partition

@@ -29,6 +29,23 @@ class ForKind(enum.Enum):
     PARALLEL = "parallel"
     VECTORIZED = "vectorized"
     UNROLLED = "unrolled"
+    GPU_BLOCK = "gpu_block"
+    GPU_THREAD = "gpu_thread"
+    GPU_LANE = "gpu_lane"
+
+    @property
+    def on_gpu(self) -> bool:
+        return self in (ForKind.GPU_BLOCK, ForKind.GPU_THREAD, ForKind.GPU_LANE)
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether iterations may run at the same time."""
+        return self.on_gpu or self in (ForKind.PARALLEL, ForKind.VECTORIZED)
+
+    @property
+    def threaded(self) -> bool:
+        """Whether iterations run on threads that take no turns."""
+        return self.on_gpu or self is ForKind.PARALLEL
 
 
 class MemoryKind(enum.Enum):

@@ -20,7 +20,6 @@ from parhelion.lang.convert import node_of
 from parhelion.lang.extern import c_type
 from parhelion.lang.extern_stage import (
     BoundsFunction,
-    DeviceAPI,
     NameMangling,
     make_stage,
 )
@@ -28,7 +27,7 @@ from parhelion.lang.imageparam import OutputImageParam
 from parhelion.lang.param import Param
 from parhelion.lang.ref import describe
 from parhelion.lang.var import Var
-from parhelion.schedule.directives import StageSchedule, touch
+from parhelion.schedule.directives import DeviceAPI, StageSchedule, touch
 from parhelion.types import Type
 
 

@@ -42,14 +42,6 @@ class NameMangling(enum.Enum):
     CPlusPlus = 2
 
 
-class DeviceAPI(enum.Enum):
-    """Where foreign code runs: on the host."""
-
-    Default_GPU = -1
-    Host = 1
-    None_ = 0
-
-
 class _Stage:
     """What both kinds have in common."""
 
@@ -288,4 +280,4 @@ def make_stage(
     return PythonStage(function, bounds, name, params, results, dimensions)
 
 
-__all__ = ["BoundsFunction", "DeviceAPI", "NameMangling", "make_stage"]
+__all__ = ["BoundsFunction", "NameMangling", "make_stage"]

@@ -60,6 +60,11 @@ class TargetFeature(enum.Enum):
     SVE = "sve"
     SVE2 = "sve2"
     CUDA = "cuda"
+    OpenCL = "opencl"
+    Metal = "metal"
+    Vulkan = "vulkan"
+    WebGPU = "webgpu"
+    D3D12Compute = "d3d12compute"
 
 
 #: LLVM's names of the features that a target string may list.
@@ -79,6 +84,18 @@ _LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
     TargetFeature.SVE: ("sve",),
     TargetFeature.SVE2: ("sve2",),
 }
+
+#: What a target has one of that runs kernels.
+_GPUS = frozenset(
+    {
+        TargetFeature.CUDA,
+        TargetFeature.OpenCL,
+        TargetFeature.Metal,
+        TargetFeature.Vulkan,
+        TargetFeature.WebGPU,
+        TargetFeature.D3D12Compute,
+    }
+)
 
 _FEATURES = {f.value: f for f in TargetFeature}
 _ARCHES = {a.value: a for a in TargetArch}
@@ -173,7 +190,8 @@ class Target:
         return Target(self.os, self.arch, self.bits, self._features - {feature})
 
     def has_gpu_feature(self) -> bool:
-        return TargetFeature.CUDA in self._features
+        """Whether it can be given loops over blocks and threads (`Func.gpu_tile`)."""
+        return self.features_any_of(_GPUS)
 
     def has_large_buffers(self) -> bool:
         """Whether buffers may have more than 2**31 - 1 elements: always on 64 bits."""
@@ -231,6 +249,12 @@ def get_host_target() -> Target:
     system = {"Linux": TargetOS.Linux, "Darwin": TargetOS.OSX}
     features = [f for f, names in _LLVM_FEATURES.items() if all(map(host.has, names))]
     return Target(system.get(platform.system(), TargetOS.OSUnknown), arch, 64, features)
+
+
+def host_supports_target_device(target: Target) -> bool:
+    """Whether what `target` is compiled to runs here: its processor is this one, and
+    it asks for no GPU, for which no kernels are made yet."""
+    return target.supported() and not target.has_gpu_feature()
 
 
 def get_target_from_environment() -> Target:

@@ -42,6 +42,7 @@ from parhelion.lower.tracing import is_traced, trace_accesses
 from parhelion.lower.unroll import unroll_loops
 from parhelion.lower.vectorize import NARROWEST_MASKED, vectorize_loops
 from parhelion.schedule.directives import PartitionChoice
+from parhelion.schedule.gpu import check_no_kernels
 from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.simplify.driver import simplify
 
@@ -254,6 +255,7 @@ def _lower(
     start = time.perf_counter()
     check_pipeline(outputs)
     program = collect(outputs)
+    check_no_kernels(program.order)
     if strict_float:
         check_strict(program.order)
     regions = Regions(program, guard_tails=guard_tails)

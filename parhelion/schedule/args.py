@@ -18,7 +18,12 @@ from parhelion.ir.function import Function, ReductionDomain
 from parhelion.ir.names import is_user_rvar, is_user_var
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.schedule.directives import FuncSchedule, LoopLevel, TailStrategy
+from parhelion.schedule.directives import (
+    DeviceAPI,
+    FuncSchedule,
+    LoopLevel,
+    TailStrategy,
+)
 from parhelion.types import INT32
 
 
@@ -202,12 +207,55 @@ class TileForm:
     tail: TailStrategy
 
 
+#: With names of their own for the loops over blocks, and without.
+_GPU_TILE_FORMS = tuple(
+    (
+        *letters,
+        *(f"b{c}" for c in letters if apart),
+        *(f"t{c}" for c in letters),
+        *(f"{c}_size" for c in letters),
+    )
+    for letters in ("x", "xy", "xyz")
+    for apart in (True, False)
+)
+
 _TILE_FORMS = (
     ("x", "y", "xo", "yo", "xi", "yi", "xfactor", "yfactor"),
     ("x", "y", "xi", "yi", "xfactor", "yfactor"),
     ("previous", "outers", "inners", "factors"),
     ("previous", "inners", "factors"),
 )
+
+
+def gpu_tile_form(
+    given: tuple[object, ...], named: dict[str, object]
+) -> tuple[TileForm, object]:
+    """Finds out which form of `gpu_tile` was called; the tiling and the device."""
+    known = dict(named)
+    device = known.pop("device_api", DeviceAPI.Default_GPU)
+    if given and isinstance(given[-1], DeviceAPI):
+        given, device = given[:-1], given[-1]
+    tail = known.pop("tail", TailStrategy.Auto)
+    if given and isinstance(given[-1], TailStrategy):
+        given, tail = given[:-1], given[-1]
+    if isinstance(tail, TailStrategy):
+        for names in _GPU_TILE_FORMS:
+            bound = dict(zip(names, given, strict=False)) | known
+            if len(given) + len(known) == len(names) and set(bound) == set(names):
+                values = [bound[n] for n in names]
+                count = sum(n.endswith("_size") for n in names)
+                parts = [values[i : i + count] for i in range(0, len(values), count)]
+                olds, *outers, inners, sizes = parts
+                form = TileForm(olds, (outers or [olds])[0], inners, sizes, tail)
+                return form, device
+    raise ScheduleError(
+        "gpu_tile: the arguments fit none of its forms",
+        at=here(),
+        legal=[
+            f"gpu_tile({', '.join(names)}, tail=Auto, device_api=Default_GPU)"
+            for names in _GPU_TILE_FORMS
+        ],
+    )
 
 
 def tile_form(given: tuple[object, ...], named: dict[str, object]) -> TileForm:

@@ -53,6 +53,14 @@ class MemoryType(enum.Enum):
     AMXTile = "amx_tile"
 
 
+class DeviceAPI(enum.Enum):
+    """Where loops or foreign code run."""
+
+    Default_GPU = -1
+    Host = 1
+    None_ = 0
+
+
 class TailStrategy(enum.Enum):
     """What a split does where the factor does not divide the extent."""
 

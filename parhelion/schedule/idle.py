@@ -29,7 +29,7 @@ def warn_idle_stage(f: Function, k: int, schedule: StageSchedule) -> None:
 def _warn_of_atomic(f: Function, k: int, schedule: StageSchedule) -> None:
     """`atomic` is for iterations that meet."""
     kinds = {d.kind for d in schedule.dims if d.type is DimType.IMPURE_RVAR}
-    if schedule.atomic and kinds.isdisjoint((ForKind.PARALLEL, ForKind.VECTORIZED)):
+    if schedule.atomic and not any(k.concurrent for k in kinds):
         warn(
             f"{stage_label(f, k)}.atomic has no effect: no loop whose iterations"
             " depend on each other is parallel or vectorized",

@@ -42,6 +42,9 @@ from parhelion.schedule.rules import (
 from parhelion.schedule.sites import LoopSite, Nests, Stack, inlines, innermost
 from parhelion.schedule.wrappers import unread
 
+#: Loops whose iterations cannot share storage: the threads of a block of a GPU can.
+_APART = (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.GPU_BLOCK)
+
 
 def check_pipeline(outputs: Sequence[Function]) -> Nests:
     """Raises ScheduleError unless every Func is computed and stored where it may be.
@@ -279,7 +282,7 @@ def _place(nests: Nests, f: Function) -> None:
             )
         _check_hoist(nests, f, use.stack, outer)
         for site in use.stack[outer:inner]:
-            if site.dim.kind in (ForKind.PARALLEL, ForKind.VECTORIZED):
+            if site.dim.kind in _APART:
                 raise _race(nests, f, site, use.stack[:outer])
         hoist = _depth(use.stack, f.schedule.hoist_level)
         _check_ring(f, hoist is not None and hoist < outer)
@@ -312,7 +315,7 @@ def _check_hoist(nests: Nests, f: Function, stack: Stack, outer: int) -> None:
             ],
         )
     for depth, site in enumerate(stack[first:outer], first + 1):
-        if site.dim.kind in (ForKind.PARALLEL, ForKind.VECTORIZED):
+        if site.dim.kind in _APART:
             loop = f"{var_label(site.dim.var)} of {stage_label(site.func, site.stage)}"
             inside = stack[depth - 1 : outer]
             raise ScheduleError(

@@ -136,10 +136,11 @@ class _Program(_Lines):
 
     def _head(self, s: For, func: Function | None, extent: int | None) -> str:
         head = f"{s.kind.value} {self._loop_name(s.var, func)}"
+        device = "<Default_GPU>" if s.kind.on_gpu else ""
         low = None if extent is None else self.constant(s.min)
         if low is None or extent is None:
-            return head
-        return f"{head} in [{low}, {low + extent - 1}]"
+            return head + device
+        return f"{head} in [{low}, {low + extent - 1}]{device}"
 
     def _loop_name(self, v: Var, func: Function | None) -> str:
         """The path of a loop that lowering called ``f.s0.xi``, or ``f.s0b1.xi`` in

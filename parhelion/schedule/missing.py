@@ -20,23 +20,8 @@ class MissingLoopDirectives:
 
     __slots__ = ()
 
-    def gpu(self, *given: object, **named: object) -> NoReturn:
-        not_available("gpu")
-
-    def gpu_blocks(self, *given: object, **named: object) -> NoReturn:
-        not_available("gpu_blocks")
-
-    def gpu_threads(self, *given: object, **named: object) -> NoReturn:
-        not_available("gpu_threads")
-
-    def gpu_lanes(self, *given: object, **named: object) -> NoReturn:
-        not_available("gpu_lanes")
-
     def gpu_single_thread(self, *given: object, **named: object) -> NoReturn:
         not_available("gpu_single_thread")
-
-    def gpu_tile(self, *given: object, **named: object) -> NoReturn:
-        not_available("gpu_tile")
 
     def hexagon(self, *given: object, **named: object) -> NoReturn:
         not_available("hexagon")

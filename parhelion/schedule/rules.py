@@ -35,6 +35,9 @@ KIND_WORD = {
     ForKind.PARALLEL: "parallel",
     ForKind.VECTORIZED: "vectorized",
     ForKind.UNROLLED: "unrolled",
+    ForKind.GPU_BLOCK: "gpu_block",
+    ForKind.GPU_THREAD: "gpu_thread",
+    ForKind.GPU_LANE: "gpu_lane",
 }
 
 
@@ -255,7 +258,7 @@ def check_kind(
     definition = definition_of(function, stage)
     if (
         dim.type is not DimType.IMPURE_RVAR
-        or kind not in (ForKind.PARALLEL, ForKind.VECTORIZED)
+        or not kind.concurrent
         or definition.schedule.allow_race_conditions
         or definition.schedule.atomic
     ):

@@ -22,7 +22,7 @@ from parhelion.schedule.directives import (
     StageSchedule,
     TailStrategy,
 )
-from parhelion.schedule.rules import var_label
+from parhelion.schedule.rules import KIND_WORD, var_label
 
 _T = TailStrategy
 
@@ -101,10 +101,11 @@ def _objection(
     if tail in BLENDS:
         shared = roots(schedule).get(dim.var, frozenset((dim.var,)))
         for other in schedule.dims:
-            if other.kind is ForKind.PARALLEL and _meets(schedule, other.var, shared):
+            if other.kind.threaded and _meets(schedule, other.var, shared):
                 return (
-                    f"reads and writes back values that another task of the parallel"
-                    f" loop {var_label(other.var)} may be writing"
+                    "reads and writes back values that another task of the"
+                    f" {KIND_WORD[other.kind]} loop {var_label(other.var)} may be"
+                    " writing"
                 )
     return ""
 

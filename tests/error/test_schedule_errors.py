@@ -530,9 +530,9 @@ def memory_of_a_device() -> None:
     one().store_in(hl.MemoryType.GPUShared)
 
 
-@bad("the directive gpu_blocks is not available yet")
+@bad("the directive gpu_single_thread is not available yet")
 def a_directive_to_come() -> None:
-    one().gpu_blocks(x)
+    one().gpu_single_thread()
 
 
 @bad("nothing cannot be scheduled before it is defined")

@@ -9,11 +9,17 @@ from __future__ import annotations
 import importlib
 import os
 
-from tests.golden import nests_foreign, nests_fused, nests_rewriting, nests_storage
+from tests.golden import (
+    nests_foreign,
+    nests_fused,
+    nests_gpu,
+    nests_rewriting,
+    nests_storage,
+)
 from tests.golden.nests import CASES
 
 #: Importing these registers their cases.
-REGISTERED = (nests_foreign, nests_fused, nests_rewriting, nests_storage)
+REGISTERED = (nests_foreign, nests_fused, nests_gpu, nests_rewriting, nests_storage)
 
 #: Begins the lines that name the case whose loop nest follows.
 MARK = "==== "

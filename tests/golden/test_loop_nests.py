@@ -17,7 +17,7 @@ import parhelion as hl
 import tests.golden.nests_rewriting
 import tests.golden.nests_storage  # noqa: F401  (adds to CASES)
 from parhelion.lower.loopnest import loop_nest_text
-from tests.golden import nests_foreign, nests_fused
+from tests.golden import nests_foreign, nests_fused, nests_gpu
 from tests.golden.halide_nests import MARK
 from tests.golden.nests import CASES
 from tests.support.golden import FOLDER, Golden
@@ -25,7 +25,7 @@ from tests.support.golden import FOLDER, Golden
 ROOT = Path(__file__).parent.parent.parent
 
 #: Importing these registers their cases.
-REGISTERED = (nests_foreign, nests_fused)
+REGISTERED = (nests_foreign, nests_fused, nests_gpu)
 
 #: Where we differ from Halide on purpose.
 DIFFERS = {

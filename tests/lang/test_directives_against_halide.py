@@ -17,12 +17,15 @@ import pytest
 import parhelion as hl
 from tests.schedule.test_every_directive import DIRECTIVES
 
+#: What gives loops to a GPU: tests/schedule/test_gpu.py.
+GPU = {"gpu", "gpu_blocks", "gpu_lanes", "gpu_threads", "gpu_tile"}
+
 halide = pytest.importorskip("halide")
 
 pytestmark = pytest.mark.filterwarnings("ignore::parhelion.ScheduleWarning")
 
 #: For other machines than CPUs: refused, as tests/error shows.
-DEVICES = re.compile(r"gpu|hexagon|copy_to")
+DEVICES = re.compile(r"gpu_single_thread|hexagon|copy_to")
 #: Not about schedules: compiling, running and asking what a Func is.
 OTHER = re.compile(
     r"compile_|realize|infer_|print_|debug_|trace_|add_trace|define_extern|extern_|"
@@ -140,12 +143,32 @@ def arguments() -> tuple[hl.Func, dict[str, Any], dict[str, dict[str, Any]]]:
     return f, known, special
 
 
+def of_a_gpu() -> tuple[hl.Func, dict[str, Any]]:
+    """A Func with loops for three dimensions of blocks and of threads, and values by
+    the names of parameters."""
+    names = ("block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z")
+    loops = hl.vars(" ".join(names))
+    f = hl.Func()
+    f[loops] = hl.i32(0)
+    f[loops] += 1
+    known: dict[str, Any] = dict(zip(names, loops, strict=True))
+    known |= dict(zip("xyz", loops, strict=False))
+    names = ("bx", "by", "bz", "tx", "ty", "tz")
+    known |= dict(zip(names, hl.vars(" ".join(names)), strict=True))
+    known |= dict.fromkeys(["x_size", "y_size", "z_size"], 4)
+    known["tail"] = hl.TailStrategy.GuardWithIf
+    known["device_api"] = hl.DeviceAPI.Default_GPU
+    return f, known
+
+
 @pytest.mark.parametrize("by_name", [False, True])
 @pytest.mark.parametrize(("owner", "method", "names"), CASES)
 def test_called_as_in_halide(
     owner: str, method: str, names: list[str], by_name: bool
 ) -> None:
     f, known, special = arguments()
+    if method in GPU:
+        f, known = of_a_gpu()
     given = {n: {**known, **special.get(method, {})}[n] for n in names}
     on: Any = f if owner == "Func" else f.update()
     call: Callable[..., Any] = getattr(on, method)
@@ -164,7 +187,7 @@ def test_that_there_are_many() -> None:
 
 
 def test_that_the_tables_of_tests_have_all() -> None:
-    assert {m for _, m, _ in CASES} | {"reorder", "unscheduled"} == DIRECTIVES
+    assert {m for _, m, _ in CASES} | {"reorder", "unscheduled"} == DIRECTIVES | GPU
 
 
 def test_that_the_documentation_has_a_line_for_each() -> None:

@@ -1,0 +1,171 @@
+"""Directives that give loops to the blocks, threads and lanes of a GPU, as a mixin.
+
+Names, argument order and meaning are those of Halide 21's Python module. The loops are
+part of the schedule, are checked and are printed; kernels are not made of them yet, so
+that compiling them is refused (`check_no_kernels`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from parhelion.errors import ScheduleError, here
+from parhelion.ir.expr import Var
+from parhelion.ir.function import Function
+from parhelion.ir.stmt import ForKind
+from parhelion.schedule import rules
+from parhelion.schedule.args import HasVar, TileForm, gpu_tile_form, to_int, to_var
+from parhelion.schedule.branches import schedules
+from parhelion.schedule.change import Change
+from parhelion.schedule.directives import DeviceAPI
+
+#: Loops of blocks, and of threads, that one kernel may have.
+MOST = 3
+
+_Form = tuple[str, ...]
+_BLOCK_FORMS: tuple[_Form, ...] = tuple(
+    tuple(f"block_{c}" for c in letters) for letters in ("x", "xy", "xyz")
+)
+_THREAD_FORMS: tuple[_Form, ...] = tuple(
+    tuple(f"thread_{c}" for c in letters) for letters in ("x", "xy", "xyz")
+)
+_GPU_FORMS = tuple(b + t for b, t in zip(_BLOCK_FORMS, _THREAD_FORMS, strict=True))
+
+
+class GpuLoops:
+    """Directives on the loops of one definition of a Func."""
+
+    __slots__ = ()
+    _function: Function
+    _stage: int
+
+    def gpu(self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI) -> Self:
+        """The loops of blocks, innermost first, and then as many of threads.
+
+        ``gpu(bx, tx)``, ``gpu(bx, by, tx, ty)`` or ``gpu(bx, by, bz, tx, ty, tz)``,
+        with a `device_api` at the end or none.
+        """
+        loops = _loops("gpu", given, named, _GPU_FORMS)
+        half = len(loops) // 2
+        with Change(self._function, self._stage) as change:
+            _mark(change, loops[:half], ForKind.GPU_BLOCK, "gpu")
+            _mark(change, loops[half:], ForKind.GPU_THREAD, "gpu")
+        return self
+
+    def gpu_blocks(
+        self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI
+    ) -> Self:
+        """One to three loops, innermost first, run over the blocks of a kernel."""
+        loops = _loops("gpu_blocks", given, named, _BLOCK_FORMS)
+        with Change(self._function, self._stage) as change:
+            _mark(change, loops, ForKind.GPU_BLOCK, "gpu_blocks")
+        return self
+
+    def gpu_threads(
+        self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI
+    ) -> Self:
+        """One to three loops, innermost first, run over the threads of each block."""
+        loops = _loops("gpu_threads", given, named, _THREAD_FORMS)
+        with Change(self._function, self._stage) as change:
+            _mark(change, loops, ForKind.GPU_THREAD, "gpu_threads")
+        return self
+
+    def gpu_lanes(
+        self, thread_x: HasVar, device_api: DeviceAPI = DeviceAPI.Default_GPU
+    ) -> Self:
+        """A loop runs over the lanes of a warp, which can exchange registers."""
+        loops = _loops("gpu_lanes", (thread_x, device_api), {}, _THREAD_FORMS[:1])
+        with Change(self._function, self._stage) as change:
+            _mark(change, loops, ForKind.GPU_LANE, "gpu_lanes")
+        return self
+
+    def gpu_tile(self, *given: object, **named: object) -> Self:
+        """Tiles one to three loops: tiles are blocks, the pixels of a tile threads.
+
+        ``gpu_tile(x, y, bx, by, tx, ty, x_size, y_size, tail, device_api)``, likewise
+        for one loop and for three; without `bx`, `by` the loops of the blocks keep the
+        names of those that are tiled.
+        """
+        form, device = gpu_tile_form(given, named)
+        _check_device("gpu_tile", device)
+        with Change(self._function, self._stage) as change:
+            _tile(change, form)
+        return self
+
+
+def _tile(change: Change, form: TileForm) -> None:
+    what = "gpu_tile"
+    olds = [to_var(v, what) for v in form.olds]
+    blocks = [to_var(v, what) for v in form.outers]
+    threads = [to_var(v, what) for v in form.inners]
+    for old, block, thread, size in zip(
+        olds, blocks, threads, form.factors, strict=True
+    ):
+        change.split(old, block, thread, to_int(size, what, "size"), form.tail, what)
+    if len(olds) > 1:
+        change.reorder(threads + blocks, what)
+    _mark(change, blocks, ForKind.GPU_BLOCK, what)
+    _mark(change, threads, ForKind.GPU_THREAD, what)
+
+
+def _mark(change: Change, loops: Sequence[Var], kind: ForKind, directive: str) -> None:
+    for loop in loops:
+        change.mark(loop, kind, directive)
+    count = sum(d.kind is kind for d in change.schedule.dims)
+    if count > MOST:
+        raise ScheduleError(
+            f"{change.label}.{directive}: a kernel has at most {MOST} loops over"
+            f" {rules.KIND_WORD[kind].removeprefix('gpu_')}s, but {count} are given",
+            at=here(),
+        )
+
+
+def _loops(
+    directive: str,
+    given: tuple[object, ...],
+    named: dict[str, HasVar | DeviceAPI],
+    forms: Sequence[_Form],
+) -> list[Var]:
+    """The loops among a directive's arguments, in the order of the form they fit."""
+    known: dict[str, object] = dict(named)
+    device = known.pop("device_api", DeviceAPI.Default_GPU)
+    if given and isinstance(given[-1], DeviceAPI):
+        given, device = given[:-1], given[-1]
+    _check_device(directive, device)
+    for form in forms:
+        bound = dict(zip(form, given, strict=False)) | known
+        if len(given) + len(known) == len(form) and set(bound) == set(form):
+            return [to_var(bound[name], directive) for name in form]
+    raise ScheduleError(
+        f"{directive}: the arguments fit none of its forms",
+        at=here(),
+        legal=[f"{directive}({', '.join([*form, 'device_api'])})" for form in forms],
+    )
+
+
+def _check_device(directive: str, device: object) -> None:
+    if device is not DeviceAPI.Default_GPU:
+        raise ScheduleError(
+            f"{directive}: the device must be DeviceAPI.Default_GPU, not {device}",
+            at=here(),
+        )
+
+
+def check_no_kernels(functions: Sequence[Function]) -> None:
+    """Raises ScheduleError where a stage has loops of a GPU: no kernels are made."""
+    for f in functions:
+        for k, d in enumerate(f.stages()):
+            for branch in schedules(d.schedule):
+                for dim in branch.dims:
+                    if dim.kind.on_gpu:
+                        raise ScheduleError(
+                            f"{rules.stage_label(f, k)} is scheduled for a GPU"
+                            f" ({rules.var_label(dim.var)} is"
+                            f" {rules.KIND_WORD[dim.kind]}), but kernels are not"
+                            " available yet",
+                            at=branch.sites.get(dim.var),
+                            hint="hl.host_supports_target_device(target) tells whether"
+                            " a target's GPU can be used; without one, schedule for"
+                            " the CPU (parallel, vectorize)",
+                        )
