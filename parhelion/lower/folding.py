@@ -420,9 +420,14 @@ def origins(
     )
 
 
-def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
+def hoisted_extent(regions: Regions, f: Function, d: int, fold: Expr | None) -> Expr:
     """The most that dimension `d` of `f` takes in any iteration of the loops between
-    the allocation of its storage and its beginning, in names visible at the former."""
+    the allocation of its storage and its beginning, in names visible at the former.
+
+    fold: what the dimension is folded by, in names visible at the latter.
+    """
+    if fold is not None and const_int(fold) is not None:
+        return fold
     hoist, store = regions.sites.hoist(f), regions.sites.store(f)
     visible = _visible(regions, hoist)
     between: list[Loop] = []
@@ -431,8 +436,15 @@ def hoisted_extent(regions: Regions, f: Function, d: int) -> Expr:
             break
         if site.stage is not None and site.depth:
             between[:0] = regions.loops_at(site)
+
+    def most(size: Expr) -> Expr | None:
+        return _over(size, between, lambda e, low: _opened(e, visible))
+
+    if fold is not None and (e := most(fold)) is not None:
+        return e
+    # Coordinates are counted from the region's first: a fold never takes more than it.
     needed = regions.stored(f)[d].extent
-    e = _over(needed, between, lambda e, low: _opened(e, visible))
+    e = most(needed)
     # What the level further out needs as a whole would not do: a region inside may be
     # bound or aligned to more than its part of that.
     wish = f.schedule.storage.get(d)

@@ -166,10 +166,11 @@ class NestBuilder:
             self.origins[f] = found
         bounds: list[tuple[Expr, Expr]] = []
         for d, r in enumerate(region):
-            if d in folds:
-                bounds.append((int32(0), folds[d]))
-            elif hoisted:
-                bounds.append((int32(0), hoisted_extent(regions, f, d)))
+            fold = folds.get(d)
+            if hoisted:
+                bounds.append((int32(0), hoisted_extent(regions, f, d, fold)))
+            elif fold is not None:
+                bounds.append((int32(0), fold))
             else:
                 bounds.append((r.lo, simplify(add(sub(r.hi, r.lo), int32(1)))))
         if ring is not None and slot is not None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import parhelion as hl
+from parhelion.ir.text import text
+from parhelion.lower.passes import lower
 from tests.fuzz.case import Case, Directive, Input, Stage
 from tests.fuzz.execute import Outcome, run_case
 from tests.support.checking import check
@@ -59,3 +63,25 @@ def test_folded_by_what_a_slid_loop_inside_a_split_one_uses(first: int) -> None:
         p.store_root().compute_at(g, y)
 
     check(make, [7, 40], [windows], mins=[0, first])
+
+
+def test_hoisted_out_of_a_loop_that_the_fold_depends_on() -> None:
+    """The rows of `p` fold by |z| + 1; allocated once, they take the most of that."""
+    x, y, z = hl.vars("x y z")
+
+    def make() -> tuple[hl.Func, hl.Func]:
+        f, p = hl.Func("f"), hl.Func("p")
+        p[x, y] = x * 7 + y * y
+        f[x, y, z] = p[x, y] + p[x, y + z]
+        return f, p
+
+    def hoisted(f: hl.Func, p: hl.Func) -> None:
+        p.hoist_storage_root().store_at(f, z).compute_at(f, y)
+        made = text(lower([f._function], name="f").body)
+        made = re.sub(r"\$\d+", "", made)
+        assert "% (max(f.s0.z, 0) - min(f.s0.z, 0) + 1)" in made
+        size = "(max(f.extent.2 + f.min.2, 1) - min(f.min.2, 0))"
+        assert f"allocate p[int32 * f.extent.0 * {size}] in heap" in made
+
+    check(make, [16, 20, 5], [hoisted])
+    check(make, [16, 20, 5], [hoisted], mins=[0, 0, -3])
