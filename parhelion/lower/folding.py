@@ -20,10 +20,9 @@ from and folded by; the pass `lower.relocate` rewrites them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.errors import ScheduleError
@@ -34,6 +33,7 @@ from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, ForKind, LetStmt
 from parhelion.lower.checks import storage_check
 from parhelion.lower.loops import Loop, Range
+from parhelion.lower.outwards import greatest, loops_within, opened, visible
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.sites import Site
 from parhelion.lower.sliding import Walk, loops_between, shared_between
@@ -148,7 +148,7 @@ class _Finder:
         self.regions = regions
         self.f = f
         self.loops = loops
-        self.visible = _visible(regions, regions.sites.store(f))
+        self.visible = visible(regions, regions.sites.store(f))
         self._regions: dict[Site, tuple[Range | None, ...]] = {}
 
     def motions(self, d: int) -> list[_Motion]:
@@ -251,7 +251,7 @@ class _Finder:
         size = motion.touched.extent
         if motion.at is not motion.loop.var and motion.at in free_vars(size):
             return None
-        return _over(size, [p for p, _ in self.loops], self.widened)
+        return greatest(size, [p for p, _ in self.loops], self.widened)
 
     # Explicit folds that are checked by each run.
 
@@ -314,7 +314,7 @@ class _Finder:
     def open(self, e: Expr) -> Expr:
         """`e` in terms of what is visible at the storage, the loops in between and
         windows that have slid."""
-        return _opened(e, self.visible | self.regions.unslid.keys())
+        return opened(e, self.visible | self.regions.unslid.keys())
 
     def widened(self, e: Expr, low: bool) -> Expr | None:
         """A bound (a lower one, if `low`) of a region that contains this one, as if
@@ -336,18 +336,6 @@ class _Finder:
                 if monotonic(e, v) not in (wanted, Monotonic.CONSTANT):
                     return None
             e = substitute(e, {v: self.regions.unslid[v] for v in slid})
-
-
-def _visible(regions: Regions, store: Site) -> set[Var]:
-    """The names that are bound at a site or around it."""
-    found: set[Var] = set()
-    for site in store.outwards():
-        found.update([let.var for let in site.lets])
-        if site.stage is not None:
-            for level, let in regions.loops(site.stage).lets:
-                if level <= site.depth:
-                    found.add(let.var)
-    return found
 
 
 def _loop_label(loop: Loop, site: Site) -> str:
@@ -429,16 +417,10 @@ def hoisted_extent(regions: Regions, f: Function, d: int, fold: Expr | None) -> 
     if fold is not None and const_int(fold) is not None:
         return fold
     hoist, store = regions.sites.hoist(f), regions.sites.store(f)
-    visible = _visible(regions, hoist)
-    between: list[Loop] = []
-    for site in store.outwards():
-        if site is hoist:
-            break
-        if site.stage is not None and site.depth:
-            between[:0] = regions.loops_at(site)
+    bound, between = visible(regions, hoist), loops_within(regions, store, hoist)
 
     def most(size: Expr) -> Expr | None:
-        return _over(size, between, lambda e, low: _opened(e, visible))
+        return greatest(size, between, lambda e, low: opened(e, bound))
 
     if fold is not None and (e := most(fold)) is not None:
         return e
@@ -479,38 +461,3 @@ def ring_slot(regions: Regions, f: Function, ring: Expr) -> Expr:
     slot = Var(f"{f.name}.slot", INT32, value=value)
     store.lets.append(LetStmt(slot, value))
     return slot
-
-
-def _over(
-    e: Expr, loops: Sequence[Loop], open_: Callable[[Expr, bool], Expr | None]
-) -> Expr | None:
-    """The greatest value of `e` over all iterations of loops, outermost first; None
-    if it has no bound.
-
-    open_: a bound of an expression (a lower one, if asked for) in names that are
-    visible where the answer is, and the loops'. No other name may be left: it would
-    hide a loop that it depends on until that loop's turn is over.
-    """
-    most = open_(e, False)
-    found = None if most is None else simplify(most)
-    for loop in reversed(loops):
-        if found is not None and loop.var in free_vars(found):
-            last = simplify(sub(add(loop.min, loop.extent), _ONE))
-            low, high = open_(loop.min, True), open_(last, False)
-            ends = SymInterval(
-                None if low is None else simplify(low),
-                None if high is None else simplify(high),
-            )
-            found = bounds_of(found, {loop.var: ends}).hi
-    return None if found is None else simplify(found)
-
-
-def _opened(e: Expr, closed: Set[Var]) -> Expr:
-    """`e` with all names but those of `closed` replaced by their values."""
-    while True:
-        env = {
-            v: v.value for v in free_vars(e) if v.value is not None and v not in closed
-        }
-        if not env:
-            return e
-        e = substitute(e, env)

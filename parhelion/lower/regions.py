@@ -38,6 +38,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
 from parhelion.lower.loops import Loop, Range, Reach, StageLoops, hull
+from parhelion.lower.outwards import greatest, loops_within, opened, visible
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import Program, Stage
@@ -210,9 +211,36 @@ class Regions:
             out = _buffer_region(f) if out is None else _hulls(_buffer_region(f), out)
         internal_assert(out is not None, f"nothing inside {site} uses {f.name}")
         assert out is not None
+        outside = site is not self.sites.store(f) and site.contains(self.sites.store(f))
         for bound in f.schedule.bounds:
-            out = self._apply_bound(f, site, out, bound)
+            if outside and bound.min is None and bound.remainder is None:
+                out = self._beyond(f, site, out, bound)
+            else:
+                out = self._apply_bound(f, site, out, bound)
         return out
+
+    def _beyond(self, f: Function, site: Site, region: Region, bound: Bound) -> Region:
+        """The region seen from outside of the storage of `f`, an extent of which is
+        bound or aligned where it begins. Each one inside goes on from where it begins
+        itself, so that together they may reach further than this one would."""
+        home = self.sites.store(f)
+        d = f.args.index(bound.var)
+        inside = self.required(f, home)[d].hi
+        known = visible(self, site)
+        loops = loops_within(self, home, site)
+        last = greatest(inside, loops, lambda e, low: opened(e, known))
+        around = {p.var for s in site.outwards() for p in self.loops_at(s)}
+        if last is None or any(
+            v.origin is None and v not in known | around for v in free_vars(last)
+        ):
+            size = bound.extent
+            if size is None:
+                assert bound.modulus is not None
+                size = int32(bound.modulus)
+            last = sub(add(region[d].hi, size), _ONE)
+        r = region[d]
+        hi = r.hi if can_prove(le(last, r.hi)) else maximum(r.hi, last)
+        return (*region[:d], Range(r.lo, simplify(hi)), *region[d + 1 :])
 
     def _apply_bound(
         self, f: Function, site: Site, region: Region, bound: Bound

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import parhelion as hl
 from tests.fuzz.case import Case, Directive, Input, Stage
 from tests.fuzz.execute import Outcome, run_case
 
@@ -121,3 +123,44 @@ def test_stays_fixed(name: str) -> None:
     report = run_case(FOUND[name])
     right = (Outcome.CLEAN, Outcome.TRIVIAL)  # trivial: there was nothing to schedule
     assert report.outcome in right, report.message
+
+
+@pytest.mark.parametrize(
+    ("directive", "size"), [("align_extent", 64 + 63), ("bound_extent", 48 + 64)]
+)
+def test_parts_that_go_on_from_where_they_begin(directive: str, size: int) -> None:
+    """Each part of `h` has an extent of 64, from where the part begins: the last one
+    goes further than the extent of all of them, rounded up. It was read beyond `q`."""
+    x, xo, xi = hl.vars("x xo xi")
+    image = hl.ImageParam(hl.Int(32), 1)
+    f, h, q = [hl.Func(n) for n in "fhq"]
+    q[x] = image[x] * 3
+    h[x] = q[x] + 1
+    f[x] = h[x] * 2
+    f.split(x, xo, xi, 24, hl.TailStrategy.GuardWithIf)
+    q.compute_root()
+    getattr(h.compute_at(f, xo), directive)(x, 64)
+    # The parts begin at 0, 24 and 48.
+    f.infer_input_bounds([64])
+    made = image.get()
+    assert made is not None
+    assert (made.dim(0).min(), made.dim(0).extent()) == (0, size)
+    image.set(hl.Buffer(np.arange(size - 1, dtype=np.int32)))
+    with pytest.raises(hl.BoundsError, match=str(size - 1)):
+        f.realize([64])
+    image.set(hl.Buffer(np.arange(size, dtype=np.int32)))
+    np.testing.assert_array_equal(np.asarray(f.realize([64])), np.arange(64) * 6 + 2)
+
+
+def test_parts_that_are_whole_in_a_dimension() -> None:
+    """Where every part begins at the same place, nothing more is asked for."""
+    x, y, c = hl.vars("x y c")
+    image = hl.ImageParam(hl.UInt(8), 3)
+    f, h = hl.Func("f"), hl.Func("h")
+    h[x, y, c] = image[x, y, c] + hl.u8(1)
+    f[x, y, c] = h[x, y, 2 - c] * hl.u8(2)
+    f.bound(c, 0, 3).reorder(c, x, y)
+    h.compute_at(f, y).bound_extent(c, 3)
+    f.infer_input_bounds([8, 5, 3])
+    made = image.get()
+    assert made is not None and made.dim(2).extent() == 3
