@@ -50,8 +50,12 @@ from parhelion.types import INT64, Handle, Type
 #: The most that one allocation takes of the stack, in bytes (Halide's limit).
 MOST_ON_STACK = 16 << 10
 
-#: The most that `store_in` has it take, in bytes: threads have stacks of a few MiB.
+#: The most that `store_in` has the storage of all Funcs together take of the stack of
+#: one thread, in bytes: threads have stacks of a few MiB.
 MOST_WISHED_ON_STACK = 256 << 10
+
+#: The most that the frame of one function takes, in bytes.
+MOST_IN_FRAME = 256 << 10
 
 #: How many elements an int32 index can count.
 _INT32_ELEMENTS = (1 << 31) - 1
@@ -75,14 +79,13 @@ def memory_kind(f: Function, of: Type, extents: Sequence[Expr]) -> MemoryKind:
 
     Warns where it is not; raises ScheduleError where registers are wished for.
     """
-    wish, at = f.schedule.memory, f.schedule.memory_site
+    wish = f.schedule.memory
     size = constant_bytes(of, extents)
     if wish is MemoryKind.AUTO:
         small = size is not None and size <= MOST_ON_STACK
         return MemoryKind.STACK if small else MemoryKind.HEAP
     if wish is MemoryKind.HEAP:
         return wish
-    where = "Register" if wish is MemoryKind.REGISTER else "Stack"
     if size is None:
         why = f"the size of the storage of {f.name} is not a constant"
     elif size > MOST_WISHED_ON_STACK:
@@ -90,6 +93,14 @@ def memory_kind(f: Function, of: Type, extents: Sequence[Expr]) -> MemoryKind:
         why += f" {MOST_WISHED_ON_STACK}"
     else:
         return MemoryKind.STACK
+    return refuse_wish(f, why)
+
+
+def refuse_wish(f: Function, why: str) -> MemoryKind:
+    """Where the storage of `f` lives though `store_in` wishes for another place, which
+    a warning tells. Raises ScheduleError where registers are wished for."""
+    wish, at = f.schedule.memory, f.schedule.memory_site
+    where = "Register" if wish is MemoryKind.REGISTER else "Stack"
     directive = f"{f.name}.store_in(MemoryType.{where})"
     if wish is MemoryKind.REGISTER:
         raise ScheduleError(

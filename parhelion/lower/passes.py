@@ -25,6 +25,7 @@ from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.flatten import flatten_storage
 from parhelion.lower.fork import Syncs, fork_async
+from parhelion.lower.frames import fit_frames
 from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.loops import Range
@@ -164,6 +165,12 @@ PASSES: tuple[Pass, ...] = (
         lambda s, c: interleave_stores(s),
         "strided stores that fill a dense run become one store",
         "after simplifying, which shows that their places are neighbours",
+    ),
+    Pass(
+        "fit_frames",
+        lambda s, c: fit_frames(s),
+        "what is too much for the stack of a thread goes to the heap",
+        "after the last copies of storage; before heap storage leaves loops",
     ),
     Pass(
         "place_allocations",

@@ -91,8 +91,9 @@ class StorageDirectives:
         constant and whose loops are unrolled: its elements then become registers.
 
         A size that is not constant cannot be on the stack: it stays on the heap, with
-        a warning when the pipeline is lowered; so does one of more than 256 KiB. In
-        registers it is a ScheduleError. So are, at once, the memories of GPUs and
+        a warning when the pipeline is lowered; so does what would make the storage of
+        such Funcs take more than 256 KiB of the stack of one thread. In registers it
+        is a ScheduleError. So are, at once, the memories of GPUs and
         other devices.
         """
         if not isinstance(memory_type, MemoryType):
