@@ -8,6 +8,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
+CASES  ?= 2000
+SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
@@ -42,9 +44,9 @@ format: $(VENV)/.stamp-check
 bench: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks --page docs/benchmarks.md $(ARGS)
 
-# 2,000 random pipelines with random legal schedules against the interpreter.
+# CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test
-	$(PY) -m tests.fuzz.run --cases 2000 --seed 1 $(ARGS)
+	$(PY) -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -62,7 +62,7 @@ def choose_tail(
         if covered is not None and size is not None and covered >= size:
             return _T.RoundUp
         return _T.ShiftInwards
-    reason = _objection(schedule, stage, dim, tail)
+    reason = objection(schedule, stage, dim, tail)
     if reason:
         raise ScheduleError(
             f"{what}: TailStrategy.{tail.name} {reason}",
@@ -70,15 +70,13 @@ def choose_tail(
             legal=[
                 t.name
                 for t in (_T.Auto, *[t for t in _T if t is not _T.Auto])
-                if t is _T.Auto or not _objection(schedule, stage, dim, t)
+                if t is _T.Auto or not objection(schedule, stage, dim, t)
             ],
         )
     return tail
 
 
-def _objection(
-    schedule: StageSchedule, stage: int, dim: Dim, tail: TailStrategy
-) -> str:
+def objection(schedule: StageSchedule, stage: int, dim: Dim, tail: TailStrategy) -> str:
     """Why a loop cannot be split with `tail`; empty if it can."""
     old = var_label(dim.var)
     if dim.type is not DimType.PURE_VAR:

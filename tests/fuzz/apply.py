@@ -8,13 +8,16 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
+from parhelion.schedule.directives import DimType, StageSchedule
+from parhelion.schedule.sites import realization_order
+from parhelion.schedule.tails import objection
 from tests.fuzz import concurrency, fusing, places, rewriting, storage
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
 from tests.fuzz.ops import Built
 
 #: The most lanes times unrolled copies of one Func.
-_MOST_COPIES = 256
+_MOST_COPIES = 64
 
 FACTORS = (2, 3, 4, 5, 7, 8, 16)
 TAILS = (
@@ -35,6 +38,14 @@ MORE_TAILS = (
 )
 
 
+#: Kinds of stages that are counted like directives.
+STAGES = {
+    "foreign": "define_extern",
+    "tagged": "memoize_tag",
+    "promised": "unsafe_promise_clamped",
+}
+
+
 class Scheduler:
     """Applies directives, and remembers which were drawn and accepted.
 
@@ -52,27 +63,30 @@ class Scheduler:
         self.tail: hl.TailStrategy | None = None
         #: Stages that a clone has left without a reader, where no directive matters.
         self.unread: set[int] = set()
-        #: What the latest call is counted as, if not by its directive's name.
+        #: What the latest call is counted as, if not by its directive's name, and what
+        #: it is counted as besides.
         self.named: list[str] = []
+        self.also: list[str] = []
         self.inner: dict[str, int] = {}
         self.copies: Counter[str] = Counter()
 
     def run(self) -> None:
         touched: set[int] = set()
+        self._count_stages()
         for directive in self.program.case.schedule:
             number = directive.stage
             if number >= len(self.program.stages) or number in self.unread:
                 continue
-            self.tail, self.named = None, []
+            self.tail, self.named, self.also = None, [], []
             call = self._call(directive)
             if call is None:
                 continue
             name, tail = directive.name, self.tail
             if directive.definition and name in _LOOPS:
                 name += " (update)"
-            names = self.named or [name]
+            names = [*(self.named or [name]), *self.also]
             if tail is not None:
-                names = [*names, f"TailStrategy.{tail.name}"]
+                names += [f"TailStrategy.{tail.name}", f"{directive.name}: {tail.name}"]
             self.drawn.update(names)
             try:
                 call()
@@ -91,10 +105,54 @@ class Scheduler:
                     self.drawn["unscheduled"] += 1
                     self.accepted["unscheduled"] += 1
 
-    def _tail(self, choices: Choices, plain: hl.TailStrategy) -> hl.TailStrategy:
-        """The tail of a split: `plain`, or one of those that came later."""
-        self.tail = MORE_TAILS[choices.upto(len(MORE_TAILS) - 1)] or plain
-        return self.tail
+    def _count_stages(self) -> None:
+        """Those that say something of schedules themselves."""
+        outputs = [f._function for f in self.program.outputs()]
+        order = realization_order(outputs)
+        for built, stage in zip(
+            self.program.stages, self.program.case.stages, strict=True
+        ):
+            name = STAGES.get(stage.op)
+            if name is not None and built.func._function in order:
+                self.drawn[name] += 1
+                self.accepted[name] += 1
+
+    def _tail(
+        self, choices: Choices, plain: hl.TailStrategy, target: Any, loops: list[Any]
+    ) -> hl.TailStrategy:
+        """The tail of a split of `loops`: `plain`, or one of those that came later; if
+        that is not legal there, one that is."""
+        tail = MORE_TAILS[choices.upto(len(MORE_TAILS) - 1)] or plain
+        if not self._suits(target, loops, tail):
+            legal = [t for t in hl.TailStrategy if self._suits(target, loops, t)]
+            if legal:
+                tail = legal[choices.upto(len(legal) - 1)]
+        self.tail = tail
+        return tail
+
+    def _suits(self, target: Any, loops: list[Any], tail: hl.TailStrategy) -> bool:
+        k = target._stage
+        schedule = target._function.stages()[k].schedule
+        if tail is hl.TailStrategy.Auto:
+            return True
+        # Of an inner loop: more than any buffer holds might be written.
+        past = tail in (hl.TailStrategy.RoundUp, hl.TailStrategy.RoundUpAndBlend)
+        return not any(
+            objection(schedule, k, d, tail) or (past and v.name() in self.inner)
+            for v in loops
+            for d in schedule.dims
+            if d.var is v._var
+        )
+
+    def _unordered(self, target: Any, loops: list[Any], at: int) -> int | None:
+        """`at`, if the iterations of that loop may run at the same time; else a loop
+        of which they may."""
+        schedule: StageSchedule = target._function.stages()[target._stage].schedule
+        if schedule.atomic or schedule.allow_race_conditions:
+            return at
+        free = {d.var for d in schedule.dims if d.type is not DimType.IMPURE_RVAR}
+        order = [at, *range(len(loops))]
+        return next((i for i in order if loops[i]._var in free), None)
 
     def _fresh(self) -> str:
         self.names += 1
@@ -151,7 +209,7 @@ class Scheduler:
         if choices.upto(3) == 3:
             outer = old
         self.inner[inner.name()] = factor
-        tail = self._tail(choices, tail)
+        tail = self._tail(choices, tail, target, [old])
         return lambda: target.split(old, outer, inner, factor, tail)
 
     def _tile(
@@ -164,8 +222,9 @@ class Scheduler:
         fx, fy = (FACTORS[choices.upto(len(FACTORS) - 1)] for _ in range(2))
         tail = TAILS[choices.upto(len(TAILS) - 1)]
         self.inner |= {xi.name(): fx, yi.name(): fy}
-        tail = self._tail(choices, tail)
+        tail = self._tail(choices, tail, target, [x, y])
         form = choices.upto(3)
+        self.also = [f"tile, form {form + 1}"]
         if form == 0:
             return lambda: target.tile(x, y, xi, yi, fx, fy, tail)
         if form == 1:
@@ -222,10 +281,12 @@ class Scheduler:
             if inner is None or not self._affordable(built, self.inner[inner.name()]):
                 return None
             return lambda: target.vectorize(inner)
-        if not self._affordable(built, factor):
+        free = self._unordered(target, loops, at)
+        if free is None or not self._affordable(built, factor):
             return None
-        tail = self._tail(choices, TAILS[choices.upto(len(TAILS) - 1)])
-        return lambda: target.vectorize(loops[at], factor, tail)
+        plain = TAILS[choices.upto(len(TAILS) - 1)]
+        tail = self._tail(choices, plain, target, [loops[free]])
+        return lambda: target.vectorize(loops[free], factor, tail)
 
     def _unroll(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
@@ -239,18 +300,24 @@ class Scheduler:
             return lambda: target.unroll(inner)
         if not self._affordable(built, factor):
             return None
-        tail = self._tail(choices, hl.TailStrategy.Auto)
+        tail = self._tail(choices, hl.TailStrategy.Auto, target, [loops[at]])
         return lambda: target.unroll(loops[at], factor, tail)
 
     def _parallel(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
-    ) -> Callable[[], object]:
-        at = -1 if choices.upto(2) < 2 else choices.upto(len(loops) - 1)
-        if choices.upto(3) == 3:
-            tail = self._tail(choices, hl.TailStrategy.Auto)
-            self.named = ["parallel", "parallel (task size)"]
-            return lambda: target.parallel(loops[at], 2, tail)
-        return lambda: target.parallel(loops[at])
+    ) -> Callable[[], object] | None:
+        last = len(loops) - 1
+        at = last if choices.upto(2) < 2 else choices.upto(last)
+        sized = choices.upto(3) == 3
+        free = self._unordered(target, loops, at)
+        if free is None:
+            return None
+        loop = loops[free]
+        if sized:
+            tail = self._tail(choices, hl.TailStrategy.Auto, target, [loop])
+            self.also = ["parallel (task size)"]
+            return lambda: target.parallel(loop, 2, tail)
+        return lambda: target.parallel(loop)
 
     def _serial(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
@@ -272,6 +339,7 @@ class Scheduler:
         loop = loops[choices.upto(len(loops) - 1)]
         policies = (hl.Partition.Never, hl.Partition.Auto, hl.Partition.Always)
         policy = policies[(0, 0, 0, 1, 1, 0, 0, 0, 0, 2)[choices.upto(9)]]
+        self.also = [f"Partition.{policy.name}"]
         return lambda: target.partition(loop, policy)
 
     def _never_partition(
@@ -289,7 +357,7 @@ class Scheduler:
     ) -> Callable[[], object]:
         """After a split that leaves a condition to partition by, mostly."""
         loop = loops[choices.upto(len(loops) - 1)]
-        if choices.upto(7) == 7:
+        if choices.upto(15) == 15:
             return lambda: target.always_partition(loop)
         factor = (2, 4, 8)[choices.upto(2)]
         outer, inner = self._new(built, loop), self._new(built, loop)
@@ -345,6 +413,11 @@ class Scheduler:
         return lambda: built.func.reorder_storage(*order)
 
 
+def _definition(target: Any) -> int:
+    """The number of the definition that directives on `target` are about."""
+    return 0 if isinstance(target, hl.Func) else int(target._stage)
+
+
 Loops = Callable[
     [Scheduler, Built, Any, list[Any], Choices], Callable[[], object] | None
 ]
@@ -377,6 +450,7 @@ _WHOLE: dict[str, Whole] = {
     "compute_at": Scheduler._compute_at,
     "store_at": Scheduler._store_at,
     "place": places.place,
+    "place_late": places.place_late,
     "memoize": lambda s, b, c: b.func.memoize,
     "bound": Scheduler._bound,
     "reorder_storage": Scheduler._reorder_storage,

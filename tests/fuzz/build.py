@@ -88,7 +88,7 @@ def build(case: Case) -> Program:
             func[tuple(at)] = image[tuple(at)]
         else:
             func = boundary(image)
-        read.append(Built(func, dims, TYPES[one.type]))
+        read.append(Built(func, dims, TYPES[one.type], stage=False))
     stages: list[Built] = []
     for number, stage in enumerate(case.stages):
         sources = [

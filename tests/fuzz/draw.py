@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.fuzz import concurrency, fusing, rewriting, storage
@@ -18,6 +19,7 @@ KINDS = (
     *(("choose", 2), ("guarded", 2), ("channels", 1), ("pair", 2)),
     *(("inline_sum", 2), ("inline_argmin", 1), ("accumulate", 4), ("scan", 3)),
     *(("histogram", 2), ("scatter", 1), ("updates", 3), ("tuple_update", 2)),
+    *(("promised", 1), ("tagged", 2), ("foreign", 2)),
 )
 #: Kinds that do arithmetic which Bool has not.
 NOT_BOOL = {
@@ -122,12 +124,14 @@ LOOPS = (
     *(("unroll", 3), ("parallel", 3), ("serial", 1), ("rename", 1)),
     *(("allow_race_conditions", 1), ("prefetch", 2)),
     *(("partition", 1), ("never_partition", 1), ("never_partition_all", 1)),
-    ("always_partition", 1),
+    ("always_partition", 0.3),
 )
+#: Those that leave the outer loops as they are.
+INNER = tuple([(name, weight) for name, weight in LOOPS if name in fusing.INNER])
 WHOLE = (
     *("compute_root", "compute_inline", "compute_at", "store_root", "store_at"),
     *(
-        "place",
+        *("place", "place_late"),
         "memoize",
         "bound",
         "reorder_storage",
@@ -150,41 +154,57 @@ def draw_schedule(rng: random.Random, case: Case) -> tuple[Directive, ...]:
     made: list[Directive] = []
     inlined: set[int] = set()
     alive = used(case)
+    given = {
+        s % n
+        for n in alive
+        if case.stages[n].op == "foreign"
+        for s in case.stages[n].sources
+        if s >= 0 < n
+    }
+    joinable = [n for n in sorted(alive) if case.stages[n].op != "foreign"]
+    pair = fusing.draw_pair(rng, joinable, lambda n: used(case, n))
     for number in reversed(range(len(case.stages))):
         if number not in alive:
             continue
         stage = case.stages[number]
         updates = stage.op in WITH_UPDATES
         is_output = number in case.outputs
-        if not is_output and not updates and rng.random() < 0.3:
+        fixed = is_output or updates or number in given or number in pair
+        if not fixed and stage.op != "foreign" and rng.random() < 0.3:
             inlined.add(number)
+            if rng.random() < 0.3:
+                made.append(Directive("compute_inline", number))
             continue
         made += rewriting.draw_replacement(
             rng, number, readers(case, number, inlined), lambda: numbers(rng, 6)
         )
         if not is_output:
-            made.append(Directive("place", number, 0, numbers(rng, 12)))
+            name = "place_late" if rng.random() < 0.2 else "place"
+            first = (0,) if number in pair else ()
+            made.append(Directive(name, number, 0, (*first, *numbers(rng, 12))))
         elif rng.random() < 0.1:
             made.append(Directive("compute_root", number))
-        made += draw_loops(rng, number, 0)
+        kinds = INNER if number in pair else LOOPS
+        if stage.op != "foreign":
+            made += draw_loops(rng, number, 0, kinds)
         if updates:
             for definition in range(1, 4):
                 if rng.random() < 0.6:
-                    made += draw_loops(rng, number, definition)
+                    made += draw_loops(rng, number, definition, kinds)
         if case.outputs == (number,) and rng.random() < 0.2:
             made.append(Directive("bound", number, 0, numbers(rng, 2)))
         if not is_output and rng.random() < 0.1:
             made.append(Directive("reorder_storage", number, 0, numbers(rng, 2)))
         made += storage.draw_storage(rng, number, is_output, lambda: numbers(rng, 4))
     looped = sorted(alive - inlined)
-    made += fusing.draw_fusing(rng, looped, lambda: numbers(rng, 4))
+    made += fusing.draw_fusing(rng, looped, pair, lambda: numbers(rng, 4))
     return tuple(made)
 
 
-def used(case: Case) -> set[int]:
-    """The stages that the outputs depend on."""
+def used(case: Case, *of: int) -> set[int]:
+    """The stages that the outputs, or the stages given, depend on, and these."""
     found: set[int] = set()
-    left = list(case.outputs)
+    left = list(of or case.outputs)
     while left:
         number = left.pop()
         if number not in found:
@@ -207,9 +227,14 @@ def readers(case: Case, number: int, inlined: set[int]) -> set[int]:
     return found
 
 
-def draw_loops(rng: random.Random, number: int, definition: int) -> list[Directive]:
-    kinds = [k for k, _ in LOOPS]
-    weights = [w for _, w in LOOPS]
+def draw_loops(
+    rng: random.Random,
+    number: int,
+    definition: int,
+    weighted: Sequence[tuple[str, float]] = (),
+) -> list[Directive]:
+    kinds = [k for k, _ in weighted or LOOPS]
+    weights = [w for _, w in weighted or LOOPS]
     made = []
     if definition and rng.random() < 0.35:
         # Before what it makes legal.

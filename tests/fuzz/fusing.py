@@ -25,10 +25,31 @@ ALIGNS = (
 )
 
 
+#: Directives that leave the outer loops of two Funcs alike.
+INNER = ("vectorize", "unroll", "prefetch", "atomic", "never_partition_all")
+
+
+def draw_pair(
+    rng: random.Random, stages: list[int], needs: Callable[[int], set[int]]
+) -> tuple[int, ...]:
+    """Sometimes, two of the stages that neither need each other: they are left alike,
+    to share loops."""
+    if rng.random() > 0.4:
+        return ()
+    pairs = [(a, b) for a in stages for b in stages if a < b and a not in needs(b)]
+    return rng.choice(pairs) if pairs else ()
+
+
 def draw_fusing(
-    rng: random.Random, stages: list[int], numbers: Callable[[], Numbers]
+    rng: random.Random,
+    stages: list[int],
+    pair: tuple[int, ...],
+    numbers: Callable[[], Numbers],
 ) -> list[Directive]:
     """Given last, when the loops stand."""
+    if pair:
+        later = rng.choice((0, 0, 1))
+        return [Directive("compute_with", rng.choice(pair), later, numbers())]
     if len(stages) < 2 or rng.random() < 0.3:
         return []
     return [
@@ -67,11 +88,20 @@ def _partners(
     if place is None or function.stages()[own].schedule.fused_with is not None:
         return []
     found = []
+    joined = {
+        (b.func._function, k): d.schedule.fused_with.func
+        for b in alive
+        for k, d in enumerate(b.func._function.stages())
+        if d.schedule.fused_with is not None
+    }
     for other in alive:
         g = other.func._function
         if g is function or _place(scheduler, g) != place:
             continue
         if _needs(function, g) or _needs(g, function):
+            continue
+        # Two pairs of stages might ask for opposite orders.
+        if any({f, h} == {function, g} for (f, _), h in joined.items()):
             continue
         for k in range(len(g.stages())):
             shared = _shared(function, own, g, k)
@@ -97,6 +127,7 @@ def _joined(
     if var not in known:
         return None
     align = ALIGNS[choices.upto(len(ALIGNS) - 1)]
+    scheduler.also = [f"LoopAlignStrategy.{align.name}"]
     target, stage = _stage(*follower), _stage(*leader)
     return lambda: target.compute_with(stage, known[var], align)
 
@@ -108,6 +139,8 @@ def _stage(built: Built, k: int) -> Any:
 def _place(scheduler: Scheduler, function: Any) -> object:
     """Where a Func is computed, if it is at one place that the schedule names."""
     if not function.defined or function.extern is not None:
+        return None
+    if function.schedule.async_ or function.schedule.memo is not None:
         return None
     case, stages = scheduler.program.case, scheduler.program.stages
     if any(stages[n].func._function is function for n in case.outputs):

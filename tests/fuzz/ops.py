@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import parhelion as hl
 from tests.fuzz.case import Choices, Stage
+from tests.fuzz.foreign import MovedSum
 
 Expr = hl.Expr
 Coordinate = hl.Expr | hl.Var | hl.RVar | int
@@ -48,6 +49,7 @@ class Built:
     type: hl.Type
     values: int = 1
     wrappers: dict[str, hl.Var | hl.RVar] = field(default_factory=dict)
+    stage: bool = True
 
 
 def convert(e: Expr, to: hl.Type) -> Expr:
@@ -426,6 +428,46 @@ def tuple_update(m: Maker) -> None:
     )
 
 
+def promised(m: Maker) -> None:
+    """One source, at a place that is promised to be in a range, and is."""
+    dim = m.dim()
+    low, high = m.choices.between(-2, 2), m.choices.between(3, 30)
+    place = hl.clamp(convert(m.source(m.vars, 1), hl.Int(32)), low, high)
+    at = list[Coordinate](m.vars)
+    at[dim] = hl.unsafe_promise_clamped(place + 1, low + 1, high + 1)
+    m.pure(combine(m, convert(m.source(at), m.type), m.here(0)))
+
+
+def tagged(m: Maker) -> None:
+    """Behind a tag, which lets what follows be memoized, whatever the sources read."""
+    value = combine(m, m.here(0), m.here(1))
+    m.pure(hl.memoize_tag(value, m.choices.upto(9)))
+
+
+def foreign(m: Maker) -> None:
+    """Computed by a Python function, which is given Funcs that have storage."""
+    if m.type is TYPES["bf16"]:
+        m.type = TYPES["f32"]
+    given, moves = [], []
+    for source in m.sources:
+        func = source.func
+        if not source.stage or source.type is TYPES["bf16"]:
+            # The boundary of an input has no storage, and NumPy no BFloat16.
+            func = hl.Func(f"{m.func.name()}_given")
+            at = [hl.Var(n) for n in "xyc"[: source.dims]]
+            func[tuple(at)] = settle(read(source, at, m.choices), TYPES["f32"])
+            func.compute_root()
+        given.append(func)
+        moves.append(tuple([m.choices.between(-2, 2) for _ in range(source.dims)]))
+    values = [f.outputs() for f in given]
+    ranks = [s.dims for s, n in zip(m.sources, values, strict=True) for _ in range(n)]
+    each = [by for by, n in zip(moves, values, strict=True) for _ in range(n)]
+    whole = m.type.is_int_or_uint() or m.type.is_bool()
+    most = 2 if m.type.is_bool() else _SMALL if whole else _FLOATS
+    work = MovedSum(tuple(ranks), tuple(each), most)
+    m.func.define_extern(work, given, m.type, m.vars, bounds=work.needs)
+
+
 OPS: dict[str, Callable[[Maker], None]] = {
     f.__name__: f
     for f in (
@@ -449,6 +491,9 @@ OPS: dict[str, Callable[[Maker], None]] = {
         scatter,
         updates,
         tuple_update,
+        promised,
+        tagged,
+        foreign,
     )
 }
 

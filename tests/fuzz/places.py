@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 Call = Callable[[], object]
 
+#: What some of the memoized results are dropped by.
+EVICTED = 7
+
 _APART = (ForKind.PARALLEL, ForKind.VECTORIZED)
 
 
@@ -116,9 +119,17 @@ def _between(
 
 
 def choose(
-    outputs: list[Any], func: Any, choices: Choices, *, storage: bool = True
+    outputs: list[Any],
+    func: Any,
+    choices: Choices,
+    *,
+    storage: bool = True,
+    late: bool = False,
 ) -> tuple[list[str], Call]:
-    """(the names to count, the call) of a place for `func`."""
+    """(the names to count, the call) of a place for `func`.
+
+    late: in a loop of an update where there is one, along a reduction for choice.
+    """
     f: Function = func._function
     nests = nests_down_to(outputs, f)
     sites: list[LoopSite | None] = [None]
@@ -126,6 +137,8 @@ def choose(
         if site.dim.kind is ForKind.VECTORIZED:
             break
         sites.append(site)
+    if late:
+        sites = _late(sites) or sites
     at_root = choices.upto(9) < 2
     at = 0 if at_root else choices.upto(len(sites) - 1)
     if nests is None or not at:
@@ -140,7 +153,7 @@ def choose(
         more, outer, hoisted = _storage(func, choices, nests, sites[: at + 1])
         named += [name for name, _ in more]
         calls += [call for _, call in more]
-        found = _threads(func, choices, where, outer, hoisted)
+        found = _threads(func, choices, nests, where, outer, hoisted)
         if not found and not more:
             found = _memoized(func, choices, nests, where)
         named += [name for name, _ in found]
@@ -151,6 +164,15 @@ def choose(
             one()
 
     return named, call
+
+
+def _late(sites: list[LoopSite | None]) -> list[LoopSite | None]:
+    """All sites down to the last one in an update, best one of an RVar."""
+    for kind in ("LoopLevel of an RVar", "LoopLevel of an update"):
+        found = [i for i, s in enumerate(sites) if kind in _kind(s)]
+        if found:
+            return sites[: found[-1] + 1]
+    return []
 
 
 def _to(func: Any, level: Any) -> Call:
@@ -209,6 +231,7 @@ def _storage(
 def _threads(
     func: Any,
     choices: Choices,
+    nests: Nests,
     where: LoopSite | None,
     outer: LoopSite | None,
     hoisted: bool,
@@ -220,9 +243,20 @@ def _threads(
         copies = 1 + choices.upto(3)
         made.append(("ring_buffer", lambda: func.ring_buffer(copies)))
     apart = outer is not where or ring
-    if choices.upto(2 if apart else 11) == 0:
+    if choices.upto(2 if apart else 11) == 0 and not (
+        apart and _entangled(nests, func._function)
+    ):
         made.append(("async_", func.async_))
     return made
+
+
+def _entangled(nests: Nests, f: Function) -> bool:
+    """Whether a thread of its own for `f` is refused where its storage is further out:
+    several Funcs use it, or it is inside the loops of a memoized one."""
+    uses = nests.uses[f]
+    return len({u.func for u in uses}) > 1 or any(
+        s.func.schedule.memo is not None for u in uses for s in u.stack
+    )
 
 
 def _memoized(
@@ -237,13 +271,33 @@ def _memoized(
         return []
     if any(isinstance(e, BufferSym) for e in dependencies(f)):
         return []
+    if choices.upto(2) == 2:
+        both = [("memoize", _nothing), ("memoize (EvictionKey)", _evictable(func))]
+        return both
     return [("memoize", func.memoize)]
+
+
+def _nothing() -> None:
+    pass
+
+
+def _evictable(func: Any) -> Call:
+    return lambda: func.memoize(hl.EvictionKey(EVICTED))
 
 
 def place(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     """The directive of the cases."""
+    return _placed(s, built, choices, False)
+
+
+def place_late(s: Scheduler, built: Built, choices: Choices) -> Call | None:
+    """The same, in the loops of an update where there is one."""
+    return _placed(s, built, choices, True)
+
+
+def _placed(s: Scheduler, built: Built, choices: Choices, late: bool) -> Call | None:
     outputs = s.program.outputs()
     if any(o is built.func for o in outputs):
         return None
-    s.named, call = choose(outputs, built.func, choices)
+    s.named, call = choose(outputs, built.func, choices, late=late)
     return call

@@ -136,21 +136,28 @@ def _condition(s: Scheduler, choices: Choices) -> tuple[Any, Any]:
 def _specialize(
     s: Scheduler, built: Built, target: Any, loops: list[Any], choices: Choices
 ) -> Call | None:
-    return _branch(s, target, loops, choices, False)
+    return _branch(s, built, target, loops, choices, False)
 
 
 def _specialize_fail(
     s: Scheduler, built: Built, target: Any, loops: list[Any], choices: Choices
 ) -> Call | None:
-    return _branch(s, target, loops, choices, True)
+    return _branch(s, built, target, loops, choices, True)
 
 
 def _branch(
-    s: Scheduler, target: Any, loops: list[Any], choices: Choices, fail: bool
+    s: Scheduler,
+    built: Built,
+    target: Any,
+    loops: list[Any],
+    choices: Choices,
+    fail: bool,
 ) -> Call:
     maybe, surely = _condition(s, choices)
     how, loop = choices.upto(3), loops[choices.upto(len(loops) - 1)]
     factor = (2, 4, 8)[choices.upto(2)]
+    if how < 2 and not s._affordable(built, factor):
+        how = 3
 
     def call() -> None:
         first = target.specialize(maybe)

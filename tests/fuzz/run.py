@@ -18,10 +18,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from parhelion import TailStrategy
+from tests.fuzz.apply import STAGES
 from tests.fuzz.case import Case
-from tests.fuzz.draw import draw, draw_wild
+from tests.fuzz.draw import DIRECTIVES, draw, draw_wild
 from tests.fuzz.execute import Outcome, Report
 from tests.fuzz.worker import Worker
+
+#: How often each directive is to be accepted in a run of so many clean cases.
+LEAST, GOAL = 100, 5000
+
+#: What every long run has: the directives of cases, by the names they are counted as.
+EXPECTED = (
+    *(name for name in DIRECTIVES if name not in ("place", "place_late", "window")),
+    *(f"TailStrategy.{t.name}" for t in TailStrategy),
+    *(f"split: {t.name}" for t in TailStrategy),
+    *(f"tile, form {k}" for k in range(1, 5)),
+    *("set_estimates", "unscheduled", "parallel (task size)", "memoize (EvictionKey)"),
+    *("LoopLevel of an update", "LoopLevel of an RVar", "LoopLevel Var.outermost"),
+    *STAGES.values(),
+)
 
 
 @dataclass
@@ -48,10 +64,25 @@ class Summary:
         lines = [", ".join([f"{n} {o.value}" for o, n in self.outcomes.items()])]
         if clean:
             lines.append(f"{self.stages / clean:.1f} Funcs per clean case")
-        lines.append(f"{'directive':26}{'drawn':>8}{'in clean cases':>16}")
+        lines.append(f"{'directive':34}{'drawn':>8}{'in clean cases':>16}")
         for name, count in sorted(self.drawn.items()):
-            lines.append(f"{name:26}{count:8}{self.accepted[name]:16}")
+            lines.append(f"{name:34}{count:8}{self.accepted[name]:16}")
+        rare = self.rare()
+        least = LEAST * max(clean, 1) / GOAL
+        lines.append(
+            f"accepted less often than {LEAST} times per {GOAL} clean cases"
+            f" (here {least:g}): {', '.join(rare) or 'none'}"
+        )
         return "\n".join(lines)
+
+    def rare(self) -> list[str]:
+        """The directives, and kinds of them, that a run of `GOAL` cases like these
+        would accept less than `LEAST` times."""
+        clean = self.outcomes[Outcome.CLEAN]
+        # What only updates can have is counted as theirs.
+        expected = [n for n in EXPECTED if f"{n} (update)" not in self.drawn]
+        names = sorted({*self.drawn, *expected})
+        return [n for n in names if self.accepted[n] * GOAL < LEAST * clean]
 
 
 def seeds(first: int) -> Iterator[int]:

@@ -27,7 +27,7 @@ SPACE: dict[str, float] = {
     "store_in": 0.15,
     "align_bounds": 0.08,
     "align_extent": 0.08,
-    "bound_extent": 0.05,
+    "bound_extent": 0.03,
     "set_estimate": 0.1,
 }
 #: Those that come after a place.
@@ -86,7 +86,17 @@ def _bound_storage(s: Scheduler, built: Built, choices: Choices) -> Call | None:
 
 def _store_in(s: Scheduler, built: Built, choices: Choices) -> Call:
     memory = MEMORIES[(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3)[choices.upto(11)]]
-    return lambda: built.func.store_in(memory)
+    s.also = [f"MemoryType.{memory.name}"]
+    if memory is not hl.MemoryType.Register:
+        return lambda: built.func.store_in(memory)
+
+    def both() -> None:
+        """Registers need a constant size."""
+        for v, size in zip(built.func.args(), (64, 64, 4), strict=False):
+            built.func.bound_storage(v, size)
+        built.func.store_in(memory)
+
+    return both
 
 
 def _align_bounds(s: Scheduler, built: Built, choices: Choices) -> Call | None:
