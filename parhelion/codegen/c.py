@@ -3,7 +3,9 @@
 The text is C99 with GNU extensions for half floats, needs nothing but the C library,
 and computes what the machine code computes: compile it with ``-fwrapv`` (integers
 wrap). Loops that the schedule makes parallel, vectorised or unrolled are plain loops
-here, with a comment. Functions such as `exp` are those of the C library.
+here, with a comment. So all of it is one thread: atomic updates are plain stores, and
+what `async_` gives a thread of its own is computed before it is used. Functions such
+as `exp` are those of the C library.
 """
 
 from __future__ import annotations
@@ -386,7 +388,8 @@ class _Writer:
     def remainder(self, e: E.Mod) -> tuple[str, int]:
         known = None if e.type.is_float() else build.const_int(e.b)
         if known and known > 0 and known & (known - 1) == 0:
-            text = f"{self.text(e.a, _BIT + 1)} & {known - 1}"
+            # Compilers warn of a + b & c, though it is (a + b) & c.
+            text = f"{self.text(e.a, _UNARY)} & {known - 1}"
             return self.narrowed(text, e.type, _BIT)
         return self.call("mod", e)
 

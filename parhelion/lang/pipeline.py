@@ -288,8 +288,12 @@ class Pipeline(LaterForPipelines):
     ) -> str:
         """The pipeline as C, to be read: one function, which returns 0 or the code
         of a failure. Loops that are parallel, vectorized or unrolled are plain loops
-        with a comment. Raises HalideError if the pipeline uses an image or Param
-        that is not among the arguments."""
+        with a comment. One thread runs all of it, in an order that the schedule allows:
+        async Funcs are computed before they are used, and atomic updates need no lock.
+        So it is not safe to run the loops of the C in parallel.
+
+        Raises HalideError if the pipeline uses an image or Param that is not among the
+        arguments."""
         from parhelion.codegen.c import emit_c
         from parhelion.lang.callable import symbols_of
 

@@ -255,3 +255,35 @@ def test_a_failed_requirement(tmp_path: Path) -> None:
     call = compiled(f, [], tmp_path)
     assert call(hl.Buffer(hl.Int(32), [3])) == 0
     assert call(hl.Buffer(hl.Int(32), [4])) == CODES["require"]
+
+
+@needs_cc
+@pytest.mark.parametrize("shift", [0, 3])
+def test_async_funcs_are_computed_before_they_are_used(
+    shift: int, tmp_path: Path
+) -> None:
+    f, g, h = hl.funcs("c_async c_between c_user")
+    f[x, y] = x * 3 + y * y
+    g[x, y] = f[x, y] + f[x + 1, y + shift]
+    h[x, y] = g[x, y - 1] * g[x, y + 1]
+    f.hoist_storage_root().store_at(h, y).compute_at(h, y).async_().ring_buffer(3)
+    g.store_root().compute_at(h, y).fold_storage(y, 8).async_()
+    same(h, [9, 14], tmp_path)
+
+
+@needs_cc
+def test_atomic_updates_by_one_thread(tmp_path: Path) -> None:
+    r = hl.RDom([(0, 40), (0, 30)], "r")
+    f = hl.Func("c_atomic")
+    f[x] = hl.Tuple(0, hl.u8(1))
+    at = (r.x * 7 + r.y) % 16
+    f[at] = hl.Tuple(f[at][0] + r.x, hl.max(f[at][1], hl.u8(r.x * r.y)))
+    f.update().atomic().parallel(r.y).vectorize(r.x, 8)
+    g = hl.Func("c_bins")
+    g[x] = f[x][0] * 256 + f[x][1]
+    g[(r.x + r.y * 5) % 16] += 1
+    g.update().atomic().parallel(r.y).vectorize(r.x, 4)
+    f.compute_root()
+    text = hl.Pipeline(g).c_text()
+    assert text.count("// atomic") == 2 and "// parallel" in text
+    same(g, [16], tmp_path)
