@@ -87,7 +87,7 @@ def fork(f: Function, s: S.Fork) -> None:
     for buffer in f.module.writes(s):
         f.forget_loads(buffer)
     started = f.op(f"icmp ne i32 {result}, -1")
-    effects.unless(f, started, "no_thread", (StringImm(Handle(), s.func.name),))
+    effects.unless(f, started, "no_thread", (StringImm(Handle(), s.func.label),))
     _leave_unless_good(f, result)
 
 

@@ -327,7 +327,7 @@ def _on_heap(f: Function, s: S.Allocate) -> None:
     unwanted = f.op(f"icmp eq i64 {total}, 0")
     ok = f.op(f"xor i1 {missing}, true")
     ok = f.op(f"or i1 {ok}, {unwanted}")
-    name = buffer.func.name if buffer.func is not None else buffer.name
+    name = buffer.func.label if buffer.func is not None else buffer.name
     amount = Var("bytes", INT64)
     f.bind(amount, total, f.top)
     effects.unless(f, ok, "out_of_memory", (E.StringImm(INT32, name), amount))

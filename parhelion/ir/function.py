@@ -110,8 +110,10 @@ class Definition:
 class Function:
     """A stage of the pipeline: a value, or a tuple of values, at each grid point.
 
-    name: unique in the process. args: the pure Vars, innermost first.
-    pure: the pure definition. updates: applied in order.
+    name: unique in the process. label: what messages call it; of a copy that lowering
+    makes, the name of the Func that the user knows.
+    args: the pure Vars, innermost first. pure: the pure definition.
+    updates: applied in order.
     frozen: whether another Func's definition uses it: it takes no more definitions.
     extern: the foreign code that computes it. The pure definition's values are then
         stand-ins, which mention what the code is given (`ir.intrinsics`, extern_value).
@@ -119,6 +121,7 @@ class Function:
 
     __slots__ = (
         "name",
+        "label",
         "args",
         "types",
         "pure",
@@ -132,7 +135,7 @@ class Function:
     )
 
     def __init__(self, name: str, schedule: FuncSchedule, site: Site | None) -> None:
-        self.name = name
+        self.name = self.label = name
         self.schedule = schedule
         self.site = site
         self.args: tuple[Var, ...] = ()

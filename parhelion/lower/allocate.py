@@ -87,9 +87,9 @@ def memory_kind(f: Function, of: Type, extents: Sequence[Expr]) -> MemoryKind:
     if wish is MemoryKind.HEAP:
         return wish
     if size is None:
-        why = f"the size of the storage of {f.name} is not a constant"
+        why = f"the size of the storage of {f.label} is not a constant"
     elif size > MOST_WISHED_ON_STACK:
-        why = f"the storage of {f.name} takes {size} bytes, and the most is"
+        why = f"the storage of {f.label} takes {size} bytes, and the most is"
         why += f" {MOST_WISHED_ON_STACK}"
     else:
         return MemoryKind.STACK
@@ -101,12 +101,12 @@ def refuse_wish(f: Function, why: str) -> MemoryKind:
     a warning tells. Raises ScheduleError where registers are wished for."""
     wish, at = f.schedule.memory, f.schedule.memory_site
     where = "Register" if wish is MemoryKind.REGISTER else "Stack"
-    directive = f"{f.name}.store_in(MemoryType.{where})"
+    directive = f"{f.label}.store_in(MemoryType.{where})"
     if wish is MemoryKind.REGISTER:
         raise ScheduleError(
             f"{directive}: {why}",
             at=at,
-            hint=f"{f.name}.bound_storage gives it a constant size",
+            hint=f"{f.label}.bound_storage gives it a constant size",
         )
     warn(f"{directive}: {why}, so that it is on the heap", at)
     return MemoryKind.HEAP
@@ -122,7 +122,7 @@ def size_checks(a: Allocate, index64: bool) -> list[Stmt]:
         most = None if most is None or hi is None else most * max(int(hi), 0)
     if most is not None and most <= limit:
         return []
-    name = a.buffer.func.name if a.buffer.func is not None else a.buffer.name
+    name = a.buffer.func.label if a.buffer.func is not None else a.buffer.name
     args = (StringImm(Handle(), name),)
     return [Assert(_countable(a.extents, limit), "allocation_too_large", args)]
 

@@ -88,7 +88,7 @@ def bound_check(f: Function, d: int, given: Range, needed: Range) -> list[Stmt]:
     """Asserts that what `bound` promised of dimension `d` holds what is needed."""
     if can_prove(le(given.lo, needed.lo)) and can_prove(le(needed.hi, given.hi)):
         return []
-    names = (_text(f.name), _text(f.args[d].name))
+    names = (_text(f.label), _text(f.args[d].name))
     numbers = (given.lo, given.hi, needed.lo, needed.hi)
     holds = land(le(given.lo, needed.lo), le(needed.hi, given.hi))
     return [Assert(holds, "bound_too_small", (*names, *numbers))]
@@ -96,7 +96,7 @@ def bound_check(f: Function, d: int, given: Range, needed: Range) -> list[Stmt]:
 
 def storage_check(f: Function, d: int, needed: Expr, bound: Expr) -> Stmt:
     """That the storage which `bound_storage` promised is as large as is `needed`."""
-    args = (_text(f.name), _text(f.args[d].name), bound, needed)
+    args = (_text(f.label), _text(f.args[d].name), bound, needed)
     return Assert(le(needed, bound), "storage_bound_too_small", args)
 
 

@@ -113,7 +113,7 @@ def inside_check(
     """Asserts that what the stage reads of its input `number` is there. Only a stage
     whose answers for parts exceed that for the whole fails it."""
     out: list[Stmt] = []
-    name = StringImm(Handle(), stage.func.name)
+    name = StringImm(Handle(), stage.func.label)
     for d, (r, w) in enumerate(zip(read, there, strict=True)):
         cond = simplify(land(le(w.lo, r.lo), le(r.hi, w.hi)))
         if can_prove(cond):

@@ -70,8 +70,8 @@ def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
     for d, wish in wishes.items():
         if not loops:
             warn(
-                f"{f.name}.fold_storage({f.args[d].name}, …) has no effect: no loop is"
-                f" between the storage of {f.name} and its computation",
+                f"{f.label}.fold_storage({f.args[d].name}, …) has no effect: no loop is"
+                f" between the storage of {f.label} and its computation",
                 wish.fold_site,
             )
     if not loops or touched_by_foreign(regions, f, wishes):
@@ -103,8 +103,9 @@ def touched_by_foreign(
         return False
     for d, wish in wishes.items():
         raise ScheduleError(
-            f"{f.name}.fold_storage({f.args[d].name}, …): foreign code"
-            f" ({(readers or [f])[0].name}) needs the storage of {f.name} in one piece",
+            f"{f.label}.fold_storage({f.args[d].name}, …): foreign code"
+            f" ({(readers or [f])[0].label}) needs the storage of {f.label} in one"
+            " piece",
             at=wish.fold_site,
         )
     return True
@@ -238,7 +239,7 @@ class _Finder:
             if best is None or why:
                 v = self.f.args[d].name
                 warn(
-                    f"{self.f.name}.fold_storage({v}, …) has no effect: {why}",
+                    f"{self.f.label}.fold_storage({v}, …) has no effect: {why}",
                     wish.fold_site,
                 )
                 return self.automatic(d)
@@ -260,9 +261,9 @@ class _Finder:
         if motion is None:
             between = ", ".join([_loop_label(loop, site) for loop, site in self.loops])
             return (
-                f"of the loops between the storage of {self.f.name} and its computation"
-                f" ({between}), none moves through it while those outside leave nothing"
-                " to their next iterations"
+                f"of the loops between the storage of {self.f.label} and its"
+                f" computation ({between}), none moves through it while those outside"
+                " leave nothing to their next iterations"
             )
         opposite = motion.backward() if wish.forward else motion.forward()
         if opposite is (Monotonic.DECREASING if wish.forward else Monotonic.INCREASING):
@@ -297,7 +298,7 @@ class _Finder:
 
     def _names(self, motion: _Motion, d: int) -> tuple[Expr, ...]:
         loop = _loop_label(motion.loop, motion.site)
-        names = (self.f.name, self.f.args[d].name, loop)
+        names = (self.f.label, self.f.args[d].name, loop)
         return tuple([StringImm(Handle(), n) for n in names])
 
     def _storage_order(self) -> Sequence[int]:
@@ -341,7 +342,7 @@ class _Finder:
 def _loop_label(loop: Loop, site: Site) -> str:
     """A loop as the user knows it: ``g.y``."""
     assert site.stage is not None
-    return f"{site.stage.func.name}.{var_label(loop.dim.var)}"
+    return f"{site.stage.func.label}.{var_label(loop.dim.var)}"
 
 
 def _rounded(most: Expr) -> Expr | None:
@@ -436,10 +437,10 @@ def hoisted_extent(regions: Regions, f: Function, d: int, fold: Expr | None) -> 
     if e is None:
         level = f.schedule.hoist_level
         raise ScheduleError(
-            f"{f.name}.hoist_storage: the extent of {f.args[d].name} has no bound at"
+            f"{f.label}.hoist_storage: the extent of {f.args[d].name} has no bound at"
             " that level",
             at=level.site,
-            hint=f"{f.name}.bound_storage gives it one, or hoist it less far",
+            hint=f"{f.label}.bound_storage gives it one, or hoist it less far",
         )
     return e
 

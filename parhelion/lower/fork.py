@@ -145,13 +145,13 @@ def _check_memoized(sites: Sites, f: Function) -> None:
     if host is None or sites.hoist(f).within(host):
         return
     raise ScheduleError(
-        f"{f.name}.async_: {f.name} is computed inside the loops of {host.name}, which"
-        f" is memoized, and stored outside of them: these loops do not run where the"
-        f" result of {host.name} is known, and the thread of {f.name} would wait for"
-        " them",
+        f"{f.label}.async_: {f.label} is computed inside the loops of {host.label},"
+        " which is memoized, and stored outside of them: these loops do not run where"
+        f" the result of {host.label} is known, and the thread of {f.label} would wait"
+        " for them",
         at=f.schedule.async_site,
-        hint=f"store {f.name} inside a loop of {host.name}, or leave out async_ or"
-        f" {host.name}.memoize",
+        hint=f"store {f.label} inside a loop of {host.label}, or leave out async_ or"
+        f" {host.label}.memoize",
     )
 
 
@@ -311,10 +311,10 @@ class _Fork(Rewriter):
         f = n.func
         if self.lanes:
             raise ScheduleError(
-                f"{f.name}.async_: {f.name} is stored inside a vectorized loop, whose"
+                f"{f.label}.async_: {f.label} is stored inside a vectorized loop, whose"
                 " lanes cannot have threads of their own",
                 at=f.schedule.async_site,
-                hint=f"store {f.name} outside of that loop",
+                hint=f"store {f.label} outside of that loop",
             )
         split = _Split(n.body, sync, self.syncs)
         first, second = split.first(), split.second()
@@ -379,13 +379,13 @@ class _Split:
         for g in self.needed & self.rest:
             if g is self.f or g in self.own or not (g in self.made or g in synced):
                 continue
-            f = self.f.name
+            f = self.f.label
             raise ScheduleError(
-                f"{f}.async_: {g.name} is computed inside the loops that {f} is stored"
+                f"{f}.async_: {g.label} is computed inside the loops that {f} is stored"
                 f" outside of, and used by {f} and by what uses {f}: both threads would"
                 " compute it, in one storage",
                 at=self.f.schedule.async_site,
-                hint=f"compute {g.name} further out, or store it further in",
+                hint=f"compute {g.label} further out, or store it further in",
             )
 
     def first(self) -> Stmt:

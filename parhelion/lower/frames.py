@@ -57,7 +57,7 @@ def fit_frames(s: Stmt) -> Stmt:
         refuse_wish(
             f,
             "with all else that is on the stack of a thread at that time, the storage"
-            f" of {f.name} takes more than {MOST_WISHED_ON_STACK} bytes",
+            f" of {f.label} takes more than {MOST_WISHED_ON_STACK} bytes",
         )
     return _ToHeap(out).go(s) if out else s
 

@@ -54,7 +54,7 @@ from parhelion.types import Handle
 
 def _failure(f: Function, message: str) -> Stmt:
     """What runs in place of a branch that specialize_fail has made."""
-    args = (StringImm(Handle(), f.name), StringImm(Handle(), message))
+    args = (StringImm(Handle(), f.label), StringImm(Handle(), message))
     return Assert(FALSE, "specialize_fail", args)
 
 

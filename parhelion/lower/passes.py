@@ -276,7 +276,7 @@ def _lower(
     further_in = regions_further_in(regions)
     checks = OverflowChecks().of_lets(root.lets)
     for f, region in further_in.items():
-        checks += OverflowChecks().of_region(f.name, region)
+        checks += OverflowChecks().of_region(f.label, region)
     checks += _checks(inputs, required, written, index64)
     body = block(*root.lets, *root.checks, *checks, nest)
     args = _arguments([body, *memo_keys(program.order)], inputs, outputs)
@@ -339,7 +339,7 @@ def _checks(
         checks += overflow.of_region(buffer.name, region)
         checks += buffer_checks(buffer, region, "input_too_small")
     for f, region in written.items():
-        checks += overflow.of_region(f.name, region)
+        checks += overflow.of_region(f.label, region)
         for buffer in f.buffers:
             checks += buffer_checks(buffer, region, "output_too_small")
     return checks

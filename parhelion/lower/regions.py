@@ -506,14 +506,15 @@ class Regions:
         names = (
             [v.name for v in f.args] if isinstance(f, Function) else range(len(f.dims))
         )
+        known = f.label if isinstance(f, Function) else f.name
         out: list[Range] = []
         for v, r in zip(names, region, strict=True):
-            lo = self._name(f"{f.name}.{v}.min", r.lo, site)
+            lo = self._name(f"{known}.{v}.min", r.lo, site)
             if is_empty(SymInterval(r.lo, r.hi)):
                 # That there is nothing shall show from the names.
                 out.append(Range(lo, shifted(lo, -1)))
             else:
-                out.append(Range(lo, self._name(f"{f.name}.{v}.max", r.hi, site)))
+                out.append(Range(lo, self._name(f"{known}.{v}.max", r.hi, site)))
         return tuple(out)
 
     def _name(self, wish: str, e: Expr, site: Site) -> Expr:
@@ -532,9 +533,10 @@ class Regions:
         out: list[Range] = []
         for d, i in enumerate(box):
             if i.lo is None or i.hi is None:
+                name = of.label if isinstance(of, Function) else of.name
                 side = "below" if i.lo is None else "above"
                 raise BoundsError(
-                    f"{user.func.name!r} reads or writes {of.name!r} at unbounded "
+                    f"{user.func.label!r} reads or writes {name!r} at unbounded "
                     f"coordinates: {_dimension(of, d)} has no bound {side}",
                     at=user.definition.site,
                     hint="wrap the index in hl.clamp(index, low, high)",

@@ -246,6 +246,7 @@ def _copy(
     copy.args, copy.types = f.args, f.types
     copy.pure, copy.updates, copy.extern = f.pure, f.updates, f.extern
     program.origin[copy] = program.origin.get(f, f)
+    copy.label = f.label
     redirect = Redirect({f: copy})
     program.stages[copy] = [
         replace(_redirected(s, redirect), func=copy) for s in program.stages[f]

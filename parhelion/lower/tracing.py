@@ -72,7 +72,7 @@ def _noted(
     if isinstance(value, Intrinsic) and value.op == "undef":
         return value
     at = ", ".join(["%"] * len(args))
-    line = StringImm(Handle(), f"{what} {f.name}.{index}({at}) = %")
+    line = StringImm(Handle(), f"{what} {f.label}.{index}({at}) = %")
     return Intrinsic(value.type, "trace", (value, line, *args))
 
 

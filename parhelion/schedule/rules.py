@@ -65,7 +65,7 @@ def warn(what: str, at: Site | None) -> None:
 def stage_label(function: Function, stage: int) -> str:
     """``f`` for the pure definition, ``f.update(1)`` for the second update, and what
     makes a branch of it: ``f.specialize(p == 2)``."""
-    label = function.name if stage == 0 else f"{function.name}.update({stage - 1})"
+    label = function.label if stage == 0 else f"{function.label}.update({stage - 1})"
     if path_of(stage):
         label += branch_label(function.stages()[stage], stage)
     return label

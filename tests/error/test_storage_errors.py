@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 
 import pytest
@@ -221,3 +222,46 @@ def test_inlined_funcs_have_no_storage() -> None:
     assert str(caught[0].message) == (
         "f is inlined: f.fold_storage(y, …) has no effect"
     )
+
+
+def test_a_copy_has_the_name_that_the_user_knows() -> None:
+    """`f` is computed for `g` and for `h` apart, each time with a `p` of its own."""
+    n = hl.Param(hl.Int(32), "n", 5)
+    r = hl.RDom([(0, 8)], "r")
+    p, f, g, h = hl.Func("copied"), hl.Func("inner"), hl.Func("g"), hl.Func("h")
+    p[x, y] = x + y
+    f[x] = 0
+    f[x] += p[x, r.x] + p[x, r.x + n]
+    g[x] = f[0]
+    h[x] = g[x] + f[x]
+    g.compute_root()
+    p.store_at(f, x).compute_at(f, r.x).fold_storage(y, 4)
+    shown = hl.Pipeline(h).lowered_text()
+    assert "allocate copied.1[" in shown and "allocate inner.1[" in shown
+    said = re.findall(r"assert\(.*", shown)
+    assert said and not any("copied.1" in line.split(", ", 1)[1] for line in said)
+    assert sum('"copied", "y", "inner.r.x", 4, ' in line for line in said) >= 2
+    with pytest.raises(hl.BoundsError) as caught:
+        h.realize([8])
+    assert str(caught.value).startswith(
+        "Func 'copied' is folded in dimension y by 4, but an iteration of the loop"
+        " inner.r.x uses 6 coordinates of it\n"
+    )
+    assert "p[x, y] = x + y" in str(caught.value)
+
+
+def test_a_warning_of_a_copy_is_one_of_the_func() -> None:
+    f, g, h = hl.Func("twice"), hl.Func("g"), hl.Func("h")
+    r = hl.RDom([(0, 4)], "r")
+    f[x] = 0
+    f[x] += r.x * x
+    f.store_in(hl.MemoryType.Stack)
+    g[x] = f[x] + f[2 * x]
+    h[x] = g[x] + f[x] + f[3 * x]
+    g.compute_root()
+    with pytest.warns(ScheduleWarning) as caught:
+        hl.Pipeline(h).lowered_text()
+    assert {str(w.message) for w in caught} == {
+        "twice.store_in(MemoryType.Stack): the size of the storage of twice is not a"
+        " constant, so that it is on the heap"
+    }
