@@ -80,4 +80,19 @@ def opened(e: Expr, closed: Set[Var]) -> Expr:
         e = substitute(e, env)
 
 
-__all__ = ["greatest", "loops_within", "opened", "visible"]
+def greatest_outside(
+    regions: Regions, e: Expr, inner: Site, outer: Site
+) -> Expr | None:
+    """The greatest value that `e`, in names known at `inner`, has inside `outer`; in
+    names known there, or None."""
+    known = visible(regions, outer)
+    loops = loops_within(regions, inner, outer)
+    found = greatest(e, loops, lambda e, low: opened(e, known))
+    if found is None:
+        return None
+    known |= {p.var for s in outer.outwards() for p in regions.loops_at(s)}
+    outside = all(v.origin is not None or v in known for v in free_vars(found))
+    return found if outside else None
+
+
+__all__ = ["greatest", "greatest_outside", "loops_within", "opened", "visible"]

@@ -38,7 +38,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
 from parhelion.lower.loops import Loop, Range, Reach, StageLoops, hull
-from parhelion.lower.outwards import greatest, loops_within, opened, visible
+from parhelion.lower.outwards import greatest_outside
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import Program, Stage
@@ -223,16 +223,10 @@ class Regions:
         """The region seen from outside of the storage of `f`, an extent of which is
         bound or aligned where it begins. Each one inside goes on from where it begins
         itself, so that together they may reach further than this one would."""
-        home = self.sites.store(f)
         d = f.args.index(bound.var)
-        inside = self.required(f, home)[d].hi
-        known = visible(self, site)
-        loops = loops_within(self, home, site)
-        last = greatest(inside, loops, lambda e, low: opened(e, known))
-        around = {p.var for s in site.outwards() for p in self.loops_at(s)}
-        if last is None or any(
-            v.origin is None and v not in known | around for v in free_vars(last)
-        ):
+        home = self.sites.store(f)
+        last = greatest_outside(self, self.required(f, home)[d].hi, home, site)
+        if last is None:
             size = bound.extent
             if size is None:
                 assert bound.modulus is not None
