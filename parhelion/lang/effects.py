@@ -154,7 +154,9 @@ def memoize_tag(result: ExprLike, *args: ExprLike) -> Expr:
     """`result`; in the key of a memoized Func that uses it, `args` stand for all that
     it depends on: ``hl.memoize_tag(image[x, y], version)``.
 
-    The args must not vary within a run: Params, and what is made of them.
+    The args must not vary within a run: Params, and what is made of them. A tag is of
+    the algorithm, and holds whether or not the schedule memoizes a Func that uses it:
+    where none is, it is just `result`, and no warning says so.
     """
     from parhelion.schedule.memoize import untaggable
 

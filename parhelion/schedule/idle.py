@@ -6,7 +6,10 @@ here, at the user's line, so that no directive is ignored in silence.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parhelion.errors import Site
+from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.directives import (
@@ -61,6 +64,48 @@ def _warn_of_partitions(label: str, schedule: StageSchedule) -> None:
                 f" {KIND_WORD[d.kind]} and leaves no loop to partition",
                 choice.site,
             )
+
+
+def warn_idle_func(f: Function, order: Sequence[Function]) -> None:
+    """Warns of what the directives on a whole Func cannot bring about.
+
+    order: the Funcs of the pipeline.
+    """
+    wrapper = f.schedule.wrapper
+    if wrapper is not None and wrapper not in order:
+        warn(
+            f"{f.name}.in_() has no effect: no Func reads {f.name}",
+            wrapper.site,
+        )
+    if f.extern is None or f.pure is None:
+        return
+    for one in f.pure.schedule.specializations:
+        if one.schedule is not None:
+            warn(
+                f"{f.name}.specialize has no effect: foreign code computes {f.name},"
+                " and has no loops that a branch could schedule",
+                one.site,
+            )
+
+
+def warn_idle_ring(f: Function) -> None:
+    """Warns of turns that are taken by one copy of the storage."""
+    ring = f.schedule.ring
+    if ring is not None and const_int(ring) == 1:
+        warn(
+            f"{f.name}.ring_buffer(1) has no effect: one copy of its storage is what"
+            f" {f.name} has without it",
+            f.schedule.ring_site,
+        )
+
+
+def warn_idle_hoist(f: Function, call: str) -> None:
+    """Warns of storage that is allocated where it begins anyway."""
+    assert f.schedule.hoist is not None
+    warn(
+        f"{call} has no effect: that is where the storage of {f.name} begins",
+        f.schedule.hoist.site,
+    )
 
 
 def warn_inlined(f: Function) -> None:

@@ -27,6 +27,9 @@ from parhelion.schedule.fusing import check_circles, check_fused
 from parhelion.schedule.idle import (
     layout_calls,
     thread_calls,
+    warn_idle_func,
+    warn_idle_hoist,
+    warn_idle_ring,
     warn_idle_stage,
     warn_inlined,
 )
@@ -64,6 +67,7 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
         _check_stages(f)
         _check_conditions(f, nests.outputs)
         _check_replacements(f, nests.outputs)
+        warn_idle_func(f, nests.order)
         if f.extern is not None:
             check_foreign(nests, f)
         if f in nests.outputs:
@@ -195,7 +199,9 @@ def _check_output(f: Function) -> None:
         (f.schedule.store, "store_at"),
         (f.schedule.hoist, "hoist_storage"),
     ):
-        if level is not None and level.place is Place.LOOP:
+        if level is None or level.place is Place.ROOT:
+            continue
+        if level.place is Place.LOOP or level.site is not None:
             warn(
                 f"{f.name} is an output of the pipeline and computed at its root:"
                 f" {_call(f, directive, level)} has no effect",
@@ -262,6 +268,7 @@ def _place(nests: Nests, f: Function) -> None:
     compute, store = f.schedule.compute, f.schedule.store_level
     computed: list[Stack] = []
     stored: list[Stack] = []
+    further_out = False
     for use in nests.uses[f]:
         inner = _depth(use.stack, compute)
         if inner is None:
@@ -286,10 +293,15 @@ def _place(nests: Nests, f: Function) -> None:
                 raise _race(nests, f, site, use.stack[:outer])
         hoist = _depth(use.stack, f.schedule.hoist_level)
         _check_ring(f, hoist is not None and hoist < outer)
+        further_out = further_out or (hoist is not None and hoist < outer)
         computed.append(use.stack[:inner])
         stored.append(use.stack[:outer])
         if f.extern is not None:
             check_not_in_vector(f, use.stack[:inner])
+    hoisted = f.schedule.hoist
+    if hoisted is not None and hoisted.place is not Place.INLINED and not further_out:
+        warn_idle_hoist(f, _call(f, "hoist_storage", hoisted))
+    warn_idle_ring(f)
     nests.place(f, computed, stored)
 
 

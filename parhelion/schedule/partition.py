@@ -46,7 +46,8 @@ class PartitionDirectives:
     def never_partition(
         self, *one: HasVar | Sequence[HasVar], vars: Sequence[HasVar] = ()
     ) -> Self:
-        """The loops given stay whole. Takes them one by one or as one list."""
+        """The loops given stay whole. Takes them one by one or as one list; of none,
+        a warning says that nothing happens."""
         given = to_vars(one or vars, "never_partition")
         self._partition(given, Partition.Never, "never_partition")
         return self
@@ -78,6 +79,10 @@ class PartitionDirectives:
         function, stage = self._function, self._stage
         schedule = rules.definition_of(function, stage).schedule
         label = rules.stage_label(function, stage)
+        if given is not None and not given:
+            rules.warn(
+                f"{label}.{directive}() has no effect: no loops are given", here()
+            )
         for v in given or ():
             rules.find_dim(function, stage, v, directive)
         choice = PartitionChoice(policy, label, directive, given is not None, here())

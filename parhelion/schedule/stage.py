@@ -26,7 +26,6 @@ from parhelion.schedule.args import (
 )
 from parhelion.schedule.concurrency import ConcurrentFuncs
 from parhelion.schedule.directives import (
-    INLINED,
     Bound,
     Dim,
     DimType,
@@ -111,9 +110,14 @@ class FuncDirectives(
         return self
 
     def compute_inline(self) -> Self:
-        """Computes each value where it is used (the default)."""
+        """Computes each value where it is used (the default).
+
+        An output is computed into the caller's buffer: a warning says that it is not
+        inlined, when the pipeline is lowered.
+        """
         schedule = self._function.schedule
-        schedule.compute, schedule.store, schedule.hoist = INLINED, None, None
+        schedule.compute = LoopLevel(Place.INLINED, site=here())
+        schedule.store = schedule.hoist = None
         touch()
         return self
 
@@ -165,7 +169,11 @@ class FuncDirectives(
         return self
 
     def set_estimate(self, var: HasVar, min: IntLike, extent: IntLike) -> Self:
-        """Tells the automatic scheduler what region will usually be asked for."""
+        """Tells the automatic scheduler what region will usually be asked for.
+
+        It changes no code: nothing is warned of where no automatic scheduler runs, as
+        estimates are given once, whichever way a pipeline is then compiled.
+        """
         function = self._function
         made = self._region("set_estimate", var, min, extent)
         kept = [b for b in function.schedule.estimates if b.var is not made.var]

@@ -120,3 +120,112 @@ def test_estimates_are_noted_for_the_automatic_scheduler() -> None:
     ]
     rest = [li for li in after.splitlines() if li not in estimates]
     assert rest == before.splitlines()
+
+
+def read_by(f: hl.Func) -> hl.Func:
+    """A Func that reads rows of f; the window of f slides along y."""
+    g = hl.Func("g")
+    g[x, y] = f[x, y] + f[x, y + 1]
+    return g
+
+
+def said_of(*outputs: hl.Func) -> list[str]:
+    with pytest.warns(hl.ScheduleWarning) as caught:
+        hl.Pipeline(list(outputs)).loop_nest()
+    for one in caught:
+        assert one.filename == __file__
+    return [re.sub(r"\$\d+", "", str(one.message)) for one in caught]
+
+
+def test_a_ring_of_one() -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    g = read_by(f)
+    f.hoist_storage_root().compute_at(g, y).async_().ring_buffer(1)
+    assert said_of(g) == [
+        "f.ring_buffer(1) has no effect: one copy of its storage is what f has without"
+        " it"
+    ]
+
+
+HOISTS: list[tuple[str, Callable[[hl.Func, hl.Func], object]]] = [
+    ("hoist_storage(g, y)", lambda f, g: f.compute_at(g, y).hoist_storage(g, y)),
+    (
+        "hoist_storage(g, y)",
+        lambda f, g: f.compute_at(g, x).store_at(g, y).hoist_storage(g, y),
+    ),
+    ("hoist_storage_root()", lambda f, g: f.compute_root().hoist_storage_root()),
+    (
+        "hoist_storage_root()",
+        lambda f, g: f.compute_at(g, x).store_root().hoist_storage_root(),
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "directive"), HOISTS)
+def test_storage_that_is_allocated_where_it_begins(
+    call: str, directive: Callable[[hl.Func, hl.Func], object]
+) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    g = read_by(f)
+    directive(f, g)
+    assert said_of(g) == [
+        f"f.{call} has no effect: that is where the storage of f begins"
+    ]
+
+
+def test_branches_of_foreign_code() -> None:
+    f = hl.Func("foreign")
+    f.define_extern("abs", [], [hl.Int(32)], 2)
+    f.compute_root().specialize(hl.Param(hl.Int(32)) == 1)
+    assert said_of(read_by(f)) == [
+        "foreign.specialize has no effect: foreign code computes foreign, and has no"
+        " loops that a branch could schedule"
+    ]
+
+
+def test_an_output_is_not_inlined() -> None:
+    f = hl.Func("out")
+    f[x, y] = x + y
+    f.compute_inline()
+    assert said_of(f) == [
+        "out is an output of the pipeline and computed at its root:"
+        " out.compute_inline() has no effect"
+    ]
+
+
+def test_a_wrapper_of_what_nobody_reads() -> None:
+    f = hl.Func("out")
+    f[x, y] = x + y
+    f.in_().compute_root()
+    assert said_of(f) == ["out.in_() has no effect: no Func reads out"]
+
+
+def test_a_wrapper_that_a_func_reads_is_none_of_these() -> None:
+    """An output that another output reads."""
+    f = hl.Func("out")
+    f[x, y] = x + y
+    g = read_by(f)
+    f.in_().compute_root()
+    hl.Pipeline([f, g]).loop_nest()
+
+
+@pytest.mark.parametrize("directive", ["never_partition", "always_partition"])
+def test_partitions_of_no_loops(directive: str) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    for given in ((), ([],)):
+        with pytest.warns(hl.ScheduleWarning) as caught:
+            getattr(f, directive)(*given)
+        assert [re.sub(r"\$\d+", "", str(w.message)) for w in caught] == [
+            f"f.{directive}() has no effect: no loops are given"
+        ]
+        assert caught[0].filename == __file__
+
+
+def test_a_tag_without_a_memo_is_no_directive() -> None:
+    """It is of the algorithm, which holds under any schedule."""
+    f = hl.Func("f")
+    f[x, y] = hl.memoize_tag(x + y, hl.Param(hl.Int(32)))
+    hl.Pipeline(f).loop_nest()

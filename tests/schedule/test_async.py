@@ -28,6 +28,10 @@ def _threads() -> Iterator[None]:
     hl.set_num_threads(before)
 
 
+#: One copy is what there is without a ring: the same, with a warning.
+pytestmark = pytest.mark.filterwarnings(r"ignore:p\.ring_buffer\(1\) has no effect")
+
+
 def two(*, updates: bool = False) -> tuple[hl.Func, hl.Func]:
     p, f = hl.Func("p"), hl.Func("f")
     p[x, y] = x * 3 + y * y
