@@ -350,6 +350,20 @@ class Buffer(Views, Pointwise):
 
     # Pixels.
 
+    def _quick_place(self, index: object) -> tuple[int, ...] | None:
+        """The array index of a point that is given as plain ints and lies inside; None
+        where `_place` has to look closer. Loops over pixels spend their time here."""
+        array = self._array
+        point = index if type(index) is tuple else (index,)
+        if array is None or len(point) != len(self._mins):
+            return None
+        place = []
+        for i, m, e in zip(point, self._mins, array.shape, strict=True):
+            if type(i) is not int or not 0 <= i - m < e:
+                return None
+            place.append(i - m)
+        return tuple(place)
+
     def _place(self, index: object) -> tuple[int, ...]:
         """The array index of a point; raises for what lies outside."""
         given = index if isinstance(index, tuple) else (index,)
@@ -372,12 +386,15 @@ class Buffer(Views, Pointwise):
 
     def __getitem__(self, index: Any) -> Any:
         """``b[3, 4]`` is a number; ``b[x, y]`` with Vars or Exprs is an Expr."""
+        quick = self._quick_place(index)
+        if quick is not None:
+            return self._to_python(self._pixels()[quick])
         if is_symbolic(index):
             return load(self._sym, index)
         return self._to_python(self._pixels()[self._place(index)])
 
     def __setitem__(self, index: Index, value: Scalar | np.generic) -> None:
-        place = self._place(index)
+        place = self._quick_place(index) or self._place(index)
         self._writable()[place] = self._from_python(value)
 
     def __call__(self, *index: Any) -> Any:
@@ -400,6 +417,8 @@ class Buffer(Views, Pointwise):
     def _from_python(self, value: Any) -> Any:
         """A number as the array stores it; raises if the type cannot hold it."""
         t = self._type
+        if type(value) is float and t.is_float() and not t.is_bfloat():
+            return value
         if isinstance(value, np.generic):
             value = value.item()
         if not isinstance(value, int | float):

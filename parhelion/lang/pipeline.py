@@ -127,6 +127,14 @@ class Pipeline(LaterForPipelines):
         an array (or one for each value), it computes just that region into it.
         """
         runner = self._ready()
+        if target is not None and not isinstance(target, Target):
+            raise TypeMismatchError(
+                f"realize takes a list of extents and a Target, not {target!r}",
+                at=here(),
+                hint=f"write realize([{where}, {target}])"
+                if isinstance(where, int) and isinstance(target, int)
+                else "",
+            )
         given = _destinations(where)
         if given is not None:
             self._check(runner, given)

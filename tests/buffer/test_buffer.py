@@ -369,3 +369,28 @@ def test_make_with_shape_of_keeps_region_and_order() -> None:
     c = hl.Buffer.make_with_shape_of(b)
     assert shape(c) == shape(b)
     assert not np.shares_memory(np.asarray(c), np.asarray(b))
+
+
+@pytest.mark.parametrize("t", [hl.UInt(8), hl.Float(32), hl.BFloat(16), hl.Int(64)])
+def test_plain_ints_index_like_other_whole_numbers(t: hl.Type) -> None:
+    b = hl.Buffer(t, [3, 2])
+    b.set_min([-1, 5])
+    for n, (i, j) in enumerate((i, j) for j in (5, 6) for i in (-1, 0, 1)):
+        b[i, j] = n
+        assert b[i, j] == b[np.int32(i), np.int64(j)] == b(i, j) == n
+    assert np.asarray(b).tolist() == [[0, 1, 2], [3, 4, 5]] or t.is_bfloat()
+    for place in ((2, 5), (-2, 5), (0, 4), (0, 7)):
+        with pytest.raises(hl.BoundsError, match="out of bounds for dimension"):
+            b[place]
+        with pytest.raises(hl.BoundsError, match="out of bounds for dimension"):
+            b[place] = 1
+    with pytest.raises(hl.TypeMismatchError, match="2 dimensions; 1 coordinates"):
+        b[0] = 1
+    with pytest.raises(hl.TypeMismatchError, match="is a number of type"):
+        b[0, 5] = "1"  # type: ignore[assignment]
+
+
+def test_a_buffer_of_no_dimension() -> None:
+    b = hl.Buffer(hl.Int(16), [])
+    b[()] = 7
+    assert b[()] == 7

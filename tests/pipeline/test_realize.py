@@ -422,3 +422,10 @@ def test_an_unchanged_pipeline_is_not_walked_again(
     with pytest.raises(hl.HalideError, match="p"):
         f.realize([4])
     assert looks > before
+
+
+def test_sizes_that_are_no_list() -> None:
+    with pytest.raises(hl.TypeMismatchError, match=r"write realize\(\[8, 6\]\)"):
+        ramp().realize(8, 6)  # type: ignore[arg-type]
+    with pytest.raises(hl.TypeMismatchError, match="extents and a Target, not 'host'"):
+        ramp().realize([8, 6], "host")  # type: ignore[arg-type]
