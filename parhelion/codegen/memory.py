@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parhelion.codegen import strided
+from parhelion.codegen import strided, tables
 from parhelion.codegen.expr import broadcast
 from parhelion.codegen.types import memory_type, suffix, value_type
 from parhelion.codegen.vector import (
@@ -321,6 +321,9 @@ def _each_lane(f: Function, buffer: BufferSym, index: Expr) -> Iterator[str]:
 
 
 def _gather(f: Function, e: E.Load) -> str:
+    found = tables.look_up(f, e)
+    if found is not None:
+        return found
     t, one = e.type, e.type.element_of()
     mt, st = memory_type(t), memory_type(one)
     tag = f.module.tbaa(e.buffer)

@@ -101,6 +101,8 @@ class Module:
             "!{}",
             "!{i32 1}",
         ]
+        #: Bytes of the storage in hand, of allocations whose size is known.
+        self.sizes: dict[BufferSym, int] = {}
         self._tbaa: dict[BufferSym, str] = {}
         self._reads: dict[Expr, frozenset[BufferSym]] = {}
         self._writes: dict[Stmt, frozenset[BufferSym]] = {}

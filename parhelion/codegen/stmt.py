@@ -248,10 +248,14 @@ def _produce(f: Function, s: S.Produce) -> None:
 def _allocate(f: Function, s: S.Allocate) -> None:
     buffer = s.buffer
     f.forget_loads(buffer)
+    # Copies of a body allocate one buffer in several places, not always alike.
+    f.module.sizes.pop(buffer, None)
     if s.kind is MemoryKind.CACHE:
         memo.allocate(f, s)
         return
     size = _constant_size(s)
+    if size is not None and build.is_true(s.condition):
+        f.module.sizes[buffer] = size
     if (
         size is not None
         and s.kind is not MemoryKind.HEAP
