@@ -2,9 +2,9 @@
 
     python -m benchmarks.figure8
 
-runs them all on an image of four megapixels, prints their times, and draws the plot.
-The steps follow the figure's caption; (a) to (d) are those that it marks. The number of
-threads comes from HL_NUM_THREADS.
+runs them all on an image of four megapixels, prints their times, and draws the plot;
+with ``--page``, the page of the docs as well. The steps follow the figure's caption;
+(a) to (d) are those that it marks. The number of threads comes from HL_NUM_THREADS.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import time
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from apps import local_laplacian
 from apps.common import App, Array, Module
 from apps.local_laplacian import PYRAMID
+from benchmarks import runtime
 from benchmarks.case import Image, load
 from benchmarks.cases import case
 
@@ -106,26 +105,47 @@ STEPS = (
 )
 
 
-def measure(
-    module: str, step: Step, images: Mapping[str, Image], runs: int
-) -> tuple[dict[str, float], Array]:
-    """Seconds to compile, and the least and the median seconds of some runs."""
+def prepare(
+    module: str, step: Step, images: Mapping[str, Image]
+) -> tuple[Callable[[], object], Array]:
+    """What runs a compiled schedule, and the result of its first run."""
     hl, it = load(module), case("local_laplacian")
     app = it.algorithm(hl)
     step.schedule(hl, app)
     it.bind(hl, app, images)
-    start = time.perf_counter()
     app.output.compile_jit()
-    compiled = time.perf_counter() - start
     made = it.outputs[0].new()
     buffer = made.buffer(hl)
-    taken = []
-    for _ in range(runs + 1):  # the first warms up
-        start = time.perf_counter()
-        app.output.realize(buffer)
-        taken.append(time.perf_counter() - start)
-    least, median = min(taken[1:]), float(np.median(taken[1:]))
-    return {"compile": compiled, "min": least, "median": median}, made.array
+    app.output.realize(buffer)
+    return lambda: app.output.realize(buffer), made.array
+
+
+def agree(step: Step, module: str, wanted: Array, result: Array) -> None:
+    """Ends the program if a schedule's result is not that of the first one."""
+    found = case("local_laplacian").difference([wanted], [result])
+    if not case("local_laplacian").same(found):
+        raise SystemExit(f"{step.name}, {module}: {found} from the first result")
+
+
+def times(modules: Sequence[str], seconds: float) -> list[dict[str, Any]]:
+    """A row for each step. All run in turn, so that what else the machine does falls on
+    all alike."""
+    images = case("local_laplacian").inputs()
+    runs: dict[str, Callable[[], object]] = {}
+    wanted: Array | None = None
+    for step in STEPS:
+        for module in modules:
+            run, result = prepare(module, step, images)
+            wanted = result.copy() if wanted is None else wanted
+            agree(step, module, wanted, result)
+            runs[f"{module} {step.name}"] = run
+        print(f"compiled: {step.name}", file=sys.stderr, flush=True)
+    taken = runtime.measure(runs, seconds)
+    return [
+        {"letter": step.letter, "name": step.name}
+        | {module: taken[f"{module} {step.name}"] for module in modules}
+        for step in STEPS
+    ]
 
 
 def table(rows: Sequence[Mapping[str, Any]], modules: Sequence[str]) -> str:
@@ -175,36 +195,56 @@ def draw(rows: Sequence[Mapping[str, Any]], modules: Sequence[str], path: Path) 
     pyplot.close(figure)
 
 
+PAGE = """# The schedules of Figure 8
+
+The 2012 paper's Figure 8 shows how its authors searched for a schedule of the local
+Laplacian: each step changes the one before. Here are those steps on {size}
+pixels, on {threads} threads; `python -m benchmarks.figure8 --page docs/figure8.md`
+measures them, in turn and several times each, and keeps the least. (a) to (d) are the
+paper's marks, and the first step is where it began.
+
+![Times of the schedules]({plot})
+
+{table}
+
+(a) All stages at root, their outermost loops parallel. (b) The Laplacian pyramids are
+differences of what is at hand, and inlined. (c) Inlining every other Gaussian level as
+well is dangerous: each level that is left computes the level between for each of its
+pixels, many times over. (d) Of the Gaussian levels, only the bottom one, a look-up in a
+table, is worth recomputing; with vectors this is the paper's best on x86, and without
+them its best on ARM. The last steps are ours: what is too small is left serial, the
+intensities of a pixel lie together in memory, and the output is computed in strips of
+lines along which its producers slide.
+"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.figure8", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60.0, help="to measure all")
     parser.add_argument("--halide", action="store_true", help="run Halide as well")
     parser.add_argument("--json", type=Path, default=Path("out/figure8.json"))
-    parser.add_argument("--plot", type=Path, default=Path("out/figure8.svg"))
+    parser.add_argument(
+        "--page", type=Path, help="write this page, and its plot beside"
+    )
     options = parser.parse_args()
     modules = ["parhelion", "halide"] if options.halide else ["parhelion"]
-    images = case("local_laplacian").inputs()
-    rows: list[dict[str, Any]] = []
-    wanted: Array | None = None
-    for step in STEPS:
-        row: dict[str, Any] = {"letter": step.letter, "name": step.name}
-        for module in modules:
-            row[module], result = measure(module, step, images, options.runs)
-            wanted = result if wanted is None else wanted
-            found = case("local_laplacian").difference([wanted], [result])
-            if not case("local_laplacian").same(found):
-                raise SystemExit(
-                    f"{step.name}, {module}: {found} from the first result"
-                )
-        rows.append(row)
-        text = "  ".join(f"{m} {row[m]['min'] * 1e3:8.1f} ms" for m in modules)
-        print(f"{step.letter:2} {step.name:30} {text}", flush=True)
+    threads = os.environ.get("HL_NUM_THREADS") or str(os.cpu_count())
+    rows = times(modules, options.seconds)
     print(table(rows, modules))
-    threads = os.environ.get("HL_NUM_THREADS", "all")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps({"threads": threads, "rows": rows}, indent=1))
-    draw(rows, modules, options.plot)
-    print(f"wrote {options.json} and {options.plot}")
+    plot = (options.page or options.json).with_suffix(".svg")
+    draw(rows, modules, plot)
+    print(f"wrote {options.json} and {plot}")
+    if options.page:
+        options.page.write_text(
+            PAGE.format(
+                size=case("local_laplacian").size,
+                threads=threads,
+                plot=plot.name,
+                table=table(rows, modules),
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -39,6 +39,11 @@ def test_table_and_plot(tmp_path: Path) -> None:
     assert (tmp_path / "plot.svg").stat().st_size > 1000
 
 
+def test_page() -> None:
+    text = figure8.PAGE.format(size="2 x 2", threads="2", plot="a.svg", table="T")
+    assert "(a)" in text and "![Times of the schedules](a.svg)" in text
+
+
 def test_lines_are_counted() -> None:
     algorithm, schedule = lines.count("bilateral_grid")
     assert 30 <= algorithm <= 60 and 5 <= schedule <= 20
