@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import limits, near, report
+from benchmarks import gains, limits, near, report
 from benchmarks.__main__ import child, measure_part
 from benchmarks.cases import all_cases
 from benchmarks.runtime import measure
@@ -170,3 +170,16 @@ def test_page(tmp_path: Path) -> None:
     assert "| first | 2 x 2 | 1 | 1000.00 | 2000.00 | 0.500 | 0.500 | 2.000 |" in text
     assert "| first | 200 | 7 |" in text and "idle" not in text
     assert page.with_suffix(".svg").read_text().startswith("<?xml")
+
+
+def test_gains_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, at a small size."""
+    monkeypatch.setattr(gains, "ROWS", 8)
+    monkeypatch.setattr(gains, "WIDTHS", (33,))
+    runs = gains.tails(33)
+    assert len(runs) == 8
+    for run in runs.values():
+        run()
+    monkeypatch.setattr(gains, "WAIT", 0.0)
+    for run in gains.waiting().values():
+        run()
