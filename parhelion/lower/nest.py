@@ -227,6 +227,8 @@ class NestBuilder:
                 # Where other Funcs are computed inside, the guard is around them.
                 alone = depth == len(nest.loops) and type(inside) in (Provide, If)
                 masks = guard.masks if alone or not guard.masks else "all"
+                if nest.blends and masks == "stores":
+                    masks = "all"  # What is kept is read where it is stored.
                 inside = If(likely(guard.cond, masks), inside, None)
         around = self.fusing.members(stage, 1) if depth == 0 else [stage]
         return block(*[let for s in around for let in self._lets(s, depth)], inside)

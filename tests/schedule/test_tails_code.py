@@ -69,6 +69,20 @@ def test_a_blend_reads_what_it_stores_over() -> None:
     assert re.search(r"f\[.*\] = select\(.*f\[", text_of(g))
 
 
+def test_a_blend_inside_predicated_stores_reads_no_further() -> None:
+    """Under a mask for stores alone, what is kept was read beyond the buffer's end."""
+    f = hl.Func("f")
+    f[x] = x % 251
+    f.vectorize(x, 2, T.PredicateStores).split(x, u, v, 2, T.RoundUpAndBlend)
+    lines = [n for n in text_of(f).split("\n") if "] = select(" in n]
+    masked = [n.partition("] = ") for n in lines if " if " in n]
+    assert masked
+    for left, _, right in masked:
+        assert " if " in left and re.search(r"f\[.* if .*\]", right)
+    for size in (1, 5, 8):
+        assert np.asarray(f.realize([size])).tolist() == list(range(size))
+
+
 @needs_masks
 @pytest.mark.parametrize(("kind", "move"), [(32, "vmovdqu32"), (8, "vmovdqu8")])
 def test_a_predicated_tail_is_one_masked_move_each_way(
