@@ -175,29 +175,60 @@ class _Place(Rewriter):
         return Block((*moved, For(n.var, n.min, n.extent, n.kind, inside)))
 
     def on_block(self, n: Block) -> Stmt:
+        pieces = [self.go(item) for item in n.items]
+        inside = _inner_storage(n.items, pieces)
         items: list[Stmt] = []
-        for item in n.items:
-            made = self.go(item)
+        for item, made in zip(n.items, pieces, strict=True):
             if type(made) is Block and type(item) is For:
-                items += _joined(items, made)
+                items += _joined(items, made, inside)
             else:
                 items.append(made)
-        items = _freed_early(items)
+        items = _freed_early(_opened(items))
         same = len(items) == len(n.items) and all(
             a is b for a, b in zip(items, n.items, strict=True)
         )
         return n if same else Block(tuple(items))
 
 
-def _joined(before: Sequence[Stmt], loop: Block) -> Sequence[Stmt]:
+def _opened(items: list[Stmt]) -> list[Stmt]:
+    """The items of a block, without a block at their end: what that one allocates
+    lives to the same point, and may go further from here."""
+    *before, last = items
+    if type(last) is not Block:
+        return items
+    own = {i.buffer for i in last.items if type(i) is Allocate}
+    return items if own & _allocated(before) else [*before, *last.items]
+
+
+def _allocated(items: Sequence[Stmt]) -> set[BufferSym]:
+    return {a.buffer for s in items for a in nodes(s) if isinstance(a, Allocate)}
+
+
+def _inner_storage(items: Sequence[Stmt], pieces: Sequence[Stmt]) -> set[BufferSym]:
+    """What the pieces that `items` have become allocate further in than they begin."""
+    if not any(type(p) is Block for p in pieces):
+        return set()
+    inner: list[Stmt] = []
+    for item, piece in zip(items, pieces, strict=True):
+        if type(piece) is Block and type(item) is For:
+            inner += [p for p in piece.items if type(p) is not Allocate]
+        elif type(piece) is not Allocate:
+            inner.append(piece)
+    return _allocated(inner)
+
+
+def _joined(
+    before: Sequence[Stmt], loop: Block, inside: set[BufferSym]
+) -> Sequence[Stmt]:
     """What follows `before` in a block: a loop with the storage that came out of it.
 
     The storage may go further with the block's own. The pieces of a partitioned loop
-    share it; where they cannot, it keeps a block to itself.
+    share it; where they cannot, because one allocates it differently or `inside`, it
+    keeps a block to itself.
     """
     there = {a.buffer: a for a in before if type(a) is Allocate}
     new = [a for a in loop.items if type(a) is Allocate]
-    if any(there.get(a.buffer, a) is not a for a in new):
+    if any(a.buffer in inside or there.get(a.buffer, a) is not a for a in new):
         return (loop,)
     return [i for i in loop.items if type(i) is not Allocate or i.buffer not in there]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import parhelion as hl
 from parhelion.errors import ScheduleError
-from parhelion.ir.build import TRUE, add, int32
+from parhelion.ir.build import TRUE, add, int32, lt
 from parhelion.ir.expr import Expr, Load, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
@@ -15,6 +16,8 @@ from parhelion.ir.stmt import (
     For,
     ForKind,
     Free,
+    If,
+    LetStmt,
     MemoryKind,
     Stmt,
     Store,
@@ -26,6 +29,7 @@ from parhelion.schedule.rules import ScheduleWarning
 from parhelion.types import INT32, UInt
 from tests.lower.execute import execute
 from tests.lower.random_loops import internal
+from tests.support.checking import check
 
 BIG = int32(MOST_ON_STACK)
 
@@ -110,6 +114,69 @@ def test_two_loops_with_the_same_storage() -> None:
     made = place_allocations(s)
     assert execute(made, {out: [None] * 2}).memory[out] == [0, 1]
     assert len([n for n in nodes(made) if isinstance(n, Allocate)]) >= 1
+
+
+def nested(s: Stmt, around: frozenset[BufferSym] = frozenset()) -> bool:
+    """Whether a buffer is allocated where it is allocated already."""
+    for c in s.children():
+        if isinstance(c, Allocate):
+            if c.buffer in around:
+                return True
+            around |= {c.buffer}
+        elif isinstance(c, Stmt) and nested(c, around):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_storage_that_one_loop_keeps_to_itself(first: bool) -> None:
+    """Copies of a body allocate one buffer, one of them under a condition: what leaves
+    the other's loop must not be around it."""
+    g, out, x, y = internal("g"), internal("out"), Var("x", INT32), Var("y", INT32)
+    one: Stmt = Block((heap(g), *use(g, out, x)))
+    other: Stmt = If(lt(x, int32(5)), one, None)
+    loops = [
+        For(x, int32(0), int32(2), ForKind.SERIAL, one),
+        For(x, int32(2), int32(2), ForKind.SERIAL, other),
+    ]
+    s: Stmt = Block(tuple(loops if first else reversed(loops)))
+    s = For(y, int32(0), int32(2), ForKind.SERIAL, s)
+    made = place_allocations(Block((s, *loops)))
+    assert not nested(made)
+    memory = {out: [None] * 4}
+    assert execute(made, memory).memory[out] == [0, 1, 2, 3]
+
+
+def test_a_block_at_the_end_of_a_loop() -> None:
+    """Its storage leaves the loop with it."""
+    g, out, x = internal("g"), internal("out"), Var("x", INT32)
+    at = Var("at", INT32, value=add(x, int32(1)))
+    body = Block((LetStmt(at, at.value), Block((heap(g), *use(g, out, at)))))  # type: ignore[arg-type]
+    made = place_allocations(For(x, int32(0), int32(2), ForKind.SERIAL, body))
+    assert depth_of(made, g) == []
+    assert execute(made, {out: [None] * 3}).memory[out] == [None, 1, 2]
+
+
+@pytest.mark.parametrize("tail", [hl.TailStrategy.GuardWithIf, hl.TailStrategy.Auto])
+def test_copies_of_a_body_with_heap_storage(tail: hl.TailStrategy) -> None:
+    """Unrolled, vectorised and partitioned: each copy has storage of its own."""
+    x, y = hl.vars("x y")
+
+    def make() -> tuple[hl.Func, hl.Func]:
+        f, total, g = hl.Func("f"), hl.Func("total"), hl.Func("g")
+        r = hl.RDom([(0, 3)])
+        g[x, y] = x * y
+        total[x, y] = 0
+        total[x, y] += g[x + r.x, y]
+        f[x, y] = total[x, y] * 2
+        g.compute_root()
+        return f, total
+
+    def schedule(f: hl.Func, total: hl.Func) -> None:
+        f.unroll(y, 2, tail).vectorize(x, 4, tail)
+        total.store_in(hl.MemoryType.Heap)
+
+    check(make, [9, 5], [schedule])
 
 
 def stored_in(wish: MemoryKind, size: Expr, bits: int = 8) -> MemoryKind:
