@@ -3,12 +3,16 @@ structure says about them.
 
 The simplifier sorts the operands of commutative operations by `sort_key`, so that
 equal sums become one node. Object identity or creation order would depend on what was
-compiled before; this order depends on the expression's structure and names alone. Two
-distinct expressions may tie (Vars of one name); they keep the order they came in.
+compiled before; this order depends on the expression's structure and names alone, and
+not on the numbers that make names unique (``f$2``) but where all else is the same: the
+same pipeline gives the same program, whatever was named before it. Two distinct
+expressions may tie (Vars of one name); they keep the order they came in.
 """
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -26,7 +30,7 @@ from parhelion.ir.expr import (
 from parhelion.ir.intrinsics import INTRINSICS
 
 #: Sort keys: Vars first and by name, then the rest by a structural hash, constants
-#: last.
+#: last. What the numbers of unique names say comes last in each.
 Key = tuple[int, str, int]
 
 
@@ -46,6 +50,8 @@ class Rank(NamedTuple):
 _LEAF = Rank(False, True, 1)
 _DATA = (Load, FuncCall, ImageLoad, Extern)
 _KINDS: dict[type[Expr], tuple[int, tuple[str, ...]]] = {}
+_NUMBER = re.compile(r"\$(\d+)")
+_DIGITS = re.compile(r"\d+")
 _set_rank = Expr._rank.__set__  # type: ignore[attr-defined]
 _set_digest = Expr._digest.__set__  # type: ignore[attr-defined]
 
@@ -74,8 +80,32 @@ def rank(e: Expr) -> Rank:
     return made
 
 
+@lru_cache(1 << 16)
+def _name_key(name: str) -> Key:
+    """The key of a Var: ``x9`` is before ``x10``, and ``f$9.x`` before ``f$10.x``."""
+    number = 0
+    for digits in _NUMBER.findall(name):
+        number = (number << 32) + int(digits)
+    plain = _NUMBER.sub("", name)
+    return 0, _DIGITS.sub(lambda m: m[0].rjust(12, "0"), plain), number
+
+
+def _mixed(made: int, factor: int, other: int) -> int:
+    """A 64-bit hash with another: of its halves, only the lower one knows the numbers
+    of unique names."""
+    high = ((made >> 32) * factor ^ other >> 32) & 0xFFFFFFFF
+    return high << 32 | (made * factor ^ other) & 0xFFFFFFFF
+
+
+@lru_cache(1 << 16)
+def _text_digest(text: str) -> int:
+    low = crc32(text.encode())
+    plain = _NUMBER.sub("", text)
+    return (low if plain == text else crc32(plain.encode())) << 32 | low
+
+
 def _digest(e: Expr) -> int:
-    """A 32-bit structural hash."""
+    """A structural hash of 64 bits."""
     try:
         return e._digest  # type: ignore[attr-defined,no-any-return]
     except AttributeError:
@@ -84,15 +114,15 @@ def _digest(e: Expr) -> int:
     known = _KINDS.get(kind)
     if known is None:
         plain = tuple([f for f in kind.FIELDS if f not in kind.CHILDREN])
-        known = _KINDS[kind] = crc32(kind.__name__.encode()), plain
+        known = _KINDS[kind] = _text_digest(kind.__name__), plain
     made, plain = known
     for name in plain:
         # Numbers, names, types; symbols, Functions and a Let's Var by their names.
         value = getattr(e, name)
         text = str(getattr(value, "name", value))
-        made = (made * 31 + crc32(text.encode())) & 0xFFFFFFFF
+        made = _mixed(made, 31, _text_digest(text))
     for child in e.children():
-        made = (made * 1000003 ^ _digest(child)) & 0xFFFFFFFF
+        made = _mixed(made, 1000003, _digest(child))
     _set_digest(e, made)
     return made
 
@@ -100,7 +130,7 @@ def _digest(e: Expr) -> int:
 def sort_key(e: Expr) -> Key:
     """The key that orders the operands of commutative operations."""
     if type(e) is Var:
-        return 0, e.name, 0
+        return _name_key(e.name)
     return (9 if type(e) is Imm else 1), "", _digest(e)
 
 
