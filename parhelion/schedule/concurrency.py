@@ -28,8 +28,14 @@ from parhelion.schedule.directives import (
 )
 
 
-def _on_floats(d: Definition) -> str:
-    """What else is asked of the minima and maxima in an update, if they are floats."""
+def _on_order(function: Function, d: Definition) -> str:
+    """What else decides about an update that folds: ties, or NaNs among floats."""
+    fold = None if deps.self_calls(function, d.guard) else rules.folded(function, d)
+    if fold is not None and not fold.commutative:
+        return (
+            "; the update finds the least or greatest value and what belongs to it, but"
+            " of equal ones the order decides which stays: rfactor keeps the order"
+        )
     if any(isinstance(v, Min | Max) and v.type.is_float() for v in d.values):
         return (
             "; as the left operand of min and max, if they are floats: on the right, a"
@@ -64,9 +70,10 @@ class ConcurrentLoops:
 
         It must be certain that the order of the updates does not matter: every value
         is the old one at the same place with something folded into it by +, -, *, min,
-        max, &, | or ^ (sums of floats count, though their last bits depend on the
-        order; ``max(e, old)`` of floats does not, as it takes a NaN and drops it at the
-        next update). With `override_associativity_test` the user answers for that.
+        max, &, | or ^, or several are a product of complex numbers (sums and products
+        of floats count, though their last bits depend on the order; ``max(e, old)`` of
+        floats does not, as it takes a NaN and drops it at the next update). With
+        `override_associativity_test` the user answers for that.
 
         Give it before `parallel` and `vectorize`. Raises ScheduleError if the order is
         not known to be free, or if the place itself depends on values of the Func.
@@ -79,7 +86,7 @@ class ConcurrentLoops:
                 f" {function.name} itself, which other iterations change",
                 at=here(),
             )
-        free = deps.order_free(function, definition, exact=False)
+        free = rules.commutes(function, definition, exact=False)
         if not (override_associativity_test or free or definition.rdom is None):
             raise ScheduleError(
                 f"{label}.atomic: it is not proven that the updates may happen in any"
@@ -87,7 +94,8 @@ class ConcurrentLoops:
                 at=here(),
                 detail="each value must be the old one at the same place, folded with"
                 f" something that does not read {function.name} by +, -, *, min, max,"
-                " &, | or ^" + _on_floats(definition),
+                " &, | or ^, or be part of a product of complex numbers"
+                + _on_order(function, definition),
                 hint="atomic(override_associativity_test=True) takes the"
                 " responsibility",
             )

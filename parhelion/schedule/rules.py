@@ -19,7 +19,7 @@ from parhelion.ir.stmt import ForKind
 from parhelion.ir.text import brief
 from parhelion.schedule import deps
 from parhelion.schedule.args import is_rvar, nameable
-from parhelion.schedule.associativity import fold_of
+from parhelion.schedule.associativity import Fold, fold_of
 from parhelion.schedule.branches import branch_label, branch_of, path_of
 from parhelion.schedule.directives import (
     Dim,
@@ -120,13 +120,21 @@ def find_dim(function: Function, stage: int, v: Var, directive: str) -> int:
     )
 
 
-def commutes(function: Function, d: Definition) -> bool:
+def commutes(function: Function, d: Definition, *, exact: bool = True) -> bool:
     """Whether the update folds integers with an operation of which any order gives
-    the same, perhaps on several values together."""
-    if any(t.is_float() for t in function.types) or deps.self_calls(function, d.guard):
+    the same, perhaps on several values together; unless `exact`, also floats, whose
+    last bits depend on the order."""
+    if deps.order_free(function, d, exact=exact):
+        return True
+    if exact and any(t.is_float() for t in function.types):
         return False
-    fold = fold_of(function, d.args, d.values)
+    fold = None if deps.self_calls(function, d.guard) else folded(function, d)
     return fold is not None and fold.commutative
+
+
+def folded(function: Function, d: Definition) -> Fold | None:
+    """The operation by which an update folds, as far as its values tell."""
+    return fold_of(function, d.args, d.values)
 
 
 def _gone_hint(schedule: StageSchedule, v: Var) -> str:
@@ -214,7 +222,7 @@ def check_order(
         for b in impure[i + 1 :]:
             if place[a.var] < place[b.var]:
                 continue
-            if deps.order_free(function, definition) or commutes(function, definition):
+            if commutes(function, definition):
                 return
             label = stage_label(function, stage)
             raise ScheduleError(
@@ -280,7 +288,7 @@ def check_kind(
 
 def _ways_out(function: Function, definition: Definition) -> str:
     """What makes a loop parallel whose iterations depend on each other."""
-    if deps.order_free(function, definition, exact=False):
+    if commutes(function, definition, exact=False):
         return "atomic(), given before, makes each update happen as a whole"
     return "allow_race_conditions() takes the responsibility"
 

@@ -293,7 +293,8 @@ def test_what_is_not_a_fold() -> None:
         "f.update(0).atomic: it is not proven that the updates may happen in any"
         " order\n"
         "each value must be the old one at the same place, folded with something that"
-        " does not read f by +, -, *, min, max, &, | or ^\n"
+        " does not read f by +, -, *, min, max, &, | or ^, or be part of a product of"
+        " complex numbers\n"
         "hint: atomic(override_associativity_test=True) takes the responsibility"
     )
 
@@ -332,3 +333,63 @@ def _plain(error: hl.HalideError) -> str:
     lines = str(error).split("\n")
     kept = [s for s in lines if not s.startswith(("  --> ", "   |  "))]
     return re.sub(r"\b([A-Za-z]\w*)\$\d+\b", r"\1", "\n".join(kept))
+
+
+def complex_product(t: str) -> tuple[hl.Func, hl.RDom]:
+    f, r = hl.Func("product"), hl.RDom([(0, 70), (0, 60)], "r")
+    image = hl.Buffer(PIXELS)
+    of = getattr(hl, t)
+    f[x] = hl.Tuple(of(1), of(x))
+    old = f[x]
+    a, b = of(image[r.x, r.y]) / 255, of(image[r.x, 59 - r.y]) / 255
+    if t != "f64":
+        a, b = of(image[r.x, r.y]), of(image[r.x, 59 - r.y]) + of(x)
+    f[x] = hl.Tuple(old[0] * a - old[1] * b, old[0] * b + old[1] * a)
+    return f, r
+
+
+@schedules
+@pytest.mark.parametrize("t", ["i32", "u8"])
+def test_complex_products(schedule: Sched, t: str) -> None:
+    """Two values at once, in any order."""
+    f, r = complex_product(t)
+    want = interpret_all(f, [5])
+    schedule(f, r)
+    for a, b in zip(f.realize([5]), want, strict=True):
+        np.testing.assert_array_equal(np.asarray(a), b)
+
+
+def test_complex_products_of_floats() -> None:
+    f, r = complex_product("f64")
+    want = interpret_all(f, [5])
+    parallel(f, r)
+    for a, b in zip(f.realize([5]), want, strict=True):
+        np.testing.assert_allclose(np.asarray(a), b, rtol=1e-9, atol=1e-300)
+
+
+NARROW: dict[str, Fold] = {
+    "in more bits": lambda old, new: hl.u8(hl.u16(old) + hl.u16(new) * 3),
+    "less, chosen": lambda old, new: hl.select(new < old, new, old),
+    "one or the other": lambda old, new: hl.select(new > 7, old + new, old - 1),
+}
+
+
+@schedules
+@pytest.mark.parametrize("name", NARROW)
+def test_other_forms_of_folds(schedule: Sched, name: str) -> None:
+    f, r = total(hl.UInt(8), NARROW[name])
+    want = interpret(f, [])
+    schedule(f, r)
+    np.testing.assert_array_equal(np.asarray(f.realize()), want)
+
+
+def test_where_the_least_value_is_depends_on_the_order() -> None:
+    f, r = hl.Func("least"), hl.RDom([(0, 70), (0, 60)], "r")
+    e = hl.i32(hl.Buffer(PIXELS)[r.x, r.y])
+    f[()] = hl.Tuple(256, -1)
+    c = e < f[()][0]
+    f[()] = hl.Tuple(hl.select(c, e, f[()][0]), hl.select(c, r.x, f[()][1]))
+    with pytest.raises(hl.ScheduleError, match="of equal ones the order decides"):
+        f.update().atomic()
+    with pytest.raises(hl.ScheduleError, match="cannot be parallel"):
+        f.update().parallel(r.y)
