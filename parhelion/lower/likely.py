@@ -7,9 +7,10 @@ inside one branch of a Select, that this branch is mostly taken.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
-from parhelion.ir.build import imm
+from parhelion.ir.build import const_int, imm
 from parhelion.ir.expr import (
     LE,
     And,
@@ -40,6 +41,19 @@ from parhelion.ir.stmt import (
 from parhelion.lower.solve import EVERYWHERE, Solution, Solver, both, inexact
 
 
+class Rate(enum.Enum):
+    """How often a condition is evaluated in one iteration of the loop in question:
+    once; once before a long loop inside; or in each iteration of a loop inside."""
+
+    ONCE = enum.auto()
+    BEFORE = enum.auto()
+    EACH = enum.auto()
+
+
+#: Fewer iterations do not make up for a clamp before their loop.
+_LONG = 16
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """`node` is `steady` where `solution` holds, and surely `other` beyond its exact
@@ -49,6 +63,7 @@ class Candidate:
     steady: Expr
     other: Expr
     solution: Solution
+    rate: Rate
 
 
 def find_candidates(loop: For, innermost: bool) -> list[Candidate]:
@@ -79,6 +94,8 @@ class _Finder:
         self._seen: set[tuple[Expr, bool]] = set()
         self._tried: set[tuple[Expr, Expr]] = set()
         self._worth: dict[Expr, bool] = {}
+        #: The loops inside that are around the place looked at.
+        self._around: list[For] = []
 
     # Statements.
 
@@ -97,7 +114,9 @@ class _Finder:
             if s.var in self.solver.inner:
                 self.forget()
             self.solver.enter(s)
+            self._around.append(s)
             self.statement(s.body)
+            self._around.pop()
         elif isinstance(s, If):
             self.condition(s.cond)
             if whole and s.otherwise is None:
@@ -189,7 +208,7 @@ class _Finder:
             return
         value, found, _ = self.through(e, in_index)
         if found is not None and (found.bounded or found.everywhere):
-            self.found.append(Candidate(e, value, sides[1], found))
+            self.found.append(Candidate(e, value, sides[1], found, self.rate(e)))
 
     def likely_side(self, e: Min | Max, in_index: bool) -> tuple[Expr, Expr] | None:
         """(the likely side, the other side) of a clamp."""
@@ -224,6 +243,19 @@ class _Finder:
         if type(e) in kinds:
             own = inexact(own)  # the other clamp of this kind may have the say
         return value, both(own, inexact(inside)), kinds | {type(e)}
+
+    def rate(self, e: Min | Max) -> Rate:
+        """How often a clamp is evaluated: not in loops that leave it the same."""
+        if not self._around:
+            return Rate.ONCE
+        told = free_vars(self.solver.resolve(e))
+        runs = 1
+        for inner in reversed(self._around):
+            count = const_int(inner.extent)
+            if inner.var in told:
+                break
+            runs *= _LONG if count is None else count
+        return Rate.BEFORE if runs >= _LONG else Rate.EACH
 
     def moves(self, e: Expr) -> bool:
         return not self.solver.varying.isdisjoint(free_vars(e))
@@ -277,7 +309,8 @@ class _Finder:
         self._tried.add((node, steady))
         found = self.solver.solve(holds, want)
         if found is not None and (found.bounded or found.everywhere):
-            self.found.append(Candidate(node, steady, other, found))
+            rate = Rate.EACH if self._around else Rate.ONCE
+            self.found.append(Candidate(node, steady, other, found, rate))
 
 
 def _leaves(cond: Expr, want: bool) -> list[tuple[Expr, bool]]:

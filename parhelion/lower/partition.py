@@ -18,6 +18,11 @@ parallel, keeps one piece and branches inside, so that it has two bodies, not th
 The user may have said of a loop that it is never partitioned, or always: then also in
 the rest, and it is an error if there is nothing to partition it by.
 
+Of a loop that contains others, a second body is made only for conditions that cost
+something: those evaluated in each iteration of a loop inside, or in a small body. The
+clamp of a row's coordinate, say, is evaluated before the loop along the row: with or
+without it, that loop takes the same time, and LLVM a second one for each copy.
+
 In innermost loops, a clamp in an index counts as likely to do nothing, and an `if`
 around the whole body as likely to hold if it just makes the loop shorter.
 """
@@ -42,7 +47,7 @@ from parhelion.ir.build import (
     sub,
 )
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.rewrite import _N, Rewriter
+from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import (
     NOP,
     Allocate,
@@ -55,7 +60,7 @@ from parhelion.ir.stmt import (
     Stmt,
 )
 from parhelion.lower.instantiate import instantiate
-from parhelion.lower.likely import Candidate, find_candidates, runs_loops
+from parhelion.lower.likely import Candidate, Rate, find_candidates, runs_loops
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.solve import Bound
 from parhelion.schedule.directives import Partition, PartitionChoice
@@ -66,6 +71,9 @@ from parhelion.simplify.driver import can_prove, simplify
 #: which none of them does anything is one that hardly ever comes, and to find it out
 #: costs more than it saves. (Of the applications, none has more than 6 and 7.)
 _MOST_BOUNDS, _MOST_GUARDS = 16, 32
+
+#: Nodes of a body whose copy may pay for a condition that each run of it asks once.
+_SMALL = 128
 
 #: What was said of loops, by the names of their Vars.
 Choices = Mapping[str, PartitionChoice]
@@ -146,7 +154,10 @@ class _Partition(Rewriter):
         policy = self.said.policy(n)
         wanted = innermost or not self.slow or policy is Partition.Always
         if runs and wanted and policy is not Partition.Never:
-            plan = _plan(n, find_candidates(n, innermost))
+            candidates = find_candidates(n, innermost)
+            if not (innermost or policy is Partition.Always or _pays(n, candidates)):
+                candidates = []
+            plan = _plan(n, candidates)
             cuts = plan is not None and bool(plan.lows or plan.highs or plan.guards)
             self.said.note(n, cuts)
             if plan is not None:
@@ -249,6 +260,18 @@ class _Side:
             return {}
         (only,) = self.bounds.values()
         return {c.node: c.other for c in self.exact.get(only, ())}
+
+
+def _pays(n: For, candidates: Sequence[Candidate]) -> bool:
+    """Whether a second copy of a body with loops in it could run faster.
+
+    What is evaluated before a long loop begins takes no time worth mentioning; neither
+    does what is evaluated once in a large body.
+    """
+    rates = {c.rate for c in candidates}
+    if rates == {Rate.ONCE}:
+        return sum(1 for _ in nodes(n.body)) <= _SMALL
+    return Rate.EACH in rates
 
 
 def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:

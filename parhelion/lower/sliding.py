@@ -7,7 +7,8 @@ dimension as the loop advances, each iteration but the first computes only what 
     needed at y:    [y - 1, y + 1]
     computed at y:  [select(y > y_min, y + 1, y - 1), y + 1]
 
-The condition is marked likely, so loop partitioning peels the first iteration off.
+The condition is marked likely, so loop partitioning peels the first iteration off,
+where the body is small enough that this pays.
 
 A window slides along dimension d over loop v when the other dimensions' bounds do not
 depend on v, and d's bounds do not depend on loops inside v: then each iteration of v
@@ -166,8 +167,8 @@ def _advance_along(r: Range, walk: Walk, regions: Regions) -> Range | None:
     """The new part of a range that moves with a walk: what the step before it has
     left is there, whichever loop has advanced.
 
-    One choice for each loop, the slowest outermost, so that partitioning peels the
-    first iteration of each in turn.
+    One choice for each loop, the slowest outermost, so that partitioning can peel
+    the first iteration of each in turn.
     """
     unfold = _unfold(regions, walk.loops[-1])
     lo, hi = [walk.along(simplify(unfold.of(e))) for e in (r.lo, r.hi)]

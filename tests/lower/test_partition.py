@@ -98,6 +98,54 @@ def test_a_clamped_loop_has_three_pieces() -> None:
                 assert execute(one, memory, {w: width, n: count}).memory[f] == want
 
 
+def _rows(extent: Expr, kind: ForKind) -> For:
+    """Rows of `extent` elements, the row's coordinate clamped."""
+    f, g, h = internal("f"), internal("g"), free("h")
+    y, x = var("y", int32(0), free("n")), var("x", int32(0), extent)
+    row = clamp(likely(sub(y, int32(2))), int32(0), sub(h, int32(1)))
+    load = Load(INT32, g, add(mul(row, int32(100)), x), None)
+    store = Store(f, load, add(mul(y, int32(100)), x), None)
+    return For(y, int32(0), free("n"), kind, For(x, int32(0), extent, SERIAL, store))
+
+
+@pytest.mark.parametrize("kind", [SERIAL, PARALLEL])
+def test_a_clamp_before_a_long_loop_is_no_reason_to_split(kind: ForKind) -> None:
+    for extent in (free("w"), int32(16), int32(64)):
+        assert len(loops(partition_loops(_rows(extent, kind)))) == 2
+    assert len(loops(partition_loops(_rows(int32(8), kind)))) == 3
+
+
+def test_a_clamp_that_changes_along_the_loop_inside_is_a_reason() -> None:
+    f, g, w, n = internal("f"), internal("g"), free("w"), free("n")
+    t, x = var("t", int32(0), n), var("x", int32(0), int32(16))
+    at = add(mul(t, int32(16)), x)
+    load = Load(INT32, g, clamp(likely(sub(at, int32(2))), int32(0), w), None)
+    inside = For(x, int32(0), int32(16), SERIAL, Store(f, load, at, None))
+    made = partition_loops(For(t, int32(0), n, SERIAL, inside))
+    (branch,) = [n for n in nodes(made) if isinstance(n, If)]
+    assert not guards(clean(branch.then))
+
+
+@pytest.mark.parametrize("size", [1, 60])
+def test_a_test_for_the_first_iteration_goes_from_small_bodies(size: int) -> None:
+    f, n = internal("f"), free("n")
+    y = var("y", int32(0), n)
+    extent = select(likely(lt(int32(0), y)), int32(1), int32(3))
+    nests = []
+    for i in range(size):
+        x = var(f"x{i}", int32(0), extent)
+        at = add(mul(y, int32(1 + i)), x)
+        nests.append(For(x, int32(0), extent, SERIAL, Store(f, at, at, None)))
+    s = For(y, int32(0), n, SERIAL, block(*nests))
+    made = partition_loops(s)
+    assert len([one for one in loops(made) if one.var.name == "y"]) == (
+        2 if size == 1 else 1
+    )
+    memory: dict[BufferSym, list[Any]] = {f: [0] * 700}
+    want = execute(s, memory, {n: 7}).memory
+    assert execute(clean(made), memory, {n: 7}).memory == want
+
+
 def test_a_steady_state_has_a_limited_number_of_bounds() -> None:
     """Of 60 clamps to different widths, some stay: the code for finding out where none
     of them does anything grows with the square of their number."""
@@ -417,6 +465,7 @@ def test_a_radius_cast_from_float_parameters() -> None:
     out[x, y] = double[x - reach, y] + double[x + reach, y]
     double.compute_root().vectorize(x, 8)
     loops = hl.Pipeline(out).lowered_text().split("produce out:")[0]
-    assert loops.count("for (double.s0.x") == 6  # on lines inside, and others
+    assert loops.count("for (double.s0.x") == 3  # left of the image, inside, right
     steady = loops.split("for (double.s0.x#2")[1].split("for (")[0]
-    assert "source[ramp(" in steady and "max(" not in steady
+    along = steady.split("source[")[1].split(", 1, 8)")[0]
+    assert along.startswith("ramp(double.s0.x.base") and "max(double.s0.x" not in along
