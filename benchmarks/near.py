@@ -137,9 +137,9 @@ def _compiling(results: Entry, order: Sequence[str]) -> Iterator[list[str]]:
     found = {n: compile_ratio(e)[2] for n, e in entries.items()}
     worst = max(found, key=lambda n: found[n])
     what = "cold compile over Halide's"
-    yield _most(
-        f"{what}: mean of {len(found)}", MEAN_LIMIT, geometric_mean(found.values())
-    )
+    mean = geometric_mean(found.values())
+    reached = "ok" if mean <= MEAN_LIMIT else "above the aim"
+    yield [f"{what}: mean of {len(found)}", "aim ≤ 1", f"{mean:.3g}", reached]
     yield _most(f"{what}: largest", COMPILE_LIMIT, found[worst], f" ({worst})")
     peaks = {n: memory(e, "parhelion") for n, e in entries.items()}
     worst = max(peaks, key=lambda n: peaks[n])

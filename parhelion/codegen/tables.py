@@ -1,14 +1,17 @@
-"""Look-ups in small tables of bytes: the whole table is permuted.
+"""Look-ups in small tables: the whole table is permuted.
 
 A load at indices that are data is a scalar load for each lane: the index leaves its
-vector, and the byte enters one, through the same port. A permutation of 128 bytes in
-two registers looks up 64 lanes at once, by the low seven bits of their indices; eight
-of them, and a choice among their results by each further bit, do so in 1,024 bytes.
-That reads bytes of the table that no lane may ask for, so the table must be storage of
-a size known here, and the indices known to lie in it.
+vector, and the value enters one, through the same port. A permutation of two registers
+looks up all lanes of a register at once, by the low bits of their indices; some of
+them, and a choice among their results by each further bit, do so in a table of up to
+1,024 bytes. That reads parts of the table that no lane may ask for, so the table must
+be storage of a size known here, and the indices known to lie in it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.codegen.types import memory_type, value_type
@@ -22,62 +25,92 @@ from parhelion.types import Type, UInt
 WIDTH = 64
 #: Registers that a table may fill.
 MOST = 16
-#: A look-up takes as long for one lane as for all of a register: a table may fill one
-#: register for so many lanes.
-LANES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Permutation:
+    """Of one register and of two, for elements of a width: the feature that they need,
+    and their names. lanes: a look-up takes as long for one lane as for all that fit a
+    register, so a table may fill one register for so many."""
+
+    feature: str
+    one: str
+    two: str
+    lanes: int
+
+
+_PERMUTATIONS = {
+    8: _Permutation("avx512vbmi", "permvar.qi", "vpermi2var.qi", 2),
+    16: _Permutation("avx512bw", "permvar.hi", "vpermi2var.hi", 1),
+    32: _Permutation("avx512f", "permvar.si", "vpermi2var.d", 1),
+}
 
 
 def look_up(f: Function, e: E.Load) -> str | None:
-    """A load at indices that are data, by permutations; None if it is none of a small
-    table of bytes, or the machine does not have them."""
+    """A load at indices that are data, in its memory form, by permutations; None if it
+    is none of a small table, or the machine does not have them."""
     registers = _registers(f, e)
     if registers is None:
         return None
     table = _table(f, e, registers)
     narrow = _narrow(e.index)
     index = f.value(narrow)
+    per = WIDTH * 8 // e.type.width
     parts: list[tuple[str, Type]] = []
-    for start in range(0, e.type.count, WIDTH):
-        count = min(WIDTH, e.type.count - start)
+    for start in range(0, e.type.count, per):
+        count = min(per, e.type.count - start)
         piece = slice_lanes(f, index, narrow.type, start, count)
-        piece = widen(f, piece, narrow.type.with_lanes(count), WIDTH)
-        found = _permuted(f, table, piece, narrow.type.with_lanes(WIDTH))
-        whole, part = e.type.with_lanes(WIDTH), e.type.with_lanes(count)
-        parts.append((slice_lanes(f, found, whole, 0, count), part))
-    return concatenate(f, parts)[0]
+        piece = widen(f, piece, narrow.type.with_lanes(count), per)
+        found = _permuted(f, table, piece, narrow.type.with_lanes(per), e.type.width)
+        whole = UInt(e.type.width, per)
+        parts.append((slice_lanes(f, found, whole, 0, count), whole.with_lanes(count)))
+    text, t = concatenate(f, parts)
+    to = memory_type(e.type)
+    return (
+        text if value_type(t) == to else f.op(f"bitcast {value_type(t)} {text} to {to}")
+    )
 
 
 def _registers(f: Function, e: E.Load) -> int | None:
     """How many registers the part of the table that may be read fills."""
     t, target = e.type, f.target
-    if t.width != 8 or target.vector_bits < 8 * WIDTH or not target.has("avx512vbmi"):
+    permutation = _PERMUTATIONS.get(t.width)
+    if permutation is None or target.vector_bits < 8 * WIDTH:
+        return None
+    if not target.has(permutation.feature):
         return None
     size, within = f.module.sizes.get(e.buffer), constant_interval(e.index)
     if size is None or within.lo is None or within.hi is None:
         return None
-    registers = int(within.hi) // WIDTH + 1
-    if within.lo < 0 or within.hi >= size or registers > MOST:
+    end = (int(within.hi) + 1) * t.width // 8
+    registers = (end + WIDTH - 1) // WIDTH
+    if within.lo < 0 or end > size or registers > MOST:
         return None
-    return registers if registers * LANES <= t.count else None
+    return registers if registers * permutation.lanes <= t.count else None
 
 
 def _table(f: Function, e: E.Load, registers: int) -> list[str]:
     """The table's registers. The last one ends where the storage does."""
     pointer, size = f.pointers[e.buffer][0], f.module.sizes[e.buffer]
-    vt, tag = f"<{WIDTH} x i8>", f.module.tbaa(e.buffer)
+    part = UInt(e.type.width, WIDTH * 8 // e.type.width)
+    vt, tag, lanes = value_type(part), f.module.tbaa(e.buffer), part.count
     table: list[str] = []
     for start in range(0, registers * WIDTH, WIDTH):
         at = f.op(f"getelementptr i8, ptr {pointer}, i64 {start}")
+        align = f"align {e.type.bytes()}"
         if start + WIDTH <= size:
-            table.append(f.op(f"load {vt}, ptr {at}, align 1{tag}"))
+            table.append(f.op(f"load {vt}, ptr {at}, {align}{tag}"))
             continue
-        there = ", ".join(f"i1 {int(start + i < size)}" for i in range(WIDTH))
+        held = (size - start) // e.type.bytes()
+        there = ", ".join(f"i1 {int(i < held)}" for i in range(lanes))
         masked = f.module.declare(
-            f"llvm.masked.load.v{WIDTH}i8.p0", vt, f"ptr, <{WIDTH} x i1>, {vt}"
+            f"llvm.masked.load.v{lanes}i{e.type.width}.p0",
+            vt,
+            f"ptr, <{lanes} x i1>, {vt}",
         )
         table.append(
             f.op(
-                f"call {vt} {masked}(ptr align 1 {at}, <{WIDTH} x i1> <{there}>, "
+                f"call {vt} {masked}(ptr {align} {at}, <{lanes} x i1> <{there}>, "
                 f"{vt} zeroinitializer){tag}"
             )
         )
@@ -96,40 +129,49 @@ def _narrow(index: Expr) -> Expr:
     return index
 
 
-def _permuted(f: Function, table: list[str], index: str, t: Type) -> str:
-    """What lies in the table at each of 64 indices of type `t`."""
-    vt, bits = f"<{WIDTH} x i8>", f"<{WIDTH} x i1>"
-    low = _byte(f, index, t, 0)
+def _permuted(
+    f: Function, table: Sequence[str], index: str, t: Type, width: int
+) -> str:
+    """What lies in the table, of elements of `width` bits, at each of a register's
+    indices of type `t`."""
+    vt, bits = f"<{t.count} x i{width}>", f"<{t.count} x i1>"
+    permutation = _PERMUTATIONS[width]
+    low = _resized(f, index, t, width, 0)
     found: list[str] = []
     for i in range(0, len(table), 2):
         pair = table[i : i + 2]
         if len(pair) == 2:
-            name = "llvm.x86.avx512.vpermi2var.qi.512"
+            name = f"llvm.x86.avx512.{permutation.two}.512"
             at = f.module.declare(name, vt, f"{vt}, {vt}, {vt}")
             text = f"call {vt} {at}({vt} {pair[0]}, {vt} {low}, {vt} {pair[1]})"
         else:
-            at = f.module.declare("llvm.x86.avx512.permvar.qi.512", vt, f"{vt}, {vt}")
+            name = f"llvm.x86.avx512.{permutation.one}.512"
+            at = f.module.declare(name, vt, f"{vt}, {vt}")
             text = f"call {vt} {at}({vt} {pair[0]}, {vt} {low})"
         found.append(f.op(text))
-    high = _byte(f, index, t, 7) if len(found) > 1 else ""
-    bit = 1
+    # The first bit that says in which pair of registers an element lies.
+    bit = t.count.bit_length()
+    above = low
+    if bit + (len(found) - 1).bit_length() > width:
+        above, bit = _resized(f, index, t, width, bit), 0
     while len(found) > 1:
-        one = f.op(f"and {vt} {high}, splat (i8 {bit})")
+        one = f.op(f"and {vt} {above}, splat (i{width} {1 << bit})")
         chosen = f.op(f"icmp ne {vt} {one}, zeroinitializer")
-        above = [*found[1::2], *([""] if len(found) % 2 else [])]
+        others = [*found[1::2], *([""] if len(found) % 2 else [])]
         found = [
             f.op(f"select {bits} {chosen}, {vt} {b}, {vt} {a}") if b else a
-            for a, b in zip(found[::2], above, strict=True)
+            for a, b in zip(found[::2], others, strict=True)
         ]
-        bit *= 2
+        bit += 1
     return found[0]
 
 
-def _byte(f: Function, index: str, t: Type, shift: int) -> str:
-    """Eight bits of each index, from bit `shift` on."""
-    it = value_type(t)
+def _resized(f: Function, index: str, t: Type, width: int, shift: int) -> str:
+    """`width` bits of each index, from bit `shift` on."""
+    it, one = value_type(t), value_type(t.element_of())
     if shift:
-        index = f.op(f"lshr {it} {index}, splat ({value_type(t.element_of())} {shift})")
-    if t.width == 8:
+        index = f.op(f"lshr {it} {index}, splat ({one} {shift})")
+    if t.width == width:
         return index
-    return f.op(f"trunc {it} {index} to {memory_type(UInt(8, t.count))}")
+    how = "trunc" if t.width > width else "zext"
+    return f.op(f"{how} {it} {index} to <{t.count} x i{width}>")

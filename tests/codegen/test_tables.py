@@ -1,8 +1,9 @@
-"""Look-ups in small tables of bytes, by permutations of registers."""
+"""Look-ups in small tables, by permutations of registers."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +15,17 @@ from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
 
 I8, U8, I16, U16, I32 = hl.Int(8), hl.UInt(8), hl.Int(16), hl.UInt(16), hl.Int(32)
-DTYPES = {I8: np.int8, U8: np.uint8, I16: np.int16, U16: np.uint16, I32: np.int32}
+F32, U32 = hl.Float(32), hl.UInt(32)
+DTYPES = {
+    I8: np.int8,
+    U8: np.uint8,
+    I16: np.int16,
+    U16: np.uint16,
+    I32: np.int32,
+    U32: np.uint32,
+    F32: np.float32,
+}
+PERMUTED = re.compile("vperm[it]2|vperm[bwd]|vpermps")
 
 
 def _vbmi() -> Target:
@@ -52,18 +63,19 @@ def _assembly(f: hl.Func, target: Target) -> str:
     return assembly_text(emit(lower([f._function], name="t"), target), target)
 
 
-@pytest.mark.parametrize("lanes", [8, 16, 24, 32, 64, 96, 128])
-@pytest.mark.parametrize("size", [1, 63, 64, 65, 100, 128, 129, 256, 300, 1000, 1024])
-def test_values(size: int, lanes: int) -> None:
-    f, image = _look_up(size, lanes)
+@pytest.mark.parametrize("of", [U8, U16, F32])
+@pytest.mark.parametrize("lanes", [8, 24, 64, 128])
+@pytest.mark.parametrize("size", [1, 33, 64, 100, 129, 256, 1000, 1024])
+def test_values(size: int, lanes: int, of: hl.Type) -> None:
+    f, image = _look_up(size, lanes, of)
     pixels = np.resize(np.arange(-5, size + 5), 1920).astype(np.int16)
     image.set(pixels)
     got = np.asarray(f.realize([1920]))
     clipped = np.clip(pixels.astype(np.int32), 0, size - 1)
-    assert np.array_equal(got, _expected(clipped, U8))
+    assert np.array_equal(got, _expected(clipped, of))
 
 
-@pytest.mark.parametrize("of", [I8, U8])
+@pytest.mark.parametrize("of", [I8, U8, I16, U16, I32, U32, F32])
 @pytest.mark.parametrize("by", [I8, U8, I16, U16, I32])
 def test_types_of_tables_and_indices(of: hl.Type, by: hl.Type) -> None:
     f, image = _look_up(200, 64, of, by)
@@ -91,22 +103,38 @@ def test_host_uses_them_where_it_can() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "lanes", "permuted"),
+    ("of", "size", "lanes", "permuted"),
     [
-        (1024, 64, True),
-        (1024, 128, True),
-        (1025, 64, False),  # more than the registers
-        (1024, 32, False),  # few lanes for so many
-        (512, 32, True),
-        (64, 4, True),
-        (65, 4, False),
+        (U8, 1024, 64, True),
+        (U8, 1024, 128, True),
+        (U8, 1025, 64, False),  # more than the registers
+        (U8, 1024, 32, True),
+        (U8, 1024, 16, False),  # few lanes for so many
+        (U8, 512, 32, True),
+        (U8, 64, 4, True),
+        (U8, 128, 4, True),
+        (U8, 129, 4, False),
+        (U16, 512, 32, True),
+        (U16, 513, 64, False),
+        (U16, 512, 16, True),
+        (U16, 512, 8, False),
+        (F32, 256, 16, True),
+        (I32, 256, 64, True),
+        (I32, 257, 64, False),
+        (I32, 256, 8, False),
+        (I32, 128, 8, True),
     ],
 )
-def test_instructions(size: int, lanes: int, permuted: bool) -> None:
-    f, _ = _look_up(size, lanes)
-    asm = _assembly(f, _vbmi())
-    assert ("vpermi2b" in asm or "vpermt2b" in asm or "vpermb" in asm) is permuted
-    assert "vpermi2b" not in _assembly(f, generic_target(512))
+def test_instructions(of: hl.Type, size: int, lanes: int, permuted: bool) -> None:
+    f, _ = _look_up(size, lanes, of)
+    text = emit(lower([f._function], name="t"), _vbmi())
+    assert ("llvm.x86.avx512.perm" in text or "vpermi2var" in text) is permuted
+    if permuted:
+        assert PERMUTED.search(_assembly(f, _vbmi()))
+    if of is U8:  # permuting bytes is a feature of its own
+        less = emit(lower([f._function], name="t"), generic_target(512))
+        assert "vpermi2var" not in less
+    assert "vpermi2var" not in emit(lower([f._function], name="t"), generic_target(256))
 
 
 def test_the_end_of_the_storage_is_not_passed() -> None:
