@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 import parhelion as hl
-from tests.error.test_schedule_errors import _plain, lower
+from tests.support.refusals import lower, plain
 
 x, y, u = hl.vars("x y u")
 
@@ -16,7 +14,7 @@ def refused(program: object, message: str) -> None:
     with pytest.raises(hl.ScheduleError) as caught:
         program()  # type: ignore[operator]
     assert caught.value.at is not None and caught.value.at.file == __file__
-    shown = re.sub(re.escape(__file__) + r":\d+", "SITE", _plain(caught.value))
+    shown = plain(caught.value, __file__)
     assert shown == message
 
 
@@ -332,7 +330,7 @@ def test_rfactor_of_floats_under_strict_float() -> None:
     target = hl.get_host_target().with_feature(hl.TargetFeature.StrictFloat)
     with pytest.raises(hl.ScheduleError) as caught:
         f.realize([3], target=target)
-    assert _plain(caught.value).startswith(
+    assert plain(caught.value, __file__).startswith(
         "f.update(0).rfactor: floats would be folded in another order, which the"
         " target's strict_float forbids\n"
     )
