@@ -9,7 +9,7 @@ from parhelion.ir.line import Line
 from parhelion.ir.symbols import BufferSym
 
 
-def provide(reader: object, line: Line, depth: int) -> S.Stmt:
+def provide(line: Line) -> S.Stmt:
     """What follows ``extern``."""
     func = line.func(line.name())
     line.need("(")
@@ -37,7 +37,7 @@ def provide(reader: object, line: Line, depth: int) -> S.Stmt:
     )
 
 
-def run(reader: object, line: Line, depth: int) -> S.Stmt:
+def run(line: Line) -> S.Stmt:
     """What follows ``run``."""
     func = line.func(line.name())
     scalars: list[Expr] = []

@@ -260,6 +260,12 @@ class _Reader:
         line.end()
         return S.Prefetch(buffer, index, elements, writes)
 
+    def provide_extern(self, line: Line, depth: int) -> Stmt:
+        return read_foreign.provide(line)
+
+    def run_extern(self, line: Line, depth: int) -> Stmt:
+        return read_foreign.run(line)
+
     def assertion(self, line: Line, depth: int) -> Stmt:
         line.need("(")
         cond = line.expr()
@@ -278,8 +284,8 @@ _STATEMENTS: dict[str, Callable[[_Reader, Line, int], Stmt]] = {
     "free": _Reader.free,
     "if": _Reader.branch,
     "block": _Reader.block,
-    "extern": read_foreign.provide,
-    "run": read_foreign.run,
+    "extern": _Reader.provide_extern,
+    "run": _Reader.run_extern,
     "realize": _Reader.realize,
     "produce": _Reader.produce,
     "consume": _Reader.produce,

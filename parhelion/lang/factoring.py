@@ -58,12 +58,12 @@ class Factoring:
         pairs = values[0] if len(values) == 1 else [tuple(values)]
         if not isinstance(pairs, list | tuple):
             raise _wrong(label)
-        kept = []
+        kept, what = [], f"{label}.rfactor"
         for pair in pairs:
             if not isinstance(pair, list | tuple) or len(pair) != 2:
                 raise _wrong(label)
             r, v = pair
-            kept.append((to_var(r, "rfactor"), to_var(v, "rfactor")))
+            kept.append((to_var(r, what), to_var(v, what)))
         from parhelion.lang.func import Func
 
         return Func._of(rfactor(self._function, self._stage, kept))

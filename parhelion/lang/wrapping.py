@@ -83,7 +83,9 @@ def _readers(
     """The Funcs given, one or a list, and what the new Func's name ends in."""
     several = isinstance(given, list | tuple)
     items = list(given) if isinstance(given, list | tuple) else [given]
-    found = list(dict.fromkeys([to_function(one, directive) for one in items]))
+    found = list(
+        dict.fromkeys([to_function(one, f"{source.name}.{directive}") for one in items])
+    )
     if not found:
         raise ScheduleError(
             f"{source.name}.{directive}: the list of Funcs is empty",

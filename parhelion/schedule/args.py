@@ -190,7 +190,9 @@ def _int_node(given: object, directive: str) -> Expr | None:
 
 
 def _describe(given: object) -> str:
-    return f"{given!r} (a {type(given).__name__})"
+    kind = type(given).__name__
+    article = "an" if kind[0].lower() in "aeiou" else "a"
+    return f"{given!r} ({article} {kind})"
 
 
 # The forms of tile.

@@ -222,9 +222,10 @@ class Change:
         directive: str,
     ) -> None:
         """Vectorizes or unrolls a loop, or what a constant factor splits off it."""
-        loop = to_var(var, directive)
+        what = f"{self.label}.{directive}"
+        loop = to_var(var, what)
         if factor is not None:
-            size = to_int(factor, directive, "factor")
+            size = to_int(factor, what, "factor")
             if const_int(size) is None:
                 raise ScheduleError(
                     f"{self.label}.{directive}: the factor must be a constant",

@@ -138,11 +138,11 @@ class ConcurrentLoops:
                 at=here(),
                 hint="prefetch takes a Func or ImageParam that the stage reads",
             )
-        loops = [to_var(v, "prefetch") for v in (at, from_)]
+        loops = [to_var(v, f"{label}.prefetch") for v in (at, from_)]
         for v in loops:
             rules.find_dim(self._function, self._stage, v, "prefetch")
         schedule = rules.definition_of(self._function, self._stage).schedule
-        ahead = to_int(offset, "prefetch", "offset")
+        ahead = to_int(offset, f"{label}.prefetch", "offset")
         made = PrefetchAhead(source, loops[0], loops[1], ahead, strategy, here())
         schedule.prefetches.append(made)
         schedule.touched = True
@@ -186,7 +186,7 @@ class ConcurrentFuncs:
         """
         function = self._function
         rules.definition_of(function, 0)
-        count = to_int(extent, "ring_buffer", "extent")
+        count = to_int(extent, f"{function.name}.ring_buffer", "extent")
         known = const_int(count)
         if known is not None and known <= 0:
             raise ScheduleError(

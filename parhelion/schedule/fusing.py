@@ -117,7 +117,7 @@ def _target(
             return (level.func, max(level.stage, 0)), level.var, values[1:]
     elif len(values) in (2, 3) and isinstance(values[0], HasStage):
         one = values[0]
-        var = to_var(values[1], "compute_with")
+        var = to_var(values[1], f"{label}.compute_with")
         return (one._function, one._stage), var, values[2:]
     raise ScheduleError(
         f"{label}.compute_with takes a Func or Stage and one of its loops, or a"
@@ -139,7 +139,7 @@ def _alignment(
         for p in pairs
     ):
         return LoopAlignStrategy.Auto, [
-            (to_var(v, "compute_with"), how) for v, how in pairs
+            (to_var(v, f"{label}.compute_with"), how) for v, how in pairs
         ]
     raise ScheduleError(
         f"{label}.compute_with: the alignment is a LoopAlignStrategy, or a list of"

@@ -277,16 +277,8 @@ def _place(nests: Nests, f: Function) -> None:
         if outer is None:
             raise _illegal(nests, f, "store_at", store)
         if outer > inner:
-            raise ScheduleError(
-                f"{_call(f, 'store_at', store)}: the storage of {f.name} must enclose"
-                f" {_call(f, 'compute_at', compute)}",
-                at=store.site,
-                detail=_drawing(nests, f),
-                legal=[
-                    _call(f, "store_at", level)
-                    for level in _levels(nests, f, use.stack[:inner])
-                ],
-            )
+            rule = f"must enclose {_call(f, 'compute_at', compute)}"
+            raise _too_far_in(nests, f, "store_at", store, rule, use.stack[:inner])
         _check_hoist(nests, f, use.stack, outer)
         for site in use.stack[outer:inner]:
             if site.dim.kind in _APART:
@@ -316,16 +308,9 @@ def _check_hoist(nests: Nests, f: Function, stack: Stack, outer: int) -> None:
         raise _illegal(nests, f, "hoist_storage", hoist)
     call = _call(f, "hoist_storage", hoist)
     if first > outer:
-        raise ScheduleError(
-            f"{call}: the storage of {f.name} must be allocated at or outside"
-            f" {_call(f, 'store_at', f.schedule.store_level)}",
-            at=hoist.site,
-            detail=_drawing(nests, f),
-            legal=[
-                _call(f, "hoist_storage", level)
-                for level in _levels(nests, f, stack[:outer])
-            ],
-        )
+        begun = _call(f, "store_at", f.schedule.store_level)
+        rule = f"must be allocated at or outside {begun}"
+        raise _too_far_in(nests, f, "hoist_storage", hoist, rule, stack[:outer])
     for depth, site in enumerate(stack[first:outer], first + 1):
         if site.dim.kind in _APART:
             loop = f"{var_label(site.dim.var)} of {stage_label(site.func, site.stage)}"
@@ -340,6 +325,26 @@ def _check_hoist(nests: Nests, f: Function, stack: Stack, outer: int) -> None:
                     for level in _levels(nests, f, inside)[1:]
                 ],
             )
+
+
+def _too_far_in(
+    nests: Nests,
+    f: Function,
+    directive: str,
+    level: LoopLevel,
+    rule: str,
+    within: Stack,
+) -> ScheduleError:
+    """The error of storage inside of what it has to be outside of.
+
+    rule: what it must do. within: the loops that it may be inside of.
+    """
+    return ScheduleError(
+        f"{_call(f, directive, level)}: the storage of {f.name} {rule}",
+        at=level.site,
+        detail=_drawing(nests, f),
+        legal=[_call(f, directive, one) for one in _levels(nests, f, within)],
+    )
 
 
 def _depth(stack: Stack, level: LoopLevel) -> int | None:

@@ -55,10 +55,10 @@ class LoopDirectives(
         """
         with Change(self._function, self._stage) as change:
             change.split(
-                to_var(old, "split"),
-                to_var(outer, "split"),
-                to_var(inner, "split"),
-                to_int(factor, "split", "factor"),
+                to_var(old, f"{change.label}.split"),
+                to_var(outer, f"{change.label}.split"),
+                to_var(inner, f"{change.label}.split"),
+                to_int(factor, f"{change.label}.split", "factor"),
                 tail,
                 "split",
             )
@@ -71,14 +71,19 @@ class LoopDirectives(
         """
         with Change(self._function, self._stage) as change:
             change.fuse(
-                to_var(inner, "fuse"), to_var(outer, "fuse"), to_var(fused, "fuse")
+                to_var(inner, f"{change.label}.fuse"),
+                to_var(outer, f"{change.label}.fuse"),
+                to_var(fused, f"{change.label}.fuse"),
             )
         return self
 
     def rename(self, old_name: HasVar, new_name: HasVar) -> Self:
         """``for x`` -> ``for z``: the same loop under another name."""
         with Change(self._function, self._stage) as change:
-            change.rename(to_var(old_name, "rename"), to_var(new_name, "rename"))
+            change.rename(
+                to_var(old_name, f"{change.label}.rename"),
+                to_var(new_name, f"{change.label}.rename"),
+            )
         return self
 
     def reorder(
@@ -89,7 +94,7 @@ class LoopDirectives(
         Takes the loops one by one or as one list.
         """
         with Change(self._function, self._stage) as change:
-            change.reorder(to_vars(given or vars, "reorder"), "reorder")
+            change.reorder(to_vars(given or vars, f"{change.label}.reorder"), "reorder")
         return self
 
     @overload
@@ -145,13 +150,13 @@ class LoopDirectives(
         """
         form = tile_form(given, named)
         with Change(self._function, self._stage) as change:
-            olds = [to_var(v, "tile") for v in form.olds]
-            outers = [to_var(v, "tile") for v in form.outers]
-            inners = [to_var(v, "tile") for v in form.inners]
+            olds = [to_var(v, f"{change.label}.tile") for v in form.olds]
+            outers = [to_var(v, f"{change.label}.tile") for v in form.outers]
+            inners = [to_var(v, f"{change.label}.tile") for v in form.inners]
             for old, outer, inner, factor in zip(
                 olds, outers, inners, form.factors, strict=True
             ):
-                size = to_int(factor, "tile", "factor")
+                size = to_int(factor, f"{change.label}.tile", "factor")
                 change.split(old, outer, inner, size, form.tail, "tile")
             change.reorder(inners + outers, "tile")
         return self
@@ -161,7 +166,7 @@ class LoopDirectives(
     def serial(self, var: HasVar) -> Self:
         """The iterations of `var` run one after the other (the default)."""
         with Change(self._function, self._stage) as change:
-            change.mark(to_var(var, "serial"), ForKind.SERIAL, "serial")
+            change.mark(to_var(var, f"{change.label}.serial"), ForKind.SERIAL, "serial")
         return self
 
     def parallel(
@@ -175,9 +180,9 @@ class LoopDirectives(
         With a task size, `var` is split by it first and each task runs that many.
         """
         with Change(self._function, self._stage) as change:
-            loop = to_var(var, "parallel")
+            loop = to_var(var, f"{change.label}.parallel")
             if task_size is not None:
-                size = to_int(task_size, "parallel", "task size")
+                size = to_int(task_size, f"{change.label}.parallel", "task size")
                 change.split_off(loop, size, tail, "parallel")
             change.mark(loop, ForKind.PARALLEL, "parallel")
         return self

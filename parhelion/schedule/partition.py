@@ -40,7 +40,8 @@ class PartitionDirectives:
                 at=here(),
                 legal=[p.name for p in Partition],
             )
-        self._partition([to_var(var, "partition")], partition_policy, "partition")
+        given = [to_var(var, f"{self._label()}.partition")]
+        self._partition(given, partition_policy, "partition")
         return self
 
     def never_partition(
@@ -48,7 +49,7 @@ class PartitionDirectives:
     ) -> Self:
         """The loops given stay whole. Takes them one by one or as one list; of none,
         a warning says that nothing happens."""
-        given = to_vars(one or vars, "never_partition")
+        given = to_vars(one or vars, f"{self._label()}.never_partition")
         self._partition(given, Partition.Never, "never_partition")
         return self
 
@@ -62,7 +63,7 @@ class PartitionDirectives:
     ) -> Self:
         """The loops given are partitioned wherever they stand, or lowering raises
         ScheduleError. Takes them one by one or as one list."""
-        given = to_vars(one or vars, "always_partition")
+        given = to_vars(one or vars, f"{self._label()}.always_partition")
         self._partition(given, Partition.Always, "always_partition")
         return self
 
@@ -71,6 +72,9 @@ class PartitionDirectives:
         or copies aside), or lowering raises ScheduleError; not those of its updates."""
         self._partition(None, Partition.Always, "always_partition_all")
         return self
+
+    def _label(self) -> str:
+        return rules.stage_label(self._function, self._stage)
 
     def _partition(
         self, given: Sequence[Var] | None, policy: Partition, directive: str

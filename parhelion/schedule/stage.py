@@ -211,8 +211,8 @@ class FuncDirectives(
             made.append(
                 Bound(
                     v,
-                    to_int(low, "set_estimates", "min"),
-                    to_int(extent, "set_estimates", "extent"),
+                    to_int(low, f"{function.name}.set_estimates", "min"),
+                    to_int(extent, f"{function.name}.set_estimates", "extent"),
                     site=here(),
                 )
             )
@@ -226,8 +226,9 @@ class FuncDirectives(
     ) -> Bound:
         """A region of a dimension, checked as far as it is known."""
         function = self._function
-        v = function.args[self._dimension(to_var(var, directive), directive)]
-        size = to_int(extent, directive, "extent")
+        what = f"{function.name}.{directive}"
+        v = function.args[self._dimension(to_var(var, what), directive)]
+        size = to_int(extent, what, "extent")
         count = const_int(size)
         if count is not None and count < 0:
             raise ScheduleError(
@@ -235,7 +236,7 @@ class FuncDirectives(
                 f" negative, but is {count}",
                 at=here(),
             )
-        start = None if low is None else to_int(low, directive, "min")
+        start = None if low is None else to_int(low, what, "min")
         return Bound(v, start, size, site=here())
 
     def _bound(
@@ -255,8 +256,9 @@ class FuncDirectives(
         self, directive: str, var: HasVar, modulus: IntLike, remainder: IntLike | None
     ) -> None:
         function = self._function
-        v = function.args[self._dimension(to_var(var, directive), directive)]
-        by = const_int(to_int(modulus, directive, "modulus"))
+        what = f"{function.name}.{directive}"
+        v = function.args[self._dimension(to_var(var, what), directive)]
+        by = const_int(to_int(modulus, what, "modulus"))
         if by is None or by <= 0:
             raise ScheduleError(
                 f"{function.name}.{directive}: the modulus must be a positive constant",
@@ -264,7 +266,7 @@ class FuncDirectives(
             )
         rest = None
         if remainder is not None:
-            rest = const_int(to_int(remainder, directive, "remainder"))
+            rest = const_int(to_int(remainder, what, "remainder"))
             if rest is None:
                 raise ScheduleError(
                     f"{function.name}.{directive}: the remainder must be a constant",

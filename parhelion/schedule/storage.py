@@ -127,7 +127,7 @@ class StorageDirectives:
         function = self._function
         wanted = [
             self._dimension(v, "reorder_storage")
-            for v in to_vars(given or dims, "reorder_storage")
+            for v in to_vars(given or dims, f"{function.name}.reorder_storage")
         ]
         if len(wanted) < 2 or len(set(wanted)) < len(wanted):
             raise ScheduleError(
@@ -208,8 +208,9 @@ class StorageDirectives:
         self, dim: HasVar, size: IntLike, directive: str, what: str
     ) -> tuple[int, Expr]:
         """A dimension's position, and a size of it that is not known to be below 1."""
-        d = self._dimension(to_var(dim, directive), directive)
-        made = to_int(size, directive, what)
+        called = f"{self._function.name}.{directive}"
+        d = self._dimension(to_var(dim, called), directive)
+        made = to_int(size, called, what)
         known = const_int(made)
         if known is not None and known < 1:
             raise ScheduleError(
@@ -272,8 +273,8 @@ class StorageDirectives:
             self._set_level(slot, level._level)
             level._attach(self._function.schedule, slot)
             return
-        consumer = to_function(values[0], directive)
-        loop = to_var(values[1], directive)
+        consumer = to_function(values[0], f"{name}.{directive}")
+        loop = to_var(values[1], f"{name}.{directive}")
         if consumer is self._function:
             raise ScheduleError(
                 f"{name}.{directive}: {name} cannot be computed inside its own loop"

@@ -98,7 +98,7 @@ def a_dimension_that_the_update_does_not_loop_over() -> None:
     f.update(0).unroll(y, 2)
 
 
-@bad("reorder takes a Var or RVar, not 'y' (a str)")
+@bad("one.reorder takes a Var or RVar, not 'y' (a str)")
 def a_name_in_place_of_a_var() -> None:
     one().reorder(x, "y")  # type: ignore[arg-type]
 
@@ -189,19 +189,19 @@ def unroll_a_loop_of_unknown_length() -> None:
     f.unroll(v)
 
 
-@bad("split: the factor must be an integer, not 4.5 (a float)")
+@bad("one.split: the factor must be an integer, not 4.5 (a float)")
 def split_by_a_fraction() -> None:
     one().split(x, u, v, 4.5)  # type: ignore[arg-type]
 
 
 @bad("""
-    split: the factor may depend on Params and on the sizes of images, not on y
+    one.split: the factor may depend on Params and on the sizes of images, not on y
 """)
 def split_by_a_coordinate() -> None:
     one().split(x, u, v, y + 1)
 
 
-@bad("split: 4294967296 does not fit 32 bits")
+@bad("one.split: 4294967296 does not fit 32 bits")
 def a_huge_factor() -> None:
     one().split(x, u, v, 1 << 32)
 

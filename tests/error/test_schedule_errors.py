@@ -115,7 +115,7 @@ def compute_at_nowhere() -> None:
     f.compute_at()  # type: ignore[call-overload]
 
 
-@bad("compute_at takes a Func, not 3 (a int)")
+@bad("made.compute_at takes a Func, not 3 (an int)")
 def compute_at_a_number() -> None:
     f, _ = pair()
     f.compute_at(3, x)  # type: ignore[call-overload]

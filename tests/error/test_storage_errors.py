@@ -117,7 +117,7 @@ def test_hoisted_but_inlined() -> None:
         ),
         (
             lambda f: f.fold_storage(y, 2.5),
-            "fold_storage: the extent must be an integer, not 2.5 (a float)",
+            "f.fold_storage: the extent must be an integer, not 2.5 (a float)",
         ),
         (
             lambda f: f.align_storage(x, -8),
