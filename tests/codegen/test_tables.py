@@ -161,3 +161,36 @@ def test_not_for_what_may_lie_elsewhere() -> None:
     own.bound(x, -32768, 65536)
     g.vectorize(x, 64)
     assert "vpermi2b" not in _assembly(g, _vbmi())
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("of", [U8, U16, F32])
+def test_a_table_for_each_row(of: hl.Type, parallel: bool) -> None:
+    """The table's storage lies inside the loop, and in a task of its own; an update
+    changes it between two look-ups."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.ImageParam(U8, 2, "image")
+    table, f = hl.Func("table"), hl.Func("f")
+    table[x, y] = hl.cast(of, x * 3 + y)
+    r = hl.RDom([(0, 16)])
+    table[r.x * 8, y] += hl.cast(of, 5)
+    level = hl.cast(I32, image[x, y]) / 2
+    f[x, y] = hl.cast(F32, table[level, y])
+    f[x, y] += hl.cast(F32, table[127 - level, y])
+    table.compute_at(f, y)
+    f.vectorize(x, 64)
+    f.update().vectorize(x, 64)
+    if parallel:
+        f.parallel(y)
+        f.update().parallel(y)
+        table.compute_root()
+    pixels = np.random.default_rng(3).integers(0, 256, (9, 200)).astype(np.uint8)
+    image.set(pixels)
+    got = np.asarray(f.realize([200, 9]))
+    i = np.arange(128)
+    rows = i * 3 + np.arange(9)[:, None] + 5 * (i % 8 == 0)
+    rows = rows.astype(DTYPES[of]).astype(np.float32)
+    level_of = pixels.astype(np.int32) // 2
+    expected = np.take_along_axis(rows, level_of, 1)
+    expected = expected + np.take_along_axis(rows, 127 - level_of, 1)
+    assert np.array_equal(got, expected)
