@@ -19,6 +19,7 @@ ASYNC = """
 %fork.job = type { ptr, ptr, ptr, ptr, i32, i32, i32 }
 ;             0    1    2    3    4    5    6
 ;             next fn   ctx  clos code done depth
+; "done" is a semaphore, which the one who forked waits for.
 
 @ph.async.mutex = internal global [64 x i8] zeroinitializer, align 64
 @ph.async.cond = internal global [64 x i8] zeroinitializer, align 64
@@ -28,6 +29,8 @@ ASYNC = """
 @ph.async.spare = internal global i32 0
 ; How many wait on a semaphore, or for a job to be done.
 @ph.async.waiting = internal global i32 0, align 64
+; In place of a context: a wait that no failure ends.
+@ph.async.never = internal constant i32 0
 
 define internal void @ph.async.reset() {
   %a = call i32 @pthread_mutex_init(ptr @ph.async.mutex, ptr null)
@@ -230,31 +233,8 @@ tell:
   call void @ph.async.wake()
   br label %join
 join:
-  %k = phi i32 [ 0, %run ], [ 0, %tell ], [ %k1, %pause ]
-  %over = load atomic i32, ptr %pdone seq_cst, align 4
-  %finished = icmp ne i32 %over, 0
-  br i1 %finished, label %done, label %pause
-pause:
-  PAUSE
-  %k1 = add i32 %k, 1
-  %on = icmp ult i32 %k1, ACQUIRE_SPINS
-  br i1 %on, label %join, label %slow
-slow:
-  %l = call i32 @pthread_mutex_lock(ptr @ph.async.mutex)
-  %w0 = atomicrmw add ptr @ph.async.waiting, i32 1 seq_cst
-  br label %check
-check:
-  %over2 = load atomic i32, ptr %pdone seq_cst, align 4
-  %finished2 = icmp ne i32 %over2, 0
-  br i1 %finished2, label %leave, label %sleep
-sleep:
-  %c = call i32 @pthread_cond_wait(ptr @ph.async.cond, ptr @ph.async.mutex)
-  br label %check
-leave:
-  %w1 = atomicrmw sub ptr @ph.async.waiting, i32 1 seq_cst
-  %u = call i32 @pthread_mutex_unlock(ptr @ph.async.mutex)
-  br label %done
-done:
+  ; Whatever has failed, the job uses this frame until it is done.
+  %joined = call i32 @ph_acquire(ptr @ph.async.never, ptr %pdone, i32 1)
   %code1 = load i32, ptr %pcode
   %result = select i1 %failed, i32 %code2, i32 %code1
   ret i32 %result
