@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.rank import reads_data
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import (
     cast,
@@ -29,7 +30,7 @@ from parhelion.ir.build import (
 from parhelion.ir.expr import Expr, Imm, Load, StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.node import Node
-from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import (
     Allocate,
     Assert,
@@ -153,7 +154,47 @@ def place_allocations(s: Stmt) -> Stmt:
     return _Place().go(s)
 
 
+class _Uses:
+    """Which buffers a statement touches or allocates: kept for each statement, since
+    the blocks around it ask again."""
+
+    def __init__(self) -> None:
+        self._touched: dict[Node, frozenset[BufferSym]] = {}
+        self._allocated: dict[Stmt, frozenset[BufferSym]] = {}
+
+    def touched(self, n: Node) -> frozenset[BufferSym]:
+        found = self._touched.get(n)
+        if found is None:
+            found = frozenset()
+            if isinstance(n, (Load, Store, Allocate, Prefetch)):
+                found = frozenset((n.buffer,))
+            elif isinstance(n, RunExtern):
+                found = frozenset((*n.inputs, *n.outputs))
+            for child in n.children():
+                if not isinstance(child, Expr) or reads_data(child):
+                    found |= self.touched(child)
+            self._touched[n] = found
+        return found
+
+    def allocated(self, s: Stmt) -> frozenset[BufferSym]:
+        found = self._allocated.get(s)
+        if found is None:
+            found = frozenset((s.buffer,)) if isinstance(s, Allocate) else frozenset()
+            for child in s.children():
+                if isinstance(child, Stmt):
+                    found |= self.allocated(child)
+            self._allocated[s] = found
+        return found
+
+    def allocated_in(self, items: Sequence[Stmt]) -> set[BufferSym]:
+        return {b for s in items for b in self.allocated(s)}
+
+
 class _Place(Rewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        self.uses = _Uses()
+
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
 
@@ -176,35 +217,33 @@ class _Place(Rewriter):
 
     def on_block(self, n: Block) -> Stmt:
         pieces = [self.go(item) for item in n.items]
-        inside = _inner_storage(n.items, pieces)
+        inside = _inner_storage(n.items, pieces, self.uses)
         items: list[Stmt] = []
         for item, made in zip(n.items, pieces, strict=True):
             if type(made) is Block and type(item) is For:
                 items += _joined(items, made, inside)
             else:
                 items.append(made)
-        items = _freed_early(_opened(items))
+        items = _freed_early(_opened(items, self.uses), self.uses)
         same = len(items) == len(n.items) and all(
             a is b for a, b in zip(items, n.items, strict=True)
         )
         return n if same else Block(tuple(items))
 
 
-def _opened(items: list[Stmt]) -> list[Stmt]:
+def _opened(items: list[Stmt], uses: _Uses) -> list[Stmt]:
     """The items of a block, without a block at their end: what that one allocates
     lives to the same point, and may go further from here."""
     *before, last = items
     if type(last) is not Block:
         return items
     own = {i.buffer for i in last.items if type(i) is Allocate}
-    return items if own & _allocated(before) else [*before, *last.items]
+    return items if own & uses.allocated_in(before) else [*before, *last.items]
 
 
-def _allocated(items: Sequence[Stmt]) -> set[BufferSym]:
-    return {a.buffer for s in items for a in nodes(s) if isinstance(a, Allocate)}
-
-
-def _inner_storage(items: Sequence[Stmt], pieces: Sequence[Stmt]) -> set[BufferSym]:
+def _inner_storage(
+    items: Sequence[Stmt], pieces: Sequence[Stmt], uses: _Uses
+) -> set[BufferSym]:
     """What the pieces that `items` have become allocate further in than they begin."""
     if not any(type(p) is Block for p in pieces):
         return set()
@@ -214,7 +253,7 @@ def _inner_storage(items: Sequence[Stmt], pieces: Sequence[Stmt]) -> set[BufferS
             inner += [p for p in piece.items if type(p) is not Allocate]
         elif type(piece) is not Allocate:
             inner.append(piece)
-    return _allocated(inner)
+    return uses.allocated_in(inner)
 
 
 def _joined(
@@ -239,7 +278,7 @@ def _may_leave(a: Allocate) -> bool:
     return size is not None and a.kind is MemoryKind.HEAP and is_true(a.condition)
 
 
-def _freed_early(items: list[Stmt]) -> list[Stmt]:
+def _freed_early(items: list[Stmt], uses: _Uses) -> list[Stmt]:
     """The items of a block, with a Free after the last use of each heap allocation
     (none where that is the block's end anyway)."""
     wanted = {
@@ -250,7 +289,7 @@ def _freed_early(items: list[Stmt]) -> list[Stmt]:
         return items
     last: dict[BufferSym, int] = {}
     for at, item in enumerate(items):
-        for buffer in wanted & _touched(item):
+        for buffer in wanted & uses.touched(item):
             last[buffer] = at
     out: list[Stmt] = []
     for at, item in enumerate(items):
@@ -260,13 +299,3 @@ def _freed_early(items: list[Stmt]) -> list[Stmt]:
             ends = [b for b, end in last.items() if end == at]
             out += [Free(b) for b in reversed(ends)]
     return out
-
-
-def _touched(n: Node) -> set[BufferSym]:
-    found: set[BufferSym] = set()
-    for e in nodes(n):
-        if isinstance(e, (Load, Store, Allocate, Prefetch)):
-            found.add(e.buffer)
-        elif isinstance(e, RunExtern):
-            found.update(e.inputs, e.outputs)
-    return found
