@@ -57,6 +57,7 @@ from parhelion.lower.regions import Regions
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.sites import Sites
 from parhelion.lower.sliding import Unfold, loops_between
+from parhelion.schedule.rules import warn
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32
 
@@ -102,9 +103,7 @@ Syncs = Mapping[Function, Sync]
 
 
 def semaphores(regions: Regions, f: Function, folds: Mapping[int, Expr]) -> Sync:
-    """New semaphores for `f`, some dimensions of whose storage are folded. Raises
-    ScheduleError where only one of the threads would run the loops."""
-    _check_memoized(regions.sites, f)
+    """New semaphores for `f`, some dimensions of whose storage are folded."""
 
     def make(what: str) -> BufferSym:
         return BufferSym(f"{f.name}.{what}", INT32, 1, "internal")
@@ -138,21 +137,25 @@ def semaphores(regions: Regions, f: Function, folds: Mapping[int, Expr]) -> Sync
     )
 
 
-def _check_memoized(sites: Sites, f: Function) -> None:
-    """The fork stands around the storage of `f`, and the cache is asked by the thread
-    that consumes: the other one cannot know which iterations are left out."""
+def has_thread(sites: Sites, f: Function) -> bool:
+    """Whether an async Func is computed by a thread of its own; warns if it is not.
+
+    The fork stands around the storage of `f`, and the cache is asked by the thread
+    that consumes: the other one cannot know which iterations are left out.
+    """
+    if not f.schedule.async_:
+        return False
     host = sites.memoized_around(f)
     if host is None or sites.hoist(f).within(host):
-        return
-    raise ScheduleError(
-        f"{f.label}.async_: {f.label} is computed inside the loops of {host.label},"
-        " which is memoized, and stored outside of them: these loops do not run where"
-        f" the result of {host.label} is known, and the thread of {f.label} would wait"
-        " for them",
-        at=f.schedule.async_site,
-        hint=f"store {f.label} inside a loop of {host.label}, or leave out async_ or"
-        f" {host.label}.memoize",
+        return True
+    warn(
+        f"{f.label}.async_ has no effect: {f.label} is computed inside the loops of"
+        f" {host.label}, which is memoized, and stored outside of them; where the"
+        f" result of {host.label} is known these loops do not run, and a thread of its"
+        " own would wait for them",
+        f.schedule.async_site,
     )
+    return False
 
 
 def _room(

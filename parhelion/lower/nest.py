@@ -40,7 +40,14 @@ from parhelion.lower.folding import (
     origins,
     ring_slot,
 )
-from parhelion.lower.fork import Sync, acquired, between, in_room, semaphores
+from parhelion.lower.fork import (
+    Sync,
+    acquired,
+    between,
+    has_thread,
+    in_room,
+    semaphores,
+)
 from parhelion.lower.fused import shared_loop, units
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
@@ -97,7 +104,9 @@ class NestBuilder:
             if f not in self.program.outputs
         }
         for f in self.program.order:
-            if f.schedule.async_ and f not in self.program.outputs and self._threads:
+            if f in self.program.outputs or not self._threads:
+                continue
+            if has_thread(self.regions.sites, f):
                 folds = {
                     d: o.fold
                     for d, o in enumerate(self.origins.get(f, ()))

@@ -167,8 +167,8 @@ class ConcurrentFuncs:
         with `hoist_storage` and `ring_buffer`. The result is always the same.
 
         Raises ScheduleError, when the pipeline is lowered, where both threads would
-        compute the same storage of another Func, or where the loops are those of a
-        memoized Func, which do not always run.
+        compute the same storage of another Func. Where the loops are those of a
+        memoized Func, which do not always run, there is no thread; a warning says so.
         """
         rules.definition_of(self._function, 0)
         schedule = self._function.schedule

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -460,9 +461,10 @@ def test_shared_loops() -> None:
 @pytest.mark.parametrize("stored", ["root", "hoisted"])
 def test_around_a_memoized_func(stored: str) -> None:
     """On a hit the loops of `g` do not run: a producer that is stored outside of them
-    would wait for ever."""
+    would wait for ever. So it is computed without a thread."""
+    n = hl.Param(hl.Int(32), "n", 1)
     p, g, f = (hl.Func(n) for n in ("p", "g", "f"))
-    p[x, y] = x * 3 + y * y
+    p[x, y] = x * 3 + y * y * n
     g[x, y] = p[x, y] + p[x, y + 1]
     f[x, y] = g[x, y] - x
     g.compute_root().memoize()
@@ -471,14 +473,21 @@ def test_around_a_memoized_func(stored: str) -> None:
         p.store_root()
     else:
         p.hoist_storage_root().ring_buffer(2)
-    with pytest.raises(hl.ScheduleError) as caught:
-        lower([f._function], name="f")
-    assert plain(caught.value) == (
-        "p.async_: p is computed inside the loops of g, which is memoized, and stored"
-        " outside of them: these loops do not run where the result of g is known, and"
-        " the thread of p would wait for them\n"
-        "hint: store p inside a loop of g, or leave out async_ or g.memoize"
-    )
+    with pytest.warns(ScheduleWarning) as caught:
+        made = text(lower([f._function], name="f").body)
+    assert "fork" not in made
+    assert [re.sub(r"\$\d+", "", str(w.message)) for w in caught] == [
+        "p.async_ has no effect: p is computed inside the loops of g, which is"
+        " memoized, and stored outside of them; where the result of g is known these"
+        " loops do not run, and a thread of its own would wait for them"
+    ]
+    for value in (1, 1, 2, 1):
+        n.set(value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScheduleWarning)
+            got = np.asarray(f.realize([9, 7]))
+        want = interpret(f._function, [(0, 9), (0, 7)], {n._sym: value})[0].T
+        np.testing.assert_array_equal(got, want)
 
 
 def test_inside_a_memoized_func() -> None:
