@@ -422,7 +422,8 @@ class StageLoops:
         fresh = le(start, value) if t.tail in SHIFTS else le(value, t.old.range.hi)
         if t.collides:
             # One lane's old value would be stored over another's new one.
-            self.guards.append(Guard(self.depth_of(value), fresh, "all"))
+            # `start` may need loops that folding took out of `value`.
+            self.guards.append(Guard(self.depth_of(fresh), fresh, "all"))
         else:
             self.blends.append(fresh)
 

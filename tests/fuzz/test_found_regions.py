@@ -164,3 +164,20 @@ def test_parts_that_are_whole_in_a_dimension() -> None:
     f.infer_input_bounds([8, 5, 3])
     made = image.get()
     assert made is not None and made.dim(2).extent() == 3
+
+
+def test_the_guard_of_a_blended_tail_under_a_fused_loop() -> None:
+    """The split's only run begins before its range, whatever the outer loop says, but
+    which of its points are new is said in terms of that loop: the guard stands where
+    its variable, a part of a fused one, is known."""
+    x, y, yo, yi, xi, fused = hl.vars("x y yo yi xi fused")
+    f, g = hl.Func("f"), hl.Func("g")
+    g[x, y] = x * 10 + y
+    # Of g, [0, max(x, 9)]: surely not empty, so that yo is surely not negative.
+    f[x, y] = g[hl.clamp(x, 0, 9), y] + g[hl.max(hl.max(x, 0), 9), y]
+    f.bound(y, 0, 1)
+    g.compute_root().split(y, yo, yi, 2, hl.TailStrategy.ShiftInwardsAndBlend)
+    g.split(x, x, xi, 2, hl.TailStrategy.PredicateStores).unroll(yi)
+    g.fuse(x, yo, fused).reorder(xi, fused, yi).vectorize(xi)
+    g.vectorize(fused, 2, hl.TailStrategy.RoundUp)
+    np.testing.assert_array_equal(np.asarray(f.realize([7, 1]))[0], range(90, 160, 10))
