@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import parhelion as hl
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -263,3 +264,21 @@ def test_bool_folds() -> None:
         )
     ]
     execute(S.Block(tuple(stores)), t, source, out, 1)
+
+
+@pytest.mark.parametrize("t", [hl.UInt(8), hl.Int(16), hl.BFloat(16), hl.Bool()])
+@pytest.mark.parametrize("lanes", [4, 8])
+def test_a_mask_of_one_lane_stores_one_element(t: hl.Type, lanes: int) -> None:
+    """LLVM stored what the element had been truncated from: bytes of its neighbours."""
+    x = hl.Var("x")
+    f, g = hl.Func("f"), hl.Func("g")
+    g[x] = x * 3
+    f[x] = hl.cast(t, hl.cast(hl.Float(32), g[x]) if t.is_float() else g[x])
+    g.compute_root()
+    f.vectorize(x, lanes, hl.TailStrategy.PredicateStores)
+    f.output_buffer().dim(0).set_bounds(0, 9)
+    whole = hl.Buffer(t, [16])
+    raw = np.asarray(whole).view(np.uint8)
+    raw[...] = 0xA5
+    f.realize(whole.cropped(0, 0, 9))
+    assert np.all(raw[9 * raw.size // 16 :] == 0xA5)
