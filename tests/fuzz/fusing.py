@@ -34,7 +34,7 @@ def draw_pair(
 ) -> tuple[int, ...]:
     """Sometimes, two of the stages that neither need each other: they are left alike,
     to share loops."""
-    if rng.random() > 0.4:
+    if rng.random() > 0.7:
         return ()
     pairs = [(a, b) for a in stages for b in stages if a < b and a not in needs(b)]
     return rng.choice(pairs) if pairs else ()
