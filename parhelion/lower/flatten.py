@@ -74,7 +74,7 @@ from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lower.allocate import memory_kind, size_checks
 from parhelion.lower.checks import laid_out
 from parhelion.lower.instantiate import inline_lets
-from parhelion.lower.memoize import Remembered, remembered
+from parhelion.lower.memoize import Remembered, decided_outside, remembered
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32, INT64, Type
 
@@ -347,7 +347,8 @@ class _Flatten(Rewriter):
         if func.schedule.memo is None:
             return None
         region = [(self.go(low), self.go(extent)) for low, extent in n.bounds]
-        known = remembered(func, region, sizes, n.body)
+        decided = [self.go(v) for v in decided_outside(func, n.body)]
+        known = remembered(func, region, sizes, decided, n.body)
         assert known.answer.value is not None
         lets.append(LetStmt(known.answer, known.answer.value))
         self.remembered[func] = known

@@ -20,10 +20,12 @@ from dataclasses import dataclass
 
 from parhelion.errors import internal_assert
 from parhelion.ir.build import block, cast, int64, mul
-from parhelion.ir.expr import Expr, Intrinsic, Reinterpret, StringImm, Var
+from parhelion.ir.expr import Expr, Intrinsic, Let, Reinterpret, StringImm, Var
 from parhelion.ir.function import Function
-from parhelion.ir.stmt import Evaluate, If, Stmt
-from parhelion.ir.symbols import BufferSym
+from parhelion.ir.node import Node
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import Evaluate, For, If, LetStmt, Produce, Stmt
+from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.text import text
 from parhelion.schedule.memoize import dependencies
 from parhelion.types import BOOL, INT32, INT64, Handle, Int, Type
@@ -50,15 +52,18 @@ def remembered(
     f: Function,
     region: Sequence[tuple[Expr, Expr]],
     sizes: Sequence[Expr],
+    decided: Sequence[Expr],
     produced: Stmt,
 ) -> Remembered:
     """region: min and extent of each dimension of the storage, whose `sizes` (its
-    extents in memory) may be larger. produced: what computes `f`."""
+    extents in memory) may be larger. decided: see `decided_outside`. produced: what
+    computes `f`."""
     total: Expr = int64(1)
     for size in sizes:
         total = mul(total, cast(INT64, size))
     bytes = [mul(total, int64(t.bytes())) for t in f.types]
     key = [e for pair in region for e in pair] + [cast(INT64, s) for s in sizes]
+    key += [e for e in decided if e not in key]
     for e in dependencies(f):
         internal_assert(not isinstance(e, BufferSym), f"{f.name} depends on {e!r}")
         if isinstance(e, Expr):
@@ -78,6 +83,36 @@ def remembered(
     )
     found = Intrinsic(Handle(), "memo_find", args)
     return Remembered(Var(f"{f.name}.memo", Handle(), value=found))
+
+
+def decided_outside(f: Function, body: Stmt) -> list[Var]:
+    """Names from outside of `body` by which the loops in it that compute `f` run.
+
+    Storage alone does not tell what it holds: tails round it up, so that two regions
+    may have storage of one size, each with values that the other has not computed.
+    """
+    bound: dict[Var, Expr | None] = {}
+    waiting: list[Node] = []
+    for n in nodes(body):
+        if isinstance(n, LetStmt | Let):
+            bound[n.var] = n.value
+        elif isinstance(n, For):
+            bound[n.var] = None
+        elif isinstance(n, Produce) and n.producing and n.func is f:
+            waiting.append(n)
+    found: dict[Var, None] = {}
+    seen: set[Var] = set()
+    for top in waiting:  # grows while it is walked
+        for v in nodes(top):
+            if not isinstance(v, Var) or v in seen:
+                continue
+            seen.add(v)
+            if v in bound:
+                value = bound[v]
+                waiting += [] if value is None else [value]
+            elif not isinstance(v.origin, ParamSym) and not v.type.is_handle():
+                found[v] = None
+    return list(found)
 
 
 def memo_keys(functions: Sequence[Function]) -> list[Expr]:
@@ -100,4 +135,4 @@ def _word(e: Expr) -> Expr:
     return cast(INT64, e)
 
 
-__all__ = ["Remembered", "memo_keys", "remembered"]
+__all__ = ["Remembered", "decided_outside", "memo_keys", "remembered"]

@@ -335,6 +335,20 @@ def test_no_window_slides_past_a_hit(stored: str, hits: str) -> None:
         np.testing.assert_array_equal(made, want.T)
 
 
+def test_storage_that_is_rounded_up_to_one_size_holds_different_values() -> None:
+    """f is computed from 0 to x, its storage rounded up to 16: the update of what is
+    past x is blended away, and a longer piece must not find it."""
+    f, o = hl.Func("f"), hl.Func("o")
+    f[x] = x
+    f[x] += 100
+    o[x] = f[0] + f[x]
+    f.compute_at(o, x).memoize()
+    f.update().vectorize(x, 16, hl.TailStrategy.RoundUpAndBlend)
+    (want,) = interpret(o._function, [(0, 12)])
+    for _ in range(2):
+        np.testing.assert_array_equal(np.asarray(o.realize([12])), want)
+
+
 def test_a_window_slides_inside_of_what_is_kept() -> None:
     p, f, o = hl.Func("p"), hl.Func("f"), hl.Func("o")
     p[x, y] = x * 3 + y * y
