@@ -508,11 +508,7 @@ def _store_some(
     step: int | None,
     lanes: Sequence[bool],
 ) -> None:
-    """Stores the lanes of a dense vector that are true, without a mask.
-
-    Not only because that is less: LLVM 22 makes one store of a truncation and a mask
-    with a single constant lane, and stores that lane untruncated, over its neighbours.
-    """
+    """Stores the lanes of a dense vector that are true, without a mask."""
     pointer, offset = address(f, buffer, base)
     if step == -1:
         offset -= t.count - 1
@@ -528,6 +524,20 @@ def _store_some(
             at = offset_pointer(f, pointer, t, offset + start)
             _store(f, buffer, at, part, t.with_lanes(count))
         start += max(count, 1)
+
+
+def _keep_truncated(f: Function, text: str, t: Type) -> None:
+    """A second use, without code, of a value that was stored under a mask.
+
+    LLVM 22 joins a truncation that has no other use to the masked store, and where
+    the mask turns out to have a single constant lane, in whatever way, it stores that
+    lane as it was before the truncation: over its neighbours, and up to seven bytes
+    past the end of the storage (its issue 179489). Stores of a vector in a register
+    take as many operations as truncating ones.
+    """
+    if t.width < 64 and memory_type(t.element_of()).startswith("i"):
+        at = f.module.declare("llvm.fake.use", "void", "...")
+        f.out(f"  call void (...) {at}({memory_type(t)} {text})")
 
 
 def _store_masked(
@@ -568,6 +578,7 @@ def _store_masked(
             f"  call void {at}({vt} {text}, ptr align {t.bytes()} {pointer}, "
             f"{mt} {mask}){tag}"
         )
+        _keep_truncated(f, text, kept)
         return
     lanes = _lane_pointers(f, buffer, index)
     pt = f"<{t.count} x ptr>"

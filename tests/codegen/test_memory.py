@@ -282,3 +282,33 @@ def test_a_mask_of_one_lane_stores_one_element(t: hl.Type, lanes: int) -> None:
     raw[...] = 0xA5
     f.realize(whole.cropped(0, 0, 9))
     assert np.all(raw[9 * raw.size // 16 :] == 0xA5)
+
+
+@pytest.mark.parametrize("lanes", [4, 16])
+@pytest.mark.parametrize(
+    ("t", "wide"),
+    [(UInt(8), Int(16)), (UInt(8), INT32), (Int(16), INT32), (INT32, INT64)],
+    ids=str,
+)
+def test_a_mask_of_one_lane_that_only_llvm_knows(
+    t: Type, wide: Type, lanes: int
+) -> None:
+    """The mask is behind a name, and becomes a constant in LLVM alone."""
+    source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
+    ramp = E.Ramp(int32(0), int32(1), lanes)
+    body: list[Stmt] = []
+    for k in range(lanes):
+        mask = Var(f"mask{k}", Bool(lanes))
+        a = E.Load(t.with_lanes(lanes), source, E.Ramp(base(k), int32(1), lanes), None)
+        three = E.Broadcast(build.imm(3, wide), lanes)
+        value = E.Div(E.Cast(wide.with_lanes(lanes), a), three)
+        body += [
+            S.LetStmt(mask, E.EQ(ramp, E.Broadcast(int32(k), lanes))),
+            S.Store(
+                out,
+                E.Cast(t.with_lanes(lanes), value),
+                E.Ramp(base(k * lanes), int32(1), lanes),
+                mask,
+            ),
+        ]
+    execute(S.Block(tuple(body)), t, source, out, 2)

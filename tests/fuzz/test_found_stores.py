@@ -8,6 +8,7 @@ import pytest
 import parhelion as hl
 
 x, xo, xi = hl.Var("x"), hl.Var("xo"), hl.Var("xi")
+xoo, xoi = hl.Var("xoo"), hl.Var("xoi")
 
 
 @pytest.mark.parametrize("size", range(1, 24))
@@ -43,3 +44,27 @@ def test_backwards(size: int) -> None:
     wanted = (np.arange(size)[::-1] * 3 + 1000).astype(np.uint8)
     found = np.asarray(f.realize([size + 3]))
     assert np.array_equal(found, [*wanted, 77, 77, 77])
+
+
+@pytest.mark.parametrize("t", (hl.UInt(8), hl.Int(16)))
+@pytest.mark.parametrize(
+    "inner", (hl.TailStrategy.GuardWithIf, hl.TailStrategy.Predicate)
+)
+@pytest.mark.parametrize("size", (3, 5, 19))
+def test_the_tail_of_vectors_of_vectors(
+    size: int, inner: hl.TailStrategy, t: hl.Type
+) -> None:
+    """A mask of one lane, of two conditions: three bytes past the end were written."""
+    wide, f = hl.Func("wide"), hl.Func("f")
+    wide[x] = hl.i32(x) * 3 + 1000
+    f[x] = hl.cast(t, wide[x])
+    wide.compute_root()
+    f.bound(x, 0, size)
+    f.split(x, xo, xi, 2, inner).split(xo, xoo, xoi, 2, hl.TailStrategy.GuardWithIf)
+    f.vectorize(xi).vectorize(xoi)
+    kind = np.uint8 if t == hl.UInt(8) else np.int16
+    room = np.full(64, 77, kind)
+    f.realize(hl.Buffer(room[:size]))
+    wanted = np.full(64, 77, kind)
+    wanted[:size] = (np.arange(size) * 3 + 1000).astype(kind)
+    assert np.array_equal(room, wanted)
