@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from parhelion.errors import internal_assert
-from parhelion.ir.build import add, int32, land, le, sub
+from parhelion.ir.build import FALSE, add, int32, land, le, lor, lt, sub
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import Assert, ProvideExtern, Stmt
@@ -110,12 +110,16 @@ def provide(
 def inside_check(
     stage: Stage, number: int, read: Sequence[Range], there: Sequence[Range]
 ) -> list[Stmt]:
-    """Asserts that what the stage reads of its input `number` is there. Only a stage
-    whose answers for parts exceed that for the whole fails it."""
+    """Asserts that what the stage reads of its input `number` is there, unless it
+    reads nothing. Only a stage whose answers for parts exceed that for the whole fails
+    it."""
     out: list[Stmt] = []
+    nothing: Expr = FALSE
+    for r in read:
+        nothing = lor(nothing, lt(r.hi, r.lo))
     name = StringImm(Handle(), stage.func.label)
     for d, (r, w) in enumerate(zip(read, there, strict=True)):
-        cond = simplify(land(le(w.lo, r.lo), le(r.hi, w.hi)))
+        cond = simplify(lor(nothing, land(le(w.lo, r.lo), le(r.hi, w.hi))))
         if can_prove(cond):
             continue
         told = (name, int32(number), int32(d), r.lo, r.hi, w.lo, w.hi)

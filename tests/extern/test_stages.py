@@ -289,6 +289,26 @@ def test_part_asks_for_more_than_the_whole() -> None:
     )
 
 
+def test_a_part_that_needs_nothing_may_ask_for_nothing_anywhere() -> None:
+    """Where no pixel of a tile needs the stage, its region is empty and lies outside of
+    what is there."""
+
+    def triple(given: hl.Buffer, out: hl.Buffer) -> None:
+        np.asarray(out)[...] = 3 * np.asarray(given)
+
+    def needs(region: Box) -> list[list[tuple[int, int]]]:
+        return [[(low, max(extent, 0)) for low, extent in region]]
+
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x] = x + 1
+    e.define_extern(triple, [g], hl.Int(32), [x], bounds=needs)
+    o[x] = hl.select(x < 3, e[x], -x)
+    g.compute_root()
+    e.compute_at(o, x)
+    o.split(x, x, xi, 4)
+    assert np.asarray(o.realize([12])).tolist() == [3, 6, 9, *range(-3, -12, -1)]
+
+
 def test_what_it_is() -> None:
     e = hl.Func("e")
     e.define_extern(fails, [], [hl.Int(32), hl.UInt(8)], 3)
