@@ -198,8 +198,12 @@ class _Split:
                 missing = maximum(sub(factor, nominal.extent), _ZERO)
                 less = add(less, minimum(missing, most))
                 lo = minimum(lo, add(self.last, inner.covered.lo))
-            hi, above = add(nominal.hi, inner.above), inner.above
-            more = inner.rounding[1]
+            # No run starts past `last`. What an inner loop adds there is its own
+            # rounding, often less than `above`, by which others size the storage.
+            above, more = inner.above, inner.rounding[1]
+            hi = nominal.hi
+            if not is_const(above, 0):
+                hi = add(self.last, inner.covered.hi)
         elif not keep:
             above = simplify(add(above, most))
             more = add(more, mod(sub(_ZERO, nominal.extent), factor))

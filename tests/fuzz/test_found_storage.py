@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 import parhelion as hl
@@ -85,3 +86,22 @@ def test_hoisted_out_of_a_loop_that_the_fold_depends_on() -> None:
 
     check(make, [16, 20, 5], [hoisted])
     check(make, [16, 20, 5], [hoisted], mins=[0, 0, -3])
+
+
+def test_a_rounded_loop_inside_of_runs_that_are_shifted() -> None:
+    """Runs of eight that never pass the end, each in steps of five: two more are read.
+    What is computed before was four more, of which the storage had two."""
+    x, xo, xi, a, b = hl.vars("x xo xi a b")
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x] = hl.u8(x)
+    f[x] *= hl.u8(2)
+    g[x] = f[x] + hl.u8(1)
+    g.bound(x, 0, 20)
+    f.store_root().compute_at(g, hl.Var.outermost())
+    f.update().split(x, xo, xi, 8, hl.TailStrategy.ShiftInwardsAndBlend)
+    f.update().split(xi, a, b, 5, hl.TailStrategy.PredicateStores)
+    shown = hl.Pipeline(g).lowered_text()
+    assert re.search(r"allocate f\S*\[uint8 \* 22\]", shown)
+    assert re.search(r"for \(f\S*\.s0\.x, 0, 22\)", shown)
+    made = np.asarray(g.realize([20])).tolist()
+    assert made == [2 * i + 1 for i in range(20)]
