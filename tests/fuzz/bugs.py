@@ -117,6 +117,14 @@ BUGS: dict[str, Bug] = {
         "stop = maximum(add(last, int32(1)), start)",
         "stop = minimum(maximum(add(last, int32(2)), start), end)",
     ),
+    "storage_too_short": Bug(
+        "storage is one element short in each dimension",
+        "parhelion.lower.flatten",
+        "_Flatten.on_realize",
+        "made = Allocate(p.buffer, sizes, condition, kind, 0)",
+        "made = Allocate(p.buffer, tuple([sub(e, imm(1, e.type)) for e in sizes]), "
+        "condition, kind, 0)",
+    ),
     "values_stored_in_turn": Bug(
         "a Tuple's second value reads its first one's new value",
         "parhelion.lower.flatten",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from tests.fuzz.case import Case, Input
 from tests.fuzz.ops import TYPES, Built, make
 
 Array = NDArray[Any]
+
+#: Makes the array for an image or an output; `guarded` puts another one here.
+new_array: Callable[[tuple[int, ...], Any], Array] = np.empty
 
 BOUNDARIES = (
     None,
@@ -60,8 +63,10 @@ def pixels(of: Input, mins: Sequence[int], extents: Sequence[int], salt: int) ->
 
 
 def buffer_of(of: Input, mins: Sequence[int], extents: Sequence[int], salt: int) -> Any:
-    made = pixels(of, mins, extents, salt)
-    buffer = hl.Buffer(np.ascontiguousarray(made.transpose()))
+    made = pixels(of, mins, extents, salt).transpose()
+    array = new_array(made.shape, made.dtype)
+    array[...] = made
+    buffer = hl.Buffer(array)
     buffer.set_min(list(mins))
     return buffer
 

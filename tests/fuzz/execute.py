@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import parhelion as hl
 from parhelion.interp import interpret_all
 from parhelion.schedule.rules import ScheduleWarning
+from tests.fuzz import build as making
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import Program, build, set_plain_images
 from tests.fuzz.case import Case
@@ -24,7 +25,7 @@ from tests.fuzz.storage import BROKEN_PROMISES
 Array = NDArray[Any]
 
 
-_POISON = 0xA5
+POISON = 0xA5
 
 
 class Outcome(enum.Enum):
@@ -106,9 +107,14 @@ def destinations(program: Program) -> list[Any]:
     for func in program.outputs():
         for t in func.types():
             buffer = hl.Buffer(t, list(case.extents))
+            array = np.asarray(buffer)
+            # NumPy has no type for some, like bfloat16.
+            own = hl.Buffer(making.new_array(array.shape, array.dtype))
+            if own.type() == t:
+                buffer = own
             buffer.set_min(list(case.mins[: len(case.extents)]))
             # What is never written must not look right by chance.
-            np.asarray(buffer).view(np.uint8)[...] = _POISON
+            np.asarray(buffer).view(np.uint8)[...] = POISON
             made.append(buffer)
     return made
 

@@ -96,11 +96,12 @@ def fuzz(
     jobs: int = 1,
     *,
     wild: bool = False,
+    guarded: bool = False,
     most_failures: int = 20,
     progress: Callable[[Summary], None] | None = None,
 ) -> Summary:
     """Draws cases until `cases` are clean (or, if `wild`, have been run), or so many
-    have failed."""
+    have failed. guarded: in memory with edges."""
     summary = Summary()
     numbers = seeds(seed)
     lock = threading.Lock()
@@ -112,7 +113,7 @@ def fuzz(
         return count >= cases or len(summary.failures) >= most_failures
 
     def work() -> None:
-        with Worker() as worker:
+        with Worker(guarded=guarded) as worker:
             while True:
                 with lock:
                     if done():
@@ -141,6 +142,9 @@ def main() -> int:
     parser.add_argument(
         "--wild", action="store_true", help="schedules drawn without regard to legality"
     )
+    parser.add_argument(
+        "--guarded", action="store_true", help="writes outside of buffers are failures"
+    )
     options = parser.parse_args()
     start = time.monotonic()
     shown = 0
@@ -159,6 +163,7 @@ def main() -> int:
         options.seed,
         options.jobs,
         wild=options.wild,
+        guarded=options.guarded,
         progress=progress,
     )
     print(file=sys.stderr)
@@ -166,7 +171,8 @@ def main() -> int:
     print(f"{time.monotonic() - start:.0f} s")
     for seed, _ in summary.failures:
         kind = "wild-" if options.wild else ""
-        print(f"python -m parhelion.tools.reduce tests.fuzz.reduction {kind}{seed}")
+        module = "guarded_reduction" if options.guarded else "reduction"
+        print(f"python -m parhelion.tools.reduce tests.fuzz.{module} {kind}{seed}")
     return 1 if summary.failures else 0
 
 

@@ -12,7 +12,7 @@ from parhelion.tools.reduce import reduce
 from tests.fuzz.bugs import BUGS, edited
 from tests.fuzz.case import Case
 from tests.fuzz.draw import draw
-from tests.fuzz.execute import run_case
+from tests.fuzz.execute import Outcome, run_case
 from tests.fuzz.reduction import as_test, kind_of, parse, smaller
 from tests.fuzz.worker import Worker, run_apart
 
@@ -24,7 +24,9 @@ RARE = {
     *("blend_dropped", "parts_from_one", "remembered_by_size"),
     *("consumer_does_not_wait", "atomic_forgotten"),
 }
-QUICK = [name for name in BUGS if name not in RARE]
+#: Bugs that may have no consequence where memory has no edges.
+OUTSIDE = {"storage_too_short"}
+QUICK = [name for name in BUGS if name not in RARE | OUTSIDE]
 
 
 @pytest.mark.parametrize("name", BUGS)
@@ -47,6 +49,15 @@ def first_found(worker: Worker) -> Case | None:
 def test_finds(name: str) -> None:
     with Worker(name) as worker:
         assert first_found(worker) is not None, f"{BUGS[name].what}: not found"
+
+
+@pytest.mark.parametrize("name", sorted(OUTSIDE))
+def test_finds_in_memory_with_edges(name: str) -> None:
+    with Worker(name, guarded=True) as worker:
+        case = first_found(worker)
+        assert case is not None, f"{BUGS[name].what}: not found"
+        assert worker.run(case).outcome is Outcome.CRASH
+    assert not run_apart(case, guarded=True).outcome.failed
 
 
 def test_ten_bugs_or_more() -> None:

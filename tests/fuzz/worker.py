@@ -1,6 +1,6 @@
 """Runs cases in another process, so that a crash is an outcome like others.
 
-    python -m tests.fuzz.worker [BUG]
+    python -m tests.fuzz.worker [--guarded] [BUG]
 
 reads the `repr` of one case per line and answers with one line of JSON each.
 """
@@ -31,9 +31,10 @@ _SECONDS = 120.0
 class Worker:
     """A process that runs case after case; a new one takes over when it dies."""
 
-    def __init__(self, bug: str = "") -> None:
-        """bug: one of `bugs.BUGS`, put into the compiler of the process."""
-        self.bug = bug
+    def __init__(self, bug: str = "", guarded: bool = False) -> None:
+        """bug: one of `bugs.BUGS`, put into the compiler of the process.
+        guarded: in memory with edges (see `guarded`)."""
+        self.arguments = [*bug.split(), *["--guarded"] * guarded]
         self.process: subprocess.Popen[str] | None = None
 
     def run(self, case: Case, seconds: float = _SECONDS) -> Report:
@@ -62,7 +63,7 @@ class Worker:
     def _running(self) -> subprocess.Popen[str]:
         if self.process is None or self.process.poll() is not None:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz.worker", *self.bug.split()],
+                [sys.executable, "-m", "tests.fuzz.worker", *self.arguments],
                 cwd=_ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -93,28 +94,31 @@ class Worker:
         self.close()
 
 
-def run_apart(case: Case) -> Report:
+def run_apart(case: Case, guarded: bool = False) -> Report:
     """`run_quietly` in a process of its own, which later calls use again."""
-    global _shared
-    if _shared is None:
-        _shared = Worker()
-    return _shared.run(case)
+    worker = _shared.setdefault(guarded, Worker(guarded=guarded))
+    return worker.run(case)
 
 
-_shared: Worker | None = None
+_shared: dict[bool, Worker] = {}
 
 
 def main() -> None:
+    from tests.fuzz.guarded import Guard
     from tests.fuzz.reduction import parse
 
     faulthandler.enable()
-    for bug in sys.argv[1:]:
+    bugs = [a for a in sys.argv[1:] if a != "--guarded"]
+    guard = Guard() if "--guarded" in sys.argv else None
+    for bug in bugs:
         plant(bug)
     # What the compiler or a library prints must not get into the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
         report = run_quietly(parse(line))
+        if guard is not None:
+            guard.end(report)
         answer = {
             "outcome": report.outcome.value,
             "message": report.message,
