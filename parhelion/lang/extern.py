@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -52,6 +51,8 @@ def c_type(t: Type, what: str) -> Any:
 
 @cache
 def _libraries() -> tuple[ctypes.CDLL, ...]:
+    import ctypes.util  # it loads much, for what few programs need
+
     return (
         ctypes.CDLL(None),
         ctypes.CDLL(ctypes.util.find_library("m") or "libm.so.6"),

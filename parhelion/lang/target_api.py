@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import os
-import platform
 from collections.abc import Iterable
 
 from parhelion.codegen.target import host_target
@@ -244,6 +243,8 @@ class Target:
 
 def get_host_target() -> Target:
     """This computer."""
+    import platform  # only here: it takes longer than the rest of this module
+
     host = host_target()
     arch = TargetArch.ARM if host.arch in ("aarch64", "arm64") else TargetArch.X86
     system = {"Linux": TargetOS.Linux, "Darwin": TargetOS.OSX}
