@@ -231,10 +231,14 @@ class NestBuilder:
         if depth > 0:
             inside = block(*prefetches(self.regions, stage, nest, depth), inside)
         inside = self._site(self.regions.sites.inside(stage, depth), inside)
+        alike = len({g.masks for g in nest.guards if g.depth == depth}) == 1
         for guard in nest.guards:
             if guard.depth == depth:
-                # Where other Funcs are computed inside, the guard is around them.
+                # Where other Funcs are computed inside, the guard is around them. And
+                # one that masks only loads, say, must not make one within it look
+                # redundant that masks stores.
                 alone = depth == len(nest.loops) and type(inside) in (Provide, If)
+                alone = alone and alike
                 masks = guard.masks if alone or not guard.masks else "all"
                 if nest.blends and masks == "stores":
                     masks = "all"  # What is kept is read where it is stored.

@@ -105,3 +105,19 @@ def test_a_rounded_loop_inside_of_runs_that_are_shifted() -> None:
     assert re.search(r"for \(f\S*\.s0\.x, 0, 22\)", shown)
     made = np.asarray(g.realize([20])).tolist()
     assert made == [2 * i + 1 for i in range(20)]
+
+
+def test_a_tail_that_masks_loads_around_one_that_masks_stores() -> None:
+    """The outer condition implied the inner one, which went, and its mask with it: a
+    vector of 32 was stored into five elements."""
+    x, xo, xi = hl.vars("x xo xi")
+    for inner in (hl.TailStrategy.PredicateStores, hl.TailStrategy.Predicate):
+        f, g = hl.Func("f"), hl.Func("g")
+        f[x] = x
+        g[x] = f[x]
+        g.bound(x, 0, 4)
+        f.compute_root().split(x, xo, xi, 5, hl.TailStrategy.PredicateLoads)
+        f.vectorize(xi, 32, inner)
+        shown = hl.Pipeline(g).lowered_text()
+        assert re.search(r"f\S*\[ramp\(0, 1, 32\) if ramp\(0, 1, 32\) < ", shown)
+        assert np.asarray(g.realize([4])).tolist() == [0, 1, 2, 3]
