@@ -95,13 +95,14 @@ class Runner:
         with LOCK:
             # Again, now that no other thread's compilation has promises replaced.
             state = self.reach.look()
+            same = state == self._state
+            if not same:
+                self._state, self._programs, self._written = state, {}, {}
+                self.targets = tuple([b for f in self.outputs for b in f.buffers])
+                self._promises = standing((*self.reach.images, *self.targets))
+            # Last: a thread that sees it takes all of the above for up to date.
             self._epoch = now
-            if state == self._state:
-                return True
-            self._state, self._programs, self._written = state, {}, {}
-            self.targets = tuple([b for f in self.outputs for b in f.buffers])
-            self._promises = standing((*self.reach.images, *self.targets))
-        return False
+        return same
 
     def variant(
         self, layouts: Mapping[BufferSym, Layout], strict_float: bool = False
