@@ -60,11 +60,19 @@ def _let(f: Function, s: S.LetStmt) -> None:
 
 
 def bind_let(f: Function, var: Var, value: Expr) -> None:
-    """Binds a let. Indices see through it to the sum that it stands for."""
+    """Binds a let. Indices see through it to the sum that it stands for.
+
+    Only where it follows a loop, which then steps the index: the terms of a stride or
+    of a storage's first coordinate would be multiplied anew in every row's offset, and
+    the time of LLVM's strength reduction grows with their number.
+    """
     text = f.value(value)
-    f.bind(var, text, f.level(value))
-    if (var.type is INT32 or var.type is INT64) and isinstance(
-        value, E.Add | E.Sub | E.Mul | E.Var
+    level = f.level(value)
+    f.bind(var, text, level)
+    if (
+        f.in_loop(level)
+        and (var.type is INT32 or var.type is INT64)
+        and isinstance(value, E.Add | E.Sub | E.Mul | E.Var)
     ):
         if not f.module.reads(value):
             f.let_values[var] = value

@@ -327,6 +327,10 @@ class Function:
             at -= 2
         return best
 
+    def in_loop(self, level: int) -> bool:
+        """Whether a value of that level may change from one iteration to the next."""
+        return any(s.kind is ScopeKind.BODY for s in self.scopes[: level + 1])
+
     def buffer_level(self, buffer: BufferSym) -> int:
         """The level of a buffer's address."""
         found = self.pointers.get(buffer)

@@ -195,6 +195,28 @@ def test_indices_beyond_32_bits() -> None:
     assert result[0] == 77
 
 
+def test_a_stride_that_is_a_sum_is_one_factor() -> None:
+    """The terms of a stride are added up once, not multiplied in each row's offset."""
+    t, rows = UInt(8), 8
+    first, last = ParamSym("first", INT32), ParamSym("last", INT32)
+    source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
+    stride, x = Var("stride", INT32), Var("x", INT32)
+    where = [build.add(x, build.mul(stride, int32(k))) for k in range(rows)]
+    total: Expr = build.imm(0, t)
+    for index in where:
+        total = build.add(total, E.Load(t, source, index, None))
+    body: Stmt = S.Store(out, total, x, None)
+    body = S.For(x, int32(0), int32(5), ForKind.SERIAL, body)
+    extent = build.add(build.sub(last.var, first.var), int32(1))
+    body = build.block(S.LetStmt(stride, extent), body)
+    compiled = Compiled(lowered(body, [source, first, last, out]))
+    assert compiled.emitted.text.count("mul i64") == rows - 2  # not for rows 0 and 1
+    data = np.arange(rows * 7, dtype=np.uint8)
+    result = np.zeros(5, np.uint8)
+    assert compiled(data, 3, 9, result) == 0
+    assert np.array_equal(result, data.reshape(rows, 7).sum(0, np.uint8)[:5])
+
+
 def test_vectors_made_and_folded() -> None:
     t, lanes = Int(16), 12
     source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
