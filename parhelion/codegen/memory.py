@@ -23,18 +23,13 @@ from parhelion.codegen.vector import (
 from parhelion.codegen.writer import Function, emits
 from parhelion.ir import build
 from parhelion.ir import expr as E
-from parhelion.ir.evaluate import evaluate_lanes
 from parhelion.ir.expr import Expr
-from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32, INT64, Bool, Type, UInt
 
 #: A vector whose lanes are an odd multiple of a power of two, up to this, is stored in
 #: as many pieces.
 MOST_PIECES = 7
-
-#: What a mask that is known at compile time has none of.
-_UNKNOWN = (E.Var, E.Load, E.ImageLoad, E.FuncCall, E.Extern, E.Intrinsic)
 
 #: One term of an index: a scalar expression and its constant factor.
 Term = tuple[Expr, int]
@@ -490,42 +485,6 @@ def _scatter(
         _store(f, buffer, pointer, extract(f, text, t, lane), one)
 
 
-def _known_lanes(f: Function, mask: Expr) -> list[bool] | None:
-    """The lanes of a mask that no variable decides about."""
-    if isinstance(mask, E.Var):
-        mask = f.let_values.get(mask, mask)
-    if any(isinstance(n, _UNKNOWN) for n in nodes(mask)):
-        return None
-    return [bool(lane) for lane in evaluate_lanes(mask, {})]
-
-
-def _store_some(
-    f: Function,
-    buffer: BufferSym,
-    text: str,
-    t: Type,
-    base: Expr,
-    step: int | None,
-    lanes: Sequence[bool],
-) -> None:
-    """Stores the lanes of a dense vector that are true, without a mask."""
-    pointer, offset = address(f, buffer, base)
-    if step == -1:
-        offset -= t.count - 1
-        text, lanes = reversed_lanes(f, text, t), lanes[::-1]
-    start = 0
-    while start < t.count:
-        count = 0
-        while start + count < t.count and lanes[start + count]:
-            count += 1
-        if count:
-            count = 1 << (count.bit_length() - 1)
-            part = slice_lanes(f, text, t, start, count)
-            at = offset_pointer(f, pointer, t, offset + start)
-            _store(f, buffer, at, part, t.with_lanes(count))
-        start += max(count, 1)
-
-
 def _keep_truncated(f: Function, text: str, t: Type) -> None:
     """A second use, without code, of a value that was stored under a mask.
 
@@ -557,10 +516,6 @@ def _store_masked(
         return
     ramp = as_ramp(index)
     step = build.const_int(ramp[1]) if ramp is not None else None
-    known = _known_lanes(f, predicate)
-    if ramp is not None and step in (1, -1) and known is not None:
-        _store_some(f, buffer, text, t, ramp[0], step, known)
-        return
     text = to_memory(f, text, t)
     vt, mt = memory_type(t), f"<{t.count} x i1>"
     tag = f.module.tbaa(buffer)
