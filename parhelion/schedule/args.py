@@ -230,9 +230,12 @@ _TILE_FORMS = (
 
 
 def gpu_tile_form(
-    given: tuple[object, ...], named: dict[str, object]
+    label: str, given: tuple[object, ...], named: dict[str, object]
 ) -> tuple[TileForm, object]:
-    """Finds out which form of `gpu_tile` was called; the tiling and the device."""
+    """Finds out which form of `gpu_tile` was called; the tiling and the device.
+
+    label: the directive and its stage, for errors.
+    """
     known = dict(named)
     device = known.pop("device_api", DeviceAPI.Default_GPU)
     if given and isinstance(given[-1], DeviceAPI):
@@ -251,7 +254,7 @@ def gpu_tile_form(
                 form = TileForm(olds, (outers or [olds])[0], inners, sizes, tail)
                 return form, device
     raise ScheduleError(
-        "gpu_tile: the arguments fit none of its forms",
+        f"{label}: the arguments fit none of its forms",
         at=here(),
         legal=[
             f"gpu_tile({', '.join(names)}, tail=Auto, device_api=Default_GPU)"
@@ -260,8 +263,10 @@ def gpu_tile_form(
     )
 
 
-def tile_form(given: tuple[object, ...], named: dict[str, object]) -> TileForm:
-    """Finds out which form of `tile` was called."""
+def tile_form(
+    label: str, given: tuple[object, ...], named: dict[str, object]
+) -> TileForm:
+    """Finds out which form of `tile` was called; label: as for `gpu_tile_form`."""
     named = dict(named)
     tail = named.pop("tail", TailStrategy.Auto)
     if given and isinstance(given[-1], TailStrategy):
@@ -273,22 +278,22 @@ def tile_form(given: tuple[object, ...], named: dict[str, object]) -> TileForm:
                 continue
             lists = all(isinstance(v, (list, tuple)) for v in bound.values())
             if lists == (names[0] == "previous"):
-                return _tile_of(bound, tail)
+                return _tile_of(label, bound, tail)
     raise ScheduleError(
-        "tile: the arguments fit none of its forms",
+        f"{label}: the arguments fit none of its forms",
         at=here(),
         legal=[f"tile({', '.join(names)}, tail=Auto)" for names in _TILE_FORMS],
     )
 
 
-def _tile_of(bound: dict[str, object], tail: TailStrategy) -> TileForm:
+def _tile_of(label: str, bound: dict[str, object], tail: TailStrategy) -> TileForm:
     if "previous" in bound:
         olds = _items(bound["previous"])
         outers = _items(bound["outers"]) if "outers" in bound else olds
         inners, factors = _items(bound["inners"]), _items(bound["factors"])
         if not len(olds) == len(outers) == len(inners) == len(factors):
             raise ScheduleError(
-                "tile: the lists must have the same length, not"
+                f"{label}: the lists must have the same length, not"
                 f" {len(olds)}, {len(outers)}, {len(inners)} and {len(factors)}",
                 at=here(),
             )

@@ -15,7 +15,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule import rules
-from parhelion.schedule.args import HasVar, TileForm, gpu_tile_form, to_int, to_var
+from parhelion.schedule.args import HasVar, gpu_tile_form, to_int, to_var
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.change import Change
 from parhelion.schedule.directives import DeviceAPI
@@ -46,9 +46,9 @@ class GpuLoops:
         ``gpu(bx, tx)``, ``gpu(bx, by, tx, ty)`` or ``gpu(bx, by, bz, tx, ty, tz)``,
         with a `device_api` at the end or none.
         """
-        loops = _loops("gpu", given, named, _GPU_FORMS)
-        half = len(loops) // 2
         with Change(self._function, self._stage) as change:
+            loops = _loops(change, "gpu", given, named, _GPU_FORMS)
+            half = len(loops) // 2
             _mark(change, loops[:half], ForKind.GPU_BLOCK, "gpu")
             _mark(change, loops[half:], ForKind.GPU_THREAD, "gpu")
         return self
@@ -57,8 +57,8 @@ class GpuLoops:
         self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI
     ) -> Self:
         """One to three loops, innermost first, run over the blocks of a kernel."""
-        loops = _loops("gpu_blocks", given, named, _BLOCK_FORMS)
         with Change(self._function, self._stage) as change:
+            loops = _loops(change, "gpu_blocks", given, named, _BLOCK_FORMS)
             _mark(change, loops, ForKind.GPU_BLOCK, "gpu_blocks")
         return self
 
@@ -66,8 +66,8 @@ class GpuLoops:
         self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI
     ) -> Self:
         """One to three loops, innermost first, run over the threads of each block."""
-        loops = _loops("gpu_threads", given, named, _THREAD_FORMS)
         with Change(self._function, self._stage) as change:
+            loops = _loops(change, "gpu_threads", given, named, _THREAD_FORMS)
             _mark(change, loops, ForKind.GPU_THREAD, "gpu_threads")
         return self
 
@@ -75,8 +75,10 @@ class GpuLoops:
         self, thread_x: HasVar, device_api: DeviceAPI = DeviceAPI.Default_GPU
     ) -> Self:
         """A loop runs over the lanes of a warp, which can exchange registers."""
-        loops = _loops("gpu_lanes", (thread_x, device_api), {}, _THREAD_FORMS[:1])
         with Change(self._function, self._stage) as change:
+            loops = _loops(
+                change, "gpu_lanes", (thread_x, device_api), {}, _THREAD_FORMS[:1]
+            )
             _mark(change, loops, ForKind.GPU_LANE, "gpu_lanes")
         return self
 
@@ -87,22 +89,22 @@ class GpuLoops:
         for one loop and for three; without `bx`, `by` the loops of the blocks keep the
         names of those that are tiled.
         """
-        form, device = gpu_tile_form(given, named)
-        _check_device("gpu_tile", device)
         with Change(self._function, self._stage) as change:
-            _tile(change, form)
+            _tile(change, given, named)
         return self
 
 
-def _tile(change: Change, form: TileForm) -> None:
-    what = "gpu_tile"
-    olds = [to_var(v, what) for v in form.olds]
-    blocks = [to_var(v, what) for v in form.outers]
-    threads = [to_var(v, what) for v in form.inners]
+def _tile(change: Change, given: tuple[object, ...], named: dict[str, object]) -> None:
+    what, label = "gpu_tile", f"{change.label}.gpu_tile"
+    form, device = gpu_tile_form(label, given, named)
+    _check_device(label, device)
+    olds = [to_var(v, label) for v in form.olds]
+    blocks = [to_var(v, label) for v in form.outers]
+    threads = [to_var(v, label) for v in form.inners]
     for old, block, thread, size in zip(
         olds, blocks, threads, form.factors, strict=True
     ):
-        change.split(old, block, thread, to_int(size, what, "size"), form.tail, what)
+        change.split(old, block, thread, to_int(size, label, "size"), form.tail, what)
     if len(olds) > 1:
         change.reorder(threads + blocks, what)
     _mark(change, blocks, ForKind.GPU_BLOCK, what)
@@ -122,6 +124,7 @@ def _mark(change: Change, loops: Sequence[Var], kind: ForKind, directive: str) -
 
 
 def _loops(
+    change: Change,
     directive: str,
     given: tuple[object, ...],
     named: dict[str, HasVar | DeviceAPI],
@@ -132,13 +135,14 @@ def _loops(
     device = known.pop("device_api", DeviceAPI.Default_GPU)
     if given and isinstance(given[-1], DeviceAPI):
         given, device = given[:-1], given[-1]
-    _check_device(directive, device)
+    label = f"{change.label}.{directive}"
+    _check_device(label, device)
     for form in forms:
         bound = dict(zip(form, given, strict=False)) | known
         if len(given) + len(known) == len(form) and set(bound) == set(form):
-            return [to_var(bound[name], directive) for name in form]
+            return [to_var(bound[name], label) for name in form]
     raise ScheduleError(
-        f"{directive}: the arguments fit none of its forms",
+        f"{label}: the arguments fit none of its forms",
         at=here(),
         legal=[f"{directive}({', '.join([*form, 'device_api'])})" for form in forms],
     )

@@ -148,15 +148,16 @@ class LoopDirectives(
         Splits each loop by its factor and puts the inner ones inside the outer ones,
         which keep their names or take those given (`xo`, `yo`; `outers`).
         """
-        form = tile_form(given, named)
         with Change(self._function, self._stage) as change:
-            olds = [to_var(v, f"{change.label}.tile") for v in form.olds]
-            outers = [to_var(v, f"{change.label}.tile") for v in form.outers]
-            inners = [to_var(v, f"{change.label}.tile") for v in form.inners]
+            label = f"{change.label}.tile"
+            form = tile_form(label, given, named)
+            olds = [to_var(v, label) for v in form.olds]
+            outers = [to_var(v, label) for v in form.outers]
+            inners = [to_var(v, label) for v in form.inners]
             for old, outer, inner, factor in zip(
                 olds, outers, inners, form.factors, strict=True
             ):
-                size = to_int(factor, f"{change.label}.tile", "factor")
+                size = to_int(factor, label, "factor")
                 change.split(old, outer, inner, size, form.tail, "tile")
             change.reorder(inners + outers, "tile")
         return self

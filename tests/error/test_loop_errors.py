@@ -212,7 +212,7 @@ def a_name_in_place_of_a_tail() -> None:
 
 
 @bad("""
-    tile: the arguments fit none of its forms
+    one.tile: the arguments fit none of its forms
     legal here:
       - tile(x, y, xo, yo, xi, yi, xfactor, yfactor, tail=Auto)
       - tile(x, y, xi, yi, xfactor, yfactor, tail=Auto)
@@ -223,7 +223,7 @@ def tile_without_factors() -> None:
     one().tile(x, y, u, v)  # type: ignore[call-overload]
 
 
-@bad("tile: the lists must have the same length, not 2, 2, 2 and 1")
+@bad("one.tile: the lists must have the same length, not 2, 2, 2 and 1")
 def tile_with_lists_of_different_lengths() -> None:
     one().tile([x, y], [u, v], [8])
 

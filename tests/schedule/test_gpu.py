@@ -128,18 +128,18 @@ def test_iterations_that_depend_on_each_other() -> None:
 def test_arguments_that_fit_no_form() -> None:
     f = image()
     assert refused(lambda: f.gpu_tile(x, 8)).startswith(
-        "gpu_tile: the arguments fit none of its forms\nlegal here:\n"
+        "f.gpu_tile: the arguments fit none of its forms\nlegal here:\n"
         "  - gpu_tile(x, bx, tx, x_size, tail=Auto, device_api=Default_GPU)\n"
         "  - gpu_tile(x, tx, x_size, tail=Auto, device_api=Default_GPU)\n"
     )
     assert refused(lambda: f.gpu_blocks()) == (
-        "gpu_blocks: the arguments fit none of its forms\nlegal here:\n"
+        "f.gpu_blocks: the arguments fit none of its forms\nlegal here:\n"
         "  - gpu_blocks(block_x, device_api)\n"
         "  - gpu_blocks(block_x, block_y, device_api)\n"
         "  - gpu_blocks(block_x, block_y, block_z, device_api)"
     )
     assert refused(lambda: f.gpu(x, y, tx)) == (
-        "gpu: the arguments fit none of its forms\nlegal here:\n"
+        "f.gpu: the arguments fit none of its forms\nlegal here:\n"
         "  - gpu(block_x, thread_x, device_api)\n"
         "  - gpu(block_x, block_y, thread_x, thread_y, device_api)\n"
         "  - gpu(block_x, block_y, block_z, thread_x, thread_y, thread_z, device_api)"
