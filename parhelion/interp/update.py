@@ -149,13 +149,14 @@ class Updater:
         guard: Guard | None = None
         if self.predicate is not None:
             holds = placing.value(self.predicate)
-            if not bool(holds.any()):
+            if placing.spoiled is None and not bool(holds.any()):
                 return
             if not bool(holds.all()):
                 guard = Guard(holds, variant=True)
         index = [placing.value(a, guard) for a in self.update.args]
-        if placing.reason is not None:
-            raise placing.reason
+        if placing.spoiled is not None:
+            self._spoil_all(placing)
+            return
         values = _operands(folds) if folds else self.update.values
         made = [valuing.value(v, guard) for v in values]
         spoils = valuing.spoils(values, guard)
@@ -197,6 +198,14 @@ class Updater:
             stride *= high - low + 1
         points = np.flatnonzero(np.broadcast_to(inside, shape))
         return np.broadcast_to(place, shape).reshape(-1)[points], points
+
+    def _spoil_all(self, placing: Grid) -> None:
+        """Marks all points: where this step writes is not known."""
+        self.state.spoiled = [
+            np.ones(shape_of(self.state.box), np.bool_) for _ in self.state.values
+        ]
+        if self.state.reason is None:
+            self.state.reason = placing.reason
 
     def _spoil(
         self,

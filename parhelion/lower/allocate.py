@@ -32,6 +32,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import (
+    Acquire,
     Allocate,
     Assert,
     Block,
@@ -40,6 +41,7 @@ from parhelion.ir.stmt import (
     Free,
     MemoryKind,
     Prefetch,
+    Release,
     RunExtern,
     Stmt,
     Store,
@@ -170,6 +172,8 @@ class _Uses:
                 found = frozenset((n.buffer,))
             elif isinstance(n, RunExtern):
                 found = frozenset((*n.inputs, *n.outputs))
+            elif isinstance(n, (Acquire, Release)):
+                found = frozenset((n.semaphore,))
             for child in n.children():
                 if not isinstance(child, Expr) or reads_data(child):
                     found |= self.touched(child)

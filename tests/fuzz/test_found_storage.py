@@ -121,3 +121,22 @@ def test_a_tail_that_masks_loads_around_one_that_masks_stores() -> None:
         shown = hl.Pipeline(g).lowered_text()
         assert re.search(r"f\S*\[ramp\(0, 1, 32\) if ramp\(0, 1, 32\) < ", shown)
         assert np.asarray(g.realize([4])).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kilobytes", [255, 256])
+def test_semaphores_where_the_stack_is_full(kilobytes: int) -> None:
+    """They go to the heap then, where they were freed before anybody waited for them:
+    a semaphore is used where it is acquired and released."""
+    x = hl.Var("x")
+
+    def make() -> tuple[hl.Func, ...]:
+        f, g = hl.Func("f"), hl.Func("g")
+        g[x] = hl.i64(x) * 3
+        f[x] = g[x] + 1
+        return f, g
+
+    def schedule(f: hl.Func, g: hl.Func) -> None:
+        g.compute_root().async_().bound_storage(x, kilobytes << 7)
+        g.store_in(hl.MemoryType.Stack)
+
+    check(make, [1000], [schedule])

@@ -167,6 +167,37 @@ def test_a_spoiled_point_that_is_overwritten_is_good_again() -> None:
         interpret(g, [(0, 5)], images=images)
 
 
+def test_a_write_to_an_unknown_place_matters_where_the_func_is_needed() -> None:
+    src = image("src", U8, 1)
+    images = {src: (np.arange(4, dtype=np.uint8), (0,))}
+    r = domain((0, 5))
+    at = B.cast(INT32, load(src, r.vars[0]))  # reads at 4, where the image has no pixel
+    f = define("f", [x], int32(7))
+    update(f, [at], int32(1), rdom=r)
+    pair = define("pair", [x], load(src, x), call(f, x))
+    needless = define("needless", [x], call(pair, x, value=0))
+    assert interpret(needless, [(0, 4)], images=images)[0].tolist() == [0, 1, 2, 3]
+    for needed in (f, define("g", [x], call(pair, x, value=1))):
+        with pytest.raises(BoundsError, match=r"at \(4\)"):
+            interpret(needed, [(0, 4)], images=images)
+    # What is written for sure afterwards is known again.
+    update(f, [int32(2)], int32(5))
+    assert interpret(f, [(2, 1)], images=images)[0].tolist() == [5]
+    with pytest.raises(BoundsError):
+        interpret(f, [(1, 2)], images=images)
+
+
+def test_a_condition_that_cannot_be_read_may_hold_or_not() -> None:
+    src = image("src", U8, 1)
+    images = {src: (np.zeros(4, dtype=np.uint8), (0,))}
+    r = domain((3, 2))
+    r.predicate = B.lt(int32(5), B.cast(INT32, load(src, r.vars[0])))
+    f = define("f", [x], int32(7))
+    update(f, [x], int32(1), rdom=r)
+    with pytest.raises(BoundsError, match=r"at \(4\)"):
+        interpret(f, [(0, 2)], images=images)
+
+
 def test_lookup_in_a_table_made_by_a_func() -> None:
     src = image("src", U8, 2)
     pixels = RNG.integers(0, 256, (9, 7), np.uint8)
