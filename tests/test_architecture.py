@@ -26,6 +26,7 @@ LAYERS = (
     ("runtime",),
     ("lang",),
     ("imageio",),
+    ("autoschedule",),
     ("__init__",),
     ("tools",),
 )

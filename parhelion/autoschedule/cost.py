@@ -1,0 +1,274 @@
+"""What one point of a definition costs: its operations and its loads.
+
+Operations that are shared (one node, used several times) count once, as the compiler
+computes them once. Coordinates that are sums and multiples of loop variables count
+nothing: they are the addresses of the loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from parhelion.analysis.linear import linear
+from parhelion.autoschedule.graph import Source, Stage
+from parhelion.ir import expr as E
+from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
+from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars
+from parhelion.types import Type
+
+#: How much an operation costs, in units of one addition of its type.
+_NODES: Mapping[type, float] = {
+    E.Add: 1,
+    E.Sub: 1,
+    E.Min: 1,
+    E.Max: 1,
+    E.EQ: 1,
+    E.NE: 1,
+    E.LT: 1,
+    E.LE: 1,
+    E.And: 1,
+    E.Or: 1,
+    E.Not: 1,
+    E.Select: 1,
+    E.Cast: 1,
+}
+#: Marks, which cost nothing.
+_FREE = {
+    "likely",
+    "likely_if_innermost",
+    "promise_clamped",
+    "strict_float",
+    "memoize_tag",
+    "undef",
+}
+_INTRINSICS: Mapping[str, float] = {
+    "sqrt": 8,
+    "exp": 25,
+    "log": 25,
+    "pow": 60,
+    "sin": 30,
+    "cos": 30,
+    "tan": 50,
+    "asin": 40,
+    "acos": 40,
+    "atan": 40,
+    "atan2": 45,
+    "sinh": 50,
+    "cosh": 50,
+    "tanh": 50,
+    "asinh": 60,
+    "acosh": 60,
+    "atanh": 60,
+    "erf": 50,
+    "fast_exp": 12,
+    "fast_log": 14,
+    "fast_pow": 28,
+    "fast_sin": 12,
+    "fast_cos": 12,
+    "fast_inverse": 2,
+    "fast_inverse_sqrt": 3,
+    "random_int": 20,
+    "popcount": 6,
+    "clz": 6,
+    "ctz": 6,
+    "div_round_to_zero": 12,
+    "mod_round_to_zero": 14,
+}
+#: A call of a C function, which vectors cannot make.
+CALL = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """weight: in units of an addition. bits: width of the widest operand or result.
+    depends: the loops in which its value changes. data: whether it is scalar code,
+    lane by lane, on vectors too."""
+
+    weight: float
+    bits: int
+    depends: frozenset[Var]
+    scalar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One load. steps: for each dimension of the source, how far it moves per step of
+    each loop, None where that is not a constant (a look-up, or ``x // 2``: see
+    `divided`). divided: by dimension and loop, the step as a fraction, where it is one.
+    """
+
+    source: Source
+    args: tuple[Expr, ...]
+    bits: int
+    depends: frozenset[Var]
+    steps: tuple[Mapping[Var, int | None], ...]
+    divided: Mapping[tuple[int, Var], float]
+
+    def step(self, dimension: int, v: Var) -> int | None:
+        return self.steps[dimension].get(v, 0)
+
+
+class Work:
+    """All that one point of a stage costs."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._loops = frozenset(stage.loops)
+        self.operations: list[Operation] = []
+        self.loads: list[Access] = []
+        self.stores = len(stage.values)
+        self._seen: set[Expr] = set()
+        for e in stage.values:
+            self._visit(e)
+        if stage.index:
+            for a in stage.args:
+                self._coordinate(a)
+        self._visit(stage.predicate)
+
+    @cached_property
+    def arithmetic(self) -> float:
+        """The cost of all operations, each in units of one addition."""
+        return sum(o.weight for o in self.operations)
+
+    def loads_of(self, source: Source) -> int:
+        return sum(1 for a in self.loads if a.source is source)
+
+    def _depends(self, e: Expr) -> frozenset[Var]:
+        return free_vars(e) & self._loops
+
+    def _visit(self, e: Expr) -> None:
+        if e in self._seen:
+            return
+        self._seen.add(e)
+        if isinstance(e, FuncCall | ImageLoad):
+            self._load(e)
+            return
+        if isinstance(e, E.Let):
+            self._visit(e.value)
+            self._visit(e.body)
+            return
+        weight, scalar = _weight(e)
+        depends = self._depends(e)
+        # What no loop changes is computed before the loops.
+        if weight and depends:
+            bits = max(c.type.width for c in (e, *_exprs(e)))
+            self.operations.append(Operation(weight, bits, depends, scalar))
+        for c in _exprs(e):
+            self._visit(c)
+
+    def _coordinate(self, e: Expr) -> None:
+        """Visits a coordinate: only what is not an affine part of the address costs."""
+        for atom in linear(e).terms:
+            inner = _stripped(atom)
+            if isinstance(inner, Var | E.Imm):
+                continue
+            if isinstance(inner, E.Min | E.Max | E.Div | E.Mod) and not _has_data(
+                inner
+            ):
+                continue  # a clamp or a resampling: taken out of the inner loop
+            self._visit(inner)
+
+    def _load(self, e: FuncCall | ImageLoad) -> None:
+        source: Source = e.func if isinstance(e, FuncCall) else e.image
+        steps: list[Mapping[Var, int | None]] = []
+        divided: dict[tuple[int, Var], float] = {}
+        for d, a in enumerate(e.args):
+            step: dict[Var, int | None] = {}
+            for atom, k in linear(a).terms.items():
+                inner = _stripped(atom)
+                for v in self._depends(inner):
+                    if inner is v and step.get(v, 0) is not None:
+                        step[v] = (step.get(v) or 0) + k
+                    else:
+                        step[v] = None
+                        share = _fraction(inner, v)
+                        if share is not None:
+                            divided[d, v] = k * share
+            steps.append(step)
+            self._coordinate(a)
+        self.loads.append(
+            Access(
+                source,
+                e.args,
+                e.type.width,
+                self._depends(e),
+                tuple(steps),
+                divided,
+            )
+        )
+
+
+def _exprs(e: Expr) -> list[Expr]:
+    return [c for c in e.children() if isinstance(c, Expr)]
+
+
+def _stripped(e: Expr) -> Expr:
+    """What is clamped, marked or promised, without that: inside of the image it moves
+    as its operand does."""
+    while True:
+        if isinstance(e, Intrinsic) and e.op in _FREE and e.args:
+            e = e.args[0]
+        elif isinstance(e, E.Min | E.Max):
+            moving = [
+                c for c in (e.a, e.b) if any(v.origin is None for v in free_vars(c))
+            ]
+            if len(moving) != 1:
+                return e
+            e = moving[0]
+            terms = linear(e).terms
+            if len(terms) == 1:
+                e = next(iter(terms))
+        else:
+            return e
+
+
+def _fraction(e: Expr, v: Var) -> float | None:
+    """1 / n for ``(v + c) // n``; None for anything else."""
+    if isinstance(e, E.Div) and isinstance(e.b, E.Imm) and e.b.value > 0:
+        k = linear(e.a).terms.get(v)
+        if k is not None and len(linear(e.a).terms) == 1:
+            return k / e.b.value
+    return None
+
+
+def _has_data(e: Expr) -> bool:
+    from parhelion.analysis.rank import reads_data
+
+    return reads_data(e)
+
+
+def _weight(e: Expr) -> tuple[float, bool]:
+    """The cost of one node by itself, and whether vectors do it lane by lane."""
+    found = _NODES.get(type(e))
+    if found is not None:
+        return found, False
+    t: Type = e.type
+    if isinstance(e, E.Mul):
+        return (2.0 if t.is_int_or_uint() and t.width in (8, 32, 64) else 1.0), False
+    if isinstance(e, E.Div | E.Mod):
+        if t.is_float():
+            return (1.0 if isinstance(e.b, E.FloatImm) else 5.0), False
+        if isinstance(e.b, E.Imm):
+            power = e.b.value > 0 and e.b.value & (e.b.value - 1) == 0
+            return (1.0 if power else 4.0), False
+        return 20.0, False
+    if isinstance(e, Intrinsic):
+        if e.op in _FREE:
+            return 0.0, False
+        return _INTRINSICS.get(e.op, 1.0), False
+    if isinstance(e, E.Extern):
+        return CALL, True
+    return 0.0, False
+
+
+def element_bytes(source: Source) -> int:
+    """Bytes of one point: all values of a Func that has several."""
+    if isinstance(source, Function):
+        return sum(max(1, t.width // 8) for t in source.types)
+    return max(1, source.type.width // 8)
+
+
+__all__ = ["CALL", "Access", "Operation", "Work", "element_bytes"]

@@ -1,0 +1,259 @@
+"""Which box of each producer a box of a consumer needs, in numbers.
+
+Bounds inference (the 2016 paper, sections 3.3 and 4.1) for the schedulers: symbolic
+once per definition, then evaluated for as many candidate tiles at once as they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from parhelion.analysis.bounds import SymInterval, bounds_of
+from parhelion.analysis.box import boxes_touched, narrow
+from parhelion.autoschedule.estimates import FAR, Box, Sizes
+from parhelion.autoschedule.graph import Graph, Source, Stage
+from parhelion.autoschedule.numeric import Number, compiled, value_of
+from parhelion.errors import BoundsError
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import INT32
+
+#: Inclusive bounds of one dimension, or of one loop: numbers, or arrays of numbers.
+Span = tuple[Number, Number]
+Spans = tuple[Span, ...]
+
+
+class Reads:
+    """What one definition touches of each of its sources, as a function of its loops.
+
+    boxes(spans): for a span of each loop, in the order of `Stage.loops`, the spans of
+    each source's dimensions; None where only a run knows.
+    """
+
+    def __init__(self, stage: Stage, sizes: Sizes, values: Values) -> None:
+        ends = [
+            (Var(f"{v.name}.lo", INT32), Var(f"{v.name}.hi", INT32))
+            for v in stage.loops
+        ]
+        scope: Mapping[Var, SymInterval] = {
+            v: SymInterval(lo, hi)
+            for v, (lo, hi) in zip(stage.loops, ends, strict=True)
+        }
+        scope = narrow(scope, stage.predicate, values.of)
+        found = boxes_touched(stage.exprs, scope, values.of)
+        self.sources: tuple[Source, ...] = tuple(found)
+        flat: list[Expr | None] = []
+        for box in found.values():
+            for side in box:
+                flat += [side.lo, side.hi]
+        if stage.index:
+            written = [bounds_of(a, scope, values.of) for a in stage.args]
+            for side in written:
+                flat += [side.lo, side.hi]
+        args = [v for pair in ends for v in pair]
+        self._function, _ = compiled(flat, args, sizes.lookup)
+        self._ranks = [len(box) for box in found.values()]
+
+    def boxes(self, spans: Sequence[Span]) -> Iterable[tuple[Source, Spans]]:
+        """The spans of each source that is touched."""
+        flat = self._function(*[end for span in spans for end in span])
+        at = 0
+        for source, rank in zip(self.sources, self._ranks, strict=True):
+            ends = flat[at : at + 2 * rank]
+            yield source, tuple(zip(ends[::2], ends[1::2], strict=True))
+            at += 2 * rank
+
+
+class Values:
+    """Bounds of what Funcs hold, for indices that are looked up."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._known: dict[tuple[Function, int], SymInterval] = {}
+
+    def of(self, f: Function, index: int) -> SymInterval:
+        found = self._known.get((f, index))
+        if found is None:
+            stages = self._graph.stages.get(f)
+            found = SymInterval(None, None)
+            if stages is not None and len(stages) == 1 and f.extern is None:
+                everywhere = {v: SymInterval(None, None) for v in f.args}
+                found = bounds_of(stages[0].values[index], everywhere, self.of)
+            self._known[f, index] = found
+        return found
+
+
+class Regions:
+    """Boxes of the Funcs and images of one graph.
+
+    bounds: what the outputs' sizes need of each, over the whole run.
+    """
+
+    def __init__(self, graph: Graph, sizes: Sizes) -> None:
+        self.graph, self.sizes = graph, sizes
+        self._values = Values(graph)
+        self._reads: dict[Stage, Reads] = {}
+        self._domains: dict[ReductionDomain, Spans] = {}
+        self.bounds: dict[Source, Box] = self._whole()
+
+    def reads(self, stage: Stage) -> Reads:
+        found = self._reads.get(stage)
+        if found is None:
+            found = self._reads[stage] = Reads(stage, self.sizes, self._values)
+        return found
+
+    def domain(self, rdom: ReductionDomain | None) -> Spans:
+        """The bounds of a reduction's variables. Raises BoundsError where they depend
+        on what is not known."""
+        if rdom is None:
+            return ()
+        found = self._domains.get(rdom)
+        if found is None:
+            made = []
+            for v in rdom.vars:
+                assert v.lo is not None and v.hi is not None
+                ends = [value_of(e, self.sizes.lookup) for e in (v.lo, v.hi)]
+                if ends[0] is None or ends[1] is None:
+                    raise BoundsError(
+                        f"the automatic scheduler cannot tell how far {v.name} runs:"
+                        " its bounds depend on what only a run knows",
+                        at=rdom.site,
+                        hint="give the Params and images that they mention estimates",
+                    )
+                made.append((int(ends[0]), int(ends[1])))
+            found = self._domains[rdom] = tuple(made)
+        return found
+
+    def loops(self, stage: Stage, box: Sequence[Span]) -> Spans:
+        """The span of each loop of a stage that computes `box` of its Func."""
+        own = dict(zip(stage.func.args, box, strict=True))
+        return (*self.domain(stage.rdom), *[own[v] for v in stage.pure])
+
+    def touched(self, stage: Stage, box: Sequence[Span]) -> dict[Source, Spans]:
+        """What a stage needs of each source in order to compute `box` of its Func, or,
+        where only a run knows, what the whole pipeline needs."""
+        found = {}
+        for source, spans in self.reads(stage).boxes(self.loops(stage, box)):
+            found[source] = self._filled(source, spans)
+        return found
+
+    def needed(
+        self, members: Sequence[Function], wanted: Mapping[Function, Spans]
+    ) -> dict[Source, Spans]:
+        """What computing `wanted` needs of everything, through `members` (consumers
+        before producers), which are computed just as far as needed."""
+        found: dict[Source, Spans] = {}
+        found.update(wanted.items())
+        for f in members:
+            box = found.get(f)
+            if box is None:
+                continue
+            for stage in self.graph.stages[f]:
+                for source, spans in self.touched(stage, found[f]).items():
+                    old = found.get(source)
+                    found[source] = spans if old is None else hull(old, spans)
+        return found
+
+    def _filled(self, source: Source, spans: Spans) -> Spans:
+        """`spans`, with what is not known of them as the whole run needs it."""
+        if all(lo is not None and hi is not None for lo, hi in spans):
+            return spans
+        whole = self.bounds[source]
+        return tuple(
+            [
+                (a if lo is None else lo, b if hi is None else hi)
+                for (lo, hi), (a, b) in zip(spans, whole, strict=True)
+            ]
+        )
+
+    def _whole(self) -> dict[Source, Box]:
+        bounds: dict[Source, Any] = {}
+        bounds.update(self.sizes.outputs.items())
+        self.bounds = bounds
+        for f in reversed(self.graph.order):
+            if f not in bounds:
+                continue
+            bounds[f] = self._promised(f, bounds[f])
+            for stage in self.graph.stages[f]:
+                loops = self.loops(stage, bounds[f])
+                for source, spans in self.reads(stage).boxes(loops):
+                    known = self._known(source, spans)
+                    old = bounds.get(source)
+                    bounds[source] = known if old is None else hull(old, known)
+        return {s: _integers(box) for s, box in bounds.items()}
+
+    def _promised(self, f: Function, box: Spans) -> Spans:
+        """What is needed of a Func, by what the user promised of it where he did."""
+        made = dict(zip(f.args, box, strict=True))
+        for b in f.schedule.bounds:
+            if b.min is not None and b.extent is not None:
+                low = value_of(b.min, self.sizes.lookup)
+                extent = value_of(b.extent, self.sizes.lookup)
+                if low is not None and extent is not None:
+                    made[b.var] = (int(low), int(low) + int(extent) - 1)
+        return tuple(made.values())
+
+    def _known(self, source: Source, spans: Spans) -> Spans:
+        """`spans`, with what bounds inference does not know from the user's estimates.
+
+        Raises BoundsError where there is none.
+        """
+        made = []
+        for d, (lo, hi) in enumerate(spans):
+            given = self.sizes.estimate(source, d)
+            if lo is None or hi is None:
+                if given is None:
+                    raise _unbounded(source, d)
+                lo, hi = given
+            elif isinstance(source, BufferSym) and hi - lo >= FAR and given:
+                lo, hi = given
+            made.append((lo, hi))
+        return tuple(made)
+
+
+def hull(a: Spans, b: Spans) -> Spans:
+    """The smallest box around both."""
+    least, greatest = _extremes(a, b)
+    return tuple(
+        [(least(p[0], q[0]), greatest(p[1], q[1])) for p, q in zip(a, b, strict=True)]
+    )
+
+
+def _extremes(a: Spans, b: Spans) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    import numpy as np
+
+    if all(isinstance(end, int) for box in (a, b) for span in box for end in span):
+        return min, max
+    return np.minimum, np.maximum
+
+
+def extents(box: Spans) -> tuple[Number, ...]:
+    return tuple([hi - lo + 1 for lo, hi in box])
+
+
+def points(box: Spans) -> Number:
+    """How many points a box has."""
+    count: Number = 1
+    for lo, hi in box:
+        count = count * (hi - lo + 1)
+    return count
+
+
+def _integers(box: Spans) -> Box:
+    return tuple([(int(lo), max(int(lo), int(hi))) for lo, hi in box])
+
+
+def _unbounded(source: Source, d: int) -> BoundsError:
+    name = source.name
+    var = source.args[d].name if isinstance(source, Function) else f"dimension {d}"
+    return BoundsError(
+        f"the automatic scheduler cannot tell what region of {name} is needed in {var}:"
+        " it is read where only a run knows",
+        at=source.site,
+        hint=f"give {name} an estimate: set_estimate or set_estimates",
+    )
+
+
+__all__ = ["Reads", "Regions", "Span", "Spans", "extents", "hull", "points"]
