@@ -1,6 +1,7 @@
 # make demo   run two pipelines on a photograph; PNGs and times (the first thing to try)
 # make test   every test                make check  format, lint, types
 # make bench  side by side with Halide  make clean  remove what these made
+# make bench-auto  automatic schedules beside Halide's and the experts'
 #
 # Needs make, python3 >= 3.11 and python3-venv. Everything goes into .venv; a stamp
 # per extra says what is installed, and changes of pyproject.toml install again.
@@ -13,7 +14,7 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench fuzz clean
+.PHONY: demo test check format bench bench-auto fuzz clean
 .DELETE_ON_ERROR:
 
 $(PY):
@@ -43,6 +44,9 @@ format: $(VENV)/.stamp-check
 
 bench: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks --page docs/benchmarks.md $(ARGS)
+
+bench-auto: $(VENV)/.stamp-bench
+	$(PY) -m benchmarks.auto --keep --page docs/autoschedule-benchmarks.md $(ARGS)
 
 # CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test

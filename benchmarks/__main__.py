@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,48 +21,12 @@ from benchmarks import report
 from benchmarks.case import Case
 from benchmarks.cases import all_cases
 from benchmarks.machine import machine
+from benchmarks.process import Failed, child
 
 #: Largest acceptable seconds of `import parhelion` beyond `import numpy`.
 IMPORT_LIMIT = 0.1
 
 THREADS = (1, 2)
-
-#: Seconds after which a process that measures is given up.
-TIMEOUT = 300.0
-
-
-class Failed(Exception):
-    """A process that measures did not end well; the message is what it said."""
-
-
-def child(
-    *args: str,
-    threads: int | None = None,
-    setting: Mapping[str, str] | None = None,
-    accepted: tuple[int, ...] = (0,),
-) -> str:
-    """Standard output of ``python args…`` in a fresh process. Raises Failed."""
-    env = {**os.environ, **(setting or {})}
-    if threads is not None:
-        for library in ("HL", "OPENBLAS", "OMP"):
-            env[f"{library}_NUM_THREADS"] = str(threads)
-        # OpenMP's threads would otherwise spin into the next one's turn.
-        env["OMP_WAIT_POLICY"] = "PASSIVE"
-    command = " ".join(args)
-    try:
-        done = subprocess.run(
-            [sys.executable, *args],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=TIMEOUT,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise Failed(f"{command}: not done after {TIMEOUT:.0f} s") from error
-    if done.returncode not in accepted:
-        raise Failed(f"{command}: {done.stderr.strip() or f'exit {done.returncode}'}")
-    return done.stdout
 
 
 def run_times(case: Case, seconds: float) -> dict[str, Any]:

@@ -35,5 +35,11 @@ CASES = (
         outputs=(Output(np.float32, (992, 1024, 3)),),
         # A pixel whose depth is as good as another one may differ altogether.
         tolerance=Tolerance(1.0, 0.001),
+        values={
+            "slices": lens_blur.SLICES,
+            "focus_depth": lens_blur.FOCUS,
+            "blur_radius_scale": lens_blur.SCALE,
+            "aperture_samples": lens_blur.SAMPLES,
+        },
     ),
 )

@@ -36,6 +36,11 @@ def _case(name: str, width: int, height: int) -> Case:
         inputs=inputs(width, height),
         outputs=(Output(np.float32, (width, height, 3)),),
         tolerance=Tolerance(3e-6),
+        values={
+            "patch_size": nl_means.PATCH,
+            "search_area": nl_means.SEARCH,
+            "sigma": nl_means.SIGMA,
+        },
         rivals=rivals,
     )
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from benchmarks import gains, limits, near, report
-from benchmarks.__main__ import child, measure_part
+from benchmarks.__main__ import measure_part
 from benchmarks.cases import all_cases
+from benchmarks.process import child
 from benchmarks.runtime import measure
 
 

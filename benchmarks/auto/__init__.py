@@ -1,0 +1,1 @@
+"""Automatic schedules beside each other and beside those of experts."""

@@ -1,0 +1,159 @@
+"""``make bench-auto``: automatic schedules of the 2016 paper's fourteen applications.
+
+Halide's Mullapudi2016 and Adams2019, the experts' schedules under both modules, and our
+own schedulers, in turn in one process for each application and number of threads.
+Prints tables and what must hold, keeps the figures in a JSON file, and with ``--page``
+draws the page of the docs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.auto import adams, page, supervise, table
+from benchmarks.auto.contenders import contenders, kept
+from benchmarks.case import Case
+from benchmarks.cases import ORDER, case
+from benchmarks.machine import machine
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks.auto", description=__doc__)
+    parser.add_argument("--apps", nargs="*", default=[""], help="beginnings of names")
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of labels")
+    parser.add_argument("--list", action="store_true", help="print all labels")
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, help="to measure a case at one count"
+    )
+    parser.add_argument(
+        "--renamed", action="store_true", help="give every Func and Var another name"
+    )
+    parser.add_argument(
+        "--pinned", action="store_true", help="run the kept schedules as well"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="keep what our schedulers print"
+    )
+    parser.add_argument(
+        "--search", action="store_true", help="only search with Adams2019, and keep it"
+    )
+    parser.add_argument("--json", type=Path, help="default: out/bench-auto….json")
+    parser.add_argument(
+        "--update", action="store_true", help="keep the JSON file's other figures"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="measure only what the JSON file lacks"
+    )
+    parser.add_argument("--page", type=Path, help="draw this page and its plot")
+    parser.add_argument(
+        "--draw", action="store_true", help="measure nothing: print the JSON file"
+    )
+    return parser
+
+
+def default_json(options: argparse.Namespace) -> Path:
+    """Figures of one kind go into one file."""
+    return Path(f"out/bench-auto{'-renamed' if options.renamed else ''}.json")
+
+
+def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, Any]:
+    """One case at one number of threads: its contenders, or why it failed."""
+    labels = [
+        c.label
+        for c in contenders(case, options.pinned)
+        if any(part in c.label for part in options.only)
+    ]
+    command = ["-m", "benchmarks.auto.runtime", case.name]
+    if options.renamed:
+        command.append("--renamed")
+    start = time.perf_counter()
+    entry: dict[str, Any] = {}
+    try:
+        found = supervise.measure(command, labels, threads, options.seconds)
+        entry["contenders"] = found
+        for label, facts in found.items():
+            python = facts.pop("python", None)
+            if python is not None and options.keep:
+                path = kept(label.split()[1], case.name, threads)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(python)
+    except supervise.Failed as error:
+        entry["failed"] = str(error)
+    entry["took"] = time.perf_counter() - start
+    return entry
+
+
+def write(results: Mapping[str, Any], path: Path) -> None:
+    """Replaces the file as a whole, so that an interruption leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(json.dumps(results, indent=1) + "\n")
+    fresh.replace(path)
+
+
+def search(names: list[str], options: argparse.Namespace) -> None:
+    """Adams2019's schedules into their files, those that are there left alone."""
+    for name in names:
+        for threads in options.threads:
+            path = kept(adams.NAME, name, threads)
+            if path.exists():
+                continue
+            adams.keep(name, threads, path)
+            print(
+                f"{name} {threads} thr: {path.read_text().splitlines()[0]}", flush=True
+            )
+
+
+def main() -> int:
+    parser = arguments()
+    options = parser.parse_args()
+    names = [n for n in ORDER if n.startswith(tuple(options.apps))]
+    if not names:
+        parser.error(f"no application begins with {' or '.join(options.apps)}")
+    if options.list:
+        for name in names:
+            print("\n".join(c.label for c in contenders(case(name), options.pinned)))
+        return 0
+    if options.search:
+        search(names, options)
+        return 0
+    path = options.json or default_json(options)
+    results: dict[str, Any] = {"cases": {}}
+    if (options.update or options.resume or options.draw) and path.exists():
+        results = json.loads(path.read_text())
+    if not options.draw:
+        results["machine"] = machine()
+        for name in names:
+            chosen = case(name)
+            entry = results["cases"].setdefault(name, {})
+            entry["size"] = chosen.size
+            for threads in options.threads:
+                at = entry.setdefault("threads", {})
+                if options.resume and "contenders" in at.get(str(threads), {}):
+                    continue
+                at[str(threads)] = found = measure(chosen, threads, options)
+                write(results, path)
+                row = table.Row(name, str(threads), found.get("contenders", {}))
+                told = found.get("failed") or "  ".join(table.time_cells(row)[2:])
+                print(
+                    f"{name:16} {threads} thr  {told}  [{found['took']:.0f} s]",
+                    flush=True,
+                )
+        print(f"wrote {path}\n")
+    order = list(ORDER)
+    print(table.text(results, order))
+    if options.page:
+        page.write(results, order, options.page)
+        print(f"wrote {options.page}")
+    return int(table.wrong(results, order))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""Halide's Adams2019: searches with limits, and the schedules that they found.
+
+    python -m benchmarks.auto.adams CASE
+
+searches, in a process of at most 16 GB, and prints the schedule as Python. A search may
+take minutes, so schedules are kept in files, and the comparison runs those.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from apps.common import App, Module
+from benchmarks.auto import translate
+from benchmarks.auto.estimates import set_estimates
+from benchmarks.auto.renamed import Renamed
+from benchmarks.case import load
+from benchmarks.cases import case
+from benchmarks.process import environment
+
+NAME = "Adams2019"
+#: Seconds and bytes that a search may take.
+SECONDS = 180.0
+MEMORY = 16 << 30
+#: How the first line of a file says what the search took.
+_TOOK = "# found in "
+_OUT_OF_MEMORY = f"# no answer: memory, {MEMORY >> 30} GB\n"
+
+
+class NoAnswer(Exception):
+    """There is no schedule, and why."""
+
+
+def load_plugin(hl: Module, name: str) -> None:
+    """Makes one of the schedulers in Halide's wheel known."""
+    folder = Path(hl.__file__).parent / "lib64"
+    hl.load_plugin(str(folder / f"libautoschedule_{name.lower()}.so"))
+
+
+def funcs_of(hl: Module, pipeline: Any) -> list[Any]:
+    """The Funcs of a Halide pipeline, which does not say how many there are."""
+    found: list[Any] = []
+    while True:
+        try:
+            found.append(pipeline.get_func(len(found)))
+        except hl.HalideError as error:
+            if "functions in the pipeline" not in str(error):
+                raise
+            return found
+
+
+def search(name: str, threads: int) -> str:
+    """The schedule of a case, as Python, with a first line that says what it took; or
+    a comment with the reason that there is none."""
+    hl, chosen = load("halide"), case(name)
+    load_plugin(hl, NAME)
+    app = chosen.algorithm(hl)
+    set_estimates(chosen, app, chosen.inputs())
+    pipeline = hl.Pipeline([app.output])
+    names = [f.name() for f in funcs_of(hl, pipeline)]
+    params = hl.AutoschedulerParams(NAME, {"parallelism": str(threads)})
+    start = time.perf_counter()
+    try:
+        result = pipeline.apply_autoscheduler(hl.get_host_target(), params)
+    except MemoryError:
+        return _OUT_OF_MEMORY
+    except hl.HalideError as error:
+        return f"# no answer: {str(error).strip().splitlines()[-1]}\n"
+    took = time.perf_counter() - start
+    text = translate.to_python(result.schedule_source, names)
+    return f"{_TOOK}{took:.2f} s by Halide's {NAME}, for {threads} thread(s)\n{text}"
+
+
+def keep(name: str, threads: int, path: Path) -> None:
+    """Searches in a process of its own, and writes to a file what came of it, as
+    `search` says it. Raises RuntimeError where the process failed otherwise."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", __name__, name],
+            env=environment(threads),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        text = f"# no answer: time, {SECONDS:.0f} s\n"
+    else:
+        text = done.stdout
+        if done.returncode < 0:  # C++ ends the process where it finds no memory.
+            text = f"# no answer: crashed, signal {-done.returncode}\n"
+            if "bad_alloc" in done.stderr:
+                text = _OUT_OF_MEMORY
+        elif done.returncode:
+            raise RuntimeError(f"search of {name}: {done.stderr.strip()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def apply(hl: Module, app: App, path: Path) -> dict[str, Any]:
+    """Schedules a fresh application as a file says. Raises NoAnswer, with the reason
+    that the file gives."""
+    if not path.exists():
+        raise NoAnswer("not searched")
+    text = path.read_text()
+    first = text.splitlines()[0]
+    if not first.startswith(_TOOK):
+        raise NoAnswer(first.removeprefix("# "))
+    names: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), names)
+    funcs = funcs_of(hl, hl.Pipeline([app.output]))
+    called = translate.base_names([f.name() for f in funcs])
+    if isinstance(hl, Renamed):
+        called = [hl.old.get(name, name) for name in called]
+    names["schedule"](dict(zip(called, funcs, strict=True)))
+    return {"search": float(first.removeprefix(_TOOK).split()[0])}
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    print(search(sys.argv[1], int(os.environ["HL_NUM_THREADS"])), end="")

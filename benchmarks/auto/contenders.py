@@ -1,0 +1,140 @@
+"""What is compared: schedules by experts, by schedulers, and from files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from apps.common import App, Array, Module
+from benchmarks.auto import adams
+from benchmarks.auto.adams import NoAnswer
+from benchmarks.auto.estimates import set_estimates
+from benchmarks.auto.renamed import Renamed
+from benchmarks.case import Case, Image, load
+
+#: Our schedulers.
+OURS = ("Mullapudi2016", "Parhelion")
+#: Where schedules are kept as Python: a folder for each scheduler.
+SCHEDULES = Path(__file__).parents[1] / "schedules"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One column of the comparison.
+
+    module: parhelion or halide. kind: "expert" (name: a schedule of the case),
+    "scheduler" (name: the scheduler's), "pinned" (what our scheduler printed, from a
+    file) or "search" (what Adams2019 found in a process of its own).
+    """
+
+    module: str
+    kind: str
+    name: str
+
+    @property
+    def label(self) -> str:
+        words = {"expert": f"expert {self.name}", "pinned": f"{self.name} pinned"}
+        return f"{self.module} {words.get(self.kind, self.name)}"
+
+
+@dataclass
+class Ready:
+    """A compiled contender: what runs it, the arrays it writes, and what is known of
+    it: seconds to schedule, to compile, predicted, and the schedule as Python."""
+
+    run: Callable[[], object]
+    results: list[Array]
+    facts: dict[str, Any]
+
+
+def contenders(case: Case, pinned: bool) -> list[Contender]:
+    """All of a case's, experts first."""
+    found = [
+        Contender(module, "expert", schedule)
+        for schedule in case.schedules
+        for module in ("parhelion", "halide")
+    ]
+    found.append(Contender("halide", "scheduler", "Mullapudi2016"))
+    found.append(Contender("halide", "search", adams.NAME))
+    found += [Contender("parhelion", "scheduler", name) for name in OURS]
+    if pinned:
+        found += [Contender("parhelion", "pinned", name) for name in OURS]
+    return found
+
+
+def kept(scheduler: str, case: str, threads: int) -> Path:
+    """The file of a schedule."""
+    return SCHEDULES / scheduler.lower() / f"{case}_{threads}t.py"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a case is run: threads, and whether all names are others."""
+
+    threads: int
+    renamed: bool = False
+
+
+def prepare(
+    who: Contender, case: Case, images: Mapping[str, Image], setting: Setting
+) -> Ready:
+    """Builds, schedules and compiles. Raises NoAnswer, and what the modules do."""
+    hl = load(who.module)
+    if setting.renamed:
+        hl = Renamed(hl)
+    facts: dict[str, Any] = {}
+    app = case.algorithm(hl)
+    start = time.perf_counter()
+    if who.kind == "expert":
+        case.schedules[who.name](hl, app)
+    elif who.kind == "scheduler":
+        set_estimates(case, app, images)
+        start = time.perf_counter()
+        facts |= apply(hl, who, app, setting.threads)
+    elif who.kind == "search":
+        facts |= adams.apply(hl, app, kept(who.name, case.name, setting.threads))
+    else:
+        run_file(hl, app, kept(who.name, case.name, setting.threads))
+    facts["schedule"] = time.perf_counter() - start
+    case.bind(hl, app, images)
+    start = time.perf_counter()
+    app.output.compile_jit()
+    facts["compile"] = time.perf_counter() - start
+    results = [output.new() for output in case.outputs]
+    buffers = [image.buffer(hl) for image in results]
+    where = buffers[0] if len(buffers) == 1 else buffers
+    return Ready(
+        lambda: app.output.realize(where), [image.array for image in results], facts
+    )
+
+
+def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:
+    """Runs a scheduler by name on an application that knows its sizes. The facts are
+    those that its result offers: `predicted_seconds`, `to_python`."""
+    params = getattr(hl, "AutoschedulerParams", None)
+    if params is None:
+        raise NoAnswer(f"{who.module} has no AutoschedulerParams")
+    if who.module == "halide":
+        adams.load_plugin(hl, who.name)
+    result = hl.Pipeline([app.output]).apply_autoscheduler(
+        hl.get_host_target(), params(who.name, {"parallelism": str(threads)})
+    )
+    facts: dict[str, Any] = {}
+    predicted = getattr(result, "predicted_seconds", None)
+    if predicted is not None:
+        facts["predicted"] = float(predicted)
+    if hasattr(result, "to_python"):
+        facts["python"] = result.to_python()
+    return facts
+
+
+def run_file(hl: Module, app: App, path: Path) -> None:
+    """Applies the schedule of a file: its `schedule`, a function of the pipeline."""
+    if not path.exists():
+        raise NoAnswer(f"no file {path.name} of {path.parent.name}")
+    names: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    names["schedule"](hl.Pipeline([app.output]))

@@ -1,0 +1,107 @@
+"""Runs the process that measures, without those contenders that bring it down."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.process import environment
+
+#: Seconds without a word after which the process is ended.
+SILENCE = 150.0
+#: And while it measures, beyond those that it was given.
+MARGIN = 240.0
+
+
+@dataclass
+class Spoken:
+    """What one process said before it ended.
+
+    entries: of each contender. times: of those that were measured, None if it did not
+    come to that. busy: what it was preparing, or None. why: how it ended, if not well.
+    """
+
+    entries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    times: dict[str, dict[str, float]] | None = None
+    busy: str | None = None
+    why: str = ""
+
+    def hear(self, line: str) -> None:
+        """Takes one line of the process's output."""
+        facts = json.loads(line)
+        if "preparing" in facts:
+            self.busy = facts["preparing"]
+        elif "prepared" in facts:
+            self.entries[facts.pop("prepared")] = facts
+            self.busy = None
+        else:
+            self.times = facts["times"]
+
+
+def listen(command: Sequence[str], threads: int, seconds: float) -> Spoken:
+    """Runs ``python command…`` until it ends or says nothing for too long."""
+    said = Spoken()
+    ended = threading.Event()
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", *command],
+            env=environment(threads),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+
+        def end() -> None:
+            ended.set()
+            process.kill()
+
+        assert process.stdout is not None
+        while True:
+            patience = SILENCE if said.busy else SILENCE + MARGIN + seconds
+            timer = threading.Timer(patience, end)
+            timer.start()
+            line = process.stdout.readline()
+            timer.cancel()
+            if not line:
+                break
+            said.hear(line)
+        process.stdout.close()
+        code = process.wait()
+        errors.seek(0)
+        told = errors.read().strip().splitlines()
+    if ended.is_set():
+        said.why = f"no end within {patience:.0f} s"
+    elif code:
+        said.why = told[-1] if told and code > 0 else f"crashed, exit {code}"
+    return said
+
+
+class Failed(Exception):
+    """No contender is to blame for it."""
+
+
+def measure(
+    command: Sequence[str], labels: Sequence[str], threads: int, seconds: float
+) -> dict[str, dict[str, Any]]:
+    """Entries of all contenders: times, and what is known of each; "failed" or "absent"
+    with the reason where there are none. A contender that brings the process down is
+    noted, and the others are run without it. Raises Failed."""
+    fallen: dict[str, dict[str, Any]] = {}
+    while True:
+        taking = [label for label in labels if label not in fallen]
+        if not taking:
+            return fallen
+        said = listen([*command, *taking, "--seconds", str(seconds)], threads, seconds)
+        if said.times is not None and not said.why:
+            for label, times in said.times.items():
+                said.entries[label] |= times
+            return said.entries | fallen
+        if said.busy is None:
+            raise Failed(said.why or "it said nothing")
+        fallen[said.busy] = {"failed": said.why}

@@ -1,0 +1,292 @@
+"""What the comparison of automatic schedules found: ratios, limits, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.report import geometric_mean
+
+Entry = Mapping[str, Any]
+
+#: The scheduler that the others are measured against, and what they are called.
+HALIDES = "halide Mullapudi2016"
+ADAMS = "halide Adams2019"
+PAPERS = "parhelion Mullapudi2016"
+DEFAULT = "parhelion Parhelion"
+#: The schedulers, in the order of the tables.
+SCHEDULERS = (HALIDES, ADAMS, PAPERS, DEFAULT)
+
+#: Seconds that scheduling may take, and those for the largest applications.
+SCHEDULE_LIMIT = 2.0
+LARGE = {"lens_blur": 10.0, "vgg": 10.0}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One application at one number of threads.
+
+    entries: of its contenders, by label.
+    """
+
+    case: str
+    threads: str
+    entries: Mapping[str, Entry]
+
+    def time(self, label: str) -> float | None:
+        """Least seconds of a contender, if it ran."""
+        found = self.entries.get(label, {}).get("min")
+        return None if found is None else float(found)
+
+    @property
+    def best_expert(self) -> tuple[str, float] | None:
+        """The fastest expert schedule of either module."""
+        found = [(e, n) for n in self.entries if (e := self._expert(n)) is not None]
+        return min(found)[::-1] if found else None
+
+    def _expert(self, label: str) -> float | None:
+        return self.time(label) if " expert " in label else None
+
+    def ratio(self, label: str, over: str) -> float | None:
+        """Of two contenders' times; "expert" is the fastest of them."""
+        best = self.best_expert
+        mine = self.time(label)
+        base = (best and best[1]) if over == "expert" else self.time(over)
+        return None if mine is None or base is None else mine / base
+
+
+def rows(results: Entry, order: list[str]) -> Iterator[Row]:
+    """All that was measured, in order."""
+    for name in order:
+        for threads, found in results["cases"].get(name, {}).get("threads", {}).items():
+            yield Row(name, threads, found.get("contenders", {}))
+
+
+def state(entry: Entry | None) -> str:
+    """What stands in place of a time that is not there."""
+    if entry is None:
+        return "not run"
+    if "absent" in entry:
+        said = str(entry["absent"])
+        return said if said.startswith(("no answer", "not ")) else "not available"
+    return "FAILED" if "failed" in entry else "not measured"
+
+
+def cell(row: Row, label: str) -> str:
+    """Milliseconds and the multiple of the best expert's time, or why there is none."""
+    taken, entry = row.time(label), row.entries.get(label)
+    if taken is None or entry is None:
+        return state(entry)
+    ratio = row.ratio(label, "expert")
+    wrong = "" if entry["same"] else " (wrong)"
+    times = "" if ratio is None else f" ({ratio:.2f})"
+    return f"{taken * 1e3:.2f}{times}{wrong}"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Something that must hold: its words, what was found, whether that is enough."""
+
+    what: str
+    found: str
+    verdict: str
+
+
+def _means(
+    over: list[Row], label: str, base: str, limit: float, what: str
+) -> Iterator[Limit]:
+    """A geometric mean of ratios, for each number of threads."""
+    for threads in sorted({row.threads for row in over}):
+        mine = [row for row in over if row.threads == threads]
+        found = [r for row in mine if (r := row.ratio(label, base)) is not None]
+        name = f"{what}, geometric mean, {threads} thr"
+        if not found:
+            yield Limit(f"{name} ≤ {limit}", "", "not measured")
+            continue
+        mean = geometric_mean(found)
+        of = f"{mean:.3f} over {len(found)} of {len(mine)}"
+        yield Limit(f"{name} ≤ {limit}", of, "ok" if mean <= limit else "MISSED")
+
+
+def _each(
+    over: list[Row],
+    value: Callable[[Row], float | None],
+    limit: Callable[[Row], float],
+    what: str,
+) -> Limit:
+    """A limit that holds for each application; the worst is told, and all misses."""
+    found = {
+        (r.case, r.threads): (v, limit(r)) for r in over if (v := value(r)) is not None
+    }
+    if not found:
+        return Limit(what, "", "not measured")
+    worst = max(found, key=lambda at: found[at][0] / found[at][1])
+    missed = [f"{n} {t} thr {v:.2f}" for (n, t), (v, most) in found.items() if v > most]
+    text = f"largest {found[worst][0]:.2f} ({worst[0]}, {worst[1]} thr)"
+    text += f" of {len(found)}/{len(over)}"
+    return Limit(what, text, f"MISSED: {', '.join(missed)}" if missed else "ok")
+
+
+def limits(results: Entry, order: list[str]) -> list[Limit]:
+    """What must hold, and whether it does."""
+    every = list(rows(results, order))
+    found = [
+        *_means(every, PAPERS, HALIDES, 1.0, "our Mullapudi2016 over Halide's"),
+        *_means(every, DEFAULT, HALIDES, 0.45, "Parhelion over Halide's Mullapudi2016"),
+        *_means(every, DEFAULT, ADAMS, 0.9, "Parhelion over Adams2019"),
+        _each(
+            every,
+            lambda row: row.ratio(DEFAULT, ADAMS),
+            lambda row: 0.9,
+            "Parhelion over Adams2019, each ≤ 0.9",
+        ),
+        _each(
+            every,
+            lambda row: row.ratio(DEFAULT, "expert"),
+            lambda row: 1.25,
+            "Parhelion over the better expert, each ≤ 1.25",
+        ),
+    ]
+    for label in (PAPERS, DEFAULT):
+
+        def seconds(row: Row, label: str = label) -> float | None:
+            taken = row.entries.get(label, {}).get("schedule")
+            return None if taken is None else float(taken)
+
+        found.append(
+            _each(
+                every,
+                seconds,
+                lambda row: LARGE.get(row.case, SCHEDULE_LIMIT),
+                f"seconds to schedule, {label} (≤ 2; lens blur and VGG 10)",
+            )
+        )
+    return found
+
+
+def means(results: Entry, order: list[str]) -> dict[str, list[tuple[str, float, int]]]:
+    """Of each scheduler: threads, the geometric mean of its multiples of the best
+    expert's time, and of how many applications."""
+    every = list(rows(results, order))
+    found: dict[str, list[tuple[str, float, int]]] = {}
+    for label in SCHEDULERS:
+        for threads in sorted({row.threads for row in every}):
+            ratios = [
+                r
+                for row in every
+                if row.threads == threads
+                and (r := row.ratio(label, "expert")) is not None
+            ]
+            if ratios:
+                mean = geometric_mean(ratios)
+                found.setdefault(label, []).append((threads, mean, len(ratios)))
+    return found
+
+
+def notes(results: Entry, order: list[str]) -> Iterator[str]:
+    """Failures, and results that differ from the experts', a line each."""
+    for row in rows(results, order):
+        for label, entry in row.entries.items():
+            at = f"{row.case}, {row.threads} thr, {label}"
+            if "failed" in entry:
+                yield f"{at}: failed: {entry['failed']}"
+            elif "min" in entry and not entry["same"]:
+                yield (
+                    f"{at}: differs from the first expert's result by"
+                    f" {entry['difference']:.2e}, in {entry['differing']:.2%} of values"
+                )
+    for name in order:
+        for threads, found in results["cases"].get(name, {}).get("threads", {}).items():
+            if "failed" in found:
+                yield f"{name}, {threads} thr: not measured: {found['failed']}"
+
+
+def wrong(results: Entry, order: list[str]) -> bool:
+    """Whether something of ours failed or computed something else, or a case was not
+    measured. Halide's own are noted only."""
+    for row in rows(results, order):
+        for label, entry in row.entries.items():
+            bad = "failed" in entry or not entry.get("same", True)
+            if bad and label.startswith("parhelion"):
+                return True
+    every = (results["cases"].get(name, {}).get("threads", {}) for name in order)
+    return any("failed" in found for case in every for found in case.values())
+
+
+#: The columns of the tables of times, times to schedule and predictions.
+HEAD = ["application", "threads", "best expert", *SCHEDULERS]
+
+
+def time_cells(row: Row) -> list[str]:
+    """Times: the best expert's, then the schedulers'."""
+    best = row.best_expert
+    expert = "" if best is None else f"{best[1] * 1e3:.2f} {best[0]}"
+    return [row.case, row.threads, expert, *(cell(row, n) for n in SCHEDULERS)]
+
+
+#: The columns of what is known of each scheduler's work besides the run time.
+WORK_HEAD = [
+    "application",
+    "threads",
+    *(
+        f"{label}, {what}"
+        for label in SCHEDULERS
+        for what in ("schedule s", "compile s")
+    ),
+    "Parhelion predicted / measured, ms",
+]
+
+
+def work_cells(row: Row) -> list[str]:
+    """Seconds to schedule and to compile, and our default's prediction."""
+    cells = [row.case, row.threads]
+    for label in SCHEDULERS:
+        entry = row.entries.get(label, {})
+        scheduled = entry.get("search", entry.get("schedule"))
+        for seconds in (scheduled, entry.get("compile")):
+            cells.append("" if seconds is None else f"{seconds:.2f}")
+    entry = row.entries.get(DEFAULT, {})
+    taken, predicted = row.time(DEFAULT), entry.get("predicted")
+    if taken is None or predicted is None:
+        return [*cells, ""]
+    return [*cells, f"{predicted * 1e3:.2f} / {taken * 1e3:.2f}"]
+
+
+def pinned(results: Entry, order: list[str]) -> Iterator[tuple[str, ...]]:
+    """Of each schedule that was run from its file as well: application, threads,
+    scheduler, and the file's time over that of the scheduler itself."""
+    for row in rows(results, order):
+        for label in (PAPERS, DEFAULT):
+            ratio = row.ratio(f"{label} pinned", label)
+            if ratio is not None:
+                yield row.case, row.threads, label, f"{ratio:.3f}"
+
+
+def text(results: Entry, order: list[str]) -> str:
+    """All tables as plain text."""
+    lines = [_aligned([HEAD, *(time_cells(row) for row in rows(results, order))])]
+    lines.append("milliseconds (multiple of the best expert's)\n")
+    for label, found in means(results, order).items():
+        told = ", ".join(f"{m:.3f} at {t} thr (of {n})" for t, m, n in found)
+        lines.append(f"{label}: geometric mean over the best expert {told}")
+    lines.append("\nwhat must hold:")
+    lines.append(
+        _aligned([[f"  {m.what}", m.found, m.verdict] for m in limits(results, order)])
+    )
+    found_pinned = list(pinned(results, order))
+    if found_pinned:
+        lines += ["\nkept schedules, time over the scheduler's own:"]
+        lines.append(_aligned([list(p) for p in found_pinned]))
+    said = list(notes(results, order))
+    if said:
+        lines += ["\nto note:", *(f"  {n}" for n in said)]
+    return "\n".join(lines)
+
+
+def _aligned(cells: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )

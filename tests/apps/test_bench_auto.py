@@ -1,0 +1,300 @@
+"""The comparison of automatic schedules: tables, limits, renaming, translation."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from apps import blur, unsharp
+from apps.common import App
+from benchmarks.auto import adams, page, supervise, table, translate
+from benchmarks.auto.contenders import Setting, contenders, prepare, run_file
+from benchmarks.auto.estimates import boxes, set_estimates
+from benchmarks.auto.renamed import Renamed
+from benchmarks.case import Case, Image, Output, Tolerance
+from benchmarks.cases import ORDER, case
+
+EXPERT = "halide expert tiled"
+
+
+def small() -> Case:
+    def inputs() -> dict[str, Image]:
+        pixels = np.arange(42 * 66, dtype=np.uint16).reshape(42, 66)
+        return {"input": Image(pixels)}
+
+    return Case(
+        name="small",
+        size="64 x 40",
+        algorithm=blur.algorithm,
+        schedules={"root": blur.schedule_root},
+        inputs=inputs,
+        outputs=(Output(np.uint16, (64, 40)),),
+        tolerance=Tolerance(0),
+    )
+
+
+def results(**times: float) -> dict[str, Any]:
+    """Of an application "first" at one thread; keys have "_" for a space."""
+    entries = {
+        label.replace("_", " "): {"min": t, "same": True, "schedule": 0.5}
+        for label, t in times.items()
+    }
+    return {"cases": {"first": {"threads": {"1": {"contenders": entries}}}}}
+
+
+def verdicts(found: dict[str, Any]) -> dict[str, str]:
+    return {m.what: m.verdict for m in table.limits(found, ["first"])}
+
+
+def test_limits_are_met_and_missed() -> None:
+    times = {
+        "halide_expert_tiled": 1.0,
+        "parhelion_expert_tiled": 2.0,
+        "halide_Mullapudi2016": 4.0,
+        "halide_Adams2019": 1.2,
+    }
+    good = results(**times, parhelion_Mullapudi2016=3.9, parhelion_Parhelion=1.0)
+    assert set(verdicts(good).values()) == {"ok"}
+    bad = results(**times, parhelion_Mullapudi2016=4.1, parhelion_Parhelion=1.9)
+    bad["cases"]["first"]["threads"]["1"]["contenders"]["parhelion Parhelion"] |= {
+        "schedule": 2.5
+    }
+    missed = [what for what, verdict in verdicts(bad).items() if verdict != "ok"]
+    assert len(missed) == 6
+    assert not any("seconds" in w and "Mullapudi2016" in w for w in missed)
+    each = next(v for w, v in verdicts(bad).items() if "better expert" in w)
+    assert each == "MISSED: first 1 thr 1.90"
+
+
+def test_a_scheduler_that_is_not_there_is_not_measured() -> None:
+    found = results(halide_expert_tiled=1.0, halide_Mullapudi2016=4.0)
+    assert set(verdicts(found).values()) == {"not measured"}
+    entries = found["cases"]["first"]["threads"]["1"]["contenders"]
+    entries["parhelion Parhelion"] = {"absent": "parhelion has no such"}
+    entries["halide Adams2019"] = {"absent": "no answer: time, 180 s"}
+    row = next(table.rows(found, ["first"]))
+    assert table.time_cells(row) == [
+        "first",
+        "1",
+        f"1000.00 {EXPERT}",
+        "4000.00 (4.00)",
+        "no answer: time, 180 s",
+        "not run",
+        "not available",
+    ]
+    assert not table.wrong(found, ["first"])
+
+
+def test_what_fails_or_differs_is_noted_and_ours_is_wrong() -> None:
+    found = results(halide_expert_tiled=1.0, halide_Adams2019=1.0)
+    entries = found["cases"]["first"]["threads"]["1"]["contenders"]
+    entries["halide Adams2019"] |= {"same": False, "difference": 3.0, "differing": 0.5}
+    (note,) = table.notes(found, ["first"])
+    assert "differs" in note and "50.00%" in note
+    assert not table.wrong(found, ["first"])
+    entries["parhelion Parhelion"] = {"failed": "crashed"}
+    assert table.wrong(found, ["first"])
+    assert "first, 1 thr, parhelion Parhelion: failed: crashed" in table.text(
+        found, ["first"]
+    )
+
+
+def test_geometric_means_and_bars_are_relative_to_the_best() -> None:
+    found = results(
+        halide_expert_tiled=1.0, parhelion_expert_tiled=0.5, halide_Mullapudi2016=2.0
+    )
+    (mean,) = table.means(found, ["first"])["halide Mullapudi2016"]
+    assert mean == ("1", pytest.approx(4.0), 1)
+    row = next(table.rows(found, ["first"]))
+    assert row.best_expert == ("parhelion expert tiled", 0.5)
+    assert page.throughput(row) == {"expert": 1.0, "halide Mullapudi2016": 0.25}
+
+
+def test_the_page_and_its_plot_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = results(halide_expert_tiled=1.0, parhelion_Parhelion=0.5)
+    found["machine"] = {"processor": "one"}
+    page.write(found, ["first"], tmp_path / "auto.md")
+    text = (tmp_path / "auto.md").read_text()
+    assert "| first | 1 | 1000.00 halide expert tiled |" in text
+    assert "(auto.svg)" in text and (tmp_path / "auto.svg").exists()
+
+
+def test_a_renamed_application_computes_the_same() -> None:
+    image = np.random.default_rng(1).uniform(0.1, 1, (3, 40, 64)).astype(np.float32)
+    plain = unsharp.algorithm(hl)
+    unsharp.schedule_tiled(hl, plain)
+    other = Renamed(hl)
+    renamed = unsharp.algorithm(other)
+    unsharp.schedule_tiled(other, renamed)
+    assert renamed.output.name() != "unsharp"
+    assert other.old[renamed.output.name()] == "unsharp"
+    assert not {f.name() for f in plain.funcs.values()} & {
+        f.name() for f in renamed.funcs.values()
+    }
+    np.testing.assert_array_equal(
+        renamed.run({"input": image}, (64, 40, 3)),
+        plain.run({"input": image}, (64, 40, 3)),
+    )
+
+
+def test_renaming_keeps_implicit_vars_and_is_the_same_for_the_same() -> None:
+    other = Renamed(hl)
+    assert other.Var("_0").name() == "_0"
+    assert other.Var("x").name() == other.Var("x").name() != "x"
+    assert other.RDom([(0, 3)], "r").x.name() != "r$x"
+    assert other.Param(hl.Int(32), "p", 3).name() == other.name("p")
+
+
+def test_estimates_are_the_sizes_of_the_arrays() -> None:
+    assert boxes((3, 4), (-2, 0)) == [(-2, 3), (0, 4)]
+    told: dict[str, Any] = {}
+
+    class Told:
+        def __init__(self, name: str) -> None:
+            self.set_estimate = self.set_estimates = partial(told.__setitem__, name)
+
+    chosen = case("bilateral_grid")
+    app = App(Told("out"), {"input": Told("input")}, {}, {"r_sigma": Told("r_sigma")})
+    set_estimates(chosen, app, {"input": Image(np.ones((5, 7)), (1, -2))})
+    assert told == {
+        "input": [(1, 7), (-2, 5)],
+        "out": [(0, 1536), (0, 2560)],
+        "r_sigma": chosen.values["r_sigma"],
+    }
+
+
+def test_the_values_of_all_params_are_known() -> None:
+    for name in ORDER:
+        chosen = case(name)
+        assert set(chosen.algorithm(hl).params) == set(chosen.values)
+
+
+def test_every_case_has_experts_schedulers_and_pinned_files() -> None:
+    labels = [c.label for c in contenders(case("blur"), pinned=True)]
+    assert labels[:2] == ["parhelion expert tiled", "halide expert tiled"]
+    assert len(set(labels)) == len(labels) == 12
+    assert "parhelion Parhelion pinned" in labels
+    assert "halide Adams2019" in labels
+
+
+def test_an_expert_is_prepared_under_other_names() -> None:
+    chosen = small()
+    who = contenders(chosen, pinned=False)[0]
+    images = chosen.inputs()
+    ready = prepare(who, chosen, images, Setting(threads=1, renamed=True))
+    ready.run()
+    expected = blur.with_numpy(images["input"].array)
+    np.testing.assert_array_equal(ready.results[0], expected)
+    assert ready.facts["compile"] > 0
+
+
+def test_a_kept_schedule_is_run_from_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "kept.py"
+    path.write_text(
+        "import parhelion as hl\n"
+        "def schedule(pipeline):\n"
+        "    pipeline.outputs()[0].vectorize(hl.Var('x'), 8)\n"
+    )
+    app = blur.algorithm(hl)
+    run_file(hl, app, path)
+    assert "vectorized" in hl.Pipeline([app.output]).loop_nest()
+    with pytest.raises(adams.NoAnswer, match="no file other.py"):
+        run_file(hl, app, tmp_path / "other.py")
+
+
+SOURCE = """Func f = pipeline.get_func(2);
+Func sum = pipeline.get_func(1);
+Var x(f.get_schedule().dims()[0].var);
+Var xi("xi");
+RVar r_x(sum.update(0).get_schedule().dims()[1].var);
+f
+    .split(x, x, xi, 16, TailStrategy::ShiftInwards)
+    .vectorize(xi)
+    .reorder({xi, x});
+sum.update(0)
+    .unroll(r_x);
+sum
+    .store_in(MemoryType::Stack)
+    .compute_at(f, x);
+"""
+
+
+def test_a_printed_schedule_is_translated() -> None:
+    text = translate.to_python(SOURCE, ["in", "sum$4", "f$2"])
+    assert text.splitlines()[4:] == [
+        "    f = funcs['f']",
+        "    sum = funcs['sum']",
+        "    x = f.args()[0]",
+        "    xi = hl.Var('xi')",
+        "    r_x = sum.rvars(0)[1]",
+        "    (",
+        "        f",
+        "        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)",
+        "        .vectorize(xi)",
+        "        .reorder(xi, x)",
+        "    )",
+        "    (",
+        "        sum.update(0)",
+        "        .unroll(r_x)",
+        "    )",
+        "    (",
+        "        sum",
+        "        .store_in(hl.MemoryType.Stack)",
+        "        .compute_at(f, x)",
+        "    )",
+    ]
+    with pytest.raises(translate.NotUnderstood, match="goto"):
+        translate.to_python("goto end;", [])
+
+
+def test_funcs_of_one_name_are_told_apart_by_their_order() -> None:
+    names = ["sum$12", "f", "sum$3", "sum$10"]
+    assert translate.base_names(names) == ["sum#3", "f", "sum", "sum#2"]
+
+
+CHILD = """
+import json, os, sys
+labels = sys.argv[1:sys.argv.index("--seconds")]
+for label in labels:
+    print(json.dumps({"preparing": label}), flush=True)
+    if label == "bad":
+        os.abort()
+    print(json.dumps({"prepared": label, "same": True}), flush=True)
+print(json.dumps({"times": {label: {"min": 1.0} for label in labels}}))
+"""
+
+
+def test_a_contender_that_brings_the_process_down_costs_no_other() -> None:
+    found = supervise.measure(["-c", CHILD], ["good", "bad", "last"], 1, 1.0)
+    assert found["bad"] == {"failed": "crashed, exit -6"}
+    assert found["good"] == found["last"] == {"same": True, "min": 1.0}
+
+
+def test_a_process_that_nobody_is_to_blame_for_fails() -> None:
+    with pytest.raises(supervise.Failed, match="no such thing"):
+        supervise.measure(["-c", "raise SystemExit('no such thing')"], ["a"], 1, 1.0)
+
+
+def test_schedules_of_a_search_are_applied_under_halide(tmp_path: Path) -> None:
+    halide = pytest.importorskip("halide")
+    path = tmp_path / "kept.py"
+    path.write_text(
+        "# found in 0.50 s by a test\n"
+        "import halide as hl\n"
+        "def schedule(funcs):\n"
+        "    funcs['blur_x'].compute_root()\n"
+    )
+    for module in (halide, Renamed(halide)):
+        app = blur.algorithm(module)
+        assert adams.apply(module, app, path) == {"search": 0.5}
+        app.inputs["input"].set(halide.Buffer(np.ones((6, 6), np.uint16)))
+        assert np.asarray(app.output.realize([4, 4])).max() == 1
+    path.write_text("# no answer: time, 180 s\n")
+    with pytest.raises(adams.NoAnswer, match="no answer: time"):
+        adams.apply(halide, blur.algorithm(halide), path)
