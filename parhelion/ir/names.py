@@ -12,6 +12,8 @@ from parhelion.types import INT32
 _VARS: weakref.WeakValueDictionary[str, Var] = weakref.WeakValueDictionary()
 _RVARS: weakref.WeakValueDictionary[str, Var] = weakref.WeakValueDictionary()
 _TAKEN: dict[str, int] = {}
+#: Of names that nobody gave: what they are made of.
+_MADE: dict[str, tuple[str, int]] = {}
 _COUNTER = itertools.count()
 
 
@@ -56,7 +58,38 @@ def unique_name(wish: str) -> str:
 
 def fresh(prefix: str) -> str:
     """A name for something the user did not name: ``v0``, ``f12``, …"""
-    return unique_name(f"{prefix}{next(_COUNTER)}")
+    count = next(_COUNTER)
+    name = unique_name(f"{prefix}{count}")
+    _MADE[name] = (prefix, count)
+    return name
+
+
+def is_made(name: str) -> bool:
+    """Whether `fresh` made it, so that the next run of the same program may have
+    another one in its place."""
+    return name in _MADE
+
+
+def plain_name(name: str) -> str:
+    """A unique name as it was wished for: without the number that makes it unique, and
+    for one that nobody wished for, only what it begins with."""
+    if name in _MADE:
+        return _MADE[name][0]
+    wish, mark, number = name.rpartition("$")
+    return wish if mark and number.isdecimal() else name
+
+
+def order_key(name: str) -> tuple[str, int, int]:
+    """Puts names in the order of their letters; those that differ only in a number
+    that was made for them, in the order in which they were made.
+
+    So the order does not change when the same program makes its Funcs once more, as
+    that of the names themselves does: ``sum$9`` is after ``sum$10``.
+    """
+    if name in _MADE:
+        return (*_MADE[name], 0)
+    wish = plain_name(name)
+    return wish, -1, int(name[len(wish) + 1 :] or 0)
 
 
 class Namer:

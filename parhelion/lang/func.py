@@ -20,7 +20,7 @@ from parhelion.lang.specializing import Specializing
 from parhelion.lang.tuples import Tuple
 from parhelion.lang.var import Var, of_var
 from parhelion.lang.wrapping import Wrapping
-from parhelion.schedule.directives import FuncSchedule
+from parhelion.schedule.directives import FuncSchedule, Rename
 from parhelion.schedule.rules import stage_label
 from parhelion.schedule.stage import FuncDirectives, LoopDirectives
 from parhelion.types import Type
@@ -293,9 +293,17 @@ class Func(
         return tuple(wrap(v) for v in self._update(idx).values)
 
     def rvars(self, idx: int = 0) -> list[RVar]:
-        """The dimensions of the RDom that an update walks over."""
-        rdom = self._update(idx).rdom
-        return [] if rdom is None else [of_rvar(v) for v in rdom.vars]
+        """The dimensions of the RDom that an update walks over; after `rfactor`, its
+        loops over them, which keep their names."""
+        d = self._update(idx)
+        if d.rdom is None:
+            return []
+        kept = {
+            t.old: t.new
+            for t in d.schedule.transforms
+            if isinstance(t, Rename) and t.old.name == t.new.name
+        }
+        return [of_rvar(kept.get(v, v)) for v in d.rdom.vars]
 
     def output_buffer(self) -> OutputImageParam:
         """The output's storage, to make promises about its bounds and strides; raises

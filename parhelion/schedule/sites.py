@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from parhelion.errors import DefinitionError
 from parhelion.ir.function import Function
+from parhelion.ir.names import order_key
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
 from parhelion.schedule.branches import schedules
@@ -96,14 +97,15 @@ def callees(function: Function) -> list[Function]:
 def realization_order(outputs: Sequence[Function]) -> list[Function]:
     """All Funcs that the outputs need, each after those it calls.
 
-    Depth first, the callees of a Func by name, as Halide orders them. Raises
-    DefinitionError if Funcs call each other in a circle.
+    Depth first, the callees of a Func by name, as Halide orders them, but for numbers
+    that make a name unique (`order_key`). Raises DefinitionError if Funcs call each
+    other in a circle.
     """
     order: dict[Function, None] = {}
     open_: dict[Function, None] = {}
 
     def callees_by_name(f: Function) -> Iterator[Function]:
-        return iter(sorted(callees(f), key=lambda g: g.name))
+        return iter(sorted(callees(f), key=lambda g: order_key(g.name)))
 
     for output in outputs:
         if output in order:

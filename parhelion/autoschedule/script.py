@@ -1,0 +1,324 @@
+"""A schedule as a list of directive calls, to be applied to Funcs or printed.
+
+A scheduler writes down what it would call on the Funcs of a pipeline, without calling
+it. `Script.apply` then makes the calls, through the same methods of Func and Stage that
+a user has, and `Script.to_python` prints them as a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+from parhelion.errors import InternalError
+from parhelion.ir.expr import Var as IRVar
+from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.names import user_rvar, user_var
+from parhelion.lang.func import Func, Stage
+from parhelion.lang.loop_level import LoopLevel
+from parhelion.lang.rdom import RVar, of_rvar
+from parhelion.lang.var import Var, of_var
+from parhelion.schedule.args import is_rvar
+from parhelion.schedule.sites import realization_order
+
+#: Directives on the loops of one definition.
+STAGE_METHODS = frozenset(
+    (
+        *("split", "tile", "reorder", "fuse", "rename", "serial", "vectorize"),
+        *("unroll", "parallel", "unscheduled", "rfactor", "atomic", "prefetch"),
+        *("allow_race_conditions", "compute_with", "partition", "never_partition"),
+        *("never_partition_all", "always_partition"),
+    )
+)
+#: Directives on a Func as a whole, and on its storage.
+FUNC_METHODS = frozenset(
+    (
+        *("compute_root", "compute_at", "compute_inline", "store_at", "store_root"),
+        *("hoist_storage", "hoist_storage_root", "store_in", "reorder_storage"),
+        *("fold_storage", "align_storage", "bound_storage", "bound", "bound_extent"),
+        *("align_bounds", "align_extent", "in_", "clone_in", "async_", "ring_buffer"),
+    )
+)
+#: Those that return another Func.
+MAKERS = frozenset(("rfactor", "in_", "clone_in"))
+#: Those whose first argument is a Func and the next ones are loops of that Func.
+LEVELS = frozenset(("compute_at", "store_at", "hoist_storage"))
+
+
+@dataclass(frozen=True, slots=True)
+class VarArg:
+    """``hl.Var(name)``, or the pure Var of that name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RVarArg:
+    """A dimension of an RDom, or ``hl.RVar(name)``.
+
+    domain: the RDom's, if the Var is one of its dimensions. Without it, the name means
+    a dimension of the RDom of the definition that the call is about, and if there is
+    none of that name, ``hl.RVar(name)``.
+    """
+
+    name: str
+    domain: ReductionDomain | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FuncArg:
+    """A Func of the pipeline."""
+
+    function: Function
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The Func that an earlier call returns (`in_`, `clone_in`, `rfactor`)."""
+
+    call: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageArg:
+    """``func.update(stage - 1)``, for `compute_with`."""
+
+    function: Function | Made
+    stage: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelArg:
+    """``hl.LoopLevel(func, var, stage)``: a loop of one definition of a Func."""
+
+    function: Function | Made
+    var: VarArg | RVarArg
+    stage: int
+
+
+#: What a call may be given; enumerations are those of the schedule (TailStrategy, …).
+Arg: TypeAlias = (
+    "VarArg | RVarArg | FuncArg | Made | StageArg | LevelArg | Enum | int | None |"
+    " tuple[Arg, ...]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One directive: ``function.update(stage - 1).method(*args)``.
+
+    stage: -1 for directives on the Func as a whole, 0 for its pure definition, k for
+    update k - 1.
+    """
+
+    function: Function | Made
+    stage: int
+    method: str
+    args: tuple[Arg, ...] = ()
+
+
+def var_arg(v: IRVar) -> VarArg | RVarArg:
+    """The argument that stands for a loop that the user can name."""
+    if isinstance(v.origin, ReductionDomain):
+        return RVarArg(v.name, v.origin)
+    return RVarArg(v.name) if is_rvar(v) else VarArg(v.name)
+
+
+def to_arg(given: object) -> Arg:
+    """An argument of a directive as the script keeps it: IR or public Vars, RVars and
+    Funcs, numbers, choices, and lists of them."""
+    if isinstance(given, Func):
+        return FuncArg(given._function)
+    if isinstance(given, Stage):
+        return StageArg(given._function, given._stage)
+    if isinstance(given, Var | RVar):
+        return var_arg(given._var)
+    if isinstance(given, IRVar):
+        return var_arg(given)
+    if isinstance(given, Function):
+        return FuncArg(given)
+    if isinstance(given, list | tuple):
+        return tuple([to_arg(one) for one in given])
+    if given is None or isinstance(
+        given, VarArg | RVarArg | FuncArg | Made | StageArg | LevelArg | Enum | int
+    ):
+        return given
+    raise InternalError(f"internal error: a script cannot hold the argument {given!r}")
+
+
+@dataclass
+class Script:
+    """The directives for a pipeline, in the order in which they are given.
+
+    outputs: the Functions that the pipeline computes. The script is made before any
+    directive of it is applied; `order` and `rvars` are then the pipeline's Funcs and
+    the dimensions of the RDoms of their updates, which printed code asks for by
+    position: the Func, the number of the update, and which of its RVars.
+    calls: what has been written down.
+    """
+
+    outputs: tuple[Function, ...]
+    calls: list[Call] = field(default_factory=list)
+    order: tuple[Function, ...] = field(init=False)
+    rvars: dict[IRVar, tuple[Function, int, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outputs = tuple(self.outputs)
+        self.order = tuple(realization_order(self.outputs))
+        self.rvars = {}
+        for f in self.order:
+            for k in range(len(f.updates)):
+                for i, r in enumerate(Func._of(f).rvars(k)):
+                    self.rvars.setdefault(r._var, (f, k, i))
+
+    def copy(self) -> Script:
+        """Another script of the same calls, of the same moment."""
+        made = object.__new__(Script)
+        made.outputs, made.calls = self.outputs, list(self.calls)
+        made.order, made.rvars = self.order, self.rvars
+        return made
+
+    def add(
+        self, function: Function | Made, stage: int, method: str, *args: object
+    ) -> Made:
+        """Writes a call down. Returns what stands for its result, if that is a Func.
+
+        args: as `to_arg` takes them. Raises InternalError for a method that is no
+        directive of a script, or a Func that the pipeline does not have.
+        """
+        known = FUNC_METHODS if stage < 0 else STAGE_METHODS
+        if method not in known:
+            where = "a Func as a whole" if stage < 0 else "the loops of a definition"
+            raise InternalError(
+                f"internal error: a script has no directive {method!r} on {where}"
+            )
+        if isinstance(function, Function) and function not in self.order:
+            raise InternalError(
+                f"internal error: {function.name} is no Func of the pipeline"
+            )
+        self.calls.append(Call(function, stage, method, tuple(map(to_arg, args))))
+        return Made(len(self.calls) - 1)
+
+    def acknowledge(self) -> None:
+        """Adds `unscheduled` for each definition that is left without directives though
+        another one of its Func has some, so that nobody is warned of it."""
+        touched = {(c.function, c.stage) for c in self.calls if c.stage >= 0}
+        for f in self.order:
+            stages = f.stages()
+            given = [
+                d.schedule.touched or (f, k) in touched for k, d in enumerate(stages)
+            ]
+            if any(given):
+                for k in range(1, len(stages)):
+                    if not given[k]:
+                        self.add(f, k, "unscheduled")
+
+    # Applying.
+
+    def apply(self) -> None:
+        """Gives the directives to the Funcs.
+
+        Raises what the directive raises that is refused, with those before it in
+        place: `schedule.snapshot.Snapshot` undoes them.
+        """
+        results: list[object] = []
+        for call in self.calls:
+            target = _receiver(self._function(call.function, results), call.stage)
+            args = [self._value(a, call, results) for a in call.args]
+            results.append(getattr(target, call.method)(*args))
+
+    def _function(self, given: Function | Made, results: Sequence[object]) -> Function:
+        if isinstance(given, Function):
+            return given
+        made = results[given.call]
+        assert isinstance(made, Func)
+        return made._function
+
+    def _value(self, arg: Arg, call: Call, results: Sequence[object]) -> Any:
+        if isinstance(arg, VarArg):
+            return of_var(user_var(arg.name))
+        if isinstance(arg, RVarArg):
+            return of_rvar(self.rvar(arg, call) or user_rvar(arg.name))
+        if isinstance(arg, FuncArg):
+            return Func._of(arg.function)
+        if isinstance(arg, Made):
+            return results[arg.call]
+        if isinstance(arg, StageArg):
+            return _receiver(self._function(arg.function, results), arg.stage)
+        if isinstance(arg, LevelArg):
+            func = Func._of(self._function(arg.function, results))
+            return LoopLevel(func, self._value(arg.var, call, results), arg.stage)
+        if isinstance(arg, tuple):
+            return [self._value(a, call, results) for a in arg]
+        return arg
+
+    # What names mean.
+
+    def rvar(self, arg: RVarArg, call: Call) -> IRVar | None:
+        """The dimension of an RDom that is meant; None for ``hl.RVar(name)``."""
+        near = self._near(call) if arg.domain is None else arg.domain.vars
+        found = list(dict.fromkeys([v for v in near if v.name == arg.name]))
+        if len(found) > 1:
+            raise InternalError(
+                f"internal error: {len(found)} RDoms have a dimension {arg.name!r}; an"
+                " RVarArg must say which one is meant"
+            )
+        if arg.domain is not None and not found:
+            raise InternalError(
+                f"internal error: the RDom has no dimension {arg.name!r}"
+            )
+        return found[0] if found else None
+
+    def _near(self, call: Call) -> list[IRVar]:
+        """The dimensions of RDoms that a call may mean by their names alone."""
+        of, stage = call.function, call.stage
+        if call.method in LEVELS and call.args:
+            first = call.args[0]
+            stage = -1
+            if isinstance(first, LevelArg):
+                of, stage = first.function, first.stage
+            elif isinstance(first, FuncArg):
+                of = first.function
+            elif isinstance(first, Made):
+                of = first
+        while isinstance(of, Made):
+            # Parts have the loops of what they are parts of, and so have copies.
+            of, stage = self.calls[of.call].function, -1
+        return [
+            v for v, (f, k, _) in self.rvars.items() if f is of and stage in (-1, k + 1)
+        ]
+
+    # Printing.
+
+    def to_python(self) -> str:
+        """The directives as a Python program: imports, and a function `schedule` that
+        gives them to the Funcs of a pipeline without a schedule.
+
+        ``exec`` it and call ``schedule(hl.Pipeline([out]))``. It asks the pipeline for
+        its Funcs by their positions, so that it serves for every later run of the
+        program that makes the Funcs, whatever names they get.
+        """
+        from parhelion.autoschedule.printing import python_text
+
+        return python_text(self)
+
+
+def _receiver(function: Function, stage: int) -> Func | Stage:
+    return Func._of(function) if stage <= 0 else Stage._of(function, stage)
+
+
+__all__ = [
+    "Arg",
+    "Call",
+    "FuncArg",
+    "LevelArg",
+    "Made",
+    "RVarArg",
+    "Script",
+    "StageArg",
+    "VarArg",
+    "to_arg",
+    "var_arg",
+]

@@ -1,0 +1,113 @@
+"""The schedule of a whole pipeline as it is at one moment, to go back to."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parhelion.ir.function import Definition, Function
+from parhelion.ir.symbols import BufferSym
+from parhelion.schedule.directives import (
+    FuncSchedule,
+    Specialization,
+    StageSchedule,
+    touch,
+)
+from parhelion.schedule.sites import realization_order
+
+_FUNC = tuple(f.name for f in dataclasses.fields(FuncSchedule))
+_STAGE = tuple(f.name for f in dataclasses.fields(StageSchedule))
+
+#: The fields of a schedule, by name; those of branches in the same way.
+Fields = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """A branch of a specialised definition, and what its schedule was."""
+
+    branch: Specialization
+    fields: Fields | None
+
+
+class Snapshot:
+    """What `restore` puts back: every directive on the Funcs that `outputs` need, the
+    definitions that `rfactor` replaces, and wrappers.
+
+    Func and Stage schedules stay the objects that they are, so that handles on them
+    stay good. Definitions of the algorithm that are made after the snapshot are lost
+    by `restore`.
+    """
+
+    def __init__(self, outputs: Sequence[Function]) -> None:
+        self.functions = tuple(realization_order(outputs))
+        self._funcs = [_fields(f.schedule, _FUNC) for f in self.functions]
+        self._pure = [f.pure for f in self.functions]
+        self._updates = [list(f.updates) for f in self.functions]
+        self._frozen = [f.frozen for f in self.functions]
+        self._stages: dict[Definition, Fields] = {
+            d: _stage_fields(d.schedule) for f in self.functions for d in f.stages()
+        }
+        self._wrappers: dict[BufferSym, object] = {
+            s: s.wrapper
+            for d in self._stages
+            for s in d.mentions()
+            if isinstance(s, BufferSym)
+        }
+
+    def restore(self) -> None:
+        """Puts everything back as it was."""
+        for f, fields, pure, updates, frozen in zip(
+            self.functions,
+            self._funcs,
+            self._pure,
+            self._updates,
+            self._frozen,
+            strict=True,
+        ):
+            _put(f.schedule, fields)
+            f.pure, f.updates, f.frozen = pure, list(updates), frozen
+        for d, fields in self._stages.items():
+            _put_stage(d.schedule, fields)
+        for symbol, wrapper in self._wrappers.items():
+            symbol.wrapper = wrapper
+        touch()
+
+
+def _copied(value: object) -> object:
+    """Lists and dicts are changed in place; all that is in them is not."""
+    if isinstance(value, list):
+        return list(value)
+    return dict(value) if isinstance(value, dict) else value
+
+
+def _fields(of: object, names: tuple[str, ...]) -> Fields:
+    return {name: _copied(getattr(of, name)) for name in names}
+
+
+def _put(into: object, fields: Fields) -> None:
+    for name, value in fields.items():
+        setattr(into, name, _copied(value))
+
+
+def _stage_fields(schedule: StageSchedule) -> Fields:
+    fields = _fields(schedule, _STAGE)
+    fields["specializations"] = [
+        _Branch(s, None if s.schedule is None else _stage_fields(s.schedule))
+        for s in schedule.specializations
+    ]
+    return fields
+
+
+def _put_stage(schedule: StageSchedule, fields: Fields) -> None:
+    branches = fields["specializations"]
+    assert isinstance(branches, list)
+    _put(schedule, fields)
+    schedule.specializations = [b.branch for b in branches]
+    for b in branches:
+        if b.fields is not None:
+            _put_stage(b.branch.schedule, b.fields)
+
+
+__all__ = ["Snapshot"]
