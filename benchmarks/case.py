@@ -99,6 +99,7 @@ class Case:
     operations: int | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     ahead_of: tuple[str, ...] = ()
+    at: Callable[[float], Case] | None = None
 
     def build(self, hl: Module, schedule: str) -> App:
         """The application under a module, scheduled."""
@@ -126,6 +127,12 @@ class Case:
     def same(self, difference: tuple[float, float]) -> bool:
         largest, share = difference
         return largest <= self.tolerance.largest and share <= self.tolerance.share
+
+
+def resized(extent: int, scale: float) -> int:
+    """An extent at another scale, even so that mosaics and planes of half the size
+    remain whole."""
+    return extent if scale == 1 else 2 * round(extent * scale / 2)
 
 
 def load(module: str) -> Module:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.auto import adams, page, supervise, table
-from benchmarks.auto.contenders import contenders, kept
+from benchmarks.auto.contenders import contenders, kept, scaled
 from benchmarks.case import Case
 from benchmarks.cases import ORDER, case
 from benchmarks.machine import machine
@@ -34,6 +34,9 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--renamed", action="store_true", help="give every Func and Var another name"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="of the images' sides; VGG: the batch"
     )
     parser.add_argument(
         "--pinned", action="store_true", help="run the kept schedules as well"
@@ -60,7 +63,9 @@ def arguments() -> argparse.ArgumentParser:
 
 def default_json(options: argparse.Namespace) -> Path:
     """Figures of one kind go into one file."""
-    return Path(f"out/bench-auto{'-renamed' if options.renamed else ''}.json")
+    kind = "-renamed" if options.renamed else ""
+    kind += f"-x{options.scale:g}" if options.scale != 1 else ""
+    return Path(f"out/bench-auto{kind}.json")
 
 
 def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -71,6 +76,7 @@ def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, 
         if any(part in c.label for part in options.only)
     ]
     command = ["-m", "benchmarks.auto.runtime", case.name]
+    command += ["--scale", str(options.scale)]
     if options.renamed:
         command.append("--renamed")
     start = time.perf_counter()
@@ -121,6 +127,9 @@ def main() -> int:
         for name in names:
             print("\n".join(c.label for c in contenders(case(name), options.pinned)))
         return 0
+    plain = options.scale == 1 and not options.renamed
+    if (options.keep or options.search) and not plain:
+        parser.error("what is kept is of the applications as they are")
     if options.search:
         search(names, options)
         return 0
@@ -131,7 +140,7 @@ def main() -> int:
     if not options.draw:
         results["machine"] = machine()
         for name in names:
-            chosen = case(name)
+            chosen = scaled(case(name), options.scale)
             entry = results["cases"].setdefault(name, {})
             entry["size"] = chosen.size
             for threads in options.threads:

@@ -72,10 +72,20 @@ def kept(scheduler: str, case: str, threads: int) -> Path:
 
 @dataclass(frozen=True)
 class Setting:
-    """How a case is run: threads, and whether all names are others."""
+    """How a case is run: threads, whether all names are others, and its scale."""
 
     threads: int
     renamed: bool = False
+    scale: float = 1.0
+
+
+def scaled(case: Case, scale: float) -> Case:
+    """A case at another size. Raises ValueError where it has just one."""
+    if scale == 1:
+        return case
+    if case.at is None:
+        raise ValueError(f"{case.name} is of one size only")
+    return case.at(scale)
 
 
 def prepare(
@@ -94,6 +104,8 @@ def prepare(
         set_estimates(case, app, images)
         start = time.perf_counter()
         facts |= apply(hl, who, app, setting.threads)
+    elif setting.scale != 1:
+        raise NoAnswer("not searched at this size")
     elif who.kind == "search":
         facts |= adams.apply(hl, app, kept(who.name, case.name, setting.threads))
     else:

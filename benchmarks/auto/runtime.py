@@ -13,18 +13,29 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from apps.common import Array, Module
 from benchmarks.auto.adams import NoAnswer
-from benchmarks.auto.contenders import Setting, contenders, prepare
-from benchmarks.case import Case, load
+from benchmarks.auto.contenders import (
+    Contender,
+    Ready,
+    Setting,
+    contenders,
+    prepare,
+    scaled,
+)
+from benchmarks.case import Case, Image, load
 from benchmarks.cases import case
 from benchmarks.runtime import measure
 
 #: A first run of more seconds than this is the contender's time.
 SLOW = 30.0
+#: Pixels on every side that an input is enlarged by for schedules that read beyond it.
+MARGIN = 64
 
 
 def say(**facts: Any) -> None:
@@ -49,10 +60,7 @@ def run(case: Case, labels: list[str], setting: Setting, seconds: float) -> None
         module = load(who.module)
         warm_up(module)
         try:
-            ready = prepare(who, case, images, setting)
-            start = time.perf_counter()
-            ready.run()
-            taken = time.perf_counter() - start
+            ready, taken = first_run(who, case, images, setting)
         except NoAnswer as error:
             say(prepared=who.label, absent=str(error))
             continue
@@ -70,6 +78,44 @@ def run(case: Case, labels: list[str], setting: Setting, seconds: float) -> None
     say(times=slow | (measure(runs, seconds) if runs else {}))
 
 
+def first_run(
+    who: Contender, case: Case, images: Mapping[str, Image], setting: Setting
+) -> tuple[Ready, float]:
+    """A contender that has run once, and the seconds of that. Where a schedule that
+    Halide made reads beyond its input, which is Halide's fault, it is given a larger
+    one, so that there is a time; its facts then say by how much ("padded")."""
+    module = load(who.module)
+    for margin in (0, MARGIN):
+        ready = prepare(who, case, padded(images, margin), setting)
+        if margin:
+            ready.facts["padded"] = margin
+        start = time.perf_counter()
+        try:
+            ready.run()
+        except module.HalideError as error:
+            automatic = who.kind in ("scheduler", "search")
+            blamed = who.module == "halide" and automatic and not margin
+            if blamed and "is accessed at" in str(error):
+                continue
+            raise
+        return ready, time.perf_counter() - start
+    raise AssertionError("the second attempt returns or raises")
+
+
+def padded(images: Mapping[str, Image], margin: int) -> Mapping[str, Image]:
+    """Images that go on at their edges by so many pixels along dimensions 0 and 1."""
+    if not margin:
+        return images
+    found = {}
+    for name, image in images.items():
+        dims = image.array.ndim
+        wide = [(margin, margin) if d < 2 else (0, 0) for d in range(dims)][::-1]
+        low = [int(n) for n in image.origin or (0,) * dims]
+        origin = [n - margin if d < 2 else n for d, n in enumerate(low)]
+        found[name] = Image(np.pad(image.array, wide, mode="edge"), tuple(origin))
+    return found
+
+
 def _last_line(error: BaseException) -> str:
     said = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[-1] if said else ''}"
@@ -81,10 +127,12 @@ def main() -> None:
     parser.add_argument("labels", nargs="+")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--renamed", action="store_true")
+    parser.add_argument("--scale", type=float, default=1.0)
     options = parser.parse_args()
     threads = int(os.environ["HL_NUM_THREADS"])
-    setting = Setting(threads, options.renamed)
-    run(case(options.case), options.labels, setting, options.seconds)
+    setting = Setting(threads, options.renamed, options.scale)
+    chosen = scaled(case(options.case), options.scale)
+    run(chosen, options.labels, setting, options.seconds)
 
 
 if __name__ == "__main__":

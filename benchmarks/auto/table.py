@@ -189,6 +189,11 @@ def notes(results: Entry, order: list[str]) -> Iterator[str]:
     for row in rows(results, order):
         for label, entry in row.entries.items():
             at = f"{row.case}, {row.threads} thr, {label}"
+            if "padded" in entry:
+                yield (
+                    f"{at}: reads beyond its input; measured on one that is larger by"
+                    f" {entry['padded']} pixels on every side"
+                )
             if "failed" in entry:
                 yield f"{at}: failed: {entry['failed']}"
             elif "min" in entry and not entry["same"]:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from apps import blur
-from benchmarks.case import Case, Image, Output, Rivals, Tolerance, rng, zeros
+from benchmarks.case import (
+    Case,
+    Image,
+    Output,
+    Rivals,
+    Tolerance,
+    resized,
+    rng,
+    zeros,
+)
 from benchmarks.cpp.blurs import Blurs
 
 
-def inputs() -> Mapping[str, Image]:
-    pixels = rng().integers(0, 16320, (4802, 6402))
+def inputs(width: int, height: int) -> Mapping[str, Image]:
+    pixels = rng().integers(0, 16320, (height + 2, width + 2))
     return {"input": Image(pixels.astype(np.uint16))}
 
 
@@ -37,21 +47,25 @@ def rivals(images: Mapping[str, Image]) -> Rivals:
     }
 
 
-CASES = (
-    Case(
+def at(scale: float = 1.0) -> Case:
+    width, height = resized(6400, scale), resized(4800, scale)
+    return Case(
         name="blur",
-        size="6400 x 4800",
+        size=f"{width} x {height}",
         algorithm=blur.algorithm,
         schedules={
             "tiled": blur.schedule_tiled,
             "sliding": blur.schedule_sliding,
             "rows": blur.schedule_rows,
         },
-        inputs=inputs,
-        outputs=(Output(np.uint16, (6400, 4800)),),
+        inputs=partial(inputs, width, height),
+        outputs=(Output(np.uint16, (width, height)),),
         tolerance=Tolerance(0),
         rivals=rivals,
-        moved=(6402 * 4802 + 6400 * 4800) * 2,
+        moved=((width + 2) * (height + 2) + width * height) * 2,
         shares={"copy past the caches": 0.8},
-    ),
-)
+        at=at,
+    )
+
+
+CASES = (at(),)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from apps import harris
-from benchmarks.case import Case, Image, Output, Rivals, Tolerance, rng
+from benchmarks.case import Case, Image, Output, Rivals, Tolerance, resized, rng
 
 
-def inputs() -> Mapping[str, Image]:
-    pixels = rng().uniform(1 / 255, 1, (3, 2558, 1534))
+def inputs(width: int, height: int) -> Mapping[str, Image]:
+    pixels = rng().uniform(1 / 255, 1, (3, height + 4, width + 4))
     return {"input": Image(pixels.astype(np.float32), (-2, -2, 0))}
 
 
@@ -20,15 +21,19 @@ def rivals(images: Mapping[str, Image]) -> Rivals:
     return {"NumPy": lambda: harris.with_numpy(image)}
 
 
-CASES = (
-    Case(
+def at(scale: float = 1.0) -> Case:
+    width, height = resized(1530, scale), resized(2554, scale)
+    return Case(
         name="harris",
-        size="1530 x 2554 x 3",
+        size=f"{width} x {height} x 3",
         algorithm=harris.algorithm,
         schedules={"tiled": harris.schedule_tiled, "lines": harris.schedule_lines},
-        inputs=inputs,
-        outputs=(Output(np.float32, (1530, 2554)),),
+        inputs=partial(inputs, width, height),
+        outputs=(Output(np.float32, (width, height)),),
         tolerance=Tolerance(2e-6),
         rivals=rivals,
-    ),
-)
+        at=at,
+    )
+
+
+CASES = (at(),)

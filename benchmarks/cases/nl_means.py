@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from apps import nl_means
-from benchmarks.case import Case, Image, Output, Rivals, Tolerance, rng
+from benchmarks.case import Case, Image, Output, Rivals, Tolerance, resized, rng
 
 
 def inputs(width: int, height: int) -> Callable[[], Mapping[str, Image]]:
@@ -42,6 +42,7 @@ def _case(name: str, width: int, height: int) -> Case:
             "sigma": nl_means.SIGMA,
         },
         rivals=rivals,
+        at=lambda scale: _case(name, resized(width, scale), resized(height, scale)),
     )
 
 

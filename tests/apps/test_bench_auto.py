@@ -13,9 +13,10 @@ import parhelion as hl
 from apps import blur, unsharp
 from apps.common import App
 from benchmarks.auto import adams, page, supervise, table, translate
-from benchmarks.auto.contenders import Setting, contenders, prepare, run_file
+from benchmarks.auto.contenders import Setting, contenders, prepare, run_file, scaled
 from benchmarks.auto.estimates import boxes, set_estimates
 from benchmarks.auto.renamed import Renamed
+from benchmarks.auto.runtime import padded
 from benchmarks.case import Case, Image, Output, Tolerance
 from benchmarks.cases import ORDER, case
 
@@ -298,3 +299,31 @@ def test_schedules_of_a_search_are_applied_under_halide(tmp_path: Path) -> None:
     path.write_text("# no answer: time, 180 s\n")
     with pytest.raises(adams.NoAnswer, match="no answer: time"):
         adams.apply(halide, blur.algorithm(halide), path)
+
+
+def test_a_larger_input_goes_on_at_its_edges() -> None:
+    image = Image(np.arange(6).reshape(1, 2, 3), (-1, 0, 5))
+    wide = padded({"a": image}, 2)["a"]
+    assert wide.array.shape == (1, 6, 7) and wide.origin == (-3, -2, 5)
+    assert wide.array[0, 0, 0] == 0 and wide.array[0, -1, -1] == 5
+    np.testing.assert_array_equal(wide.array[0, 2:4, 2:5], image.array[0])
+
+
+def test_all_fourteen_have_other_sizes() -> None:
+    for name in ORDER:
+        half, whole, double = (scaled(case(name), s) for s in (0.5, 1, 2))
+        sizes = [np.prod(c.outputs[0].size) for c in (half, whole, double)]
+        assert sizes[0] < sizes[1] < sizes[2]
+        assert half.size != whole.size and half.at is not None
+    with pytest.raises(ValueError, match="one size"):
+        scaled(case("level_set"), 2)
+
+
+@pytest.mark.parametrize("name", ["harris", "hist", "conv_layer", "matmul"])
+def test_inputs_and_outputs_fit_at_half_the_size(name: str) -> None:
+    chosen = scaled(case(name), 0.25)
+    app = chosen.build(hl, next(iter(chosen.schedules)))
+    chosen.bind(hl, app, chosen.inputs())
+    made = chosen.outputs[0].new()
+    app.output.realize(made.buffer(hl))
+    assert made.array.any()
