@@ -99,6 +99,7 @@ class Case:
     operations: int | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     ahead_of: tuple[str, ...] = ()
+    aims: Mapping[str, float] = field(default_factory=dict)
     at: Callable[[float], Case] | None = None
 
     def build(self, hl: Module, schedule: str) -> App:

@@ -25,9 +25,10 @@ SCHEDULES = Path(__file__).parents[1] / "schedules"
 class Contender:
     """One column of the comparison.
 
-    module: parhelion or halide. kind: "expert" (name: a schedule of the case),
-    "scheduler" (name: the scheduler's), "pinned" (what our scheduler printed, from a
-    file) or "search" (what Adams2019 found in a process of its own).
+    module: parhelion or halide, "" for a rival. kind: "expert" (name: a schedule of the
+    case), "scheduler" (name: the scheduler's), "pinned" (what our scheduler printed,
+    from a file), "search" (what Adams2019 found in a process of its own) or "rival"
+    (name: a rival of the case).
     """
 
     module: str
@@ -37,7 +38,7 @@ class Contender:
     @property
     def label(self) -> str:
         words = {"expert": f"expert {self.name}", "pinned": f"{self.name} pinned"}
-        return f"{self.module} {words.get(self.kind, self.name)}"
+        return f"{self.module} {words.get(self.kind, self.name)}".strip()
 
 
 @dataclass
@@ -62,7 +63,7 @@ def contenders(case: Case, pinned: bool) -> list[Contender]:
     found += [Contender("parhelion", "scheduler", name) for name in OURS]
     if pinned:
         found += [Contender("parhelion", "pinned", name) for name in OURS]
-    return found
+    return found + [Contender("", "rival", name) for name in case.aims]
 
 
 def kept(scheduler: str, case: str, threads: int) -> Path:
@@ -92,6 +93,8 @@ def prepare(
     who: Contender, case: Case, images: Mapping[str, Image], setting: Setting
 ) -> Ready:
     """Builds, schedules and compiles. Raises NoAnswer, and what the modules do."""
+    if who.kind == "rival":
+        return rival(who, case, images)
     hl = load(who.module)
     if setting.renamed:
         hl = Renamed(hl)
@@ -121,6 +124,19 @@ def prepare(
     return Ready(
         lambda: app.output.realize(where), [image.array for image in results], facts
     )
+
+
+def rival(who: Contender, case: Case, images: Mapping[str, Image]) -> Ready:
+    """A rival of a case that gives its result as one array."""
+    made = case.rivals(images) if case.rivals else {}
+    if who.name not in made:
+        raise NoAnswer("not installed")
+    (result,) = [output.new().array for output in case.outputs]
+
+    def run() -> None:
+        result[...] = made[who.name]()
+
+    return Ready(run, [result], {})
 
 
 def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -38,8 +38,16 @@ SLOW = 30.0
 MARGIN = 64
 
 
-def say(**facts: Any) -> None:
-    print(json.dumps(facts), flush=True)
+def own_output() -> TextIO:
+    """This process's standard output; what else is printed to it, as Halide's plugins
+    do, goes to the standard error from now on."""
+    found = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    return found
+
+
+def say(to: TextIO, **facts: Any) -> None:
+    print(json.dumps(facts), file=to, flush=True)
 
 
 def warm_up(hl: Module) -> None:
@@ -49,33 +57,39 @@ def warm_up(hl: Module) -> None:
     f.realize([16])
 
 
-def run(case: Case, labels: list[str], setting: Setting, seconds: float) -> None:
-    """Prepares the contenders of these labels, and measures those that could be."""
+def run(
+    case: Case, labels: list[str], setting: Setting, seconds: float, out: TextIO
+) -> None:
+    """Prepares the contenders of these labels, and measures those that could be; says
+    to `out` what comes of it."""
     images = case.inputs()
     runs: dict[str, Callable[[], object]] = {}
     slow: dict[str, dict[str, float]] = {}
     first: list[Array] | None = None
     for who in [c for c in contenders(case, pinned=True) if c.label in labels]:
-        say(preparing=who.label)
-        module = load(who.module)
-        warm_up(module)
+        say(out, preparing=who.label)
+        errors: tuple[type[Exception], ...] = (RuntimeError, ValueError, TypeError)
+        if who.module:
+            module = load(who.module)
+            warm_up(module)
+            errors = (*errors, module.HalideError)
         try:
             ready, taken = first_run(who, case, images, setting)
         except NoAnswer as error:
-            say(prepared=who.label, absent=str(error))
+            say(out, prepared=who.label, absent=str(error))
             continue
-        except (module.HalideError, RuntimeError, ValueError, TypeError) as error:
-            say(prepared=who.label, failed=_last_line(error))
+        except errors as error:
+            say(out, prepared=who.label, failed=_last_line(error))
             continue
         first = ready.results if first is None else first
         apart = case.difference(first, ready.results)
         facts = ready.facts | {"difference": apart[0], "differing": apart[1]}
-        say(prepared=who.label, **facts, same=case.same(apart))
+        say(out, prepared=who.label, **facts, same=case.same(apart))
         if taken > SLOW:
             slow[who.label] = {"min": taken, "median": taken, "runs": 1}
         else:
             runs[who.label] = ready.run
-    say(times=slow | (measure(runs, seconds) if runs else {}))
+    say(out, times=slow | (measure(runs, seconds) if runs else {}))
 
 
 def first_run(
@@ -84,7 +98,7 @@ def first_run(
     """A contender that has run once, and the seconds of that. Where a schedule that
     Halide made reads beyond its input, which is Halide's fault, it is given a larger
     one, so that there is a time; its facts then say by how much ("padded")."""
-    module = load(who.module)
+    automatic = who.module == "halide" and who.kind in ("scheduler", "search")
     for margin in (0, MARGIN):
         ready = prepare(who, case, padded(images, margin), setting)
         if margin:
@@ -92,10 +106,8 @@ def first_run(
         start = time.perf_counter()
         try:
             ready.run()
-        except module.HalideError as error:
-            automatic = who.kind in ("scheduler", "search")
-            blamed = who.module == "halide" and automatic and not margin
-            if blamed and "is accessed at" in str(error):
+        except Exception as error:
+            if automatic and not margin and "is accessed at" in str(error):
                 continue
             raise
         return ready, time.perf_counter() - start
@@ -132,7 +144,7 @@ def main() -> None:
     threads = int(os.environ["HL_NUM_THREADS"])
     setting = Setting(threads, options.renamed, options.scale)
     chosen = scaled(case(options.case), options.scale)
-    run(chosen, options.labels, setting, options.seconds)
+    run(chosen, options.labels, setting, options.seconds, own_output())
 
 
 if __name__ == "__main__":

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib.util
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from apps import vgg
+from apps.common import Array
 from benchmarks.case import Case, Image, Output, Rivals, Tolerance, resized, rng
+
+PYTORCH = "PyTorch (oneDNN)"
 
 
 def inputs(net: vgg.Network) -> Mapping[str, Image]:
@@ -20,7 +25,60 @@ def inputs(net: vgg.Network) -> Mapping[str, Image]:
 
 def rivals(net: vgg.Network, images: Mapping[str, Image]) -> Rivals:
     arrays = {name: image.array for name, image in images.items()}
-    return {"NumPy (BLAS)": lambda: vgg.with_numpy(arrays, net)}
+    found: dict[str, Callable[[], object]] = {
+        "NumPy (BLAS)": lambda: vgg.with_numpy(arrays, net)
+    }
+    if importlib.util.find_spec("torch"):
+        found[PYTORCH] = with_torch(net, arrays)
+    return found
+
+
+def with_torch(net: vgg.Network, arrays: Mapping[str, Array]) -> Callable[[], Array]:
+    """The same by PyTorch's layers, channels innermost as in ours, where its CPU build
+    calls oneDNN; the weights are brought into its layout beforehand. The number of
+    threads is OMP_NUM_THREADS."""
+    import torch
+    from torch.nn import functional
+
+    inner = torch.channels_last
+    layers: list[list[tuple[Any, Any]]] = []
+    for b, (_, count) in enumerate(net.blocks, 1):
+        names = [f"{b}_{k}" for k in range(1, count + 1)]
+        layers.append(
+            [
+                (
+                    torch.from_numpy(
+                        arrays[f"filter_{n}"].transpose(3, 0, 1, 2).copy()
+                    ).contiguous(memory_format=inner),
+                    torch.from_numpy(arrays[f"bias_{n}"]),
+                )
+                for n in names
+            ]
+        )
+    dense = [
+        (
+            torch.from_numpy(arrays[f"matrix_{k}"].T.copy()),
+            torch.from_numpy(arrays[f"vector_{k}"]),
+        )
+        for k in range(1, len(net.hidden) + 2)
+    ]
+    # A view: its strides are those of channels that are innermost.
+    images = torch.from_numpy(arrays["input"]).permute(0, 3, 1, 2)
+
+    def run() -> Array:
+        with torch.inference_mode():
+            f = images * 2 - 1
+            for block in layers:
+                for weights, bias in block:
+                    f = functional.relu_(functional.conv2d(f, weights, bias, padding=1))
+                f = functional.max_pool2d(f, 2)
+            f = f.permute(0, 2, 3, 1).flatten(1)
+            for k, (matrix, vector) in enumerate(dense):
+                f = functional.linear(f, matrix, vector)
+                f = functional.relu_(f) if k < len(net.hidden) else f
+            return np.asarray(functional.softmax(f, dim=1).numpy())
+
+    return run
 
 
 def at(scale: float = 1.0) -> Case:
@@ -34,6 +92,7 @@ def at(scale: float = 1.0) -> Case:
         outputs=(Output(np.float32, (1000, net.batch)),),
         tolerance=Tolerance(1e-5),
         rivals=partial(rivals, net),
+        aims={PYTORCH: 1.0},
         at=at,
     )
 

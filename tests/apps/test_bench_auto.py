@@ -60,12 +60,12 @@ def test_limits_are_met_and_missed() -> None:
         "halide_Adams2019": 1.2,
     }
     good = results(**times, parhelion_Mullapudi2016=3.9, parhelion_Parhelion=1.0)
-    assert set(verdicts(good).values()) == {"ok"}
+    assert {v for w, v in verdicts(good).items() if "PyTorch" not in w} == {"ok"}
     bad = results(**times, parhelion_Mullapudi2016=4.1, parhelion_Parhelion=1.9)
     bad["cases"]["first"]["threads"]["1"]["contenders"]["parhelion Parhelion"] |= {
         "schedule": 2.5
     }
-    missed = [what for what, verdict in verdicts(bad).items() if verdict != "ok"]
+    missed = [w for w, v in verdicts(bad).items() if v.startswith("MISSED")]
     assert len(missed) == 6
     assert not any("seconds" in w and "Mullapudi2016" in w for w in missed)
     each = next(v for w, v in verdicts(bad).items() if "better expert" in w)
