@@ -68,6 +68,17 @@ def default_json(options: argparse.Namespace) -> Path:
     return Path(f"out/bench-auto{kind}.json")
 
 
+def others(path: Path) -> dict[str, dict[str, Any]]:
+    """The figures with other names and at other sizes that lie beside a file."""
+    kinds = {"renamed": "renamed", "x0.5": "half the size", "x2": "double the size"}
+    found = {}
+    for kind, words in kinds.items():
+        beside = path.with_name(f"{path.stem}-{kind}.json")
+        if beside.exists():
+            found[words] = json.loads(beside.read_text())
+    return found
+
+
 def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, Any]:
     """One case at one number of threads: its contenders, or why it failed."""
     labels = [
@@ -159,7 +170,7 @@ def main() -> int:
     order = list(ORDER)
     print(table.text(results, order))
     if options.page:
-        page.write(results, order, options.page)
+        page.write(results, order, options.page, others(path))
         print(f"wrote {options.page}")
     return int(table.wrong(results, order))
 

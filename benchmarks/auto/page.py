@@ -28,8 +28,8 @@ run in turn in one process, one process for each number of threads, and their re
 are compared with each other. Times are minima in milliseconds; in brackets, the
 multiple of the fastest expert schedule's. A scheduler is told the sizes of the case's
 own arrays as estimates, and `parallelism`, the number of threads. Adams2019 searches
-in a process of its own, with at most {search_seconds:.0f} s and {search_gb} GB; what it
-finds is kept under `benchmarks/schedules/adams2019` and run from there.
+in a process of its own, with at most {search_seconds} s and {search_gb} GB; what
+it finds is kept under `benchmarks/schedules/adams2019` and run from there.
 
 ![Throughput relative to the fastest]({plot})
 
@@ -48,6 +48,13 @@ As Figure 6 of the paper: for each application the throughput relative to the fa
 ## What must hold
 
 {limits}
+
+## With other names, and at other sizes
+
+The same with every Func, Var, RDom, image and Param renamed (`--renamed`), and with
+both sides of the images (for VGG-16 the batch) halved and doubled (`--scale`).
+
+{others}
 
 ## Time to schedule and to compile
 
@@ -69,8 +76,14 @@ files in turn with the schedulers.
 """
 
 
-def write(results: Mapping[str, Any], order: list[str], path: Path) -> None:
-    """Writes the page, and its plot beside it."""
+def write(
+    results: Mapping[str, Any],
+    order: list[str],
+    path: Path,
+    others: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Writes the page, and its plot beside it. others: what was measured with other
+    names and sizes, by what that is."""
     from benchmarks.auto import adams
 
     plot = path.with_suffix(".svg")
@@ -97,6 +110,7 @@ def write(results: Mapping[str, Any], order: list[str], path: Path) -> None:
                 means,
             ),
             limits=table(["", "", ""], limits),
+            others=_others(others, order),
             work=table(found_in.WORK_HEAD, [found_in.work_cells(row) for row in every]),
             pinned=table(
                 ["application", "threads", "scheduler", "time over its own"], pinned
@@ -106,6 +120,17 @@ def write(results: Mapping[str, Any], order: list[str], path: Path) -> None:
             notes="\n".join(notes) or "Nothing.",
         )
     )
+
+
+def _others(others: Mapping[str, Mapping[str, Any]], order: list[str]) -> str:
+    """What must hold of run times, for each of them."""
+    kept = [
+        [what, m.what, m.found, m.verdict]
+        for what, results in others.items()
+        for m in found_in.limits(results, order)
+        if not m.what.startswith("seconds")
+    ]
+    return table(["", "", "", ""], kept) if kept else "Not measured."
 
 
 def throughput(row: Row) -> dict[str, float]:

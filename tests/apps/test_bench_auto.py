@@ -120,9 +120,12 @@ def test_the_page_and_its_plot_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     found = results(halide_expert_tiled=1.0, parhelion_Parhelion=0.5)
     found["machine"] = {"processor": "one"}
-    page.write(found, ["first"], tmp_path / "auto.md")
+    others = {"renamed": results(halide_Mullapudi2016=1.0, parhelion_Parhelion=0.4)}
+    page.write(found, ["first"], tmp_path / "auto.md", others)
     text = (tmp_path / "auto.md").read_text()
     assert "| first | 1 | 1000.00 halide expert tiled |" in text
+    renamed = [line for line in text.splitlines() if line.startswith("| renamed |")]
+    assert any("0.400 over 1 of 1 | ok" in line for line in renamed)
     assert "(auto.svg)" in text and (tmp_path / "auto.svg").exists()
 
 
