@@ -7,6 +7,8 @@ and runs. LLVM is loaded when the first pipeline is compiled, not here.
 
 from __future__ import annotations
 
+# First, so that its function `autoschedule` and not the package has that name here.
+from parhelion.autoschedule.result import AutoSchedulerResults as AutoSchedulerResults
 from parhelion.errors import BoundsError as BoundsError
 from parhelion.errors import BufferError_ as BufferError_
 from parhelion.errors import DefinitionError as DefinitionError
@@ -18,6 +20,12 @@ from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
 from parhelion.lang import boundary as _boundary
+from parhelion.lang.autoscheduling import AutoschedulerParams as AutoschedulerParams
+from parhelion.lang.autoscheduling import autoschedule as autoschedule
+from parhelion.lang.autoscheduling import load_plugin as load_plugin
+from parhelion.lang.autoscheduling import (
+    register_autoscheduler as register_autoscheduler,
+)
 from parhelion.lang.buffer import Buffer as Buffer
 from parhelion.lang.buffer import BufferDimension as BufferDimension
 from parhelion.lang.callable import Argument as Argument

@@ -72,6 +72,3 @@ class LaterForPipelines(Later):
 
     def add_requirement(self, *given: object, **named: object) -> NoReturn:
         self._not_yet("add_requirement")
-
-    def apply_autoscheduler(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("apply_autoscheduler")

@@ -37,6 +37,8 @@ from parhelion.lang.target_api import Target, strict
 from parhelion.runtime.program import Variant
 
 if TYPE_CHECKING:
+    from parhelion.autoschedule.result import AutoSchedulerResults
+    from parhelion.lang.autoscheduling import AutoschedulerParams
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
     from parhelion.lang.func import Func
 
@@ -245,6 +247,25 @@ class Pipeline(LaterForPipelines):
         machine, given = checked_target(target), symbols_of(arguments)
         with runner.lowered(self._variant(runner, target), name=fn_name) as lowered:
             return Module._of(with_arguments(lowered, given, fn_name), machine)
+
+    def apply_autoscheduler(
+        self, target: Target, autoscheduler_params: AutoschedulerParams
+    ) -> AutoSchedulerResults:
+        """Finds a schedule for all Funcs and gives it to them; directives that they
+        have already stay.
+
+        It must know how large the outputs are: from `set_estimates` of the outputs, or
+        what is promised of them (`bound`); ``hl.autoschedule`` takes real sizes
+        instead. ImageParams and Params may have estimates too, and images and values
+        that are set serve as well. Returns what was found: `to_python` prints it,
+        `explain` says why.
+
+        Raises HalideError for a scheduler that there is not, ScheduleError where a
+        size is not known or a parameter is wrong.
+        """
+        from parhelion.lang.autoscheduling import apply_autoscheduler
+
+        return apply_autoscheduler(self, target, autoscheduler_params)
 
     # Looking at what was made.
 

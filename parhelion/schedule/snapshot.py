@@ -38,10 +38,15 @@ class Snapshot:
     Func and Stage schedules stay the objects that they are, so that handles on them
     stay good. Definitions of the algorithm that are made after the snapshot are lost
     by `restore`.
+
+    more: Funcs that are to go back as well, though the outputs may not need them now.
     """
 
-    def __init__(self, outputs: Sequence[Function]) -> None:
-        self.functions = tuple(realization_order(outputs))
+    def __init__(
+        self, outputs: Sequence[Function], more: Sequence[Function] = ()
+    ) -> None:
+        order = dict.fromkeys((*realization_order(outputs), *more))
+        self.functions = tuple(order)
         self._funcs = [_fields(f.schedule, _FUNC) for f in self.functions]
         self._pure = [f.pure for f in self.functions]
         self._updates = [list(f.updates) for f in self.functions]

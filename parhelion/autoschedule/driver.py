@@ -1,0 +1,212 @@
+"""Running a scheduler on a pipeline, and giving the Funcs what it found."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from parhelion.autoschedule.finding import Extent, Given, Number, find_sizes
+from parhelion.autoschedule.result import AutoSchedulerResults
+from parhelion.errors import TypeMismatchError, here
+from parhelion.ir.function import Function
+from parhelion.ir.names import plain_name
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang import arrays
+from parhelion.lang.autoscheduling import AutoschedulerParams, find_autoscheduler
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.func import Func
+from parhelion.lang.imageparam import ImageParam
+from parhelion.lang.param import Param, checked_value
+from parhelion.lang.pipeline import Pipeline
+from parhelion.lang.runner import check_image, check_output
+from parhelion.lang.target_api import Target
+from parhelion.runtime.state import Reach
+from parhelion.schedule.snapshot import Snapshot
+
+
+def apply(
+    pipeline: Pipeline,
+    target: Target,
+    params: AutoschedulerParams,
+    given: Given | None = None,
+) -> AutoSchedulerResults:
+    """Asks the scheduler that `params` names, and applies its script."""
+    functions = tuple(pipeline._functions())
+    scheduler = find_autoscheduler(params.name)
+    before = Snapshot(functions)
+    start = time.perf_counter()
+    sizes = find_sizes(functions, given)
+    result = scheduler.schedule(functions, sizes, target, params)
+    result.script.acknowledge()
+    result.seconds = time.perf_counter() - start
+    result.sizes, result.before = sizes, before
+    result.apply()
+    return result
+
+
+def autoschedule(
+    outputs: object,
+    arguments: Sequence[object],
+    sizes: Sequence[int] | None,
+    inputs: Mapping[object, object],
+    target: Target,
+    params: AutoschedulerParams,
+) -> AutoSchedulerResults:
+    """See `lang.autoscheduling.autoschedule`."""
+    pipeline = outputs if isinstance(outputs, Pipeline) else None
+    if pipeline is None:
+        if not isinstance(outputs, Func | list | tuple):
+            raise TypeMismatchError(
+                "autoschedule takes a Func, several or a Pipeline first, not"
+                f" {outputs!r:.60}",
+                at=here(),
+            )
+        pipeline = Pipeline(outputs)
+    return apply(pipeline, target, params, _given(pipeline, arguments, sizes, inputs))
+
+
+# What the user gave.
+
+
+def _given(
+    pipeline: Pipeline,
+    arguments: Sequence[object],
+    sizes: Sequence[int] | None,
+    inputs: Mapping[object, object],
+) -> Given:
+    functions = tuple(pipeline._functions())
+    reach = Reach(functions)
+    reach.look()
+    unbound = [s for s in reach.images if s.bound is None]
+    symbols: list[BufferSym | ParamSym] = [*unbound, *reach.params]
+    images: dict[BufferSym, Buffer] = {}
+    params: dict[ParamSym, Number] = {}
+    if not isinstance(inputs, Mapping):
+        raise TypeMismatchError(
+            "inputs is a dict from ImageParams and Params, or their names, to images"
+            f" and values, not {inputs!r:.60}",
+            at=here(),
+        )
+    for key, value in inputs.items():
+        _take(_symbol(key, symbols), value, images, params)
+    left = list(arguments)
+    where: dict[Function, Sequence[Extent]] = {}
+    if left and sizes is None and _are_sizes(left[-1]):
+        sizes = left.pop()  # type: ignore[assignment]
+    if sizes is not None:
+        where = {f: _extents(f, sizes) for f in functions}
+    elif left and isinstance(left[-1], list | tuple):
+        left += left.pop()  # type: ignore[arg-type]
+    lacking = [
+        s for s in symbols if s.value is None and s not in images and s not in params
+    ]
+    targets = [b for f in functions for b in f.buffers]
+    if len(left) in (len(lacking), len(lacking) + len(targets)):
+        for symbol, value in zip(lacking, left[: len(lacking)], strict=True):
+            _take(symbol, value, images, params)
+        left = left[len(lacking) :]
+    if left:
+        if sizes is not None or len(left) != len(targets):
+            raise _wrong_count(len(arguments), lacking, targets)
+        where = _boxes(targets, left)
+    return Given(where, images, params, real=True)
+
+
+def _wrong_count(
+    count: int, lacking: Sequence[BufferSym | ParamSym], targets: Sequence[BufferSym]
+) -> TypeMismatchError:
+    names = ", ".join([plain_name(s.name) for s in lacking])
+    first = f"values for {names}, and then " if lacking else ""
+    last = "the extents of the output or a buffer for it"
+    if len(targets) > 1:
+        last = f"the extents of the outputs or {len(targets)} buffers for them"
+    are = "argument is" if count == 1 else "arguments are"
+    return TypeMismatchError(
+        f"autoschedule takes {first}{last}; {count} {are} given after the outputs",
+        at=here(),
+        detail="" if lacking else "all ImageParams and Params have values",
+        hint="inputs={image: array, …} gives images and values by what they are for",
+    )
+
+
+def _symbol(
+    key: object, symbols: Sequence[BufferSym | ParamSym]
+) -> BufferSym | ParamSym:
+    for s in symbols:
+        if isinstance(key, ImageParam | Param):
+            if key._sym is s:
+                return s
+        elif isinstance(key, str) and key in (s.name, plain_name(s.name)):
+            return s
+    name = repr(key.name()) if isinstance(key, ImageParam | Param) else repr(key)
+    raise TypeMismatchError(
+        f"autoschedule is given a value for {name:.60}, which the pipeline does not"
+        " use",
+        at=here(),
+        legal=[plain_name(s.name) for s in symbols],
+    )
+
+
+def _take(
+    symbol: BufferSym | ParamSym,
+    value: object,
+    images: dict[BufferSym, Buffer],
+    params: dict[ParamSym, Number],
+) -> None:
+    if isinstance(symbol, ParamSym):
+        params[symbol] = checked_value(value, symbol.type, symbol.name)
+        return
+    if not isinstance(value, Buffer | np.ndarray):
+        raise TypeMismatchError(
+            f"image {symbol.name!r} is given as a Buffer or an array, not"
+            f" {value!r:.60}",
+            at=here(),
+        )
+    buffer = value if isinstance(value, Buffer) else Buffer(value)
+    check_image(symbol, buffer)
+    images[symbol] = buffer
+
+
+def _are_sizes(given: object) -> bool:
+    if not isinstance(given, list | tuple):
+        return False
+    return all([hasattr(type(one), "__index__") for one in given])
+
+
+def _extents(f: Function, sizes: Sequence[int]) -> list[Extent]:
+    extents = arrays.check_sizes(sizes, f"the output of Func {f.name!r}")
+    if len(extents) != f.dimensions:
+        raise TypeMismatchError(
+            f"Func {f.name!r} has {f.dimensions} dimensions; autoschedule is given"
+            f" {len(extents)} extents",
+            at=here(),
+        )
+    for one in extents:
+        if operator.index(one) < 1:
+            raise TypeMismatchError(
+                f"the extents of Func {f.name!r} are at least 1 each, not"
+                f" {list(extents)}",
+                at=here(),
+            )
+    return [(None, int(one)) for one in extents]
+
+
+def _boxes(
+    targets: Sequence[BufferSym], given: Sequence[object]
+) -> dict[Function, Sequence[Extent]]:
+    found: dict[Function, Sequence[Extent]] = {}
+    for symbol, one in zip(targets, given, strict=True):
+        if not isinstance(one, Buffer | np.ndarray):
+            raise TypeMismatchError(
+                f"the output of Func {symbol.name!r} is given as a Buffer, an array or"
+                f" a list of extents, not {one!r:.60}",
+                at=here(),
+            )
+        buffer = one if isinstance(one, Buffer) else Buffer(one)
+        check_output(symbol, buffer)
+        dims = [buffer.dim(d) for d in range(buffer.dimensions())]
+        found[symbol.func] = [(d.min(), d.extent()) for d in dims]
+    return found

@@ -1,0 +1,200 @@
+"""`AutoSchedulerResults`: what an automatic scheduler found, and how one is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from parhelion.errors import HalideError, InternalError, here
+from parhelion.lang.autoscheduling import AutoschedulerParams
+from parhelion.lang.target_api import Target
+
+if TYPE_CHECKING:
+    from parhelion.autoschedule.decisions import Decision, Explanation, Option
+    from parhelion.autoschedule.estimates import Sizes
+    from parhelion.autoschedule.script import Script
+    from parhelion.ir.function import Function
+    from parhelion.schedule.snapshot import Snapshot
+
+
+class Scheduler(Protocol):
+    """What `register_autoscheduler` makes known."""
+
+    def schedule(
+        self,
+        outputs: Sequence[Function],
+        sizes: Sizes,
+        target: Target,
+        params: AutoschedulerParams,
+    ) -> AutoSchedulerResults:
+        """Finds a schedule for the pipeline that computes the outputs.
+
+        It gives no directive (or takes it back): its script will be applied to the
+        Funcs as they are. Directives that they have already are to stay. Raises
+        ScheduleError for parameters that it does not have.
+        """
+        ...
+
+
+@dataclass(eq=False, kw_only=True)
+class AutoSchedulerResults:
+    """A schedule that was found, and why.
+
+    target, autoscheduler_params: what it is for, and who found it. script: the
+    directives, in order. decisions: what was decided, for `explain`. notes: what the
+    user should know, a sentence each. cost: what the cost model says of the schedule,
+    in `unit` ("s" for seconds), as in the decisions. predicted_seconds: the same as a
+    time, where the scheduler knows. sizes: what it was found for. seconds: how long
+    that took. featurization: always empty (Halide has training data there).
+    """
+
+    target: Target
+    autoscheduler_params: AutoschedulerParams
+    script: Script
+    decisions: Sequence[Decision] = ()
+    notes: Sequence[str] = ()
+    cost: float | None = None
+    unit: str = "s"
+    predicted_seconds: float | None = None
+    sizes: Sizes | None = None
+    seconds: float = 0.0
+    featurization: bytes = b""
+    #: The schedule as it was before, once the driver has it.
+    before: Snapshot | None = None
+
+    @property
+    def scheduler_name(self) -> str:
+        """Who found it."""
+        return self.autoscheduler_params.name
+
+    @property
+    def schedule_source(self) -> str:
+        """The schedule as source code: as `to_python` (Halide's is C++)."""
+        return self.to_python()
+
+    @property
+    def python_schedule_source(self) -> str:
+        """The same as `to_python`."""
+        return self.to_python()
+
+    def to_python(self) -> str:
+        """The schedule as a Python program, to be edited and kept.
+
+        It defines ``schedule(pipeline)``, which gives the directives to the Funcs of a
+        Pipeline that does not have them: ``schedule(hl.Pipeline([out]))``.
+        """
+        params = self.autoscheduler_params
+        told = ", ".join([f"{k}={v}" for k, v in sorted(params.extra.items())])
+        by = f"{params.name} ({told})" if told else params.name
+        return f"# Found by {by}.\n{self.script.to_python()}"
+
+    def explain(self) -> Explanation:
+        """What was decided and why: a text to print, whose `decisions` can be looked at
+        one by one, and tried with `alternative`."""
+        from parhelion.autoschedule.decisions import Explanation, cost_text
+
+        heading = [f"{self.scheduler_name}: {len(self.decisions)} decisions"]
+        if self.cost is not None:
+            unit = "" if self.unit == "s" else f" {self.unit}"
+            heading.append(f"cost: {cost_text(self.cost, self.unit)}{unit}")
+        if self.predicted_seconds is not None and self.unit != "s":
+            heading.append(f"predicted time: {cost_text(self.predicted_seconds, 's')}")
+        return Explanation(heading, self.decisions, self.notes, self.unit)
+
+    def alternative(
+        self, decision: Decision, option: Option | None = None
+    ) -> AutoSchedulerResults:
+        """The schedule with another option of one decision in place, the runner-up if
+        none is given. It is not applied: `apply` puts it in the place of this one.
+
+        Raises HalideError if the decision is none of this result, if it had no other
+        option, or if the option cannot be applied.
+        """
+        if decision not in self.decisions:
+            raise HalideError("the decision is none of this schedule's", at=here())
+        chosen = decision.runner_up if option is None else option
+        which = f"{decision.kind} of {decision.func}"
+        if chosen is None:
+            raise HalideError(f"the {which} had no other option", at=here())
+        if chosen not in decision.options:
+            raise HalideError(
+                f"{chosen.label!r} is no option of the {which}",
+                at=here(),
+                legal=[repr(o.label) for o in decision.options],
+            )
+        if chosen.make is None:
+            raise HalideError(
+                f"the option {chosen.label!r} of the {which} cannot be applied",
+                at=here(),
+            )
+        more = chosen.cost - decision.chosen.cost
+        cost = None if self.cost is None else self.cost + more
+        predicted = self.predicted_seconds
+        if predicted is not None and self.unit == "s":
+            predicted += more
+        elif predicted is not None:
+            predicted = predicted * cost / self.cost if cost and self.cost else None
+        told = f"{which}: {chosen.label} in place of {decision.chosen.label}"
+        return replace(
+            self,
+            script=self._as_before(chosen.make),
+            decisions=(),
+            notes=(*self.notes, told),
+            cost=cost,
+            predicted_seconds=predicted,
+            seconds=0.0,
+        )
+
+    # Trying it.
+
+    def apply(self) -> None:
+        """Gives the directives to the Funcs, in place of all that they have been given
+        since the scheduler was asked.
+
+        Schedulers answer with legal schedules: a directive that is refused is a bug,
+        InternalError, and leaves the Funcs as they were before the scheduler.
+        """
+        from parhelion.schedule.legality import check_pipeline
+
+        before = self._snapshot()
+        before.restore()
+        try:
+            self.script.apply()
+            check_pipeline(self.script.outputs)
+        except HalideError as error:
+            before.restore()
+            raise InternalError(
+                f"internal error: the schedule of {self.scheduler_name} is refused:"
+                f" {error.what}",
+                detail=self.to_python(),
+            ) from error
+
+    def undo(self) -> None:
+        """Takes the schedule back: all is as it was before the scheduler was asked."""
+        self._snapshot().restore()
+
+    def _snapshot(self) -> Snapshot:
+        if self.before is None:
+            raise InternalError("internal error: nothing is known of the time before")
+        return self.before
+
+    def _as_before(self, make: Callable[[], Script]) -> Script:
+        """What `make` gives while the Funcs are as the scheduler found them."""
+        if self.before is None:
+            return make()
+        from parhelion.schedule.snapshot import Snapshot
+
+        now = Snapshot(self.script.outputs, self.before.functions)
+        self.before.restore()
+        try:
+            return make()
+        finally:
+            now.restore()
+
+    def __repr__(self) -> str:
+        name, count = self.scheduler_name, len(self.script.calls)
+        return f"<parhelion.AutoSchedulerResults of {name}: {count} directives>"
+
+
+__all__ = ["AutoSchedulerResults", "Scheduler"]

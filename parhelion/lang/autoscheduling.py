@@ -1,0 +1,212 @@
+"""Automatic schedulers by name: the registry, their parameters, and ``autoschedule``.
+
+The schedulers themselves are in `parhelion.autoschedule`, above this package, or
+anywhere else: the registry knows where each one is and loads it when it is first used.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parhelion.errors import HalideError, TypeMismatchError, here
+from parhelion.lang.target_api import Target, get_host_target
+
+if TYPE_CHECKING:
+    from parhelion.autoschedule.result import AutoSchedulerResults, Scheduler
+    from parhelion.lang.func import Func
+    from parhelion.lang.pipeline import Pipeline
+
+#: Where each scheduler is, as "module:attribute"; the built-in ones to begin with.
+_SCHEDULERS: dict[str, str] = {}
+_DRIVER = "parhelion.autoschedule.driver"
+
+#: Those that come with Halide as plugins, in C++, and that are not here.
+_OF_HALIDE = ("Adams2019", "Anderson2021", "Li2018", "Mullapudi2016")
+
+
+class AutoschedulerParams:
+    """Which automatic scheduler to use, and what it is told:
+    ``AutoschedulerParams("Mullapudi2016", {"parallelism": 8})``.
+
+    name: the scheduler's. extra: values of its parameters by their names, as text;
+    numbers are taken too. Each scheduler says which it has and checks them.
+    """
+
+    __slots__ = ("name", "extra")
+    name: str
+    extra: dict[str, str]
+
+    def __init__(
+        self, name: str = "", extra: Mapping[str, str | float] | None = None
+    ) -> None:
+        if not isinstance(name, str):
+            raise TypeMismatchError(
+                f"the name of an autoscheduler is a string, not {name!r:.60}", at=here()
+            )
+        if extra is not None and not isinstance(extra, Mapping):
+            raise TypeMismatchError(
+                "the parameters of an autoscheduler are a dict from their names to"
+                f" values, not {extra!r:.60}",
+                at=here(),
+            )
+        self.name, self.extra = name, {}
+        for key, value in (extra or {}).items():
+            if not isinstance(key, str):
+                raise TypeMismatchError(
+                    "the name of a parameter of an autoscheduler is a string, not"
+                    f" {key!r:.60}",
+                    at=here(),
+                )
+            if not isinstance(value, str | int | float):
+                raise TypeMismatchError(
+                    f"the value of the parameter {key} of an autoscheduler is a string"
+                    f" or a number, not {value!r:.60}",
+                    at=here(),
+                )
+            self.extra[key] = str(value)
+
+    def __repr__(self) -> str:
+        return f"<parhelion.AutoschedulerParams {self.name!r} {self.extra}>"
+
+
+def register_autoscheduler(name: str, where: str) -> None:
+    """Makes a scheduler known by a name, for `apply_autoscheduler` and `autoschedule`.
+
+    where: ``"module:attribute"`` of an object that is as
+    `parhelion.autoschedule.result.Scheduler` says; the module is imported when the
+    scheduler is first asked for. A name that is known already is given to the new one.
+    """
+    if not re.fullmatch(r"[\w.]+:\w+", where):
+        raise HalideError(
+            f"a scheduler is registered as 'module:attribute', not {where!r}", at=here()
+        )
+    _SCHEDULERS[name] = where
+
+
+def autoschedulers() -> list[str]:
+    """The names of the schedulers that there are."""
+    return sorted(_SCHEDULERS)
+
+
+def find_autoscheduler(name: str) -> Scheduler:
+    """The scheduler of a name. Raises HalideError if there is none."""
+    where = _SCHEDULERS.get(name)
+    if where is None:
+        raise _unknown(name)
+    module, _, attribute = where.partition(":")
+    found: Scheduler = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def _unknown(name: str) -> HalideError:
+    what = f"there is no autoscheduler {name!r}"
+    if not name:
+        what = "no autoscheduler is named"
+    hint = ""
+    if name in _OF_HALIDE:
+        hint = f"{name} is a plugin of Halide's, in C++; it does not exist here"
+    else:
+        near = difflib.get_close_matches(name.lower(), map(str.lower, _SCHEDULERS), 1)
+        hint = "".join(
+            [f"did you mean {n!r}?" for n in autoschedulers() if n.lower() in near]
+        )
+    return HalideError(what, at=here(), legal=autoschedulers(), hint=hint)
+
+
+def load_plugin(lib_name: str) -> None:
+    """Makes sure that a scheduler is there, as Halide's Python scripts ask for it:
+    ``load_plugin("autoschedule_mullapudi2016")``.
+
+    Our schedulers are built in, so that there is nothing to load. Raises HalideError
+    for any other plugin: libraries of Halide's cannot be loaded.
+    """
+    if not isinstance(lib_name, str):
+        raise TypeMismatchError(
+            f"load_plugin takes the name of a plugin, not {lib_name!r:.60}", at=here()
+        )
+    wanted = re.split(r"[/\\]", lib_name)[-1].split(".")[0].lower()
+    wanted = wanted.removeprefix("lib").removeprefix("autoschedule_")
+    if wanted not in map(str.lower, _SCHEDULERS):
+        raise HalideError(
+            f"there is no plugin {lib_name!r}",
+            at=here(),
+            legal=[f"autoschedule_{name.lower()}" for name in autoschedulers()],
+            hint="plugins of Halide's are libraries in C++, which do not fit here",
+        )
+
+
+def autoschedule(
+    outputs: Func | Pipeline | Sequence[Func],
+    *arguments: object,
+    sizes: Sequence[int] | None = None,
+    inputs: Mapping[object, object] | None = None,
+    scheduler: str = "Parhelion",
+    target: Target | None = None,
+    measure: int = 0,
+    **params: str | float,
+) -> AutoSchedulerResults:
+    """Finds a schedule for one or more outputs, and gives it to their Funcs.
+
+    What it needs to know is how large the outputs are, and it takes that from what you
+    have, without estimates::
+
+        hl.autoschedule(out, [w, h])            # as for out.realize([w, h])
+        hl.autoschedule(out, buffer)            # as for out.realize(buffer)
+        hl.autoschedule(out, image, [w, h])     # with an ImageParam that is not set
+        hl.autoschedule(out, image, gain, buffer)   # as a Callable is called
+        hl.autoschedule(out)                    # estimates, or promises of the sizes
+
+    arguments: first values for the ImageParams that have no image, then for the Params
+    that have no value, each in the order in which the definitions mention them, from
+    the outputs on; then the extents of the outputs or buffers for them. All inputs or
+    all outputs may be left out.
+    sizes: the extents of the outputs, innermost first, in place of the last.
+    inputs: images and values for ImageParams and Params, or for their names; those
+    that are set are known already, and images that nobody gives are taken to be as
+    large as the outputs need them.
+    scheduler, params: which one, and what `AutoschedulerParams` tells it.
+    measure: how many candidates it may run to see which is fastest, if it can.
+
+    Nothing is computed and nothing is set; directives that the Funcs have stay.
+    Returns what was found, whose `to_python` prints it and whose `explain` says why.
+    Raises ScheduleError where a size cannot be known, with the call that gives it.
+    """
+    if measure:
+        params["measure"] = measure
+    driver: Any = importlib.import_module(_DRIVER)
+    found: AutoSchedulerResults = driver.autoschedule(
+        outputs,
+        arguments,
+        sizes,
+        {} if inputs is None else inputs,
+        get_host_target() if target is None else target,
+        AutoschedulerParams(scheduler, params),
+    )
+    return found
+
+
+def apply_autoscheduler(
+    pipeline: Pipeline, target: Target, params: AutoschedulerParams
+) -> AutoSchedulerResults:
+    """See `Pipeline.apply_autoscheduler`."""
+    if not isinstance(target, Target):
+        raise TypeMismatchError(
+            f"apply_autoscheduler takes a Target first, not {target!r:.60}",
+            at=here(),
+            hint="hl.get_host_target() is this computer",
+        )
+    if not isinstance(params, AutoschedulerParams):
+        raise TypeMismatchError(
+            f"apply_autoscheduler takes AutoschedulerParams, not {params!r:.60}",
+            at=here(),
+            hint=f"write hl.AutoschedulerParams({params!r})"
+            if isinstance(params, str)
+            else "",
+        )
+    driver: Any = importlib.import_module(_DRIVER)
+    found: AutoSchedulerResults = driver.apply(pipeline, target, params)
+    return found
