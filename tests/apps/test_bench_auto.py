@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,15 @@ import parhelion as hl
 from apps import blur, unsharp
 from apps.common import App
 from benchmarks.auto import adams, page, supervise, table, translate
-from benchmarks.auto.contenders import Setting, contenders, prepare, run_file, scaled
+from benchmarks.auto.contenders import (
+    Contender,
+    Setting,
+    apply,
+    contenders,
+    prepare,
+    run_file,
+    scaled,
+)
 from benchmarks.auto.estimates import boxes, set_estimates
 from benchmarks.auto.renamed import Renamed
 from benchmarks.auto.runtime import padded
@@ -330,3 +340,36 @@ def test_inputs_and_outputs_fit_at_half_the_size(name: str) -> None:
     made = chosen.outputs[0].new()
     app.output.realize(made.buffer(hl))
     assert made.array.any()
+
+
+class Schedulers:
+    """Parhelion with an automatic scheduler that just answers."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(hl, name)
+
+    def AutoschedulerParams(self, name: str, extra: dict[str, str]) -> Any:
+        return name, extra
+
+    def Pipeline(self, outputs: list[Any]) -> Any:
+        return self
+
+    def apply_autoscheduler(self, target: Any, params: Any) -> Any:
+        assert params == ("Parhelion", {"parallelism": "2"})
+        return SimpleNamespace(predicted_seconds=0.25, to_python=lambda: "text")
+
+
+def test_a_scheduler_is_asked_by_its_name_and_says_what_it_predicts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = SimpleNamespace(autoschedulers=lambda: ["Parhelion"])
+    monkeypatch.setitem(sys.modules, "parhelion.lang.autoscheduling", known)
+    app = blur.algorithm(hl)
+    found = apply(
+        Schedulers(), Contender("parhelion", "scheduler", "Parhelion"), app, 2
+    )
+    assert found == {"predicted": 0.25, "python": "text"}
+    with pytest.raises(adams.NoAnswer, match="no scheduler Mullapudi2016"):
+        apply(
+            Schedulers(), Contender("parhelion", "scheduler", "Mullapudi2016"), app, 2
+        )
