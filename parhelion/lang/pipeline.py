@@ -140,7 +140,10 @@ class Pipeline(LaterForPipelines):
         given = _destinations(where)
         if given is not None:
             self._check(runner, given)
-            runner.run(runner.inputs(), given, strict_float=strict(target))
+            images = runner.inputs()
+            if runner.is_new():
+                runner.judge([_box_of(b) for b in given], images)
+            runner.run(images, given, strict_float=strict(target))
             return None
         boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
         images = runner.inputs()
@@ -150,6 +153,8 @@ class Pipeline(LaterForPipelines):
                 for s, b in zip(runner.targets, boxes, strict=True)
             ]
         else:
+            if runner.is_new():
+                runner.judge(boxes, images)
             made = runner.allocate(boxes, runner.variant(images, strict(target)))
             runner.run(images, made, strict_float=strict(target))
             made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
