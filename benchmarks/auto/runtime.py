@@ -28,6 +28,7 @@ from benchmarks.auto.contenders import (
     prepare,
     scaled,
 )
+from benchmarks.auto.load import Others
 from benchmarks.case import Case, Image, load
 from benchmarks.cases import case
 from benchmarks.runtime import measure
@@ -89,7 +90,9 @@ def run(
             slow[who.label] = {"min": taken, "median": taken, "runs": 1}
         else:
             runs[who.label] = ready.run
-    say(out, times=slow | (measure(runs, seconds) if runs else {}))
+    others = Others()
+    times = slow | (measure(runs, seconds) if runs else {})
+    say(out, times=times, others=others.share())
 
 
 def first_run(

@@ -25,6 +25,7 @@ from benchmarks.auto.contenders import (
     scaled,
 )
 from benchmarks.auto.estimates import boxes, set_estimates
+from benchmarks.auto.load import Others, used
 from benchmarks.auto.renamed import Renamed
 from benchmarks.auto.runtime import padded
 from benchmarks.case import Case, Image, Output, Tolerance
@@ -108,6 +109,9 @@ def test_what_fails_or_differs_is_noted_and_ours_is_wrong() -> None:
     (note,) = table.notes(found, ["first"])
     assert "differs" in note and "50.00%" in note
     assert not table.wrong(found, ["first"])
+    found["cases"]["first"]["threads"]["1"]["others"] = 0.25
+    (_, note) = table.notes(found, ["first"])
+    assert note == "first, 1 thr: other processes used 25% of the computer meanwhile"
     entries["parhelion Parhelion"] = {"failed": "crashed"}
     assert table.wrong(found, ["first"])
     assert "first, 1 thr, parhelion Parhelion: failed: crashed" in table.text(
@@ -233,6 +237,7 @@ f
     .reorder({xi, x});
 sum.update(0)
     .unroll(r_x);
+sum.update(1);
 sum
     .store_in(MemoryType::Stack)
     .compute_at(f, x);
@@ -280,12 +285,15 @@ for label in labels:
     if label == "bad":
         os.abort()
     print(json.dumps({"prepared": label, "same": True}), flush=True)
-print(json.dumps({"times": {label: {"min": 1.0} for label in labels}}))
+times = {label: {"min": 1.0} for label in labels}
+print(json.dumps({"times": times, "others": 0.5}))
 """
 
 
 def test_a_contender_that_brings_the_process_down_costs_no_other() -> None:
-    found = supervise.measure(["-c", CHILD], ["good", "bad", "last"], 1, 1.0)
+    labels = ["good", "bad", "last"]
+    found, others = supervise.measure(["-c", CHILD], labels, 1, 1.0)
+    assert others == 0.5
     assert found["bad"] == {"failed": "crashed, exit -6"}
     assert found["good"] == found["last"] == {"same": True, "min": 1.0}
 
@@ -373,3 +381,11 @@ def test_a_scheduler_is_asked_by_its_name_and_says_what_it_predicts(
         apply(
             Schedulers(), Contender("parhelion", "scheduler", "Mullapudi2016"), app, 2
         )
+
+
+def test_what_others_use_is_known_where_the_kernel_tells() -> None:
+    assert used("cpu  10 2 30 1000 5 0 7 0 0 0") == 42
+    others = Others()
+    sum(range(10**5))
+    share = others.share()
+    assert share is None or 0 <= share <= 1
