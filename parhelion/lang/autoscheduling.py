@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _SCHEDULERS: dict[str, str] = {}
 _DRIVER = "parhelion.autoschedule.driver"
 
+#: The scheduler that `autoschedule` asks where none is named.
+DEFAULT_SCHEDULER = "Parhelion"
+
 #: Those that come with Halide as plugins, in C++, and that are not here.
 _OF_HALIDE = ("Adams2019", "Anderson2021", "Li2018", "Mullapudi2016")
 
@@ -144,7 +147,7 @@ def autoschedule(
     *arguments: object,
     sizes: Sequence[int] | None = None,
     inputs: Mapping[object, object] | None = None,
-    scheduler: str = "Parhelion",
+    scheduler: str = DEFAULT_SCHEDULER,
     target: Target | None = None,
     measure: int = 0,
     **params: str | float,

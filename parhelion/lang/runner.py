@@ -22,9 +22,11 @@ from parhelion.ir.build import const_int
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
+from parhelion.ir.names import plain_name
 from parhelion.ir.pipeline import ArgKind, Lowered, Region
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
+from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
 from parhelion.lang.buffer import Buffer
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.program import (
@@ -182,7 +184,19 @@ class Runner:
             for sym, box in zip(self.targets, boxes, strict=True)
         }
         with compiling():
-            warn_if_recomputed(self.outputs, regions, constants, here())
+            warn_if_recomputed(
+                self.outputs, regions, constants, here(), self._repair(boxes)
+            )
+
+    def _repair(self, boxes: Sequence[Box]) -> str:
+        """The call that schedules all for these sizes; nothing if the scheduler is not
+        there, or if one list of extents does not tell the sizes of all outputs."""
+        sizes = {tuple([extent for _, extent in box]) for box in boxes}
+        if DEFAULT_SCHEDULER not in autoschedulers() or len(sizes) > 1:
+            return ""
+        names = ", ".join([plain_name(f.label) for f in self.outputs])
+        what = names if len(self.outputs) == 1 else f"[{names}]"
+        return f"hl.autoschedule({what}, {list(*sizes)})"
 
     # Arguments.
 

@@ -20,6 +20,7 @@ from parhelion.ir.deep import run_deep
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Definition, Function
+from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import free_vars
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
 from parhelion.schedule.footprint import Box, Tracer, hull, is_known, volume, work
@@ -264,15 +265,19 @@ def warn_if_recomputed(
     boxes: Mapping[Function, Box],
     constants: Mapping[Var, int],
     at: Site | None,
+    repair: str = "",
 ) -> None:
-    """Warns at the user's line, once for each pipeline, if it recomputes too much."""
+    """Warns at the user's line, once for each pipeline, if it recomputes too much.
+
+    repair: the call that schedules the whole pipeline, where there is one.
+    """
     if outputs[0] in _WARNED_OF:
         return
     found = worst(outputs, boxes, constants)
     if found is None:
         return
     _WARNED_OF.add(outputs[0])
-    what = message(outputs[0], found)
+    what = message(outputs[0], found, repair)
     if at is None:
         warnings.warn(what, RecomputeWarning, stacklevel=2)
     else:
@@ -281,13 +286,14 @@ def warn_if_recomputed(
         )
 
 
-def message(output: Function, found: Recomputed) -> str:
-    """What the warning says."""
+def message(output: Function, found: Recomputed, repair: str = "") -> str:
+    """What the warning says. `compute_root` repairs the worst and may leave the next
+    one, so that a call that schedules all is named in its place."""
     name = found.func.label
     return (
         f"{output.label} has no schedule, so that everything is computed where it is"
         f" used: {name} about {shown(found.factor)} times for each of its values; one"
-        f" call computes them once: {name}.compute_root()"
+        f" call repairs it: {repair or f'{plain_name(name)}.compute_root()'}"
     )
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.errors import here
+from parhelion.lang import autoscheduling
 from parhelion.schedule.recomputing import recomputed, shown
 
 x, y = hl.vars("x y")
@@ -271,9 +272,38 @@ def test_the_message_names_the_func_the_factor_and_the_call() -> None:
     assert (one.filename, one.lineno) == (line.file, line.line + 1)
     assert str(one.message) == (
         "out has no schedule, so that everything is computed where it is used: waves"
-        " about 45 times for each of its values; one call computes them once:"
+        " about 45 times for each of its values; one call repairs it:"
         " waves.compute_root()"
     )
+
+
+def _call(run: Callable[[], object]) -> str:
+    """The call that the one warning names."""
+    (one,) = _caught(run)
+    return str(one.message).split("one call repairs it: ")[1]
+
+
+def test_where_all_can_be_scheduled_that_is_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(autoscheduling._SCHEDULERS, "Parhelion", "some:where")
+    out = _blurs()[-1]
+    assert _call(lambda: out.realize([200, 100])) == "hl.autoschedule(out, [200, 100])"
+    waves, _, _, last = _blurs()
+    both = _call(lambda: hl.Pipeline([last, waves]).realize([30, 20]))
+    assert both == "hl.autoschedule([out, waves], [30, 20])"
+    monkeypatch.delitem(autoscheduling._SCHEDULERS, "Parhelion")
+    last = _blurs()[-1]
+    assert _call(lambda: last.realize([200, 100])) == "waves.compute_root()"
+
+
+def test_the_call_repairs_it() -> None:
+    """Whichever it is: where it is made before the first run, there is no warning."""
+    waves, _, _, out = _blurs()
+    call = _call(lambda: out.realize([40, 30]))
+    waves, _, _, out = _blurs()
+    eval(call, {"hl": hl, "out": out, "waves": waves})
+    assert not _caught(lambda: out.realize([40, 30]))
 
 
 def test_one_warning_for_a_pipeline() -> None:
