@@ -35,12 +35,14 @@ from parhelion.lang.runner import (
 )
 from parhelion.lang.target_api import Target, strict
 from parhelion.runtime.program import Variant
+from parhelion.runtime.state import Reach
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
     from parhelion.lang.autoscheduling import AutoschedulerParams
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
     from parhelion.lang.func import Func
+    from parhelion.lang.imageparam import ImageParam
 
 Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
@@ -100,6 +102,20 @@ class Pipeline(LaterForPipelines):
                 at=here(),
             )
         return Func._of(order[index])
+
+    def get_image(self, index: int) -> ImageParam:
+        """The `index`-th ImageParam in the order in which the definitions mention them,
+        from the outputs on (Halide has no such method)."""
+        from parhelion.lang.imageparam import ImageParam
+
+        found = image_params(self._functions())
+        if not 0 <= index < len(found):
+            raise BoundsError(
+                f"the Pipeline has {len(found)} ImageParams; there is no ImageParam"
+                f" {index}",
+                at=here(),
+            )
+        return ImageParam._of(found[index])
 
     def _functions(self) -> Sequence[Function]:
         if not self._funcs:
@@ -380,6 +396,13 @@ class Pipeline(LaterForPipelines):
         """The machine code, as assembly."""
         runner = self._ready()
         return runner.program(self._variant(runner)).call.compiled.assembly()
+
+
+def image_params(outputs: Sequence[Function]) -> tuple[BufferSym, ...]:
+    """The images that are given when a pipeline runs, in the order of their mention."""
+    reach = Reach(outputs)
+    reach.look()
+    return tuple([s for s in reach.images if s.bound is None])
 
 
 def _destinations(where: object) -> list[Buffer] | None:
