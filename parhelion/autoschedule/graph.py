@@ -85,7 +85,7 @@ def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
     )
 
 
-class _Inliner(Rewriter):
+class Inliner(Rewriter):
     """Puts definitions in place of calls, coordinates in one form for one place."""
 
     def __init__(self, inlined: frozenset[Function]) -> None:
@@ -102,8 +102,11 @@ class _Inliner(Rewriter):
             self.bodies[f] = found
         return found
 
+    def coordinate(self, e: Expr) -> Expr:
+        return _canonical(self.go(e))
+
     def coordinates(self, args: Sequence[Expr]) -> tuple[Expr, ...]:
-        return tuple([_canonical(self.go(a)) for a in args])
+        return tuple([self.coordinate(a) for a in args])
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
         return self.go(n.args[0]) if n.op == "memoize_tag" else n.map(self.go)
@@ -160,7 +163,7 @@ class Graph:
         """The graph of what the outputs need. Raises DefinitionError where Funcs call
         each other in a circle."""
         made = Graph(tuple(outputs), frozenset(inlined))
-        inliner = _Inliner(made.inlined)
+        inliner = Inliner(made.inlined)
         images: dict[BufferSym, None] = {}
         reached = dict.fromkeys(made.outputs)
         waiting = list(reached)
@@ -190,9 +193,9 @@ class Graph:
         return Graph.of(self.outputs, self.inlined | frozenset(more))
 
 
-def _stage(f: Function, k: int, d: Definition, inliner: _Inliner) -> Stage:
+def _stage(f: Function, k: int, d: Definition, inliner: Inliner) -> Stage:
     it = body(f, d)
-    args = tuple([_canonical(inliner.go(a)) for a in it.args])
+    args = inliner.coordinates(it.args)
     values = tuple([inliner.go(v) for v in it.values])
     if f.extern is None:
         exprs = guard_branches((*args, *values))
@@ -217,4 +220,4 @@ def readers_within(
     return found
 
 
-__all__ = ["Graph", "Source", "Stage", "can_inline", "readers_within"]
+__all__ = ["Graph", "Inliner", "Source", "Stage", "can_inline", "readers_within"]

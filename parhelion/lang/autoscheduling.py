@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from parhelion.lang.pipeline import Pipeline
 
 #: Where each scheduler is, as "module:attribute"; the built-in ones to begin with.
-_SCHEDULERS: dict[str, str] = {}
+_SCHEDULERS: dict[str, str] = {
+    "Mullapudi2016": "parhelion.autoschedule.mullapudi:scheduler",
+}
 _DRIVER = "parhelion.autoschedule.driver"
 
 #: The scheduler that `autoschedule` asks where none is named.

@@ -1,0 +1,94 @@
+"""The machine that a schedule is made for: cores, vectors, caches, costs.
+
+Times are nanoseconds on one core. They are defaults for a current x86-64 core until
+`calibrate` has measured them; what it finds is kept in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """threads: how many run parallel loops. vector_bytes: of one register; registers:
+    how many there are. l1, l2: bytes of data cache that one core has to itself.
+    shared: bytes of the last-level cache.
+
+    operation: an addition of one register. load, store: of one register, in the
+    first-level cache. broadcast: of one number to all lanes. shuffle: of one register.
+    lane: one lane of a gather, or a scalar load. scalar: a scalar operation. latency:
+    from one multiply-add to the next that needs it. near_byte: one byte that comes
+    from, or goes to, the second-level cache. far_byte: one read from beyond it;
+    far_write: one written there. row: beginning an innermost loop. produce: beginning
+    a Func's loops inside another's. task: one iteration of a parallel loop.
+    """
+
+    threads: int
+    vector_bytes: int
+    registers: int
+    l1: int
+    l2: int
+    shared: int
+    operation: float = 0.18
+    load: float = 0.22
+    store: float = 0.35
+    broadcast: float = 0.18
+    shuffle: float = 0.35
+    lane: float = 0.45
+    scalar: float = 0.15
+    latency: float = 1.4
+    near_byte: float = 0.012
+    far_byte: float = 0.07
+    far_write: float = 0.09
+    row: float = 4.0
+    produce: float = 8.0
+    task: float = 600.0
+
+    def lanes(self, bits: int) -> int:
+        """How many numbers of so many bits one register holds."""
+        return max(1, self.vector_bytes * 8 // max(8, bits))
+
+
+@cache
+def caches() -> tuple[int, int, int]:
+    """Bytes of the first- and second-level data cache of one core, and of the last
+    level, as Linux tells; what current servers have where it does not."""
+    found: dict[int, int] = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            kind = (index / "type").read_text().strip()
+            level = int((index / "level").read_text())
+            size = (index / "size").read_text().strip()
+        except (OSError, ValueError):
+            continue
+        if kind in ("Data", "Unified") and size.endswith("K"):
+            found[level] = int(size[:-1]) << 10
+    first, second = found.get(1, 32 << 10), found.get(2, 1 << 20)
+    return first, second, max(found.get(max(found, default=3), 0), 8 << 20)
+
+
+def host(threads: int | None = None) -> Machine:
+    """This computer, for so many threads (by default as many as run parallel loops:
+    ``HL_NUM_THREADS``, else one for each core)."""
+    from parhelion.codegen.target import host_target
+
+    if threads is None:
+        given = os.environ.get("HL_NUM_THREADS", "")
+        threads = int(given) if given.isdigit() and int(given) > 0 else 0
+    target = host_target()
+    first, second, last = caches()
+    return Machine(
+        threads=threads or len(os.sched_getaffinity(0)),
+        vector_bytes=target.vector_bits // 8,
+        registers=32 if target.vector_bits >= 512 else 16,
+        l1=first,
+        l2=second,
+        shared=last,
+    )
+
+
+__all__ = ["Machine", "caches", "host"]
