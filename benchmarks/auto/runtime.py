@@ -34,7 +34,7 @@ from benchmarks.cases import case
 from benchmarks.runtime import measure
 
 #: A first run of more seconds than this is the contender's time.
-SLOW = 30.0
+SLOW = 10.0
 #: Pixels on every side that an input is enlarged by for schedules that read beyond it.
 MARGIN = 64
 
