@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from parhelion.analysis.linear import linear
 from parhelion.autoschedule.graph import Source, Stage
@@ -121,6 +121,7 @@ class Work:
         self.loads: list[Access] = []
         self.stores = len(stage.values)
         self._seen: set[Expr] = set()
+        self._fused: set[Expr] = set()
         for e in stage.values:
             self._visit(e)
         if stage.index:
@@ -151,11 +152,19 @@ class Work:
             self._visit(e.body)
             return
         weight, scalar = _weight(e)
+        if e in self._fused:
+            weight = 0.0
         depends = self._depends(e)
         # What no loop changes is computed before the loops.
         if weight and depends:
             bits = max(c.type.width for c in (e, *_exprs(e)))
             self.operations.append(Operation(weight, bits, depends, scalar))
+        if isinstance(e, E.Add | E.Sub) and e.type.is_float():
+            # A product that is added at once: one instruction.
+            for c in (e.b, e.a):
+                if isinstance(c, E.Mul) and c not in self._seen:
+                    self._fused.add(c)
+                    break
         for c in _exprs(e):
             self._visit(c)
 
@@ -264,6 +273,7 @@ def _weight(e: Expr) -> tuple[float, bool]:
     return 0.0, False
 
 
+@cache
 def element_bytes(source: Source) -> int:
     """Bytes of one point: all values of a Func that has several."""
     if isinstance(source, Function):

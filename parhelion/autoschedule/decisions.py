@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 from parhelion.autoschedule.script import Script
 
@@ -59,6 +60,38 @@ class Decision:
         was no other."""
         second = self.runner_up
         return None if second is None else second.cost - self.chosen.cost
+
+
+class Lazily(Sequence[Decision]):
+    """Decisions that are worked out when somebody looks at them.
+
+    make: works them out. within: calls a function while the Funcs are as the scheduler
+    found them; whoever holds the decisions says how.
+    """
+
+    def __init__(self, make: Callable[[], Sequence[Decision]]) -> None:
+        self._make = make
+        self._made: Sequence[Decision] | None = None
+        self.within: Callable[
+            [Callable[[], Sequence[Decision]]], Sequence[Decision]
+        ] = lambda make: make()
+
+    def _decisions(self) -> Sequence[Decision]:
+        if self._made is None:
+            self._made = self.within(self._make)
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._decisions())
+
+    @overload
+    def __getitem__(self, index: int) -> Decision: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Decision]: ...
+
+    def __getitem__(self, index: int | slice) -> Decision | Sequence[Decision]:
+        return self._decisions()[index]
 
 
 class Explanation:
@@ -141,4 +174,4 @@ def cost_text(cost: float, unit: str) -> str:
     return f"{cost * 1e9:.3g} ns"
 
 
-__all__ = ["Decision", "Explanation", "Option", "cost_text"]
+__all__ = ["Decision", "Explanation", "Lazily", "Option", "cost_text"]

@@ -17,8 +17,7 @@ from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.guards import guard_branches
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.sites import callees, realization_order
 from parhelion.schedule.wrappers import body
 
 Source = Function | BufferSym
@@ -40,6 +39,7 @@ class Stage:
     rdom: ReductionDomain | None
     definition: Definition
     loops: tuple[Var, ...]
+    _sources: list[Source] = field(default_factory=list)
 
     @property
     def pure(self) -> tuple[Var, ...]:
@@ -59,19 +59,16 @@ class Stage:
 
     def sources(self) -> list[Source]:
         """The Funcs and images that it reads, in order of first appearance."""
-        found: dict[Source, None] = {}
-        seen: set[Expr] = set()
-        for e in self.exprs:
-            if e in seen:
-                continue
-            for n in nodes(e):
-                if isinstance(n, FuncCall):
-                    found[n.func] = None
-                elif isinstance(n, ImageLoad):
-                    found[n.image] = None
-                if isinstance(n, Expr):
-                    seen.add(n)
-        return list(found)
+        if not self._sources:
+            found: dict[Source, None] = {}
+            for e in dict.fromkeys(self.exprs):
+                for n in nodes(e):
+                    if isinstance(n, FuncCall):
+                        found[n.func] = None
+                    elif isinstance(n, ImageLoad):
+                        found[n.image] = None
+            self._sources.extend(found)
+        return self._sources
 
 
 def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
@@ -85,7 +82,7 @@ def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
     )
 
 
-class Inliner(Rewriter):
+class _Inliner(Rewriter):
     """Puts definitions in place of calls, coordinates in one form for one place."""
 
     def __init__(self, inlined: frozenset[Function]) -> None:
@@ -102,11 +99,8 @@ class Inliner(Rewriter):
             self.bodies[f] = found
         return found
 
-    def coordinate(self, e: Expr) -> Expr:
-        return _canonical(self.go(e))
-
     def coordinates(self, args: Sequence[Expr]) -> tuple[Expr, ...]:
-        return tuple([self.coordinate(a) for a in args])
+        return tuple([_canonical(self.go(a)) for a in args])
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
         return self.go(n.args[0]) if n.op == "memoize_tag" else n.map(self.go)
@@ -147,7 +141,8 @@ class Graph:
     """The Funcs that are left when `inlined` are substituted, producers first.
 
     stages: the definitions of each. consumers: by Func, those that read it, without
-    itself; producers likewise. images: the inputs that are read.
+    itself; producers likewise. images: the inputs that are read. written: by Func,
+    those whose definitions mention it, inlined or not. whole: all Funcs, in order.
     """
 
     outputs: tuple[Function, ...]
@@ -157,19 +152,33 @@ class Graph:
     consumers: dict[Function, list[Function]] = field(default_factory=dict)
     producers: dict[Function, list[Function]] = field(default_factory=dict)
     images: list[BufferSym] = field(default_factory=list)
+    known: dict[object, Stage] = field(default_factory=dict)
+    written: dict[Function, list[Function]] = field(default_factory=dict)
+    whole: list[Function] = field(default_factory=list)
 
     @staticmethod
-    def of(outputs: Iterable[Function], inlined: Iterable[Function] = ()) -> Graph:
+    def of(
+        outputs: Iterable[Function],
+        inlined: Iterable[Function] = (),
+        known: dict[object, Stage] | None = None,
+    ) -> Graph:
         """The graph of what the outputs need. Raises DefinitionError where Funcs call
-        each other in a circle."""
+        each other in a circle.
+
+        known: the definitions of other graphs of this pipeline; those that are the same
+        here are the same objects, so that what was found out about them stays known.
+        """
         made = Graph(tuple(outputs), frozenset(inlined))
-        inliner = Inliner(made.inlined)
+        made.known = {} if known is None else known
+        inliner = _Inliner(made.inlined)
         images: dict[BufferSym, None] = {}
         reached = dict.fromkeys(made.outputs)
         waiting = list(reached)
         while waiting:
             f = waiting.pop()
-            stages = tuple([_stage(f, k, d, inliner) for k, d in enumerate(f.stages())])
+            stages = tuple(
+                [made._stage(f, k, d, inliner) for k, d in enumerate(f.stages())]
+            )
             made.stages[f] = stages
             read = dict.fromkeys(s for stage in stages for s in stage.sources())
             images.update((s, None) for s in read if isinstance(s, BufferSym))
@@ -180,31 +189,87 @@ class Graph:
                 if g not in reached:
                     reached[g] = None
                     waiting.append(g)
-        made.order = [f for f in realization_order(made.outputs) if f in made.stages]
+        made.whole = realization_order(made.outputs)
+        made.order = [f for f in made.whole if f in made.stages]
         for f in made.order:
             made.consumers.setdefault(f, [])
         place = {f: k for k, f in enumerate(made.order)}
         for readers in made.consumers.values():
             readers.sort(key=place.__getitem__)
         made.images = list(images)
+        for f in made.whole:
+            for g in callees(f):
+                made.written.setdefault(g, []).append(f)
         return made
 
-    def with_inlined(self, more: Iterable[Function]) -> Graph:
-        return Graph.of(self.outputs, self.inlined | frozenset(more))
+    def with_inlined(self, f: Function) -> Graph:
+        """The graph with `f` inlined as well."""
+        return self._changed(self.inlined | {f}, self.consumers[f], gone=f)
 
+    def without_inlined(self, f: Function) -> Graph:
+        """The graph with `f` not inlined."""
+        affected: dict[Function, None] = {f: None}
+        waiting = [f]
+        seen = {f}
+        while waiting:
+            for c in self.written.get(waiting.pop(), []):
+                if c not in seen:
+                    seen.add(c)
+                    if c in self.inlined:
+                        waiting.append(c)
+                    elif c in self.stages:
+                        affected[c] = None
+        return self._changed(self.inlined - {f}, list(affected))
 
-def _stage(f: Function, k: int, d: Definition, inliner: Inliner) -> Stage:
-    it = body(f, d)
-    args = inliner.coordinates(it.args)
-    values = tuple([inliner.go(v) for v in it.values])
-    if f.extern is None:
-        exprs = guard_branches((*args, *values))
-        args, values = exprs[: len(args)], exprs[len(args) :]
-    own = [v for v, a in zip(f.args, it.args, strict=True) if k == 0 or a is v]
-    rvars = () if d.rdom is None else d.rdom.vars
-    return Stage(
-        f, k, args, values, inliner.go(it.predicate), d.rdom, d, (*rvars, *own)
-    )
+    def _changed(
+        self,
+        inlined: frozenset[Function],
+        affected: Sequence[Function],
+        gone: Function | None = None,
+    ) -> Graph:
+        """The graph of another set of inlined Funcs, given whose definitions change."""
+        made = Graph(
+            self.outputs,
+            inlined,
+            images=self.images,
+            known=self.known,
+            written=self.written,
+            whole=self.whole,
+        )
+        inliner = _Inliner(inlined)
+        made.stages = {g: s for g, s in self.stages.items() if g is not gone}
+        made.producers = {g: p for g, p in self.producers.items() if g is not gone}
+        for c in affected:
+            stages = [made._stage(c, k, d, inliner) for k, d in enumerate(c.stages())]
+            read = dict.fromkeys(s for stage in stages for s in stage.sources())
+            funcs = [s for s in read if isinstance(s, Function) and s is not c]
+            if any(g not in made.stages and g not in affected for g in funcs):
+                return Graph.of(self.outputs, inlined, self.known)
+            made.stages[c] = tuple(stages)
+            made.producers[c] = funcs
+        made.order = [g for g in self.whole if g in made.stages]
+        made.consumers = {g: [] for g in made.order}
+        for c in made.order:
+            for g in made.producers[c]:
+                made.consumers[g].append(c)
+        # An unused half of a Tuple may have been all that read a Func.
+        if any(not made.consumers[g] and g not in self.outputs for g in made.order):
+            return Graph.of(self.outputs, inlined, self.known)
+        return made
+
+    def _stage(self, f: Function, k: int, d: Definition, inliner: _Inliner) -> Stage:
+        it = body(f, d)
+        args = tuple([_canonical(inliner.go(a)) for a in it.args])
+        values = tuple([inliner.go(v) for v in it.values])
+        predicate = inliner.go(it.predicate)
+        key = (f, k, args, values, predicate)
+        found = self.known.get(key)
+        if found is None:
+            own = [v for v, a in zip(f.args, it.args, strict=True) if k == 0 or a is v]
+            rvars = () if d.rdom is None else d.rdom.vars
+            found = Stage(f, k, args, values, predicate, d.rdom, d, (*rvars, *own))
+            self.known[key] = found
+        return found
 
 
 def readers_within(
@@ -220,4 +285,4 @@ def readers_within(
     return found
 
 
-__all__ = ["Graph", "Inliner", "Source", "Stage", "can_inline", "readers_within"]
+__all__ = ["Graph", "Source", "Stage", "can_inline", "readers_within"]

@@ -91,12 +91,20 @@ class Regions:
     bounds: what the outputs' sizes need of each, over the whole run.
     """
 
-    def __init__(self, graph: Graph, sizes: Sizes) -> None:
+    def __init__(
+        self, graph: Graph, sizes: Sizes, known: Regions | None = None
+    ) -> None:
+        """known: the regions of a graph of the same pipeline with fewer Funcs inlined;
+        what is needed of the others is the same here."""
         self.graph, self.sizes = graph, sizes
         self._values = Values(graph)
-        self._reads: dict[Stage, Reads] = {}
-        self._domains: dict[ReductionDomain, Spans] = {}
-        self.bounds: dict[Source, Box] = self._whole()
+        self._reads: dict[Stage, Reads] = {} if known is None else known._reads
+        self._domains: dict[ReductionDomain, Spans] = (
+            {} if known is None else known._domains
+        )
+        self.bounds: dict[Source, Box] = (
+            self._whole() if known is None else known.bounds
+        )
 
     def reads(self, stage: Stage) -> Reads:
         found = self._reads.get(stage)
@@ -134,13 +142,9 @@ class Regions:
     def touched(self, stage: Stage, box: Sequence[Span]) -> dict[Source, Spans]:
         """What a stage needs of each source in order to compute `box` of its Func, or,
         where only a run knows, what the whole pipeline needs."""
-        return self.touched_by(stage, self.loops(stage, box))
-
-    def touched_by(self, stage: Stage, spans: Sequence[Span]) -> dict[Source, Spans]:
-        """As `touched`, for spans of the loops of the stage."""
         found = {}
-        for source, box in self.reads(stage).boxes(spans):
-            found[source] = self._filled(source, box)
+        for source, spans in self.reads(stage).boxes(self.loops(stage, box)):
+            found[source] = self._filled(source, spans)
         return found
 
     def needed(

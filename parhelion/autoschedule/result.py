@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from parhelion.errors import HalideError, InternalError, here
 from parhelion.lang.autoscheduling import AutoschedulerParams
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from parhelion.autoschedule.script import Script
     from parhelion.ir.function import Function
     from parhelion.schedule.snapshot import Snapshot
+
+
+_T = TypeVar("_T")
 
 
 class Scheduler(Protocol):
@@ -62,6 +65,12 @@ class AutoSchedulerResults:
     featurization: bytes = b""
     #: The schedule as it was before, once the driver has it.
     before: Snapshot | None = None
+
+    def __post_init__(self) -> None:
+        from parhelion.autoschedule.decisions import Lazily
+
+        if isinstance(self.decisions, Lazily):
+            self.decisions.within = self._as_before
 
     @property
     def scheduler_name(self) -> str:
@@ -179,7 +188,7 @@ class AutoSchedulerResults:
             raise InternalError("internal error: nothing is known of the time before")
         return self.before
 
-    def _as_before(self, make: Callable[[], Script]) -> Script:
+    def _as_before(self, make: Callable[[], _T]) -> _T:
         """What `make` gives while the Funcs are as the scheduler found them."""
         if self.before is None:
             return make()

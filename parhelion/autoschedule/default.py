@@ -1,0 +1,99 @@
+"""The default automatic scheduler, ``Parhelion``: searches, explains, never fails.
+
+It goes beyond the 2016 paper where its discussion says that it falls short: sliding
+windows beside overlapped tiles, another place for each producer of a group, blocks of
+registers as a level of the hierarchy, and a cost model in nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from parhelion.autoschedule.decisions import Decision, Lazily, Option
+from parhelion.autoschedule.emit import script_of
+from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.machine import host
+from parhelion.autoschedule.params import Parameter, Parameters
+from parhelion.autoschedule.result import AutoSchedulerResults
+from parhelion.autoschedule.script import Script
+from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.state import State, is_fixed
+from parhelion.ir.function import Function
+from parhelion.lang.autoscheduling import AutoschedulerParams
+from parhelion.lang.target_api import Target
+
+NAME = "Parhelion"
+PARAMETERS = Parameters(
+    NAME,
+    [
+        Parameter("parallelism", "int", "how many threads there will be", 1, 4096),
+        Parameter("budget", "int", "how many groups are evaluated at most", 0),
+    ],
+)
+
+_NANO = 1e-9
+
+
+class DefaultScheduler:
+    """See the module."""
+
+    def schedule(
+        self,
+        outputs: Sequence[Function],
+        sizes: Sizes,
+        target: Target,
+        params: AutoschedulerParams,
+    ) -> AutoSchedulerResults:
+        """Finds a schedule. Parameters: `PARAMETERS`."""
+        told = PARAMETERS.read(params.extra)
+        threads = told.get("parallelism")
+        machine = host(int(threads) if threads is not None else None)
+        search = Search(tuple(outputs), sizes, machine)
+        if "budget" in told:
+            search.budget = int(told["budget"])
+        state = search.run()
+        cost = state.cost * _NANO
+        return AutoSchedulerResults(
+            target=target,
+            autoscheduler_params=params,
+            script=_script(state),
+            decisions=Lazily(lambda: _decisions(state)),
+            cost=cost,
+            predicted_seconds=cost,
+        )
+
+
+def _script(state: State) -> Script:
+    graph = state.model.graph
+    fixed = [f for f in graph.order if is_fixed(f)]
+    return script_of(
+        state.plan(), graph, state.model.regions, state.model.machine, fixed
+    )
+
+
+def _making(state: State) -> Callable[[], Script]:
+    return lambda: _script(state)
+
+
+def _decisions(state: State) -> list[Decision]:
+    """Where each Func is computed, beside the other places that it could have."""
+    found = []
+    home = state.home()
+    graph = state.model.graph
+    for f in [*reversed(graph.order), *sorted(graph.inlined, key=lambda f: f.name)]:
+        if f in graph.outputs or is_fixed(f):
+            continue
+        place = state.place(f)
+        chosen = Option(str(place), state.cost * _NANO)
+        others = [
+            Option(str(p), s.cost * _NANO, _making(s)) for p, s in state.others(f)
+        ]
+        root = home.get(f)
+        group = "inlined" if root is None else f"group of {root.name}"
+        found.append(Decision("place", f.name, chosen, (chosen, *others), group=group))
+    return found
+
+
+PARHELION = DefaultScheduler()
+
+__all__ = ["NAME", "PARAMETERS", "PARHELION", "DefaultScheduler"]

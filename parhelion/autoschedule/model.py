@@ -1,0 +1,368 @@
+"""What a group of Funcs costs under given loops: the default scheduler's cost model.
+
+Time is that of the core (`throughput`), or of moving data between the caches where that
+takes longer, and some of the lesser of both; it is summed over what runs on one thread
+and divided by how well the parallel loop fills the threads. All candidate tiles of a
+group are evaluated at once, as NumPy arrays.
+
+Traffic is counted loop by loop, from the blocks outwards: a loop whose single iteration
+fits in a cache takes from beyond that cache each byte once; one that does not takes it
+anew in every iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parhelion.autoschedule.cost import Work, element_bytes
+from parhelion.autoschedule.graph import Graph, Source, Stage
+from parhelion.autoschedule.machine import Machine
+from parhelion.autoschedule.plan import Level, Loops
+from parhelion.autoschedule.regions import Regions
+from parhelion.autoschedule.throughput import Speed, stage_speed
+from parhelion.ir.function import Function
+
+Numbers = NDArray[np.float64]
+
+#: How much of the lesser of two overlapping times is not hidden by the greater.
+_UNHIDDEN = 0.25
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Candidates: for each, the points of every dimension in one tile (an array for
+    each dimension), the dimensions whose tile loops are around, innermost first, and
+    the dimension of the row loop."""
+
+    sizes: tuple[Any, ...]
+    outer: tuple[int, ...]
+    row: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """For each candidate tile: nanoseconds in all, and by part."""
+
+    total: Numbers
+    terms: Mapping[str, Numbers]
+
+
+class Model:
+    """Costs in one graph; what stages cost in the core is computed once."""
+
+    def __init__(self, graph: Graph, regions: Regions, machine: Machine) -> None:
+        self.graph, self.regions, self.machine = graph, regions, machine
+        self._works: dict[Stage, Work] = {}
+        self._speeds: dict[tuple[Stage, Loops], Speed] = {}
+
+    def with_inlined(self, f: Function) -> Model:
+        """The model of the graph with `f` inlined, knowing what this one knows."""
+        return self._with(self.graph.with_inlined(f))
+
+    def without_inlined(self, f: Function) -> Model:
+        """The model of the graph with `f` not inlined."""
+        return self._with(self.graph.without_inlined(f))
+
+    def _with(self, graph: Graph) -> Model:
+        made = Model(
+            graph, Regions(graph, self.regions.sizes, self.regions), self.machine
+        )
+        made._works, made._speeds = self._works, self._speeds
+        return made
+
+    def work(self, stage: Stage) -> Work:
+        found = self._works.get(stage)
+        if found is None:
+            found = self._works[stage] = Work(stage)
+        return found
+
+    def speed(self, stage: Stage, loops: Loops) -> Speed:
+        key = (stage, loops)
+        found = self._speeds.get(key)
+        if found is None:
+            own = stage.func.args
+            vector = own[loops.vector] if loops.vector >= 0 else None
+            if vector is not None and vector not in stage.pure:
+                vector = None
+            block = {v: loops.block[own.index(v)] for v in stage.pure}
+            spans = self.regions.domain(stage.rdom)
+            trips = {
+                v: max(1, int(hi - lo + 1))
+                for v, (lo, hi) in zip(stage.rvars, spans, strict=True)
+            }
+            found = self._speeds[key] = stage_speed(
+                self.work(stage),
+                self.machine,
+                vector,
+                loops.lanes if vector is not None else 1,
+                block,
+                trips,
+            )
+        return found
+
+    # One Func over one box.
+
+    def computing(self, f: Function, loops: Loops, box: Sequence[Any]) -> Numbers:
+        """Nanoseconds in the core for all stages over a box of these extents."""
+        total: Any = 0.0
+        own = f.args
+        for stage in self.graph.stages[f]:
+            blocks: Any = 1.0
+            inner: Any = 1
+            for d, v in enumerate(own):
+                if v in stage.pure:
+                    steps = np.ceil(np.asarray(box[d]) / loops.block[d])
+                    blocks = blocks * steps
+                    if d == loops.order[0]:
+                        inner = steps
+            one = self.speed(stage, loops).block
+            rows = blocks / inner
+            total = total + blocks * (one + 0.4) + rows * self.machine.row
+        return np.asarray(total, dtype=np.float64)
+
+    # One group.
+
+    def group(
+        self,
+        root: Function,
+        members: Mapping[Function, Level],
+        loops: Mapping[Function, Loops],
+        tiles: Tiles,
+    ) -> Costs:
+        """The cost of a group for each candidate tile. `members` are in the order of
+        consumers before producers."""
+        return _GroupCost(self, root, members, loops, tiles).costs()
+
+
+class _GroupCost:
+    """The evaluation of one group: boxes at all loop levels first, then sums."""
+
+    def __init__(
+        self,
+        model: Model,
+        root: Function,
+        members: Mapping[Function, Level],
+        loops: Mapping[Function, Loops],
+        tiles: Tiles,
+    ) -> None:
+        self.model, self.root, self.members = model, root, members
+        self.loops, self.tiles = loops, tiles
+        self.machine = model.machine
+        whole = model.regions.bounds[root]
+        self.low = [lo for lo, _ in whole]
+        self.full = [hi - lo + 1 for lo, hi in whole]
+        own = loops[root]
+        count = len(np.atleast_1d(np.asarray(tiles.sizes[0]))) if tiles.sizes else 1
+        self.count = count
+        ones = np.ones(count, dtype=np.int64)
+        self.tile = [
+            np.minimum(t * ones, e)
+            for t, e in zip(tiles.sizes, self.full, strict=False)
+        ]
+        self.block = [
+            np.minimum(b * ones, t) for b, t in zip(own.block, self.tile, strict=True)
+        ]
+        self._levels()
+        self._boxes()
+
+    def _levels(self) -> None:
+        """The root's loops from the blocks outwards: (trips, extents after it)."""
+        own = self.loops[self.root]
+        extents = list(self.block)
+        self.trips: list[Any] = []
+        self.extents: list[list[Any]] = [list(extents)]
+        self.row_level = 0
+        for d in own.order:
+            n = np.ceil(self.tile[d] / extents[d])
+            extents[d] = self.tile[d]
+            if d == self.tiles.row:
+                # Members at ROW are computed inside this loop.
+                self.row_level = len(self.trips)
+            self.trips.append(n)
+            self.extents.append(list(extents))
+        self.tile_level = len(self.trips)
+        for d in self.tiles.outer:
+            n = np.ceil(self.full[d] / extents[d])
+            extents[d] = np.full(self.count, self.full[d])
+            self.trips.append(n)
+            self.extents.append(list(extents))
+        if self.tiles.row < 0:
+            self.row_level = self.tile_level
+        after: Any = np.ones(self.count)
+        self.instances: list[Any] = [after]
+        for n in reversed(self.trips):
+            after = after * n
+            self.instances.append(after)
+        self.instances.reverse()  # instances[k]: how often the loops inside level k run
+
+    def _boxes(self) -> None:
+        """What every source needs at each level, and over two rows."""
+        levels = [*self.extents]
+        two = list(self.extents[self.row_level])
+        row = self.tiles.row
+        if row >= 0:
+            two[row] = np.minimum(two[row] + self.block[row], self.full[row])
+        levels.append(two)
+        spans: list[tuple[Any, Any]] = []
+        for d, low in enumerate(self.low):
+            sizes = np.concatenate([np.asarray(level[d]) for level in levels])
+            # In the middle of the image, where nothing is clamped.
+            start = low + np.maximum(0, (self.full[d] - sizes) // 2)
+            block = self.loops[self.root].block[d]
+            start = low + (start - low) // block * block
+            spans.append((start, start + sizes - 1))
+        order = [self.root, *self.members]
+        self.needed = self.model.regions.needed(order, {self.root: tuple(spans)})
+        self._known: dict[Source, list[Any]] = {}
+        self._volumes: dict[Source, Numbers] = {}
+
+    def box(self, source: Source, level: int) -> list[Any]:
+        """The extents that one run of the loops inside `level` needs of a source."""
+        return [e[level] for e in self._extents(source)]
+
+    def _extents(self, source: Source) -> list[Any]:
+        """For each dimension of a source: levels by candidates."""
+        found = self._known.get(source)
+        if found is None:
+            shape = (len(self.extents) + 1, self.count)
+            found = []
+            for lo, hi in self.needed[source]:
+                size = np.asarray(hi - lo + 1, dtype=np.float64)
+                found.append(
+                    np.broadcast_to(size, (shape[0] * shape[1],)).reshape(shape)
+                )
+            self._known[source] = found
+        return found
+
+    def volumes(self, source: Source) -> Numbers:
+        """Bytes of a source that one run of the loops inside each level needs."""
+        found = self._volumes.get(source)
+        if found is None:
+            total: Any = float(element_bytes(source))
+            for e in self._extents(source):
+                total = total * e
+            shape = (len(self.extents) + 1, self.count)
+            found = self._volumes[source] = np.broadcast_to(
+                np.asarray(total, dtype=np.float64), shape
+            )
+        return found
+
+    def level_of(self, member: Function) -> int:
+        at = self.members[member]
+        if at is Level.TILE:
+            return self.tile_level
+        return self.row_level if at is Level.ROW else 0
+
+    def costs(self) -> Costs:
+        compute = self._compute()
+        near, far, written = self._traffic()
+        moving = near * self.machine.near_byte + far * self.machine.far_byte
+        moving = moving + written
+        greater, lesser = np.maximum(compute, moving), np.minimum(compute, moving)
+        serial = greater + _UNHIDDEN * lesser
+        parallel, tasks = self._threads()
+        total = serial / parallel + tasks * self.machine.task / self.machine.threads
+        terms = {
+            "compute": compute,
+            "near bytes": near,
+            "far bytes": far,
+            "writing": written,
+            "threads": parallel,
+            "tasks": tasks,
+        }
+        return Costs(total, terms)
+
+    def _compute(self) -> Numbers:
+        model = self.model
+        root_runs = self.instances[self.tile_level]
+        total = root_runs * model.computing(self.root, self.loops[self.root], self.tile)
+        for m in self.members:
+            at = self.level_of(m)
+            runs = self.instances[at]
+            box = self.box(m, at)
+            if self.members[m] is Level.ROW and self.tiles.row >= 0:
+                box = self._sliding(m, box)
+            one = model.computing(m, self.loops[m], box)
+            total = total + runs * (one + self.machine.produce)
+        return np.asarray(total, dtype=np.float64)
+
+    def _sliding(self, m: Function, box: list[Any]) -> list[Any]:
+        """What a row has to compute anew: averaged over a tile, whose first row
+        computes all that it needs."""
+        both = self.box(m, len(self.extents))
+        rows = np.maximum(1, self.trips[self.row_level])
+        made = list(box)
+        grown = [d for d in range(len(box)) if np.any(both[d] > box[d])]
+        if len(grown) != 1:
+            return made
+        d = grown[0]
+        new = np.minimum(both[d] - box[d], box[d])
+        made[d] = new + (box[d] - new) / rows
+        return made
+
+    def _traffic(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Bytes that come from the second-level cache, bytes from beyond it, and the
+        time of writing what leaves the group."""
+        machine = self.machine
+        members = set(self.members)
+        outside = [s for s in self.needed if s is not self.root and s not in members]
+        stored = self._stored()
+        own: Any = float(element_bytes(self.root))
+        for d in range(len(self.full)):
+            own = own * np.array([level[d] for level in self.extents], dtype=np.float64)
+        sets = stored + own
+        for s in outside:
+            sets = sets + self.volumes(s)[:-1]
+        fits_near, fits_far = sets <= machine.l1 * 0.8, sets <= machine.l2 * 0.8
+        near: Any = np.zeros(self.count)
+        far: Any = np.zeros(self.count)
+        for s in outside:
+            volumes = self.volumes(s)
+            from_near = from_far = volumes[0]
+            for level, n in enumerate(self.trips):
+                union = volumes[level + 1]
+                anew = n * from_near
+                from_near = np.where(fits_near[level], np.minimum(union, anew), anew)
+                anew = n * from_far
+                from_far = np.where(fits_far[level], np.minimum(union, anew), anew)
+            near = near + from_near
+            far = far + from_far
+        for m in self.members:
+            at = self.level_of(m)
+            traffic = 2 * self.volumes(m)[at] * self.instances[at]
+            near = near + np.where(fits_near[at], 0, traffic)
+            far = far + np.where(fits_far[at], 0, traffic)
+        size = float(element_bytes(self.root)) * float(np.prod(self.full))
+        price = machine.far_write if size > machine.l2 * 0.5 else machine.near_byte
+        written = np.full(self.count, size * price)
+        return (
+            np.asarray(near, dtype=np.float64),
+            np.asarray(far, dtype=np.float64),
+            written,
+        )
+
+    def _stored(self) -> Numbers:
+        """Bytes of all members' storage, at each level: wherever it is computed, it is
+        there while the loops inside run."""
+        alive = np.zeros((len(self.extents), self.count))
+        for m in self.members:
+            alive += self.volumes(m)[self.level_of(m)]
+        return alive
+
+    def _threads(self) -> tuple[Numbers, Numbers]:
+        """How many threads the tiles keep busy, and how many tasks there are."""
+        threads = self.machine.threads
+        trips: Any = np.ones(self.count)
+        # From the outermost loop inwards, as many as are needed.
+        for n in reversed(self.trips[self.tile_level :]):
+            trips = np.where(trips >= 4 * threads, trips, trips * n)
+        rounds = np.ceil(trips / threads)
+        return trips / rounds, trips
+
+
+__all__ = ["Costs", "Model", "Tiles"]

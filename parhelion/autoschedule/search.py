@@ -1,0 +1,208 @@
+"""The default scheduler's search: which Funcs are inlined, grouped, and where.
+
+It begins with every Func by itself, and takes the change that gains most, by the cost
+model, until none gains: a Func inlined into its readers, or a group computed inside the
+loops of the one group that reads it, at one of three levels, with the best tiles for
+both together. Then single decisions are looked at again in the light of all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from parhelion.autoschedule.cost import element_bytes
+from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.graph import Graph, can_inline
+from parhelion.autoschedule.machine import Machine
+from parhelion.autoschedule.model import Costs, Model, Tiles
+from parhelion.autoschedule.plan import Group, Level, Loops, Tiling
+from parhelion.autoschedule.regions import Regions, points
+from parhelion.autoschedule.shapes import (
+    block_choices,
+    inside_block,
+    plain_loops,
+    register_blocks,
+    tile_choices,
+)
+from parhelion.autoschedule.state import State, is_fixed
+from parhelion.ir.function import Function
+
+#: How many blocks of registers are looked at with all tiles.
+_FEW_BLOCKS = 5
+
+
+@dataclass
+class Search:
+    """One run of the search.
+
+    budget: after how many evaluations of groups to stop looking for better. It is no
+    time, so that the same pipeline gets the same schedule on a busy computer.
+    """
+
+    outputs: tuple[Function, ...]
+    sizes: Sizes
+    machine: Machine
+    budget: int = 1000
+    memo: dict[object, Group] = field(default_factory=dict)
+    evaluations: int = 0
+
+    def run(self) -> State:
+        """The best state that it comes to before the deadline."""
+        graph = Graph.of(self.outputs)
+        model = self.inline_cheap(
+            Model(graph, Regions(graph, self.sizes), self.machine)
+        )
+        state = State(self, model, {})
+        for f in model.graph.order:
+            state.groups[f] = self.group(model, f, {})
+        state = state.merged()
+        while not self.late:
+            better = state.improved()
+            if better is state:
+                break
+            state = better.merged()
+        return state
+
+    @property
+    def late(self) -> bool:
+        """Whether the budget is spent."""
+        return self.evaluations > self.budget
+
+    def inline_cheap(self, model: Model) -> Model:
+        """Inlines what costs less to compute anew than to keep: a Func whose further
+        evaluations take less time than writing it and reading it again."""
+        for f in reversed(list(model.graph.order)):
+            if can_inline(f, self.outputs) and not is_fixed(f):
+                if self._extra(model, f) <= 0:
+                    model = model.with_inlined(f)
+        return model
+
+    def _extra(self, model: Model, f: Function) -> float:
+        """Nanoseconds of computing `f` wherever it is used, beyond computing it once,
+        less those of storing and loading it, on one core."""
+        machine = self.machine
+        (stage,) = model.graph.stages[f]
+        work = model.work(stage)
+        whole = model.regions.bounds
+        once = float(points(whole[f]))
+        uses = 0.0
+        for c in model.graph.consumers[f]:
+            for s in model.graph.stages[c]:
+                loops = points(model.regions.loops(s, whole[c]))
+                calls = 0.0
+                for a in model.work(s).loads:
+                    if a.source is f:
+                        # What no loop changes is computed once.
+                        calls += loops if a.depends else 1
+                uses += calls
+        lanes = machine.lanes(32)
+        loads = sum(machine.load for a in work.loads)
+        each = (work.arithmetic * machine.operation + loads) / lanes
+        bytes_ = element_bytes(f)
+        kept = once * (machine.store / lanes + 0.5 * bytes_ * machine.near_byte)
+        kept += uses * machine.load / lanes
+        return (uses - once) * each - kept
+
+    def group(
+        self, model: Model, root: Function, members: Mapping[Function, Level]
+    ) -> Group:
+        """The best loops and tiles for a group of these members."""
+        stages = tuple([model.graph.stages[f] for f in (root, *members)])
+        key = (root, tuple(members.items()), stages)
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = self.best_group(model, root, members)
+        return found
+
+    def best_group(
+        self, model: Model, root: Function, members: Mapping[Function, Level]
+    ) -> Group:
+        extents = [hi - lo + 1 for lo, hi in model.regions.bounds[root]]
+        plain = {
+            f: plain_loops(
+                model, f, [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
+            )
+            for f in (root, *members)
+        }
+        best: Group | None = None
+        reduces = [
+            f
+            for f in (root, *members)
+            if f.updates and members.get(f, Level.BLOCK) is Level.BLOCK
+        ]
+        for loops in self.loop_choices(model, root, members, plain, reduces):
+            for tiles in tile_choices(loops[root], extents, turned=bool(reduces)):
+                self.evaluations += 1
+                costs = model.group(root, members, loops, tiles)
+                k = int(np.argmin(costs.total))
+                cost = float(costs.total[k])
+                if best is None or cost < best.cost:
+                    best = _group(root, members, loops, tiles, extents, costs, k)
+        assert best is not None
+        return best
+
+    def loop_choices(
+        self,
+        model: Model,
+        root: Function,
+        members: Mapping[Function, Level],
+        plain: Mapping[Function, Loops],
+        reduces: Sequence[Function],
+    ) -> Iterator[Mapping[Function, Loops]]:
+        """Loops for all Funcs of a group, by the blocks of its root."""
+        order = [root, *members]
+        choices = list(block_choices(model, root, plain[root]))
+        if reduces:
+            choices += register_blocks(model, root, plain[root])
+        made = []
+        for own in choices:
+            loops = {**plain, root: own}
+            for m, level in members.items():
+                if level is Level.BLOCK:
+                    loops[m] = inside_block(model, m, root, own, order)
+            made.append(loops)
+        if len(made) > _FEW_BLOCKS:
+            # By what a point costs in the core alone.
+            def by_core(loops: Mapping[Function, Loops]) -> float:
+                block = loops[root].block
+                inside = sum(
+                    float(model.computing(f, loops[f], loops[f].block))
+                    for f in order
+                    if f is root or members[f] is Level.BLOCK
+                )
+                return inside / float(np.prod(block))
+
+            made = sorted(made, key=by_core)[:_FEW_BLOCKS]
+        yield from made
+
+
+def _group(
+    root: Function,
+    members: Mapping[Function, Level],
+    loops: Mapping[Function, Loops],
+    tiles: Tiles,
+    extents: Sequence[int],
+    costs: Costs,
+    k: int,
+) -> Group:
+    """The group that candidate `k` is."""
+    sizes = [int(t[k]) for t in tiles.sizes]
+    tile = tuple([0 if s >= e else s for s, e in zip(sizes, extents, strict=True)])
+    terms = {
+        name: float(np.broadcast_to(t, costs.total.shape)[k])
+        for name, t in costs.terms.items()
+    }
+    return Group(
+        root,
+        dict(members),
+        Tiling(tile, tiles.row, tiles.outer),
+        loops,
+        float(costs.total[k]),
+        terms,
+    )
+
+
+__all__ = ["Search"]

@@ -1,0 +1,182 @@
+"""Which loops the default scheduler considers for one Func, and for a group's root."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from parhelion.autoschedule.machine import Machine
+from parhelion.autoschedule.model import Model, Tiles
+from parhelion.autoschedule.plan import Loops
+from parhelion.ir.function import Function
+
+#: A dimension of at most so many points is small: a colour, not a coordinate.
+SMALL = 4
+#: Sizes of tiles that are tried, next to all of a dimension.
+_ACROSS = (64, 128, 256, 512)
+_DOWN = (4, 8, 16, 32, 64, 128)
+#: No more vectors than this in one block.
+_MOST_BLOCK = 32
+#: No more candidates than this for one group.
+_MOST_TILES = 160
+
+
+def lanes_for(f: Function, machine: Machine, extent: int) -> int:
+    """How many points to do in one vector: a register of the widest values, at most
+    two registers' worth for narrow ones; less where there are fewer points."""
+    widest = max(max(8, t.width) for t in f.types)
+    lanes = machine.lanes(widest)
+    while lanes > 1 and lanes > extent:
+        lanes //= 2
+    return lanes
+
+
+def plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
+    """Vectors along the dimension that is cheapest for them, everything else serial."""
+    rank = len(extents)
+    best: tuple[float, Loops] | None = None
+    for d in vector_dimensions(extents):
+        lanes = 1 if d < 0 else lanes_for(f, model.machine, extents[d])
+        if lanes <= 1:
+            d, lanes = -1, 1
+        block = [1] * rank
+        if d >= 0:
+            block[d] = lanes
+        order = tuple(
+            ([d] if d > 0 else []) + [k for k in range(rank) if k != d or d <= 0]
+        )
+        loops = Loops(d, lanes, tuple(block), order)
+        cost = float(model.computing(f, loops, list(extents)))
+        # Dense memory decides between equals.
+        if best is None or cost < best[0] * 0.95:
+            best = cost, loops
+    assert best is not None
+    return best[1]
+
+
+def vector_dimensions(extents: Sequence[int]) -> list[int]:
+    """The dimensions that vectors might run along, the innermost first."""
+    found = [d for d, e in enumerate(extents) if e > SMALL][:2]
+    if not found:
+        found = [d for d, e in enumerate(extents) if e > 1][:1]
+    return found or [-1]
+
+
+def row_dimension(loops: Loops, extents: Sequence[int]) -> int:
+    """The dimension whose steps are rows: the first long one beside the vectors'."""
+    for d, e in enumerate(extents):
+        if d != loops.vector and e > SMALL:
+            return d
+    return -1
+
+
+def tile_choices(
+    loops: Loops, extents: Sequence[int], turned: bool = False
+) -> Iterator[Tiles]:
+    """The tiles of a group's root, as few arrays as possible. turned: also with the
+    loop over tiles along the vectors outside of the others."""
+    rank = len(extents)
+    if rank == 0:
+        yield Tiles((), (), -1)
+        return
+    row = row_dimension(loops, extents)
+    sizes: list[list[int]] = []
+    for d, e in enumerate(extents):
+        block = loops.block[d]
+        if d == loops.vector:
+            near = [s for s in _ACROSS if s % block == 0 and s * 2 <= e]
+            if block not in near and block * 2 <= e:
+                near.insert(0, block)
+            sizes.append([e, *near])
+        elif d == row:
+            near = sorted({-(-s // block) * block for s in (1, *_DOWN)})
+            sizes.append([e, *[s for s in near if s < e]])
+        elif block >= e:
+            sizes.append([e])
+        else:
+            sizes.append([e, block] if e > block else [e])
+    every = list(itertools.islice(itertools.product(*sizes), _MOST_TILES * 8))
+    if len(every) > _MOST_TILES:
+        every = every[:: -(-len(every) // _MOST_TILES)]
+    arrays = tuple(
+        np.array([one[d] for one in every], dtype=np.int64) for d in range(rank)
+    )
+    natural = tuple(range(rank))
+    yield Tiles(arrays, natural, row)
+    if turned and loops.vector >= 0:
+        # What depends on the vectors' dimension alone stays in a cache meanwhile.
+        last = (*[d for d in natural if d != loops.vector], loops.vector)
+        if last != natural:
+            yield Tiles(arrays, last, row)
+
+
+def block_choices(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
+    """The same loops with other blocks of registers."""
+    extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
+    small = [d for d, e in enumerate(extents) if 1 < e <= SMALL and d != loops.vector]
+    yield loops
+    if small:
+        block = list(loops.block)
+        for d in small:
+            block[d] = extents[d]
+        first = list(small)
+        order = tuple(first + [d for d in loops.order if d not in small])
+        yield Loops(loops.vector, loops.lanes, tuple(block), order)
+
+
+def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
+    """Blocks of several vectors and several lines, for what reductions reuse."""
+    extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
+    others = [d for d in loops.order if d != loops.vector and extents[d] > 1][:2]
+    wide = [n for n in (1, 2, 3, 4) if n * loops.lanes <= extents[loops.vector]]
+    for vectors in wide if loops.vector >= 0 else [1]:
+        block = list(loops.block)
+        if loops.vector >= 0:
+            block[loops.vector] = loops.lanes * vectors
+        yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
+        for d in others:
+            for lines in (2, 3, 4, 5, 6, 7, 8, 12, 14):
+                if lines <= extents[d] and lines * vectors <= _MOST_BLOCK:
+                    made = list(block)
+                    made[d] = lines
+                    order = (
+                        *[k for k in loops.order if k == loops.vector],
+                        d,
+                        *[k for k in loops.order if k not in (d, loops.vector)],
+                    )
+                    yield Loops(loops.vector, loops.lanes, tuple(made), order)
+
+
+def inside_block(
+    model: Model, f: Function, root: Function, loops: Loops, order: Sequence[Function]
+) -> Loops:
+    """The loops of a Func that is computed for each block of a group's root."""
+    spans = []
+    for (lo, hi), b in zip(model.regions.bounds[root], loops.block, strict=True):
+        start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
+        spans.append((start, start + b - 1))
+    needed = model.regions.needed(order, {root: tuple(spans)})
+    extents = [int(hi - lo + 1) for lo, hi in needed[f]]
+    own = plain_loops(model, f, extents)
+    block = list(own.block)
+    total = 1
+    for d in own.order:
+        n = -(-extents[d] // block[d])
+        if total * n <= _MOST_BLOCK:
+            block[d] *= n
+            total *= n
+    return Loops(own.vector, own.lanes, tuple(block), own.order)
+
+
+__all__ = [
+    "inside_block",
+    "register_blocks",
+    "SMALL",
+    "block_choices",
+    "lanes_for",
+    "plain_loops",
+    "row_dimension",
+    "tile_choices",
+]

@@ -1,0 +1,288 @@
+"""One schedule of the default scheduler's search, and the schedules next to it.
+
+A state is a graph, with some Funcs inlined, and a partition of the rest into groups.
+Its neighbours differ in where one Func is computed: inlined, at the root, or at one of
+three levels in the loops of the group that reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parhelion.autoschedule.graph import can_inline
+from parhelion.autoschedule.model import Model
+from parhelion.autoschedule.plan import Group, Level, Plan
+from parhelion.ir.function import Function
+from parhelion.schedule.directives import Place as Placed
+
+if TYPE_CHECKING:
+    from parhelion.autoschedule.search import Search
+
+#: A change must gain at least this share of the whole.
+_WORTH = 1e-4
+
+
+def is_fixed(f: Function) -> bool:
+    """Whether the user has scheduled a Func."""
+    return f.schedule.compute.place is not Placed.INLINED or any(
+        d.schedule.touched for d in f.stages()
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a Func is computed: "inline", "root", or "at" a level of a group."""
+
+    kind: str
+    level: Level | None = None
+
+    def __str__(self) -> str:
+        if self.level is None:
+            return self.kind
+        return f"per {self.level.name.lower()}"
+
+
+INLINE, ROOT = Place("inline"), Place("root")
+LEVELS = tuple(Place("at", level) for level in Level)
+
+
+@dataclass
+class State:
+    """search: whose it is. model: of its graph. groups: by their roots."""
+
+    search: Search
+    model: Model
+    groups: dict[Function, Group]
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds on all threads together."""
+        return sum(g.cost for g in self.groups.values())
+
+    def plan(self) -> Plan:
+        order = [f for f in self.model.graph.order if f in self.groups]
+        return Plan(self.model.graph.inlined, [self.groups[f] for f in order])
+
+    def home(self) -> dict[Function, Function]:
+        """The root of the group that each Func belongs to."""
+        found = {}
+        for root, g in self.groups.items():
+            found[root] = root
+            for m in g.members:
+                found[m] = root
+        return found
+
+    def place(self, f: Function) -> Place:
+        """Where `f` is computed."""
+        if f in self.model.graph.inlined:
+            return INLINE
+        for root, g in self.groups.items():
+            if root is f:
+                return ROOT
+            if f in g.members:
+                return Place("at", g.members[f])
+        raise KeyError(f.name)
+
+    # Changes.
+
+    def merged(self) -> State:
+        """After every merge of two groups that gains, the one that gains most first."""
+        state = self
+        while True:
+            best: State | None = None
+            for f in state.model.graph.order:
+                if f not in state.groups or f in state.model.graph.outputs:
+                    continue
+                for place in LEVELS:
+                    other = state.moved(f, place)
+                    if other is not None and (best is None or other.cost < best.cost):
+                        best = other
+            if best is None or best.cost > state.cost * (1 - _WORTH):
+                return state
+            state = best
+        return state
+
+    def improved(self) -> State:
+        """After one look at each Func, those of the dearest groups first: it goes where
+        the whole costs least."""
+        state = self
+        weight = {f: self.groups[r].cost for f, r in self.home().items()}
+        funcs = [*self.model.graph.order, *self.model.graph.inlined]
+        for f in sorted(funcs, key=lambda f: -weight.get(f, 0.0)):
+            if self.search.late:
+                break
+            best = state
+            for _, other in state.others(f):
+                if other.cost < best.cost * (1 - _WORTH):
+                    best = other
+            state = best
+        return state
+
+    def others(self, f: Function) -> Iterator[tuple[Place, State]]:
+        """The states with `f` in another place."""
+        if f in self.model.graph.outputs or is_fixed(f):
+            return
+        now = self.place(f)
+        for place in (INLINE, ROOT, *LEVELS):
+            if place != now:
+                other = self.moved(f, place)
+                if other is not None:
+                    yield place, other
+
+    def moved(self, f: Function, place: Place) -> State | None:
+        """This state with `f` in a place; None where it cannot be there."""
+        graph = self.model.graph
+        if f in graph.outputs or is_fixed(f):
+            return None
+        if place == INLINE:
+            return self._inlined(f)
+        if f in graph.inlined:
+            return self._restored(f, place)
+        state = self if f in self.groups else self._split(f)
+        if place == ROOT:
+            return state
+        assert place.level is not None
+        return state._joined(f, place.level)
+
+    def _restored(self, f: Function, place: Place) -> State | None:
+        """`f`, which is inlined here, in a place of its own."""
+        model = self.model.without_inlined(f)
+        graph = model.graph
+        if f not in graph.stages:
+            return None
+        home = self.home()
+        groups = dict(self.groups)
+        state = State(self.search, model, groups)
+        into = {home[c] for c in graph.consumers[f]}
+        if place == ROOT:
+            members: Mapping[Function, Level]
+            for root in into:
+                # What only `f` needs is no longer read in these groups.
+                members = self.groups[root].members
+                gone: set[Function] = set()
+                for m in members:
+                    outside = [c for c in graph.consumers[m] if c is f or c in gone]
+                    if outside:
+                        gone.add(m)
+                stay = {m: at for m, at in members.items() if m not in gone}
+                groups[root] = self.search.group(model, root, stay)
+                for m in gone:
+                    groups[m] = self.search.group(model, m, {})
+            groups[f] = self.search.group(model, f, {})
+            return state
+        if len(into) != 1:
+            return None
+        root = into.pop()
+        assert place.level is not None
+        if is_fixed(root):
+            return None
+        members = {**self.groups[root].members, f: place.level}
+        groups[root] = self.search.group(model, root, self._legal(model, root, members))
+        return state
+
+    def _inlined(self, f: Function) -> State | None:
+        graph = self.model.graph
+        if f in graph.inlined or not can_inline(f, graph.outputs):
+            return None
+        if f in self.groups and self.groups[f].members:
+            return None
+        model = self.model.with_inlined(f)
+        if any(g not in model.graph.stages for g in self.home() if g is not f):
+            return None
+        groups = {r: g for r, g in self.groups.items() if r is not f}
+        readers = set(graph.consumers[f])
+        state = State(self.search, model, groups)
+        for root, g in list(groups.items()):
+            if f in g.members or not readers.isdisjoint((root, *g.members)):
+                members = {m: at for m, at in g.members.items() if m is not f}
+                groups[root] = self.search.group(
+                    model, root, self._legal(model, root, members)
+                )
+        return state
+
+    def _legal(
+        self, model: Model, root: Function, members: Mapping[Function, Level]
+    ) -> dict[Function, Level]:
+        """The same members, none further in than those that read it."""
+        made: dict[Function, Level] = {}
+        for m in sorted_members(model, members):
+            level = members[m]
+            for c in model.graph.consumers[m]:
+                if c in made:
+                    level = min(level, made[c])
+            made[m] = level
+        return made
+
+    def _split(self, f: Function) -> State:
+        """`f`, a member, as the root of a group of its own, with those members that
+        only it needs."""
+        graph = self.model.graph
+        root = self.home()[f]
+        host = self.groups[root]
+        gone = {f}
+        for m in host.members:  # consumers come first
+            readers = [c for c in graph.consumers[m] if c is root or c in host.members]
+            if m is not f and readers and all(c in gone for c in readers):
+                gone.add(m)
+        # A member that others need too stays where it is, if it can be read from there.
+        stay = {m: at for m, at in host.members.items() if m not in gone}
+        if any(c in gone for m in stay for c in graph.consumers[m]):
+            for m in list(stay):
+                if any(c in gone for c in graph.consumers[m]):
+                    return self._scattered(f)
+        groups = dict(self.groups)
+        groups[root] = self.search.group(self.model, root, stay)
+        own = {m: host.members[m] for m in host.members if m in gone and m is not f}
+        groups[f] = self.search.group(self.model, f, own)
+        return State(self.search, self.model, groups)
+
+    def _scattered(self, f: Function) -> State:
+        """`f` and all that it needs of its group, each at the root."""
+        graph = self.model.graph
+        root = self.home()[f]
+        host = self.groups[root]
+        gone = {f}
+        for m in host.members:
+            if any(c in gone for c in graph.consumers[m]):
+                gone.add(m)
+        groups = dict(self.groups)
+        stay = {m: at for m, at in host.members.items() if m not in gone}
+        groups[root] = self.search.group(self.model, root, stay)
+        for m in gone:
+            groups[m] = self.search.group(self.model, m, {})
+        return State(self.search, self.model, groups)
+
+    def _joined(self, f: Function, level: Level) -> State | None:
+        """The group of `f`, a root, inside the loops of the one group that reads it."""
+        graph = self.model.graph
+        home = self.home()
+        into = {home[c] for c in graph.consumers[f]}
+        if len(into) != 1:
+            return None
+        consumer = into.pop()
+        host, own = self.groups[consumer], self.groups[f]
+        for c in graph.consumers[f]:
+            if host.members.get(c, Level.BLOCK) < level:
+                return None
+        if any(is_fixed(m) for m in (consumer, f, *own.members)):
+            return None
+        members = {**host.members, f: level}
+        for m, at in own.members.items():
+            members[m] = min(level, at)
+        groups = {r: g for r, g in self.groups.items() if r is not f}
+        ordered = {m: members[m] for m in sorted_members(self.model, members)}
+        groups[consumer] = self.search.group(self.model, consumer, ordered)
+        return State(self.search, self.model, groups)
+
+
+def sorted_members(
+    model: Model, members: Mapping[Function, Level]
+) -> Sequence[Function]:
+    """Members in the order of consumers before producers."""
+    place = {f: k for k, f in enumerate(model.graph.order)}
+    return sorted(members, key=lambda m: -place[m])
+
+
+__all__ = ["INLINE", "LEVELS", "ROOT", "Place", "State", "is_fixed", "sorted_members"]

@@ -1,0 +1,161 @@
+"""What one definition costs in the core: operations, loads from the first-level cache.
+
+For a block of points that is computed at once, every operation counts once for each
+distinct value that it has in the block: what does not depend on an unrolled dimension
+is shared by its iterations, what does not depend on the vector dimension is a scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parhelion.autoschedule.cost import Access, Work
+from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.machine import Machine
+from parhelion.ir.expr import Var
+from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars
+
+#: Cost of one vector of a strided load of every n-th element, in dense loads and
+#: shuffles: beyond this many, lanes are loaded one by one.
+_MOST_STRIDE = 4
+#: Nanoseconds of one iteration of a reduction's loop, whatever is in it.
+_ROUND = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Nanoseconds of a block of points, without what lies beyond the nearest cache.
+
+    block: for one pass over all its reduction variables. registers: how many vectors
+    it keeps from the first of these to the last.
+    """
+
+    block: float
+    registers: int
+
+
+def stage_speed(
+    work: Work,
+    machine: Machine,
+    vector: Var | None,
+    lanes: int,
+    block: dict[Var, int],
+    trips: dict[Var, int],
+) -> Speed:
+    """The time of one block: `block` says how many points of each loop are done
+    together (of the vector's loop a multiple of `lanes`), `trips` how far the loops
+    over reduction variables go."""
+    stage = work.stage
+    vectors = max(1, -(-block.get(vector, 1) // lanes)) if vector is not None else 1
+
+    def times(depends: frozenset[Var]) -> float:
+        """How many vectors, or scalars, of a value there are in the block."""
+        count = 1.0
+        for v in depends:
+            if v is vector:
+                count *= vectors
+            elif v in trips:
+                count *= trips[v]
+            else:
+                count *= block.get(v, 1)
+        return count
+
+    total = 0.0
+    for o in work.operations:
+        count = times(o.depends)
+        if vector is None or vector not in o.depends:
+            total += o.weight * count * machine.scalar
+        elif o.scalar:
+            total += o.weight * count * lanes * machine.scalar
+        else:
+            total += (
+                o.weight
+                * count
+                * registers_of(lanes, o.bits, machine)
+                * (machine.operation)
+            )
+    reduction = frozenset(trips)
+    kept = 0
+    for a in work.loads:
+        if a.source is stage.func and not (a.depends & reduction):
+            # An accumulator: in registers from the first iteration to the last.
+            kept += int(times(a.depends)) * registers_of(lanes, a.bits, machine)
+            continue
+        total += times(a.depends) * load_time(a, machine, vector, lanes)
+    written = _written(stage)
+    for t in stage.func.types:
+        one = store_time(stage, t.width, machine, vector, lanes)
+        total += times(written) * one
+    rounds = 1.0
+    for v in reduction:
+        rounds *= trips[v]
+    if reduction:
+        total += rounds * _ROUND
+    # What does not fit in the registers goes to the stack and back each time.
+    spilled = max(0, kept - int(machine.registers * 0.8))
+    total += spilled * rounds * (machine.load + machine.store)
+    if kept and reduction:
+        # One chain of dependent additions for each register that is kept.
+        total = max(total, machine.latency * rounds)
+    return Speed(total, kept)
+
+
+def registers_of(lanes: int, bits: int, machine: Machine) -> int:
+    return max(1, -(-lanes * max(8, bits) // (machine.vector_bytes * 8)))
+
+
+def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> float:
+    """One load of as many numbers as a vector has lanes."""
+    if vector is None:
+        return machine.load
+    if vector not in a.depends:
+        return machine.broadcast
+    count = registers_of(lanes, a.bits, machine)
+    first = _storage(a)[0]
+    for d in range(len(a.steps)):
+        if d == first:
+            continue
+        step = a.step(d, vector)
+        if step != 0:
+            return lanes * machine.lane
+    step = a.step(first, vector)
+    if step is None:
+        share = a.divided.get((first, vector))
+        if share is not None and 0 < share < 1:
+            return count * (machine.load + 2 * machine.shuffle)
+        return lanes * machine.lane
+    if step == 1:
+        return count * machine.load
+    if step == -1 or 2 <= step <= _MOST_STRIDE:
+        return count * (abs(step) * machine.load + abs(step) * machine.shuffle)
+    return lanes * machine.lane
+
+
+def _storage(a: Access) -> Sequence[int]:
+    """The order of the source's dimensions in memory, innermost first."""
+    if isinstance(a.source, Function) and a.source.schedule.storage_order:
+        return a.source.schedule.storage_order
+    return range(max(1, len(a.steps)))
+
+
+def store_time(
+    stage: Stage, bits: int, machine: Machine, vector: Var | None, lanes: int
+) -> float:
+    """One store of as many numbers as a vector has lanes."""
+    if vector is None:
+        return machine.store
+    order = stage.func.schedule.storage_order or range(len(stage.args))
+    dense = bool(stage.args) and stage.args[next(iter(order))] is vector
+    count = registers_of(lanes, bits, machine)
+    return count * machine.store if dense else lanes * machine.lane
+
+
+def _written(stage: Stage) -> frozenset[Var]:
+    """The loops that the place of a store depends on."""
+    found = frozenset[Var]().union(*[free_vars(a) for a in stage.args])
+    return found & frozenset(stage.loops)
+
+
+__all__ = ["Speed", "load_time", "registers_of", "stage_speed", "store_time"]
