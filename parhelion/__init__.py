@@ -218,6 +218,7 @@ from parhelion.schedule.directives import (
 )
 from parhelion.schedule.directives import TailStrategy as TailStrategy
 from parhelion.schedule.memoize import EvictionKey as EvictionKey
+from parhelion.schedule.recomputing import RecomputeWarning as RecomputeWarning
 from parhelion.schedule.rules import ScheduleWarning as ScheduleWarning
 from parhelion.types import BFloat as BFloat
 from parhelion.types import Bool as Bool

@@ -93,8 +93,8 @@ def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, 
     start = time.perf_counter()
     entry: dict[str, Any] = {}
     try:
-        found = supervise.measure(command, labels, threads, options.seconds)
-        entry["contenders"] = found
+        found, others = supervise.measure(command, labels, threads, options.seconds)
+        entry |= {"contenders": found, "others": others}
         for label, facts in found.items():
             python = facts.pop("python", None)
             if python is not None and options.keep:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -147,6 +148,8 @@ def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:
         raise NoAnswer(f"{who.module} has no AutoschedulerParams")
     if who.module == "halide":
         adams.load_plugin(hl, who.name)
+    elif who.name not in offered():
+        raise NoAnswer(f"{who.module} has no scheduler {who.name}")
     result = hl.Pipeline([app.output]).apply_autoscheduler(
         hl.get_host_target(), params(who.name, {"parallelism": str(threads)})
     )
@@ -157,6 +160,13 @@ def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:
     if hasattr(result, "to_python"):
         facts["python"] = result.to_python()
     return facts
+
+
+def offered() -> list[str]:
+    """The names of our schedulers that there are."""
+    module = importlib.import_module("parhelion.lang.autoscheduling")
+    found: list[str] = module.autoschedulers()
+    return found
 
 
 def run_file(hl: Module, app: App, path: Path) -> None:

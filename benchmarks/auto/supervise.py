@@ -24,11 +24,13 @@ class Spoken:
     """What one process said before it ended.
 
     entries: of each contender. times: of those that were measured, None if it did not
-    come to that. busy: what it was preparing, or None. why: how it ended, if not well.
+    come to that. others: the share of the computer that others used meanwhile. busy:
+    what it was preparing, or None. why: how it ended, if not well.
     """
 
     entries: dict[str, dict[str, Any]] = field(default_factory=dict)
     times: dict[str, dict[str, float]] | None = None
+    others: float | None = None
     busy: str | None = None
     why: str = ""
 
@@ -41,7 +43,7 @@ class Spoken:
             self.entries[facts.pop("prepared")] = facts
             self.busy = None
         else:
-            self.times = facts["times"]
+            self.times, self.others = facts["times"], facts["others"]
 
 
 def listen(command: Sequence[str], threads: int, seconds: float) -> Spoken:
@@ -88,20 +90,21 @@ class Failed(Exception):
 
 def measure(
     command: Sequence[str], labels: Sequence[str], threads: int, seconds: float
-) -> dict[str, dict[str, Any]]:
-    """Entries of all contenders: times, and what is known of each; "failed" or "absent"
-    with the reason where there are none. A contender that brings the process down is
-    noted, and the others are run without it. Raises Failed."""
+) -> tuple[dict[str, dict[str, Any]], float | None]:
+    """Entries of all contenders, and the share of the computer that others used while
+    they were measured. An entry has times, and what is known of the contender; "failed"
+    or "absent" with the reason where there are none. A contender that brings the
+    process down is noted, and the others are run without it. Raises Failed."""
     fallen: dict[str, dict[str, Any]] = {}
     while True:
         taking = [label for label in labels if label not in fallen]
         if not taking:
-            return fallen
+            return fallen, None
         said = listen([*command, *taking, "--seconds", str(seconds)], threads, seconds)
         if said.times is not None and not said.why:
             for label, times in said.times.items():
                 said.entries[label] |= times
-            return said.entries | fallen
+            return said.entries | fallen, said.others
         if said.busy is None:
             raise Failed(said.why or "it said nothing")
         fallen[said.busy] = {"failed": said.why}

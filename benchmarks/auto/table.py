@@ -25,6 +25,9 @@ SCHEDULERS = (HALIDES, ADAMS, PAPERS, DEFAULT)
 SCHEDULE_LIMIT = 2.0
 LARGE = {"lens_blur": 10.0, "vgg": 10.0}
 
+#: The largest share of the computer that others may use without a note.
+CALM = 0.1
+
 
 @dataclass(frozen=True)
 class Row:
@@ -222,6 +225,11 @@ def notes(results: Entry, order: list[str]) -> Iterator[str]:
         for threads, found in results["cases"].get(name, {}).get("threads", {}).items():
             if "failed" in found:
                 yield f"{name}, {threads} thr: not measured: {found['failed']}"
+            elif (share := found.get("others") or 0.0) > CALM:
+                yield (
+                    f"{name}, {threads} thr: other processes used {share:.0%} of the"
+                    " computer meanwhile"
+                )
 
 
 def wrong(results: Entry, order: list[str]) -> bool:

@@ -16,7 +16,7 @@ _FROM = re.compile(
     r"\.get_schedule\(\)\.dims\(\)\[(\d+)\]\.var\);$"
 )
 _MADE = re.compile(r'(R?Var) (\S+)\("(\S+)"\);$')
-_STAGE = re.compile(r"(\w[\w$]*?)(?:\.update\((\d+)\))?$")
+_STAGE = re.compile(r"(\w[\w$]*?)(?:\.update\((\d+)\))?(;?)$")
 _CALL = re.compile(r"\.(\w+)\((.*)\)(;?)$")
 
 
@@ -63,7 +63,9 @@ def to_python(source: str, names: Sequence[str]) -> str:
             body.append(f"    .{m[1]}({arguments})")
             if m[3]:
                 body.append(")")
-        elif m := _STAGE.match(line):
+        elif (m := _STAGE.match(line)) and m[3]:
+            continue  # A stage without directives.
+        elif m:
             stage = _identifier(m[1])
             if m[2] is not None:
                 stage += f".update({m[2]})"

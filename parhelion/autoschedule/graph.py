@@ -17,6 +17,7 @@ from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.guards import guard_branches
 from parhelion.schedule.sites import callees, realization_order
 from parhelion.schedule.wrappers import body
 
@@ -82,7 +83,7 @@ def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
     )
 
 
-class _Inliner(Rewriter):
+class Inliner(Rewriter):
     """Puts definitions in place of calls, coordinates in one form for one place."""
 
     def __init__(self, inlined: frozenset[Function]) -> None:
@@ -99,8 +100,11 @@ class _Inliner(Rewriter):
             self.bodies[f] = found
         return found
 
+    def coordinate(self, e: Expr) -> Expr:
+        return _canonical(self.go(e))
+
     def coordinates(self, args: Sequence[Expr]) -> tuple[Expr, ...]:
-        return tuple([_canonical(self.go(a)) for a in args])
+        return tuple([self.coordinate(a) for a in args])
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
         return self.go(n.args[0]) if n.op == "memoize_tag" else n.map(self.go)
@@ -170,7 +174,7 @@ class Graph:
         """
         made = Graph(tuple(outputs), frozenset(inlined))
         made.known = {} if known is None else known
-        inliner = _Inliner(made.inlined)
+        inliner = Inliner(made.inlined)
         images: dict[BufferSym, None] = {}
         reached = dict.fromkeys(made.outputs)
         waiting = list(reached)
@@ -236,7 +240,7 @@ class Graph:
             written=self.written,
             whole=self.whole,
         )
-        inliner = _Inliner(inlined)
+        inliner = Inliner(inlined)
         made.stages = {g: s for g, s in self.stages.items() if g is not gone}
         made.producers = {g: p for g, p in self.producers.items() if g is not gone}
         for c in affected:
@@ -257,14 +261,17 @@ class Graph:
             return Graph.of(self.outputs, inlined, self.known)
         return made
 
-    def _stage(self, f: Function, k: int, d: Definition, inliner: _Inliner) -> Stage:
+    def _stage(self, f: Function, k: int, d: Definition, inliner: Inliner) -> Stage:
         it = body(f, d)
-        args = tuple([_canonical(inliner.go(a)) for a in it.args])
+        args = inliner.coordinates(it.args)
         values = tuple([inliner.go(v) for v in it.values])
         predicate = inliner.go(it.predicate)
         key = (f, k, args, values, predicate)
         found = self.known.get(key)
         if found is None:
+            if f.extern is None:
+                exprs = guard_branches((*args, *values))
+                args, values = exprs[: len(args)], exprs[len(args) :]
             own = [v for v, a in zip(f.args, it.args, strict=True) if k == 0 or a is v]
             rvars = () if d.rdom is None else d.rdom.vars
             found = Stage(f, k, args, values, predicate, d.rdom, d, (*rvars, *own))
@@ -285,4 +292,4 @@ def readers_within(
     return found
 
 
-__all__ = ["Graph", "Source", "Stage", "can_inline", "readers_within"]
+__all__ = ["Graph", "Inliner", "Source", "Stage", "can_inline", "readers_within"]

@@ -1,4 +1,4 @@
-"""The machine that a schedule is for: cores, vectors, caches, and what things cost.
+"""The machine that a schedule is made for: cores, vectors, caches, costs.
 
 Times are nanoseconds on one core. They are defaults for a current x86-64 core until
 `calibrate` has measured them; what it finds is kept in the user's cache folder.

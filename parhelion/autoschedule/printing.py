@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import keyword
+import os
 import re
 from collections.abc import Sequence
 from enum import Enum
@@ -15,17 +16,20 @@ from parhelion.autoschedule.script import (
     Arg,
     Call,
     FuncArg,
+    ImageArg,
     LevelArg,
     Made,
     RVarArg,
     Script,
     StageArg,
+    Target,
     VarArg,
 )
 from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Function
 from parhelion.ir.names import is_made, plain_name
+from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import OUTERMOST, TailStrategy
 
 _WIDTH = 88
@@ -53,6 +57,7 @@ class _Printer:
         self.script = script
         self.taken = {"hl", "pipeline", "schedule", *keyword.kwlist, *dir(builtins)}
         self.funcs: dict[Function, str] = {}
+        self.images: dict[BufferSym, str] = {}
         self.made: dict[int, str] = {}
         self.vars: dict[str, str] = {}
         self.named_rvars: dict[str, str] = {}
@@ -74,9 +79,11 @@ class _Printer:
         for arg in call.args:
             self._survey_arg(arg, call)
 
-    def _mention(self, f: Function | Made) -> None:
+    def _mention(self, f: Target) -> None:
         if isinstance(f, Function):
             self.funcs[f] = ""
+        elif isinstance(f, BufferSym):
+            self.images[f] = ""
         else:
             self.made[f.call] = ""
 
@@ -99,6 +106,8 @@ class _Printer:
             self._mention(self.script.rvars[v][0])
         elif isinstance(arg, FuncArg):
             self._mention(arg.function)
+        elif isinstance(arg, ImageArg):
+            self._mention(arg.image)
         elif isinstance(arg, Made):
             self._mention(arg)
         elif isinstance(arg, StageArg):
@@ -132,6 +141,9 @@ class _Printer:
         for f in sorted(self.funcs, key=lambda f: order[f]):
             wish = f"func{order[f]}" if is_made(f.name) else plain_name(f.name)
             self.funcs[f] = self._fresh(wish)
+        for s in self.images:
+            wish = "image" if is_made(s.name) else plain_name(s.name)
+            self.images[s] = self._fresh(wish)
         for v in self.rvars:
             prefix, _, letter = v.name.partition("$")
             self.rvars[v] = self._fresh(f"{plain_name(prefix)}_{letter}".rstrip("_"))
@@ -139,7 +151,7 @@ class _Printer:
             self.named_rvars[name] = self._fresh(plain_name(name))
         for call in sorted(self.made):
             maker = self.script.calls[call]
-            of = self._function(maker.function)
+            of = self._known(maker.function)
             self.made[call] = self._fresh(f"{of}_{_PART[maker.method]}")
 
     def _fresh(self, wish: str) -> str:
@@ -154,7 +166,9 @@ class _Printer:
         self.taken.add(name)
         return name
 
-    def _function(self, f: Function | Made) -> str:
+    def _known(self, f: Target) -> str:
+        if isinstance(f, BufferSym):
+            return self.images[f]
         return self.funcs[f] if isinstance(f, Function) else self.made[f.call]
 
     # The text.
@@ -164,6 +178,10 @@ class _Printer:
         lines = [
             f"{self.funcs[f]} = pipeline.get_func({order[f]})"
             for f in sorted(self.funcs, key=lambda f: order[f])
+        ]
+        lines += [
+            f"{known} = pipeline.get_image({self.script.images.index(s)})"
+            for s, known in self.images.items()
         ]
         plain, others = [], []
         for name, known in self.vars.items():
@@ -188,7 +206,7 @@ class _Printer:
     def _body(self) -> list[str]:
         """The calls; those in a row on one definition as one chain."""
         lines: list[str] = []
-        last: Function | Made | None = None
+        last: Target | None = None
         for _, run in groupby(enumerate(self.script.calls), key=self._chain):
             calls = list(run)
             number, first = calls[0]
@@ -203,17 +221,21 @@ class _Printer:
             lines += _chain_text(start, receiver, parts)
         return lines
 
-    def _stage(self, of: Function | Made, stage: int) -> str:
-        known = self._function(of)
+    def _stage(self, of: Target, stage: int) -> str:
+        known = self._known(of)
         return f"{known}.update({stage - 1})" if stage > 0 else known
 
-    def _title(self, of: Function | Made) -> str:
-        """What a comment calls a Func."""
+    def _title(self, of: Target) -> str:
+        """What a comment calls a Func or an image."""
         if isinstance(of, Made):
             maker = self.script.calls[of.call]
             return f"{self._title(maker.function)}: {_PART[maker.method]}"
         if is_made(of.name):
-            return "a Func without a name" + (f", of {of.site}" if of.site else "")
+            kind = "a Func" if isinstance(of, Function) else "an ImageParam"
+            if of.site is None:
+                return f"{kind} without a name"
+            file = os.path.basename(of.site.file)
+            return f"{kind} without a name, of {file}, line {of.site.line}"
         return plain_name(of.name)
 
     def _chain(self, numbered: tuple[int, Call]) -> object:
@@ -237,6 +259,8 @@ class _Printer:
             return self.named_rvars[arg.name] if v is None else self.rvars[v]
         if isinstance(arg, FuncArg):
             return self.funcs[arg.function]
+        if isinstance(arg, ImageArg):
+            return self.images[arg.image]
         if isinstance(arg, Made):
             return self.made[arg.call]
         if isinstance(arg, StageArg):
@@ -244,7 +268,7 @@ class _Printer:
         if isinstance(arg, LevelArg):
             var = self._arg(arg.var, call)
             which = "" if arg.stage < 0 else f", {arg.stage}"
-            return f"hl.LoopLevel({self._function(arg.function)}, {var}{which})"
+            return f"hl.LoopLevel({self._known(arg.function)}, {var}{which})"
         if isinstance(arg, tuple):
             inside = ", ".join([self._arg(a, call, depth + 1) for a in arg])
             return f"({inside})" if depth and len(arg) > 1 else f"[{inside}]"

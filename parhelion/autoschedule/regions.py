@@ -142,9 +142,13 @@ class Regions:
     def touched(self, stage: Stage, box: Sequence[Span]) -> dict[Source, Spans]:
         """What a stage needs of each source in order to compute `box` of its Func, or,
         where only a run knows, what the whole pipeline needs."""
+        return self.touched_by(stage, self.loops(stage, box))
+
+    def touched_by(self, stage: Stage, spans: Sequence[Span]) -> dict[Source, Spans]:
+        """As `touched`, for spans of the loops of the stage."""
         found = {}
-        for source, spans in self.reads(stage).boxes(self.loops(stage, box)):
-            found[source] = self._filled(source, spans)
+        for source, box in self.reads(stage).boxes(spans):
+            found[source] = self._filled(source, box)
         return found
 
     def needed(

@@ -16,8 +16,11 @@ from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Function, ReductionDomain
 from parhelion.ir.names import user_rvar, user_var
+from parhelion.ir.symbols import BufferSym
 from parhelion.lang.func import Func, Stage
+from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.loop_level import LoopLevel
+from parhelion.lang.pipeline import image_params
 from parhelion.lang.rdom import RVar, of_rvar
 from parhelion.lang.var import Var, of_var
 from parhelion.schedule.args import is_rvar
@@ -75,6 +78,13 @@ class FuncArg:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageArg:
+    """An ImageParam of the pipeline, for `prefetch`."""
+
+    image: BufferSym
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """The Func that an earlier call returns (`in_`, `clone_in`, `rfactor`)."""
 
@@ -98,10 +108,12 @@ class LevelArg:
     stage: int
 
 
+#: What a directive may be about: a Func, one that an earlier call makes, or an image.
+Target: TypeAlias = "Function | Made | BufferSym"
 #: What a call may be given; enumerations are those of the schedule (TailStrategy, …).
 Arg: TypeAlias = (
-    "VarArg | RVarArg | FuncArg | Made | StageArg | LevelArg | Enum | int | None |"
-    " tuple[Arg, ...]"
+    "VarArg | RVarArg | FuncArg | ImageArg | Made | StageArg | LevelArg | Enum | int |"
+    " None | tuple[Arg, ...]"
 )
 
 
@@ -109,11 +121,11 @@ Arg: TypeAlias = (
 class Call:
     """One directive: ``function.update(stage - 1).method(*args)``.
 
-    stage: -1 for directives on the Func as a whole, 0 for its pure definition, k for
-    update k - 1.
+    function: what it is about; of an image there is only ``image.in_``. stage: -1 for
+    directives on the Func as a whole, 0 for its pure definition, k for update k - 1.
     """
 
-    function: Function | Made
+    function: Target
     stage: int
     method: str
     args: tuple[Arg, ...] = ()
@@ -139,10 +151,15 @@ def to_arg(given: object) -> Arg:
         return var_arg(given)
     if isinstance(given, Function):
         return FuncArg(given)
+    if isinstance(given, ImageParam):
+        return ImageArg(given._sym)
+    if isinstance(given, BufferSym):
+        return ImageArg(given)
     if isinstance(given, list | tuple):
         return tuple([to_arg(one) for one in given])
     if given is None or isinstance(
-        given, VarArg | RVarArg | FuncArg | Made | StageArg | LevelArg | Enum | int
+        given,
+        VarArg | RVarArg | FuncArg | ImageArg | Made | StageArg | LevelArg | Enum | int,
     ):
         return given
     raise InternalError(f"internal error: a script cannot hold the argument {given!r}")
@@ -155,7 +172,8 @@ class Script:
     outputs: the Functions that the pipeline computes. The script is made before any
     directive of it is applied; `order` and `rvars` are then the pipeline's Funcs and
     the dimensions of the RDoms of their updates, which printed code asks for by
-    position: the Func, the number of the update, and which of its RVars.
+    position: the Func, the number of the update, and which of its RVars; `images` are
+    the ImageParams.
     calls: what has been written down.
     """
 
@@ -163,10 +181,12 @@ class Script:
     calls: list[Call] = field(default_factory=list)
     order: tuple[Function, ...] = field(init=False)
     rvars: dict[IRVar, tuple[Function, int, int]] = field(init=False)
+    images: tuple[BufferSym, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.outputs = tuple(self.outputs)
         self.order = tuple(realization_order(self.outputs))
+        self.images = image_params(self.outputs)
         self.rvars = {}
         for f in self.order:
             for k in range(len(f.updates)):
@@ -177,12 +197,10 @@ class Script:
         """Another script of the same calls, of the same moment."""
         made = object.__new__(Script)
         made.outputs, made.calls = self.outputs, list(self.calls)
-        made.order, made.rvars = self.order, self.rvars
+        made.order, made.rvars, made.images = self.order, self.rvars, self.images
         return made
 
-    def add(
-        self, function: Function | Made, stage: int, method: str, *args: object
-    ) -> Made:
+    def add(self, function: Target, stage: int, method: str, *args: object) -> Made:
         """Writes a call down. Returns what stands for its result, if that is a Func.
 
         args: as `to_arg` takes them. Raises InternalError for a method that is no
@@ -198,6 +216,18 @@ class Script:
             raise InternalError(
                 f"internal error: {function.name} is no Func of the pipeline"
             )
+        images = [a.image for a in map(to_arg, args) if isinstance(a, ImageArg)]
+        if isinstance(function, BufferSym):
+            images.append(function)
+            if method != "in_":
+                raise InternalError(
+                    f"internal error: a script has no directive {method!r} on images"
+                )
+        for image in images:
+            if image not in self.images:
+                raise InternalError(
+                    f"internal error: {image.name} is no ImageParam of the pipeline"
+                )
         self.calls.append(Call(function, stage, method, tuple(map(to_arg, args))))
         return Made(len(self.calls) - 1)
 
@@ -225,7 +255,12 @@ class Script:
         """
         results: list[object] = []
         for call in self.calls:
-            target = _receiver(self._function(call.function, results), call.stage)
+            target: Func | Stage | ImageParam
+            if isinstance(call.function, BufferSym):
+                target = ImageParam._of(call.function)
+            else:
+                function = self._function(call.function, results)
+                target = _receiver(function, call.stage)
             args = [self._value(a, call, results) for a in call.args]
             results.append(getattr(target, call.method)(*args))
 
@@ -243,6 +278,8 @@ class Script:
             return of_rvar(self.rvar(arg, call) or user_rvar(arg.name))
         if isinstance(arg, FuncArg):
             return Func._of(arg.function)
+        if isinstance(arg, ImageArg):
+            return ImageParam._of(arg.image)
         if isinstance(arg, Made):
             return results[arg.call]
         if isinstance(arg, StageArg):
@@ -273,7 +310,8 @@ class Script:
 
     def _near(self, call: Call) -> list[IRVar]:
         """The dimensions of RDoms that a call may mean by their names alone."""
-        of, stage = call.function, call.stage
+        of: Target = call.function
+        stage = call.stage
         if call.method in LEVELS and call.args:
             first = call.args[0]
             stage = -1
@@ -313,11 +351,13 @@ __all__ = [
     "Arg",
     "Call",
     "FuncArg",
+    "ImageArg",
     "LevelArg",
     "Made",
     "RVarArg",
     "Script",
     "StageArg",
+    "Target",
     "VarArg",
     "to_arg",
     "var_arg",

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 
 #: Where each scheduler is, as "module:attribute"; the built-in ones to begin with.
 _SCHEDULERS: dict[str, str] = {
+    "Mullapudi2016": "parhelion.autoschedule.mullapudi:scheduler",
     "Parhelion": "parhelion.autoschedule.default:PARHELION",
 }
 _DRIVER = "parhelion.autoschedule.driver"
+
+#: The scheduler that `autoschedule` asks where none is named.
+DEFAULT_SCHEDULER = "Parhelion"
 
 #: Those that come with Halide as plugins, in C++, and that are not here.
 _OF_HALIDE = ("Adams2019", "Anderson2021", "Li2018", "Mullapudi2016")
@@ -146,7 +150,7 @@ def autoschedule(
     *arguments: object,
     sizes: Sequence[int] | None = None,
     inputs: Mapping[object, object] | None = None,
-    scheduler: str = "Parhelion",
+    scheduler: str = DEFAULT_SCHEDULER,
     target: Target | None = None,
     measure: int = 0,
     **params: str | float,

@@ -225,6 +225,8 @@ class Callable:
             layouts.append(check_image(sym, sym.bound))
         together = tuple(layouts)
         if together not in self._settled:
+            if self._runner.is_new():
+                self._judge(args, layouts)
             if not self._is_plain(layouts):
                 self._run_specially(args, layouts)
                 return 0
@@ -299,13 +301,28 @@ class Callable:
             )
         return tuple(placed)
 
+    def _given(self, layouts: Sequence[Layout]) -> dict[BufferSym, Layout]:
+        """The layout of each image and output."""
+        symbols = (*self._symbols, *self._bound)
+        return dict(
+            zip([s for s in symbols if isinstance(s, BufferSym)], layouts, strict=True)
+        )
+
+    def _judge(self, args: Sequence[object], layouts: Sequence[Layout]) -> None:
+        """What `Runner.judge` says of a pipeline at its first call."""
+        runner = self._runner
+        given = self._given(layouts)
+        boxes = [
+            list(zip(given[s].mins, given[s].extents, strict=True))
+            for s in runner.targets
+        ]
+        images = {s: v for s, v in given.items() if s not in runner.targets}
+        runner.judge(boxes, images, self._check_scalars(args))
+
     def _run_specially(self, args: Sequence[object], layouts: Sequence[Layout]) -> None:
         """A call whose arrays need another variant of the code, or a copy."""
         runner = self._runner
-        symbols = [
-            s for s in (*self._symbols, *self._bound) if isinstance(s, BufferSym)
-        ]
-        given = dict(zip(symbols, layouts, strict=True))
+        given = self._given(layouts)
         images = {s: v for s, v in given.items() if s not in runner.targets}
         rest = args[self._inputs :]
         outputs = [b if isinstance(b, Buffer) else Buffer(b) for b in rest]

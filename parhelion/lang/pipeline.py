@@ -35,12 +35,14 @@ from parhelion.lang.runner import (
 )
 from parhelion.lang.target_api import Target, strict
 from parhelion.runtime.program import Variant
+from parhelion.runtime.state import Reach
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
     from parhelion.lang.autoscheduling import AutoschedulerParams
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
     from parhelion.lang.func import Func
+    from parhelion.lang.imageparam import ImageParam
 
 Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
@@ -101,6 +103,20 @@ class Pipeline(LaterForPipelines):
             )
         return Func._of(order[index])
 
+    def get_image(self, index: int) -> ImageParam:
+        """The `index`-th ImageParam in the order in which the definitions mention them,
+        from the outputs on (Halide has no such method)."""
+        from parhelion.lang.imageparam import ImageParam
+
+        found = image_params(self._functions())
+        if not 0 <= index < len(found):
+            raise BoundsError(
+                f"the Pipeline has {len(found)} ImageParams; there is no ImageParam"
+                f" {index}",
+                at=here(),
+            )
+        return ImageParam._of(found[index])
+
     def _functions(self) -> Sequence[Function]:
         if not self._funcs:
             raise DefinitionError("the Pipeline has no outputs", at=here())
@@ -140,7 +156,10 @@ class Pipeline(LaterForPipelines):
         given = _destinations(where)
         if given is not None:
             self._check(runner, given)
-            runner.run(runner.inputs(), given, strict_float=strict(target))
+            images = runner.inputs()
+            if runner.is_new():
+                runner.judge([_box_of(b) for b in given], images)
+            runner.run(images, given, strict_float=strict(target))
             return None
         boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
         images = runner.inputs()
@@ -150,6 +169,8 @@ class Pipeline(LaterForPipelines):
                 for s, b in zip(runner.targets, boxes, strict=True)
             ]
         else:
+            if runner.is_new():
+                runner.judge(boxes, images)
             made = runner.allocate(boxes, runner.variant(images, strict(target)))
             runner.run(images, made, strict_float=strict(target))
             made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
@@ -375,6 +396,13 @@ class Pipeline(LaterForPipelines):
         """The machine code, as assembly."""
         runner = self._ready()
         return runner.program(self._variant(runner)).call.compiled.assembly()
+
+
+def image_params(outputs: Sequence[Function]) -> tuple[BufferSym, ...]:
+    """The images that are given when a pipeline runs, in the order of their mention."""
+    reach = Reach(outputs)
+    reach.look()
+    return tuple([s for s in reach.images if s.bound is None])
 
 
 def _destinations(where: object) -> list[Buffer] | None:

@@ -22,9 +22,11 @@ from parhelion.ir.build import const_int
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
+from parhelion.ir.names import plain_name
 from parhelion.ir.pipeline import ArgKind, Lowered, Region
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
+from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
 from parhelion.lang.buffer import Buffer
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.program import (
@@ -42,6 +44,7 @@ from parhelion.runtime.program import (
 from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split, epoch
+from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
 from parhelion.types import round_float
 
 Number = int | float | bool
@@ -76,6 +79,8 @@ class Runner:
         self._promises: Promises = {}
         self._programs: dict[Variant, Program] = {}
         self._written: dict[object, list[Box]] = {}
+        #: The state of the pipeline when it was last looked at for recomputation.
+        self._judged: Fingerprint | None = None
 
     def refresh(self) -> bool:
         """Looks at the Functions again; true if nothing changed since the last time."""
@@ -146,6 +151,52 @@ class Runner:
         `name`, by default that of the first output."""
         with compiling():
             yield lowered_for(self.outputs, name or self.name, variant, vectors)
+
+    def is_new(self) -> bool:
+        """Whether `judge` has not seen the pipeline as it is now."""
+        return self._judged is not self._state
+
+    def judge(
+        self,
+        boxes: Sequence[Box],
+        images: Mapping[BufferSym, Layout],
+        scalars: Mapping[ParamSym, Number] | None = None,
+    ) -> None:
+        """Warns if nothing is scheduled and inlining recomputes much, at these sizes of
+        the outputs' values and of the images. Call it while the code `is_new`."""
+        if any([extent == 0 for box in boxes for _, extent in box]):
+            return
+        self._judged = self._state
+        if len(self.reach.functions) < 2 or not unscheduled(self.reach.functions):
+            return
+        constants: dict[Var, int] = {}
+        for p in self.reach.params:
+            given = None if scalars is None else scalars.get(p)
+            value = p.value if given is None else given
+            if value is not None and p.type.is_int_or_uint():
+                constants[p.var] = int(value)
+        for sym, layout in images.items():
+            places = zip(sym.dims, layout.mins, layout.extents, strict=True)
+            for dim, lo, extent in places:
+                constants[dim.min], constants[dim.extent] = lo, extent
+        regions = {
+            sym.func: tuple([(lo, lo + extent - 1) for lo, extent in box])
+            for sym, box in zip(self.targets, boxes, strict=True)
+        }
+        with compiling():
+            warn_if_recomputed(
+                self.outputs, regions, constants, here(), self._repair(boxes)
+            )
+
+    def _repair(self, boxes: Sequence[Box]) -> str:
+        """The call that schedules all for these sizes; nothing if the scheduler is not
+        there, or if one list of extents does not tell the sizes of all outputs."""
+        sizes = {tuple([extent for _, extent in box]) for box in boxes}
+        if DEFAULT_SCHEDULER not in autoschedulers() or len(sizes) > 1:
+            return ""
+        names = ", ".join([plain_name(f.label) for f in self.outputs])
+        what = names if len(self.outputs) == 1 else f"[{names}]"
+        return f"hl.autoschedule({what}, {list(*sizes)})"
 
     # Arguments.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,17 @@ import parhelion as hl
 from apps import blur, unsharp
 from apps.common import App
 from benchmarks.auto import adams, page, supervise, table, translate
-from benchmarks.auto.contenders import Setting, contenders, prepare, run_file, scaled
+from benchmarks.auto.contenders import (
+    Contender,
+    Setting,
+    apply,
+    contenders,
+    prepare,
+    run_file,
+    scaled,
+)
 from benchmarks.auto.estimates import boxes, set_estimates
+from benchmarks.auto.load import Others, used
 from benchmarks.auto.renamed import Renamed
 from benchmarks.auto.runtime import padded
 from benchmarks.case import Case, Image, Output, Tolerance
@@ -98,6 +109,9 @@ def test_what_fails_or_differs_is_noted_and_ours_is_wrong() -> None:
     (note,) = table.notes(found, ["first"])
     assert "differs" in note and "50.00%" in note
     assert not table.wrong(found, ["first"])
+    found["cases"]["first"]["threads"]["1"]["others"] = 0.25
+    (_, note) = table.notes(found, ["first"])
+    assert note == "first, 1 thr: other processes used 25% of the computer meanwhile"
     entries["parhelion Parhelion"] = {"failed": "crashed"}
     assert table.wrong(found, ["first"])
     assert "first, 1 thr, parhelion Parhelion: failed: crashed" in table.text(
@@ -223,6 +237,7 @@ f
     .reorder({xi, x});
 sum.update(0)
     .unroll(r_x);
+sum.update(1);
 sum
     .store_in(MemoryType::Stack)
     .compute_at(f, x);
@@ -270,12 +285,15 @@ for label in labels:
     if label == "bad":
         os.abort()
     print(json.dumps({"prepared": label, "same": True}), flush=True)
-print(json.dumps({"times": {label: {"min": 1.0} for label in labels}}))
+times = {label: {"min": 1.0} for label in labels}
+print(json.dumps({"times": times, "others": 0.5}))
 """
 
 
 def test_a_contender_that_brings_the_process_down_costs_no_other() -> None:
-    found = supervise.measure(["-c", CHILD], ["good", "bad", "last"], 1, 1.0)
+    labels = ["good", "bad", "last"]
+    found, others = supervise.measure(["-c", CHILD], labels, 1, 1.0)
+    assert others == 0.5
     assert found["bad"] == {"failed": "crashed, exit -6"}
     assert found["good"] == found["last"] == {"same": True, "min": 1.0}
 
@@ -330,3 +348,44 @@ def test_inputs_and_outputs_fit_at_half_the_size(name: str) -> None:
     made = chosen.outputs[0].new()
     app.output.realize(made.buffer(hl))
     assert made.array.any()
+
+
+class Schedulers:
+    """Parhelion with an automatic scheduler that just answers."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(hl, name)
+
+    def AutoschedulerParams(self, name: str, extra: dict[str, str]) -> Any:
+        return name, extra
+
+    def Pipeline(self, outputs: list[Any]) -> Any:
+        return self
+
+    def apply_autoscheduler(self, target: Any, params: Any) -> Any:
+        assert params == ("Parhelion", {"parallelism": "2"})
+        return SimpleNamespace(predicted_seconds=0.25, to_python=lambda: "text")
+
+
+def test_a_scheduler_is_asked_by_its_name_and_says_what_it_predicts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = SimpleNamespace(autoschedulers=lambda: ["Parhelion"])
+    monkeypatch.setitem(sys.modules, "parhelion.lang.autoscheduling", known)
+    app = blur.algorithm(hl)
+    found = apply(
+        Schedulers(), Contender("parhelion", "scheduler", "Parhelion"), app, 2
+    )
+    assert found == {"predicted": 0.25, "python": "text"}
+    with pytest.raises(adams.NoAnswer, match="no scheduler Mullapudi2016"):
+        apply(
+            Schedulers(), Contender("parhelion", "scheduler", "Mullapudi2016"), app, 2
+        )
+
+
+def test_what_others_use_is_known_where_the_kernel_tells() -> None:
+    assert used("cpu  10 2 30 1000 5 0 7 0 0 0") == 42
+    others = Others()
+    sum(range(10**5))
+    share = others.share()
+    assert share is None or 0 <= share <= 1

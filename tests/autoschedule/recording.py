@@ -33,19 +33,20 @@ class Recorder:
     def note(self, target: Any, method: str, args: tuple[Any, ...], got: Any) -> None:
         if not (self.reached(target) and all([self.reached(a) for a in args])):
             return
-        stage = -1 if method in FUNC_METHODS else target._stage
-        result = self.script.add(
-            self.known(target._function), stage, method, *[self.arg(a) for a in args]
-        )
+        if isinstance(target, hl.ImageParam):
+            stage, of = -1, target._sym
+        else:
+            stage = -1 if method in FUNC_METHODS else target._stage
+            of = self.known(target._function)
+        result = self.script.add(of, stage, method, *[self.arg(a) for a in args])
         if method in MAKERS:
             # The same wrapper again is the one that is known.
             self.made.setdefault(got._function, result)
 
     def reached(self, given: Any) -> bool:
-        """Whether a script can speak of it: of a Func, if the pipeline has it; not of
-        images."""
+        """Whether a script can speak of it: if the pipeline has it."""
         if isinstance(given, hl.ImageParam):
-            return False
+            return given._sym in self.script.images
         function = getattr(given, "_function", None)
         return function is None or function in (*self.script.order, *self.made)
 
@@ -89,10 +90,12 @@ def recording(outputs: Sequence[hl.Func]) -> Iterator[Script]:
         return call
 
     try:
-        for owner in (hl.Func, hl.Stage):
+        for owner in (hl.Func, hl.Stage, hl.ImageParam):
             for method in sorted(FUNC_METHODS | STAGE_METHODS):
                 plain = getattr(owner, method, None)
                 if plain is not None:
+                    if owner is hl.ImageParam and method != "in_":
+                        continue
                     undo.append((owner, method, owner.__dict__.get(method)))
                     setattr(owner, method, wrapped(method, plain))
         yield recorder.script

@@ -30,6 +30,8 @@ def plain(text: str) -> str:
     text = re.sub(r"Site\([^)]*\)", "None", text)
     # Of "f$1_given", which the fuzzer makes, loop nests show the "f".
     text = re.sub(r"(\$\d+)?_given\b", "", text)
+    # Wrappers of images without a name have its number in their own.
+    text = re.sub(r"\bp\d+_im_", "p_im_", text)
     return re.sub(
         r"[A-Za-z_]\w*(\$\d+)*",
         lambda m: plain_name(m[0]) if is_made(m[0]) else re.sub(r"\$\d+", "", m[0]),
@@ -100,9 +102,11 @@ def test_random_schedules_are_the_same_from_scripts(first: int) -> None:
         program = build(case)
         outputs = program.outputs()
         before = Snapshot([f._function for f in outputs])
+        unscheduled = state(outputs)
         with recording(outputs) as script:
             Scheduler(program).run()
         before.restore()
+        assert state(outputs) == unscheduled, f"seed {seed}"
         script.apply()
         wanted, text = state(outputs), script.to_python()
         compile(text, "printed", "exec")
@@ -263,7 +267,7 @@ def test_funcs_without_names_keep_their_places() -> None:
     for _ in range(3):
         text = check(make, give).to_python()
     assert "func3 = pipeline.get_func(3)\n" in text
-    assert "# a Func without a name, of " in text
+    assert "# a Func without a name, of test_script.py, line " in text
 
 
 def test_implicit_vars_and_the_outermost_loop() -> None:
@@ -379,6 +383,33 @@ def test_wrappers_and_parts() -> None:
     assert "g_parts = g.update(0).rfactor([(rxi, u), (r_y, t)])\n" in text
     assert "# g: parts\n" in text
     assert "f_wrapper = f.in_(g_parts)\n" in text
+
+
+def test_images_are_found_by_their_places() -> None:
+    def make() -> list[hl.Func]:
+        a, b = hl.ImageParam(hl.Int(32), 2, "a"), hl.ImageParam(hl.Int(32), 2)
+        table = hl.Buffer(hl.Int(32), [4], name="table")
+        f, g = hl.funcs("f g")
+        f[x, y] = a[x, y] + b[y, x] + table[x % 4]
+        g[x, y] = f[x, y] + b[x, y]
+        return [g]
+
+    def give(outputs: Sequence[hl.Func]) -> None:
+        g, f = outputs[0], called(outputs, "f")
+        # Of g's own mention first.
+        pipeline = hl.Pipeline(list(outputs))
+        b, a = pipeline.get_image(0), pipeline.get_image(1)
+        assert plain_name(a.name()) == "a" and is_made(b.name())
+        f.compute_root().prefetch(b, y, y, 2)
+        b.in_(g).compute_at(g, y).vectorize(b.in_(g).args()[0], 8)
+        a.in_(f).compute_root()
+
+    text = check(make, give).to_python()
+    assert "image = pipeline.get_image(0)\n" in text
+    assert "f.compute_root().prefetch(image, y, y, 2)\n" in text
+    assert "a_wrapper = a.in_(f)\n" in text
+    with pytest.raises(hl.BoundsError, match="has 2 ImageParams; there is no Image"):
+        hl.Pipeline(make()).get_image(2)
 
 
 # What a script refuses, and what it keeps.

@@ -20,6 +20,7 @@ PARAMETERS = Parameters(
         Parameter("share", "float", "a part of the work", 0, 1),
         Parameter("threads", "bool", "whether the rows run in parallel"),
         Parameter("mode", ("fast", "small"), "what is looked for"),
+        Parameter("parallelism", "int", "how many threads there are", 1),
         Parameter("measure", "int", "how many candidates are run", 0),
     ],
 )

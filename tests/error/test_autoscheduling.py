@@ -126,6 +126,7 @@ legal here:
   - share: a part of the work
   - threads: whether the rows run in parallel
   - mode: what is looked for
+  - parallelism: how many threads there are
   - measure: how many candidates are run
 hint: did you mean 'lanes'?""",
 )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import parhelion as hl
 from parhelion.interp import interpret_all
+from parhelion.schedule.recomputing import RecomputeWarning
 from parhelion.schedule.rules import ScheduleWarning
 from tests.fuzz import build as making
 from tests.fuzz.apply import Scheduler
@@ -194,8 +195,9 @@ def compare(got: Sequence[Array], wanted: Sequence[Array]) -> str:
 
 def run_quietly(case: Case) -> Report:
     """`run_case` with warnings as failures, but for those about directives that have
-    no effect, which are drawn all the time."""
+    no effect and about programs without any, which are drawn all the time."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ScheduleWarning)
+        warnings.simplefilter("ignore", RecomputeWarning)
         return run_case(case)
