@@ -28,8 +28,8 @@ run in turn in one process, one process for each number of threads, and their re
 are compared with each other. Times are minima in milliseconds; in brackets, the
 multiple of the fastest expert schedule's. A scheduler is told the sizes of the case's
 own arrays as estimates, and `parallelism`, the number of threads. Adams2019 searches
-in a process of its own, with at most {search_seconds} s and {search_gb} GB; what
-it finds is kept under `benchmarks/schedules/adams2019` and run from there.
+in a process of its own, with at most {search_seconds} s and {search_gb} GB; what it
+finds is kept under `benchmarks/schedules/adams2019` and run from there.
 
 ![Throughput relative to the fastest]({plot})
 
@@ -48,6 +48,13 @@ As Figure 6 of the paper: for each application the throughput relative to the fa
 ## What must hold
 
 {limits}
+
+## Beside others
+
+VGG-16 beside the CPU build of PyTorch, where the paper has Caffe; ratios are of our
+times over its.
+
+{rivals}
 
 ## With other names, and at other sizes
 
@@ -96,6 +103,7 @@ def write(
     ]
     limits = [[m.what, m.found, m.verdict] for m in found_in.limits(results, order)]
     notes = [f"- {note}" for note in found_in.notes(results, order)]
+    rivals = list(found_in.rivals(results, order))
     pinned = list(found_in.pinned(results, order))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
@@ -110,6 +118,7 @@ def write(
                 means,
             ),
             limits=table(["", "", ""], limits),
+            rivals=table(found_in.RIVAL_HEAD, rivals) if rivals else "Not measured.",
             others=_others(others, order),
             work=table(found_in.WORK_HEAD, [found_in.work_cells(row) for row in every]),
             pinned=table(

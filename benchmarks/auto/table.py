@@ -283,6 +283,27 @@ def work_cells(row: Row) -> list[str]:
     return [*cells, f"{predicted * 1e3:.2f} / {taken * 1e3:.2f}"]
 
 
+#: The columns of `rivals`.
+RIVAL_HEAD = [
+    *("application", "threads", "rival", "ms"),
+    *("best expert over it", PAPERS, DEFAULT),
+]
+
+
+def rivals(results: Entry, order: list[str]) -> Iterator[list[str]]:
+    """Of each rival that ran: its time, and the multiples of it that the best expert
+    and our schedulers take."""
+    for row in rows(results, order):
+        for rival in RIVALS.get(row.case, {}):
+            taken, best = row.time(rival), row.best_expert
+            if taken is None:
+                continue
+            over = [best[1] / taken if best else None]
+            over += [row.ratio(label, rival) for label in (PAPERS, DEFAULT)]
+            cells = ["" if ratio is None else f"{ratio:.2f}" for ratio in over]
+            yield [row.case, row.threads, rival, f"{taken * 1e3:.2f}", *cells]
+
+
 def pinned(results: Entry, order: list[str]) -> Iterator[tuple[str, ...]]:
     """Of each schedule that was run from its file as well: application, threads,
     scheduler, and the file's time over that of the scheduler itself."""
@@ -304,6 +325,9 @@ def text(results: Entry, order: list[str]) -> str:
     lines.append(
         _aligned([[f"  {m.what}", m.found, m.verdict] for m in limits(results, order)])
     )
+    found_rivals = list(rivals(results, order))
+    if found_rivals:
+        lines += ["\nrivals:", _aligned([RIVAL_HEAD, *found_rivals])]
     found_pinned = list(pinned(results, order))
     if found_pinned:
         lines += ["\nkept schedules, time over the scheduler's own:"]

@@ -18,6 +18,7 @@ _FROM = re.compile(
 _MADE = re.compile(r'(R?Var) (\S+)\("(\S+)"\);$')
 _STAGE = re.compile(r"(\w[\w$]*?)(?:\.update\((\d+)\))?(;?)$")
 _CALL = re.compile(r"\.(\w+)\((.*)\)(;?)$")
+_NUMBERED = re.compile(r"(?:(.+)\$(\d+)|(lambda)_(\d+))$")
 
 
 class NotUnderstood(Exception):
@@ -25,20 +26,22 @@ class NotUnderstood(Exception):
 
 
 def base_names(names: Sequence[str]) -> list[str]:
-    """Names of Funcs without the "$3" that makes them unique in a process; the second
-    and further Funcs of one name get "#2", …, in the order of their numbers."""
-
-    def parts(name: str) -> tuple[str, int]:
-        base, _, number = name.partition("$")
-        return base, int(number) if number.isdigit() else 0
-
+    """Names of Funcs without what makes them unique in a process, the "$3" of any and
+    the number of a "lambda_7"; the second and further Funcs of one name get "#2", …,
+    in the order of their numbers."""
     count: dict[str, int] = {}
     found: dict[str, str] = {}
-    for name in sorted(names, key=parts):
-        base = parts(name)[0]
+    for name in sorted(names, key=_parts):
+        base = _parts(name)[0]
         count[base] = count.get(base, 0) + 1
         found[name] = base if count[base] == 1 else f"{base}#{count[base]}"
     return [found[name] for name in names]
+
+
+def _parts(name: str) -> tuple[str, int]:
+    """A name as it was given, and its number."""
+    m = _NUMBERED.match(name)
+    return (m[1] or m[3], int(m[2] or m[4])) if m else (name, 0)
 
 
 def to_python(source: str, names: Sequence[str]) -> str:

@@ -130,6 +130,18 @@ def test_geometric_means_and_bars_are_relative_to_the_best() -> None:
     assert page.throughput(row) == {"expert": 1.0, "halide Mullapudi2016": 0.25}
 
 
+def test_a_rival_is_told_beside_the_expert_and_our_schedulers() -> None:
+    found = results(parhelion_expert_registers=1.0, parhelion_Parhelion=1.5)
+    entries = found["cases"]["first"]["threads"]["1"]["contenders"]
+    entries["PyTorch (oneDNN)"] = {"min": 2.0, "same": True}
+    found["cases"]["vgg"] = found["cases"].pop("first")
+    (row,) = table.rivals(found, ["vgg"])
+    assert row == ["vgg", "1", "PyTorch (oneDNN)", "2000.00", "0.50", "", "0.75"]
+    assert "PyTorch (oneDNN)" in table.text(found, ["vgg"])
+    aims = [m for m in table.limits(found, ["vgg"]) if "PyTorch" in m.what]
+    assert [m.verdict for m in aims] == ["ok"]
+
+
 def test_the_page_and_its_plot_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     found = results(halide_expert_tiled=1.0, parhelion_Parhelion=0.5)
@@ -275,6 +287,8 @@ def test_a_printed_schedule_is_translated() -> None:
 def test_funcs_of_one_name_are_told_apart_by_their_order() -> None:
     names = ["sum$12", "f", "sum$3", "sum$10"]
     assert translate.base_names(names) == ["sum#3", "f", "sum", "sum#2"]
+    names = ["lambda_12", "lambda_9", "push_1"]
+    assert translate.base_names(names) == ["lambda#2", "lambda", "push_1"]
 
 
 CHILD = """

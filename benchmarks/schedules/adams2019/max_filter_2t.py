@@ -11,7 +11,7 @@ def schedule(funcs):
     slice_of = funcs['slice_of']
     powers = funcs['powers']
     repeat_edge = funcs['repeat_edge']
-    lambda_0 = funcs['lambda_0']
+    lambda_0 = funcs['lambda']
     _0 = repeat_edge.args()[0]
     _0i = hl.Var('_0i')
     _1 = repeat_edge.args()[1]

@@ -10,7 +10,7 @@ def schedule(funcs):
     blur_y = funcs['blur_y']
     gray = funcs['gray']
     repeat_edge = funcs['repeat_edge']
-    lambda_0 = funcs['lambda_0']
+    lambda_0 = funcs['lambda']
     c = unsharp.args()[2]
     x = unsharp.args()[0]
     xi = hl.Var('xi')
