@@ -317,11 +317,16 @@ def _chain_text(
     as a code formatter would put it."""
     flat = [f".{method}({', '.join(args)})" for method, args in parts]
     whole = start + receiver + "".join(flat)
-    if not _too_long(whole) and len(parts) < 3:
+    if not _too_long(whole):
         return [whole]
     if len(parts) == 1:
         return _call_text(f"{start}{receiver}.{parts[0][0]}", parts[0][1], "")
+    if len(parts) == 2 and not receiver.endswith(")"):
+        return [line for p in parts for line in _chain_text("", receiver, [p])]
     lines = [f"{start}("]
+    if receiver.endswith(")"):
+        lines.append(f"{_INDENT}{receiver}")
+        receiver = ""
     for k, (method, args) in enumerate(parts):
         head = f"{_INDENT}{'' if k else receiver}.{method}"
         lines += _call_text(head, args, _INDENT)

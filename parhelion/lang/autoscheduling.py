@@ -213,6 +213,8 @@ def apply_autoscheduler(
             if isinstance(params, str)
             else "",
         )
+    # Checked once more: both can be assigned to.
+    params = AutoschedulerParams(params.name, params.extra)
     driver: Any = importlib.import_module(_DRIVER)
     found: AutoSchedulerResults = driver.apply(pipeline, target, params)
     return found

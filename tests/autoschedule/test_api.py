@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,8 +14,10 @@ import parhelion as hl
 from parhelion.lang import autoscheduling
 from parhelion.runtime.state import Reach
 from parhelion.schedule.snapshot import Snapshot
-from tests.autoschedule.test_script import blur, exec_on, nest
+from tests.autoschedule.test_script import blur, exec_on, nest, state
 from tests.autoschedule.toy import TOY
+from tests.fuzz.build import build
+from tests.fuzz.draw import draw_case
 
 x, y = hl.vars("x y")
 target = hl.get_host_target()
@@ -296,3 +299,23 @@ def test_params_are_text() -> None:
     params = hl.AutoschedulerParams("Toy", {"a": 1, "b": 2.5, "c": "x"})
     assert (params.name, params.extra) == ("Toy", {"a": "1", "b": "2.5", "c": "x"})
     assert hl.AutoschedulerParams().extra == {}
+    # As in Halide, they can be assigned to.
+    params = hl.AutoschedulerParams()
+    params.name, params.extra = "Toy", {"lanes": 4}  # type: ignore[dict-item]
+    (out,) = blur()
+    out.set_estimates([(0, 8), (0, 8)])
+    result = hl.Pipeline(out).apply_autoscheduler(target, params)
+    assert result.autoscheduler_params.extra == {"lanes": "4"}
+
+
+def test_every_random_pipeline_can_be_asked_for_a_schedule() -> None:
+    """Sizes are found, scripts applied and taken back, whatever the Funcs are."""
+    for seed in range(40):
+        case = draw_case(random.Random(seed))
+        outputs = build(case).outputs()
+        before = state(outputs)
+        result = hl.autoschedule(outputs, list(case.extents))
+        compile(result.to_python(), "printed", "exec")
+        nest(outputs)
+        result.undo()
+        assert state(outputs) == before

@@ -160,11 +160,7 @@ def test_the_text_of_blur() -> None:
         '    x, y, xi, yi = hl.vars("x y xi yi")\n'
         "\n"
         "    # blur_y\n"
-        "    (\n"
-        "        blur_y.tile(x, y, xi, yi, 256, 32)\n"
-        "        .vectorize(xi, 16)\n"
-        "        .parallel(y)\n"
-        "    )\n"
+        "    blur_y.tile(x, y, xi, yi, 256, 32).vectorize(xi, 16).parallel(y)\n"
         "\n"
         "    # blur_x\n"
         "    blur_x.compute_at(blur_y, x).vectorize(x, 16, hl.TailStrategy.RoundUp)\n"
@@ -182,12 +178,13 @@ def test_a_long_call_goes_over_several_lines() -> None:
     assert max(map(len, text.splitlines())) <= 88
     name = "a_rather_long_name_for_a_loop"
     assert (
-        "        blur_y.tile(\n"
-        "            [x, y],\n"
-        f"            [{name}_0, {name}_1],\n"
-        f"            [{name}_2, {name}_3],\n"
-        "            [8, 8],\n"
-        "        )\n"
+        "    blur_y.tile(\n"
+        "        [x, y],\n"
+        f"        [{name}_0, {name}_1],\n"
+        f"        [{name}_2, {name}_3],\n"
+        "        [8, 8],\n"
+        "    )\n"
+        "    blur_y.split(\n"
     ) in text
 
 

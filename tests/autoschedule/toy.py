@@ -49,7 +49,8 @@ class Toy:
         for f in script.order:
             if f not in outputs:
                 script.add(f, -1, "compute_root")
-            script.add(f, 0, "vectorize", f.args[0], told.get("lanes", 8))
+            if f.extern is None and f.args:
+                script.add(f, 0, "vectorize", f.args[0], told.get("lanes", 8))
         if self.give is not None:
             self.give(script)
 
