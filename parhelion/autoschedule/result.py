@@ -103,7 +103,8 @@ class AutoSchedulerResults:
         one by one, and tried with `alternative`."""
         from parhelion.autoschedule.decisions import Explanation, cost_text
 
-        heading = [f"{self.scheduler_name}: {len(self.decisions)} decisions"]
+        count = len(self.decisions)
+        heading = [f"{self.scheduler_name}: {count} decision{'s' * (count != 1)}"]
         if self.cost is not None:
             unit = "" if self.unit == "s" else f" {self.unit}"
             heading.append(f"cost: {cost_text(self.cost, self.unit)}{unit}")
