@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import LoopLevel, Place
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.sites import callees, realization_order
 
 
 class Fixed:
@@ -43,10 +43,30 @@ class Fixed:
             if s.store is not None and s.store is not s.compute and s.compute.func:
                 self.windows.add(s.compute.func)
         self.inlined -= self.placed
+        self._keep_within(outputs)
 
     def _name(self, level: LoopLevel) -> None:
         if level.func is not None and level.var is not None:
             self.named.setdefault(level.func, set()).add(level.var)
+
+    def _keep_within(self, outputs: Sequence[Function]) -> None:
+        """What reads a Func that is computed in loops of another one stays there too:
+        it is inlined, as it is by default."""
+        order = realization_order(outputs)
+        readers: dict[Function, list[Function]] = {f: [] for f in order}
+        for f in order:
+            for g in callees(f):
+                readers[g].append(f)
+        for f in order:
+            around = f.schedule.compute.func
+            waiting = [] if around is None else readers[f][:]
+            while waiting:
+                g = waiting.pop()
+                known = g in self.placed or g in self.inlined or g in outputs
+                if g is around or known:
+                    continue
+                (self.placed if g.updates or g.extern else self.inlined).add(g)
+                waiting += readers[g]
 
     def whole(self, f: Function) -> bool:
         """Whether nothing of a Func may be decided but how its loops run."""

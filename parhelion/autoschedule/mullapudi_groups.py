@@ -86,6 +86,7 @@ class Grouping:
     keep: Funcs that must stay at root. solid: Funcs whose definitions must not be
     tiled, so that they cannot have members. forced: by producer, the consumer that it
     is to be merged with, or None for not at all. shapes: the tile sizes to try.
+    reductions: whether updates are tiled by themselves.
     """
 
     def __init__(
@@ -97,7 +98,9 @@ class Grouping:
         solid: Collection[Function] = (),
         forced: Mapping[Function, Function | None] | None = None,
         shapes: Shapes = tile_sizes,
+        reductions: bool = True,
     ) -> None:
+        self.reductions = reductions
         self.model, self.params, self.shapes = model, params, shapes
         self.keep, self.solid = keep, solid
         self.forced = forced or {}
@@ -123,7 +126,9 @@ class Grouping:
         arithmetic = model.work(stage).arithmetic * points
         untiled = points * sum(model.loads(stage).values())
         plain = Choice(None, arithmetic + load_cost * untiled)
-        if not stage.index or not extents or stage.func in self.solid:
+        if not (self.reductions and stage.index and extents):
+            return Tiled(None, plain.cost)
+        if stage.func in self.solid:
             return Tiled(None, plain.cost)
         sizes = self._sizes(stage)
         tile = model.tile_cost(stage, (), model.tiles(stage, sizes))

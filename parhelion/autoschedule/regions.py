@@ -88,15 +88,23 @@ class Values:
 class Regions:
     """Boxes of the Funcs and images of one graph.
 
-    bounds: what the outputs' sizes need of each, over the whole run.
+    bounds: what the outputs' sizes need of each, over the whole run. unknown: where
+    that cannot be told, and somebody has to guess: by source or reduction domain, the
+    error that says so.
     """
 
     def __init__(
-        self, graph: Graph, sizes: Sizes, known: Regions | None = None
+        self,
+        graph: Graph,
+        sizes: Sizes,
+        known: Regions | None = None,
+        guess: int = 0,
     ) -> None:
         """known: the regions of a graph of the same pipeline with fewer Funcs inlined;
-        what is needed of the others is the same here."""
-        self.graph, self.sizes = graph, sizes
+        what is needed of the others is the same here. guess: the extent to take where
+        there is none to be found; 0, the default, raises BoundsError there."""
+        self.graph, self.sizes, self.guess = graph, sizes, guess
+        self.unknown: dict[Source | ReductionDomain, BoundsError] = {}
         self._values = Values(graph)
         self._reads: dict[Stage, Reads] = {} if known is None else known._reads
         self._domains: dict[ReductionDomain, Spans] = (
@@ -123,14 +131,12 @@ class Regions:
             for v in rdom.vars:
                 assert v.lo is not None and v.hi is not None
                 ends = [value_of(e, self.sizes.lookup) for e in (v.lo, v.hi)]
-                if ends[0] is None or ends[1] is None:
-                    raise BoundsError(
-                        f"the automatic scheduler cannot tell how far {v.name} runs:"
-                        " its bounds depend on what only a run knows",
-                        at=rdom.site,
-                        hint="give the Params and images that they mention estimates",
-                    )
-                made.append((int(ends[0]), int(ends[1])))
+                low, high = ends
+                if low is None or high is None:
+                    self._missing(rdom, _endless(rdom, v))
+                    low = 0 if low is None else low
+                    high = low + self.guess - 1 if high is None else high
+                made.append((int(low), int(high)))
             found = self._domains[rdom] = tuple(made)
         return found
 
@@ -210,19 +216,25 @@ class Regions:
     def _known(self, source: Source, spans: Spans) -> Spans:
         """`spans`, with what bounds inference does not know from the user's estimates.
 
-        Raises BoundsError where there is none.
+        Raises BoundsError where there is none, and nobody is to guess.
         """
         made = []
         for d, (lo, hi) in enumerate(spans):
             given = self.sizes.estimate(source, d)
             if lo is None or hi is None:
                 if given is None:
-                    raise _unbounded(source, d)
+                    self._missing(source, _unbounded(source, d))
+                    given = (0, self.guess - 1)
                 lo, hi = given
             elif isinstance(source, BufferSym) and hi - lo >= FAR and given:
                 lo, hi = given
             made.append((lo, hi))
         return tuple(made)
+
+    def _missing(self, of: Source | ReductionDomain, error: BoundsError) -> None:
+        if not self.guess:
+            raise error
+        self.unknown.setdefault(of, error)
 
 
 def hull(a: Spans, b: Spans) -> Spans:
@@ -255,6 +267,15 @@ def points(box: Spans) -> Number:
 
 def _integers(box: Spans) -> Box:
     return tuple([(int(lo), max(int(lo), int(hi))) for lo, hi in box])
+
+
+def _endless(rdom: ReductionDomain, v: Var) -> BoundsError:
+    return BoundsError(
+        f"the automatic scheduler cannot tell how far {v.name} runs: its bounds depend"
+        " on what only a run knows",
+        at=rdom.site,
+        hint="give the Params and images that they mention estimates",
+    )
 
 
 def _unbounded(source: Source, d: int) -> BoundsError:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 #: Where each scheduler is, as "module:attribute"; the built-in ones to begin with.
 _SCHEDULERS: dict[str, str] = {
+    "Baseline": "parhelion.autoschedule.baseline:scheduler",
     "Mullapudi2016": "parhelion.autoschedule.mullapudi:scheduler",
     "Parhelion": "parhelion.autoschedule.default:PARHELION",
+    "PolyMage": "parhelion.autoschedule.polymage:scheduler",
 }
 _DRIVER = "parhelion.autoschedule.driver"
 

@@ -283,6 +283,7 @@ def test_measure_is_a_parameter_of_those_that_have_it() -> None:
 
 
 def test_load_plugin_is_there_for_scripts_of_halide() -> None:
+    hl.register_autoscheduler("Mullapudi2016", "tests.autoschedule.toy:TOY")
     hl.load_plugin("autoschedule_mullapudi2016")
     hl.load_plugin("/usr/lib/libautoschedule_mullapudi2016.so")
 

@@ -10,9 +10,9 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.graph import Graph
-from parhelion.autoschedule.mullapudi import Plan
 from parhelion.autoschedule.mullapudi_model import Model
 from parhelion.autoschedule.mullapudi_params import ARM, XEON, Limits, limits
+from parhelion.autoschedule.mullapudi_plan import Plan
 from parhelion.autoschedule.regions import Regions
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place

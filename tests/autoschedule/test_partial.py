@@ -1,0 +1,175 @@
+"""The paper's scheduler on pipelines that are partly scheduled, and its comparisons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.interp import interpret
+from parhelion.schedule.directives import Place
+from parhelion.schedule.legality import check_pipeline
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+SCHEDULERS = ("Mullapudi2016", "Baseline", "PolyMage")
+
+
+def chain() -> tuple[hl.Func, hl.Func, hl.Func, hl.Func]:
+    """Four stages, each too dear to be computed again."""
+    data = hl.Buffer(np.arange(70 * 50, dtype=np.float32).reshape(50, 70) % 17)
+    first = hl.BoundaryConditions.repeat_edge(data)
+    made = [first]
+    for k in range(4):
+        f, g = made[-1], hl.Func(f"stage{k}")
+        g[x, y] = hl.floor(hl.sqrt(f[x - 1, y]) + hl.sqrt(f[x + 1, y]) + f[x, y + 1])
+        made.append(g)
+    return made[1], made[2], made[3], made[4]
+
+
+def same(out: hl.Func, *size: int) -> None:
+    got = np.asarray(out.realize(list(size))).transpose()
+    (wanted,) = interpret(out._function, [(0, n) for n in size])
+    np.testing.assert_array_equal(got, wanted)
+
+
+def directives(f: hl.Func) -> list[str]:
+    return [str(t) for d in f._function.stages() for t in d.schedule.transforms]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_what_is_scheduled_stays(scheduler: str) -> None:
+    a, b, last, out = chain()
+    xi = hl.Var("xi")
+    b.compute_root().split(x, x, xi, 6).vectorize(xi)
+    a.compute_at(b, x)
+    before = directives(b), b._function.stages()[0].schedule.dims[:]
+    result = hl.autoschedule(out, [70, 50], scheduler=scheduler)
+    assert not [call for call in result.script.calls if call.function is b._function]
+    assert (directives(b), b._function.stages()[0].schedule.dims) == before
+    level = a._function.schedule.compute
+    assert level.func is b._function and level.var is x._var
+    # The rest is filled in.
+    assert last._function.schedule.compute.place is not Place.INLINED
+    assert directives(out)
+    for size in ((70, 50), (9, 3), (1, 1)):
+        same(out, *size)
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_named_loops_stay(scheduler: str) -> None:
+    a, b, _, out = chain()
+    # A window: it slides down, so that the loop y must stay serial.
+    b.store_root().compute_at(out, y)
+    result = hl.autoschedule(out, [70, 50], scheduler=scheduler)
+    calls = [c for c in result.script.calls if c.function is out._function]
+    assert [c.method for c in calls] == ["vectorize"]
+    assert a._function.schedule.compute.place is not Place.LOOP or (
+        a._function.schedule.compute.func is not out._function
+    )
+    for size in ((70, 50), (9, 3)):
+        same(out, *size)
+
+
+def test_a_definition_with_directives_keeps_them_and_the_others_get_some() -> None:
+    f, out, r = hl.Func("f"), hl.Func("out"), hl.RDom([(0, 5)], "r")
+    f[x, y] = hl.i32(0)
+    f[x, y] += x * r.x
+    f[x, y] += y * r.x
+    out[x, y] = f[x, y] + f[x, y + 1]
+    f.update(0).unroll(r.x)
+    result = hl.autoschedule(out, [64, 64], scheduler="Mullapudi2016")
+    touched = {c.stage for c in result.script.calls if c.function is f._function}
+    assert touched >= {0, 2} and 1 not in touched
+    same(out, 64, 64)
+    same(out, 3, 2)
+
+
+def test_compute_inline_is_a_decision_too() -> None:
+    a, _, _, out = chain()
+    a.compute_inline()
+    hl.autoschedule(out, [70, 50], scheduler="Mullapudi2016")
+    assert a._function.schedule.compute.place is Place.INLINED
+    same(out, 70, 50)
+
+
+def test_what_nobody_knows_is_inlined_and_noted() -> None:
+    index = hl.Buffer(np.arange(64, dtype=np.int32)[::-1].copy())
+    f, out = hl.Func("f"), hl.Func("out")
+    f[x] = (x * x + 5) % 1000
+    out[x] = f[index[x]] + f[x]
+    result = hl.autoschedule(out, [64], scheduler="Mullapudi2016")
+    (note,) = result.notes
+    assert note.startswith("the automatic scheduler cannot tell what region of f")
+    assert note.endswith("it is read where only a run knows, so it is inlined")
+    same(out, 64)
+
+
+# The comparisons.
+
+
+def test_the_baseline_neither_tiles_nor_groups() -> None:
+    a, b, last, out = chain()
+    hl.autoschedule(out, [70, 50], scheduler="Baseline")
+    for f in (a, b, last):
+        assert f._function.schedule.compute.place is Place.ROOT
+    dims = out._function.stages()[0].schedule.dims
+    assert [d.kind.value for d in dims] == ["vectorized", "for", "parallel"]
+    same(out, 70, 50)
+
+
+def test_polymage_has_one_tile_size_in_two_dimensions() -> None:
+    out, data = hl.Func("out"), hl.ImageParam(hl.Float(32), 3)
+    wide, far = hl.Func("wide"), hl.Func("far")
+    wide[x, y, c] = hl.sqrt(data[x - 1, y, c]) + hl.sqrt(data[x + 1, y, c])
+    far[x, y, c] = hl.sqrt(wide[x, y - 1, c]) + hl.sqrt(wide[x, y + 1, c])
+    out[x, y, c] = far[x, y - 1, c] + far[x, y + 1, c]
+    params = {"TILE_X": 64, "TILE_Y": 16, "machine": "xeon"}
+    result = hl.autoschedule(out, [1024, 1024, 3], scheduler="PolyMage", **params)  # type: ignore[arg-type]
+    splits = [call for call in result.script.calls if call.method == "split"]
+    of_out = [s.args[3] for s in splits if s.function is out._function]
+    assert of_out[:2] == [64, 16]
+    level = wide._function.schedule.compute
+    assert level.place is Place.LOOP and level.func is out._function
+
+
+def test_polymage_leaves_reductions_to_the_baseline() -> None:
+    data = hl.Buffer((np.arange(64 * 64) % 251).astype(np.uint8).reshape(64, 64))
+    count, out, r = hl.Func("count"), hl.Func("out"), hl.RDom([(0, 64), (0, 64)], "r")
+    count[x] = hl.i32(0)
+    count[hl.i32(data[r.x, r.y])] += 1
+    out[x, y] = count[hl.i32(hl.clamp(data[x, y], 0, 255))]
+    hl.autoschedule(out, [64, 64], scheduler="PolyMage")
+    assert count._function.schedule.compute.place is Place.ROOT
+    same(out, 64, 64)
+
+
+# Decisions.
+
+
+def test_every_option_can_be_applied() -> None:
+    _, _, _, out = chain()
+    result = hl.autoschedule(out, [70, 50], scheduler="Mullapudi2016", machine="xeon")
+    kinds = {d.kind for d in result.decisions}
+    assert {"inline", "group", "tile"} <= kinds
+    scripts = set()
+    for d in result.decisions:
+        assert d.chosen.cost == result.cost
+        for option in d.options:
+            other = result.alternative(d, option)
+            other.apply()
+            scripts.add(other.to_python())
+            check_pipeline([out._function])
+    assert len(scripts) > 3
+    same(out, 70, 50)
+
+
+def test_the_runner_up_of_an_inlining_is_not_inlined() -> None:
+    source, scaled, out = hl.ImageParam(hl.Float(32), 2), hl.Func("s"), hl.Func("out")
+    scaled[x, y] = source[x, y] * 2.0
+    out[x, y] = hl.exp(scaled[x, y]) + hl.exp(scaled[x, y + 1])
+    result = hl.autoschedule(out, [512, 512], scheduler="Mullapudi2016")
+    (decision,) = [d for d in result.decisions if d.kind == "inline"]
+    assert decision.chosen.label == "inlined"
+    assert decision.gain is not None and decision.gain > 0
+    result.alternative(decision).apply()
+    assert scaled._function.schedule.compute.place is not Place.INLINED
