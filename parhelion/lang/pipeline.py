@@ -171,7 +171,7 @@ class Pipeline(LaterForPipelines):
         else:
             if runner.is_new():
                 runner.judge(boxes, images)
-            made = runner.allocate(boxes, runner.variant(images, strict(target)))
+            made = runner.allocate(boxes, runner.variant(images, strict(target), boxes))
             runner.run(images, made, strict_float=strict(target))
             made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
         return made[0] if len(made) == 1 else tuple(made)

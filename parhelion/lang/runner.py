@@ -38,6 +38,7 @@ from parhelion.runtime.program import (
     compiling,
     fitted,
     lowered_for,
+    small_splits,
     standing,
     variant_for,
 )
@@ -79,6 +80,8 @@ class Runner:
         self._promises: Promises = {}
         self._programs: dict[Variant, Program] = {}
         self._written: dict[object, list[Box]] = {}
+        #: Dimensions of outputs that code may be specialised to (`small_splits`).
+        self._small: dict[BufferSym, dict[int, int]] = {}
         #: The state of the pipeline when it was last looked at for recomputation.
         self._judged: Fingerprint | None = None
 
@@ -105,15 +108,38 @@ class Runner:
                 self._state, self._programs, self._written = state, {}, {}
                 self.targets = tuple([b for f in self.outputs for b in f.buffers])
                 self._promises = standing((*self.reach.images, *self.targets))
+                self._small = {
+                    b: splits
+                    for f in self.outputs
+                    if (splits := small_splits(f))
+                    for b in f.buffers
+                }
             # Last: a thread that sees it takes all of the above for up to date.
             self._epoch = now
         return same
 
     def variant(
-        self, layouts: Mapping[BufferSym, Layout], strict_float: bool = False
+        self,
+        layouts: Mapping[BufferSym, Layout],
+        strict_float: bool = False,
+        boxes: Sequence[Box] = (),
     ) -> Variant:
-        """The variant of the code that serves these arguments."""
-        return variant_for(self._promises, layouts, strict_float)
+        """The variant of the code that serves these arguments. boxes: those of the
+        outputs, where their layouts are not known yet."""
+        found = variant_for(self._promises, layouts, strict_float)
+        if self._small:
+            asked = dict(zip(self.targets, boxes, strict=False))
+            sizes = []
+            for sym, splits in self._small.items():
+                box = asked.get(sym)
+                if box is None:
+                    layout = layouts.get(sym)
+                    if layout is None:
+                        continue
+                    box = list(zip(layout.mins, layout.extents, strict=True))
+                sizes += [(sym, d, n) for d, n in splits.items() if box[d] == (0, n)]
+            found = replace(found, sizes=frozenset(sizes))
+        return found
 
     def invalidate(self) -> None:
         """Forgets all compiled code."""

@@ -22,10 +22,11 @@ from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
-from parhelion.ir.symbols import BufferSym
+from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.runtime import jit
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
+from parhelion.schedule.directives import Split
 
 #: One compilation at a time: promises are changed on shared symbols, and the table of
 #: nodes is swept after each.
@@ -70,12 +71,34 @@ class Variant:
     array has more elements than an int32 index can count. strict_float: whether
     every float operation is rounded by itself. guard_tails: whether images may
     be smaller than the tiles of the schedule (see `lower.passes.lower`).
+    sizes: (output, dimension, extent) of outputs' dimensions that begin at 0 and are
+    known to be so large (see `small_splits`).
     """
 
     strides: frozenset[tuple[BufferSym, Strides]] = frozenset()
     index64: bool = False
     strict_float: bool = False
     guard_tails: bool = False
+    sizes: frozenset[tuple[BufferSym, int, int]] = frozenset()
+
+
+#: Extents up to this one are worth code of their own.
+_SMALL_EXTENT = 8
+
+
+def small_splits(f: Function) -> dict[int, int]:
+    """Dimensions of an output that its schedule splits by a small constant, and by
+    which one. Where that is all of the dimension (the colours of an image), code that
+    knows the extent has one iteration of the outer loop and no tail."""
+    found: dict[int, int] = {}
+    if f.pure is None:
+        return found
+    for t in f.pure.schedule.transforms:
+        if isinstance(t, Split) and t.old in f.args:
+            factor, d = const_int(t.factor), f.args.index(t.old)
+            if factor is not None and 1 < factor <= _SMALL_EXTENT:
+                found.setdefault(d, factor)
+    return found
 
 
 def standing(images: Iterable[BufferSym]) -> Promises:
@@ -140,17 +163,24 @@ class Program:
 @contextmanager
 def promised(variant: Variant) -> Iterator[None]:
     """The symbols' promises replaced by those of `variant`, meanwhile."""
-    before = []
+    before: list[tuple[DimSym, Expr | None]] = []
+    sizes_before: list[tuple[DimSym, Expr | None, Expr | None]] = []
     try:
         for image, strides in variant.strides:
             for d, stride in strides:
                 dim = image.dims[d]
                 before.append((dim, dim.fixed_stride))
                 dim.fixed_stride = None if stride is None else int32(stride)
+        for image, d, extent in variant.sizes:
+            dim = image.dims[d]
+            sizes_before.append((dim, dim.fixed_min, dim.fixed_extent))
+            dim.fixed_min, dim.fixed_extent = int32(0), int32(extent)
         yield
     finally:
         for dim, stride_before in reversed(before):
             dim.fixed_stride = stride_before
+        for dim, least, most in reversed(sizes_before):
+            dim.fixed_min, dim.fixed_extent = least, most
 
 
 #: The table is swept as a whole when it has more nodes than this.
