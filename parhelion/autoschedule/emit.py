@@ -47,6 +47,7 @@ class _Emitter:
     fixed: frozenset[Function]
     tile_loop: str = field(default="", init=False)
     row_loop: str = field(default="", init=False)
+    store_loop: str = field(default="", init=False)
     block_loop: str = field(default="", init=False)
 
     def write(self) -> None:
@@ -195,6 +196,11 @@ class _Emitter:
         self.tile_loop = around[0] if around else ""
         row = names[tiling.row] if tiling.row >= 0 else _Names()
         self.row_loop = row.inner or row.outer or self.tile_loop
+        # What slides along the rows lives as long as they go on.
+        loops_outwards = [*inner, *around, ""]
+        if self.row_loop:
+            at = loops_outwards.index(self.row_loop)
+            self.store_loop = loops_outwards[at + 1]
         self.block_loop = inner[0] if inner else self.tile_loop
 
     # Members.
@@ -213,8 +219,8 @@ class _Emitter:
             add(f, -1, "compute_root")
         else:
             if level is Level.ROW and at != self.tile_loop:
-                if self.tile_loop:
-                    add(f, -1, "store_at", root, VarArg(self.tile_loop))
+                if self.store_loop:
+                    add(f, -1, "store_at", root, VarArg(self.store_loop))
                 else:
                     add(f, -1, "store_root")
             add(f, -1, "compute_at", root, VarArg(at))

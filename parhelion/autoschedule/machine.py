@@ -23,8 +23,9 @@ class Machine:
     lane: one lane of a gather, or a scalar load. scalar: a scalar operation. latency:
     from one multiply-add to the next that needs it. near_byte: one byte that comes
     from, or goes to, the second-level cache. far_byte: one read from beyond it;
-    far_write: one written there. row: beginning an innermost loop. produce: beginning
-    a Func's loops inside another's. task: one iteration of a parallel loop.
+    far_write: one written there; streamed: one of an output, written past the caches.
+    row: beginning an innermost loop. produce: beginning a Func's loops inside
+    another's. task: one iteration of a parallel loop.
     """
 
     threads: int
@@ -42,8 +43,9 @@ class Machine:
     scalar: float = 0.15
     latency: float = 1.4
     near_byte: float = 0.012
-    far_byte: float = 0.07
-    far_write: float = 0.09
+    far_byte: float = 0.08
+    far_write: float = 0.18
+    streamed: float = 0.07
     row: float = 4.0
     produce: float = 8.0
     task: float = 600.0

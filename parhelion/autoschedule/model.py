@@ -321,6 +321,7 @@ class _GroupCost:
         fits_near, fits_far = sets <= machine.l1 * 0.8, sets <= machine.l2 * 0.8
         near: Any = np.zeros(self.count)
         far: Any = np.zeros(self.count)
+        spilt: Any = np.zeros(self.count)
         for s in outside:
             volumes = self.volumes(s)
             from_near = from_far = volumes[0]
@@ -337,9 +338,16 @@ class _GroupCost:
             traffic = 2 * self.volumes(m)[at] * self.instances[at]
             near = near + np.where(fits_near[at], 0, traffic)
             far = far + np.where(fits_far[at], 0, traffic)
+            spilt = spilt + np.where(fits_far[at], 0, traffic / 2)
         size = float(element_bytes(self.root)) * float(np.prod(self.full))
-        price = machine.far_write if size > machine.l2 * 0.5 else machine.near_byte
-        written = np.full(self.count, size * price)
+        if size <= machine.l2 * 0.5:
+            price = machine.near_byte
+        elif self.root in self.model.graph.outputs:
+            price = machine.streamed
+        else:
+            price = machine.far_write
+        extra = machine.far_write - machine.far_byte
+        written = np.full(self.count, size * price) + spilt * extra
         return (
             np.asarray(near, dtype=np.float64),
             np.asarray(far, dtype=np.float64),
