@@ -112,13 +112,16 @@ class Access:
 
 
 class Work:
-    """All that one point of a stage costs."""
+    """All that one point of a stage costs.
+
+    reads: its loads as they are written, which `loads` tells more of. stores: how many.
+    """
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self._loops = frozenset(stage.loops)
         self.operations: list[Operation] = []
-        self.loads: list[Access] = []
+        self.reads: list[FuncCall | ImageLoad] = []
         self.stores = len(stage.values)
         self._seen: set[Expr] = set()
         self._fused: set[Expr] = set()
@@ -145,7 +148,9 @@ class Work:
             return
         self._seen.add(e)
         if isinstance(e, FuncCall | ImageLoad):
-            self._load(e)
+            self.reads.append(e)
+            for a in e.args:
+                self._coordinate(a)
             return
         if isinstance(e, E.Let):
             self._visit(e.value)
@@ -180,7 +185,12 @@ class Work:
                 continue  # a clamp or a resampling: taken out of the inner loop
             self._visit(inner)
 
-    def _load(self, e: FuncCall | ImageLoad) -> None:
+    @cached_property
+    def loads(self) -> list[Access]:
+        """One for each of `reads`."""
+        return [self._access(e) for e in self.reads]
+
+    def _access(self, e: FuncCall | ImageLoad) -> Access:
         source: Source = e.func if isinstance(e, FuncCall) else e.image
         steps: list[Mapping[Var, int | None]] = []
         divided: dict[tuple[int, Var], float] = {}
@@ -197,16 +207,8 @@ class Work:
                         if share is not None:
                             divided[d, v] = k * share
             steps.append(step)
-            self._coordinate(a)
-        self.loads.append(
-            Access(
-                source,
-                e.args,
-                e.type.width,
-                self._depends(e),
-                tuple(steps),
-                divided,
-            )
+        return Access(
+            source, e.args, e.type.width, self._depends(e), tuple(steps), divided
         )
 
 

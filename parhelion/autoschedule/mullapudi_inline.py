@@ -18,6 +18,10 @@ _MARKS = ("likely", "likely_if_innermost", "guarded")
 Points = Mapping[tuple[Function, int], float]
 
 
+_Stages = tuple[Stage, ...]
+_Made = tuple[tuple[_Stages, _Stages], _Stages, float]
+
+
 @dataclass(frozen=True)
 class Inlining:
     """One decision: what the Func and its consumers cost in all, if it is inlined and
@@ -66,6 +70,9 @@ class Inlines:
         self.inlined: list[Function] = []
         self.decisions: list[Inlining] = []
         self._tried: dict[Function, _Trial] = {}
+        #: By producer and consumer, what they were, and the consumer with the producer
+        #: inlined, and its cost.
+        self._made: dict[tuple[Function, Function], _Made] = {}
 
     def run(self, *, free_only: bool = False) -> frozenset[Function]:
         """Inlines all that it pays to inline, the greatest benefit first.
@@ -102,7 +109,7 @@ class Inlines:
         total = 0.0
         for s in stages:
             work = Work(s)
-            each = work.arithmetic + self.load_cost * len(work.loads)
+            each = work.arithmetic + self.load_cost * len(work.reads)
             total += self.points[s.func, s.index] * each
         return total
 
@@ -119,9 +126,13 @@ class Inlines:
         inliner.bodies[f] = self.stages[f][0].values
         places = 0
         for c in self.consumers[f]:
+            before = (self.stages[f], self.stages[c])
+            found = self._made.get((f, c))
+            if found is None or found[0] != before:
+                made = tuple([_inlined(s, inliner) for s in self.stages[c]])
+                found = self._made[f, c] = (before, made, self._cost(made))
+            _, stages[c], costs[c] = found
             places += sum(len(_calls(s, f)) for s in self.stages[c])
-            stages[c] = tuple([_inlined(s, inliner) for s in self.stages[c]])
-            costs[c] = self._cost(stages[c])
         apart = self.costs[f] + sum(self.costs[c] for c in costs)
         once = places == 1 and not any(s.rdom for s in stages[self.consumers[f][0]])
         return _Trial(stages, costs, apart, sum(costs.values()), once)

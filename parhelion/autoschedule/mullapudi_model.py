@@ -16,6 +16,7 @@ from parhelion.autoschedule.cost import Work, element_bytes
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.numeric import Number
 from parhelion.autoschedule.regions import Regions, Spans, hull
+from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
 
 Sizes = npt.NDArray[np.int64]
@@ -52,8 +53,9 @@ class Model:
         found = self._loads.get(stage)
         if found is None:
             found = {}
-            for access in self.work(stage).loads:
-                found[access.source] = found.get(access.source, 0) + 1
+            for e in self.work(stage).reads:
+                source: Source = e.func if isinstance(e, FuncCall) else e.image
+                found[source] = found.get(source, 0) + 1
             self._loads[stage] = found
         return found
 
@@ -194,7 +196,7 @@ class Model:
         """The width of the widest numbers that a stage computes with."""
         work = self.work(stage)
         widths = [t.width for t in stage.func.types]
-        widths += [o.bits for o in work.operations] + [a.bits for a in work.loads]
+        widths += [o.bits for o in work.operations] + [e.type.width for e in work.reads]
         return max(widths, default=32)
 
 
