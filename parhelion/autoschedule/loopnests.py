@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 from parhelion.autoschedule.graph import Stage
 from parhelion.autoschedule.mullapudi_tiles import innermost
@@ -160,8 +160,11 @@ class _Writer:
         return None
 
     def _sorted(self, loops: list[_Loop], reuse: Sequence[float]) -> list[_Loop]:
-        """The greatest reuse first, reduction loops in their own order."""
-        made = sorted(loops, key=lambda loop: -round(reuse[loop.place], 6))
+        """The greatest reuse first, reduction loops in their own order; of loops whose
+        reuse is about the same, the one that is further in already."""
+        most = max([reuse[loop.place] for loop in loops], default=0.0) or 1.0
+        steps = most / 20 if most < inf else 1.0
+        made = sorted(loops, key=lambda loop: -(reuse[loop.place] // steps))
         reductions = iter([loop for loop in loops if loop.place < self.rank])
         return [next(reductions) if m.place < self.rank else m for m in made]
 
