@@ -17,7 +17,7 @@ from parhelion.autoschedule.params import Parameter, Parameters
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.state import State, is_fixed
+from parhelion.autoschedule.state import State
 from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
@@ -64,10 +64,9 @@ class DefaultScheduler:
 
 
 def _script(state: State) -> Script:
-    graph = state.model.graph
-    fixed = [f for f in graph.order if is_fixed(f)]
+    model = state.model
     return script_of(
-        state.plan(), graph, state.model.regions, state.model.machine, fixed
+        state.plan(), model.graph, model.regions, model.machine, state.search.freedom
     )
 
 
@@ -81,7 +80,7 @@ def _decisions(state: State) -> list[Decision]:
     home = state.home()
     graph = state.model.graph
     for f in [*reversed(graph.order), *sorted(graph.inlined, key=lambda f: f.name)]:
-        if f in graph.outputs or is_fixed(f):
+        if not state.search.freedom.move(f):
             continue
         place = state.place(f)
         chosen = Option(str(place), state.cost * _NANO)

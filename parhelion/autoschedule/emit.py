@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph, Stage
+from parhelion.autoschedule.growth import Growth
+from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Group, Level, Loops, Plan
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.script import Script, VarArg, var_arg
 from parhelion.ir.function import Function
-from parhelion.schedule.directives import TailStrategy
+from parhelion.schedule.directives import Place, TailStrategy
 
 
 def script_of(
@@ -19,12 +22,13 @@ def script_of(
     graph: Graph,
     regions: Regions,
     machine: Machine,
-    fixed: Sequence[Function],
+    freedom: Freedom,
 ) -> Script:
-    """The directives of a plan; Funcs that the user has scheduled get none."""
+    """The directives of a plan; what the user has scheduled stays."""
     script = Script(graph.outputs)
+    growth = Growth(regions)
     for group in plan.groups:
-        _Emitter(script, group, graph, regions, machine, frozenset(fixed)).write()
+        _Emitter(script, group, graph, regions, machine, freedom, growth).write()
     return script
 
 
@@ -44,31 +48,33 @@ class _Emitter:
     graph: Graph
     regions: Regions
     machine: Machine
-    fixed: frozenset[Function]
-    tile_loop: str = field(default="", init=False)
-    row_loop: str = field(default="", init=False)
-    store_loop: str = field(default="", init=False)
-    block_loop: str = field(default="", init=False)
+    freedom: Freedom
+    growth: Growth
+    #: Loops of the root whose iterations are tasks.
+    tasks: set[str] = field(default_factory=set, init=False)
 
     def write(self) -> None:
-        self._root()
+        levels = self._root()
         for f in self.group.members:
-            self._member(f)
+            assert levels is not None
+            self._member(f, levels)
 
     # The root.
 
-    def _root(self) -> None:
+    def _root(self) -> Levels | None:
+        """Writes the loops of the root. Returns those that members can be in."""
         root, tiling = self.group.root, self.group.tiling
         loops = self.group.loops[root]
-        if root in self.fixed:
-            return
-        if root not in self.graph.outputs:
+        if self.freedom.move(root):
             self.script.add(root, -1, "compute_root")
+        if root.schedule.compute.place is Place.LOOP and root not in self.graph.outputs:
+            # How much of it is computed there is the user's affair, and so its loops.
+            return None
         taken = {v.name for stage in self.graph.stages[root] for v in stage.loops}
         names = self._names(root, loops, taken)
         for stage in self.graph.stages[root]:
             self._stage(stage, loops, names, outer=tiling.outer)
-        self._levels(root, loops, names)
+        return self._levels(root, loops, names)
 
     def _names(self, f: Function, loops: Loops, taken: set[str]) -> list[_Names]:
         """Names for the loops of each dimension; no name where there is no loop."""
@@ -93,6 +99,8 @@ class _Emitter:
         self, stage: Stage, loops: Loops, names: list[_Names], outer: Sequence[int]
     ) -> None:
         f, k = stage.func, stage.index
+        if not self.freedom.loops(f, k):
+            return
         pure = [d for d, v in enumerate(f.args) if v in stage.pure]
         tiling = self.group.tiling if f is self.group.root else None
         add = self.script.add
@@ -111,12 +119,12 @@ class _Emitter:
                     VarArg(own.outer),
                     within,
                     size,
-                    *self._tail(f, d, size),
+                    *self._tail(f, d),
                 )
                 at = within
             if own.block:
                 size = loops.block[d]
-                tail = () if own.outer and own.inner else self._tail(f, d, size)
+                tail = () if own.outer and own.inner else self._tail(f, d)
                 add(f, k, "split", at, at, VarArg(own.block), size, *tail)
         inside = [d for d in (loops.vector, *loops.order) if d in pure]
         block = [names[d].block for d in dict.fromkeys(inside) if names[d].block]
@@ -145,19 +153,10 @@ class _Emitter:
         if f is self.group.root:
             self._parallel(stage, loops, names, around, inner)
 
-    def _tail(self, f: Function, d: int, factor: int) -> tuple[TailStrategy, ...]:
-        """RoundUp where computing more than is needed reads no more of any image."""
-        if f in self.graph.outputs:
+    def _tail(self, f: Function, d: int) -> tuple[TailStrategy, ...]:
+        """RoundUp where computing more than is needed does no harm."""
+        if f in self.graph.outputs or not self.growth.harmless(f, d):
             return ()
-        order = self.graph.order[: self.graph.order.index(f) + 1][::-1]
-        whole = self.regions.bounds[f]
-        more = list(whole)
-        more[d] = whole[d][0], whole[d][1] + factor - 1
-        exact = self.regions.needed(order, {f: whole})
-        grown = self.regions.needed(order, {f: tuple(more)})
-        for image in self.graph.images:
-            if image in exact and exact[image] != grown[image]:
-                return ()
         return (TailStrategy.RoundUp,)
 
     def _parallel(
@@ -187,42 +186,47 @@ class _Emitter:
             n = -(-extents[f.args[d].name] // step)
             if n > 1:
                 self.script.add(f, stage.index, "parallel", VarArg(name))
+                self.tasks.add(name)
                 trips *= n
 
-    def _levels(self, root: Function, loops: Loops, names: list[_Names]) -> None:
+    def _levels(self, root: Function, loops: Loops, names: list[_Names]) -> Levels:
         tiling = self.group.tiling
         around = [names[d].outer for d in tiling.outer if names[d].outer]
         inner = [names[d].inner for d in loops.order if names[d].inner]
-        self.tile_loop = around[0] if around else ""
+        tile = around[0] if around else ""
         row = names[tiling.row] if tiling.row >= 0 else _Names()
-        self.row_loop = row.inner or row.outer or self.tile_loop
-        # What slides along the rows lives as long as they go on.
-        loops_outwards = [*inner, *around, ""]
-        if self.row_loop:
-            at = loops_outwards.index(self.row_loop)
-            self.store_loop = loops_outwards[at + 1]
-        self.block_loop = inner[0] if inner else self.tile_loop
+        at = {
+            Level.TILE: tile,
+            Level.ROW: row.inner or row.outer or tile,
+            Level.BLOCK: inner[0] if inner else tile,
+        }
+        stages = {
+            s.index: frozenset(
+                [
+                    name
+                    for own, v in zip(names, root.args, strict=True)
+                    if v in s.pure
+                    for name in (own.outer, own.inner)
+                ]
+            )
+            for s in self.graph.stages[root]
+        }
+        return Levels(
+            self.group, self.graph, [*inner, *around], at, stages, frozenset(self.tasks)
+        )
 
     # Members.
 
-    def _member(self, f: Function) -> None:
-        if f in self.fixed:
-            return
-        root, level = self.group.root, self.group.members[f]
-        at = {
-            Level.TILE: self.tile_loop,
-            Level.ROW: self.row_loop,
-            Level.BLOCK: self.block_loop,
-        }[level]
-        add = self.script.add
+    def _member(self, f: Function, levels: Levels) -> None:
+        root, add = self.group.root, self.script.add
+        at, store = levels.place(f)
         if not at:
             add(f, -1, "compute_root")
         else:
-            if level is Level.ROW and at != self.tile_loop:
-                if self.store_loop:
-                    add(f, -1, "store_at", root, VarArg(self.store_loop))
-                else:
-                    add(f, -1, "store_root")
+            if store:
+                add(f, -1, "store_at", root, VarArg(store))
+            elif store is not None:
+                add(f, -1, "store_root")
             add(f, -1, "compute_at", root, VarArg(at))
         loops = self.group.loops[f]
         names = self._names(

@@ -29,7 +29,8 @@ class Reads:
     """What one definition touches of each of its sources, as a function of its loops.
 
     boxes(spans): for a span of each loop, in the order of `Stage.loops`, the spans of
-    each source's dimensions; None where only a run knows.
+    each source's dimensions; None where only a run knows. symbolic: the same as
+    expressions of `ends`, Vars for the ends of each loop.
     """
 
     def __init__(self, stage: Stage, sizes: Sizes, values: Values) -> None:
@@ -43,6 +44,7 @@ class Reads:
         }
         scope = narrow(scope, stage.predicate, values.of)
         found = boxes_touched(stage.exprs, scope, values.of)
+        self.symbolic, self.ends = found, dict(zip(stage.loops, ends, strict=True))
         self.sources: tuple[Source, ...] = tuple(found)
         flat: list[Expr | None] = []
         for box in found.values():

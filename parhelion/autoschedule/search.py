@@ -15,7 +15,8 @@ import numpy as np
 
 from parhelion.autoschedule.cost import element_bytes
 from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.graph import Graph, can_inline
+from parhelion.autoschedule.freedom import Freedom
+from parhelion.autoschedule.graph import Graph
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Costs, Model, Tiles
 from parhelion.autoschedule.plan import Group, Level, Loops, Tiling
@@ -27,7 +28,7 @@ from parhelion.autoschedule.shapes import (
     register_blocks,
     tile_choices,
 )
-from parhelion.autoschedule.state import State, is_fixed
+from parhelion.autoschedule.state import State
 from parhelion.ir.function import Function
 
 #: How many blocks of registers are looked at with all tiles.
@@ -38,6 +39,7 @@ _FEW_BLOCKS = 5
 class Search:
     """One run of the search.
 
+    freedom: what of it is not decided by the user or by what the Funcs are.
     budget: after how many evaluations of groups to stop looking for better. It is no
     time, so that the same pipeline gets the same schedule on a busy computer.
     """
@@ -48,10 +50,14 @@ class Search:
     budget: int = 1000
     memo: dict[object, Group] = field(default_factory=dict)
     evaluations: int = 0
+    freedom: Freedom = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.freedom = Freedom(self.outputs)
 
     def run(self) -> State:
         """The best state that it comes to before the deadline."""
-        graph = Graph.of(self.outputs)
+        graph = Graph.of(self.outputs, self.freedom.inlined)
         model = self.inline_cheap(
             Model(graph, Regions(graph, self.sizes), self.machine)
         )
@@ -75,9 +81,8 @@ class Search:
         """Inlines what costs less to compute anew than to keep: a Func whose further
         evaluations take less time than writing it and reading it again."""
         for f in reversed(list(model.graph.order)):
-            if can_inline(f, self.outputs) and not is_fixed(f):
-                if self._extra(model, f) <= 0:
-                    model = model.with_inlined(f)
+            if self.freedom.inline(f) and self._extra(model, f) <= 0:
+                model = model.with_inlined(f)
         return model
 
     def _extra(self, model: Model, f: Function) -> float:

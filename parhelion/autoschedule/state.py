@@ -11,24 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parhelion.autoschedule.graph import can_inline
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Group, Level, Plan
 from parhelion.ir.function import Function
-from parhelion.schedule.directives import Place as Placed
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.search import Search
 
 #: A change must gain at least this share of the whole.
 _WORTH = 1e-4
-
-
-def is_fixed(f: Function) -> bool:
-    """Whether the user has scheduled a Func."""
-    return f.schedule.compute.place is not Placed.INLINED or any(
-        d.schedule.touched for d in f.stages()
-    )
 
 
 @dataclass(frozen=True)
@@ -122,7 +113,7 @@ class State:
 
     def others(self, f: Function) -> Iterator[tuple[Place, State]]:
         """The states with `f` in another place."""
-        if f in self.model.graph.outputs or is_fixed(f):
+        if not self.search.freedom.move(f):
             return
         now = self.place(f)
         for place in (INLINE, ROOT, *LEVELS):
@@ -134,7 +125,7 @@ class State:
     def moved(self, f: Function, place: Place) -> State | None:
         """This state with `f` in a place; None where it cannot be there."""
         graph = self.model.graph
-        if f in graph.outputs or is_fixed(f):
+        if not self.search.freedom.move(f):
             return None
         if place == INLINE:
             return self._inlined(f)
@@ -176,7 +167,7 @@ class State:
             return None
         root = into.pop()
         assert place.level is not None
-        if is_fixed(root):
+        if not self._may_join(f, root):
             return None
         members = {**self.groups[root].members, f: place.level}
         groups[root] = self.search.group(model, root, self._legal(model, root, members))
@@ -184,7 +175,7 @@ class State:
 
     def _inlined(self, f: Function) -> State | None:
         graph = self.model.graph
-        if f in graph.inlined or not can_inline(f, graph.outputs):
+        if f in graph.inlined or not self.search.freedom.inline(f):
             return None
         if f in self.groups and self.groups[f].members:
             return None
@@ -254,6 +245,10 @@ class State:
             groups[m] = self.search.group(self.model, m, {})
         return State(self.search, self.model, groups)
 
+    def _may_join(self, f: Function, root: Function) -> bool:
+        """Whether `f` may be computed in the loops of `root` at all."""
+        return self.search.freedom.nest(f) and self.search.freedom.host(root)
+
     def _joined(self, f: Function, level: Level) -> State | None:
         """The group of `f`, a root, inside the loops of the one group that reads it."""
         graph = self.model.graph
@@ -266,7 +261,7 @@ class State:
         for c in graph.consumers[f]:
             if host.members.get(c, Level.BLOCK) < level:
                 return None
-        if any(is_fixed(m) for m in (consumer, f, *own.members)):
+        if not self._may_join(f, consumer):
             return None
         members = {**host.members, f: level}
         for m, at in own.members.items():
@@ -285,4 +280,4 @@ def sorted_members(
     return sorted(members, key=lambda m: -place[m])
 
 
-__all__ = ["INLINE", "LEVELS", "ROOT", "Place", "State", "is_fixed", "sorted_members"]
+__all__ = ["INLINE", "LEVELS", "ROOT", "Place", "State", "sorted_members"]

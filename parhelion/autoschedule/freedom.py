@@ -1,0 +1,107 @@
+"""What the default scheduler may decide of each Func, and what the user has decided.
+
+Whatever is scheduled already stays as it is: the place of a Func that has one, the
+loops of a definition that has directives, loops in which the user computes or stores
+something. The rest is free, but for what a Func's nature rules out: foreign code has no
+loops, and finds its inputs in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parhelion.autoschedule.graph import can_inline
+from parhelion.ir.function import Function
+from parhelion.schedule.directives import LoopLevel, Place
+from parhelion.schedule.sites import callees, realization_order
+
+
+class Freedom:
+    """Which decisions about the Funcs of a pipeline are still to be made.
+
+    inlined: Funcs that the user wants inline. placed: those whose place he chose, or
+    that have to stay where they are for other reasons. looped: definitions that have
+    directives. named: Funcs in whose loops the user computes or stores others.
+    given: Funcs that foreign code reads, which cannot be inlined.
+    """
+
+    def __init__(self, outputs: Sequence[Function]) -> None:
+        self.outputs = frozenset(outputs)
+        self.inlined: set[Function] = set()
+        self.placed: set[Function] = set()
+        self.looped: set[tuple[Function, int]] = set()
+        self.named: set[Function] = set()
+        self.given: set[Function] = set()
+        for f in realization_order(outputs):
+            self._look(f)
+
+    def _look(self, f: Function) -> None:
+        s = f.schedule
+        if f.extern is not None:
+            self.given.update(callees(f))
+        if s.compute.place is not Place.INLINED:
+            self.placed.add(f)
+        elif s.compute.site is not None and can_inline(f, tuple(self.outputs)):
+            self.inlined.add(f)
+        if s.store is not None or s.hoist is not None or s.async_ or s.ring is not None:
+            self.placed.add(f)
+        if any(d.fold is not None or d.bound is not None for d in s.storage.values()):
+            self.placed.add(f)
+        for k, d in enumerate(f.stages()):
+            if d.schedule.touched:
+                self.looped.add((f, k))
+            other = d.schedule.fused_with
+            if other is not None:
+                # Both run together wherever they are.
+                for g in (f, other.func):
+                    self.placed.add(g)
+                    self.looped.update((g, n) for n in range(len(g.stages())))
+        for level in (s.compute, s.store, s.hoist):
+            self._name(level)
+
+    def _name(self, level: LoopLevel | None) -> None:
+        if level is not None and level.func is not None:
+            self.named.add(level.func)
+
+    def move(self, f: Function) -> bool:
+        """Whether the place of a Func is to be chosen."""
+        return f not in self.outputs and f not in self.placed and f not in self.inlined
+
+    def inline(self, f: Function) -> bool:
+        """Whether a Func may be inlined."""
+        return (
+            self.move(f)
+            and can_inline(f, tuple(self.outputs))
+            and f not in self.given
+            and f not in self.named
+            and not self._has_loops(f)
+        )
+
+    def nest(self, f: Function) -> bool:
+        """Whether a Func may be computed in the loops of another. Foreign code and what
+        it reads, and what is kept from run to run, is computed at the root."""
+        return (
+            self.move(f)
+            and f.extern is None
+            and f not in self.given
+            and f.schedule.memo is None
+        )
+
+    def host(self, f: Function) -> bool:
+        """Whether Funcs may be computed in the loops of this one."""
+        return (
+            f.extern is None
+            and f not in self.named
+            and not self._has_loops(f)
+            and (f in self.outputs or f.schedule.compute.place is not Place.LOOP)
+        )
+
+    def loops(self, f: Function, k: int) -> bool:
+        """Whether the loops of a definition are to be chosen."""
+        return f.extern is None and f not in self.named and (f, k) not in self.looped
+
+    def _has_loops(self, f: Function) -> bool:
+        return any((f, k) in self.looped for k in range(len(f.stages())))
+
+
+__all__ = ["Freedom"]

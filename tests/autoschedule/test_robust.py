@@ -1,0 +1,102 @@
+"""The default scheduler on whatever the language has, at other sizes too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.interp import interpret_all
+from parhelion.schedule.directives import Place
+
+x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+
+
+def check(outputs: hl.Func | Sequence[hl.Func], *sizes: Sequence[int]) -> None:
+    """Schedules for the first size, and compares with the interpreter at all."""
+    made = [outputs] if isinstance(outputs, hl.Func) else list(outputs)
+    result = hl.autoschedule(made, sizes=list(sizes[0]))
+    assert not result.notes
+    for size in sizes:
+        got = hl.Pipeline(made).realize(list(size))
+        arrays = [np.asarray(b).T for b in (got if isinstance(got, tuple) else (got,))]
+        region = [(0, e) for e in size]
+        wanted = interpret_all([(f._function, region) for f in made])
+        for a, b in zip(arrays, [a for one in wanted for a in one], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def place(f: hl.Func) -> Place:
+    return f._function.schedule.compute.place
+
+
+def image(w: int, h: int) -> hl.Buffer:
+    pixels = np.arange(w * h, dtype=np.int64).reshape(h, w) * 7919 % 251
+    return hl.Buffer(pixels.astype(np.int32))
+
+
+def test_foreign_code_has_no_loops_and_its_inputs_are_in_memory() -> None:
+    f, g, out = hl.funcs("f g out")
+
+    def double(pixels: hl.Buffer, to: hl.Buffer) -> None:
+        np.asarray(to)[...] = 2 * np.asarray(pixels)
+
+    f[x, y] = x + 3 * y
+    g.define_extern(double, [f], hl.Int(32), [x, y])
+    out[x, y] = g[x, y] + g[x, y + 1]
+    hl.autoschedule(out, [64, 40])
+    assert place(f) is Place.ROOT and place(g) is Place.ROOT
+    for w, h in ((64, 40), (5, 3)):
+        got = np.asarray(out.realize([w, h])).T
+        xs, ys = np.meshgrid(np.arange(w), np.arange(h), indexing="ij")
+        assert np.array_equal(got, 2 * (2 * xs + 6 * ys + 3))
+
+
+def test_what_an_update_without_the_loop_reads() -> None:
+    """f is read by an update that runs over one dimension only."""
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 20)])
+    f[x, y] = hl.cast(hl.Int(32), hl.sqrt(hl.f32(x * x + y * y)))
+    g[x, y] = f[x, y] + f[x, y + 1]
+    g[x, 3] += f[x, r.x] * 2
+    g[5, y] += f[r.x, y] * 3
+    check(g, (100, 80), (9, 7), (1, 1), (33, 27))
+
+
+def test_growth_reads_no_more_of_an_image_that_is_clamped_by_a_constant() -> None:
+    """The clamp holds at the size of the estimate, and not for a smaller image."""
+    picture = hl.ImageParam(hl.Int(32), 2, "picture")
+    f, out = hl.funcs("f out")
+    f[x, y] = picture[hl.min(x, 199), y] * 3
+    out[x, y] = f[x, y] * f[x, y + 1] + f[x, y]
+    f.compute_root()
+    hl.autoschedule(out, [200, 100], inputs={picture: image(200, 101)})
+    for w, h in ((200, 100), (37, 11), (3, 1)):
+        picture.set(image(w, h + 1))
+        got = np.asarray(out.realize([w, h])).T
+        p = np.asarray(picture.get()).T * 3
+        assert np.array_equal(got, p[:, :h] * p[:, 1:] + p[:, :h])
+
+
+@pytest.mark.parametrize("low", [-5, 0, 7])
+def test_images_of_just_the_size_that_is_needed(low: int) -> None:
+    """Three stages, one of them downsampling, of an image without a boundary."""
+    picture = hl.ImageParam(hl.Int(32), 2, "picture")
+    a, b, down, out = hl.funcs("a b down out")
+    a[x, y] = picture[x - 1, y] + picture[x, y] * picture[x + 1, y]
+    b[x, y] = a[x, y - 1] + a[x, y] * a[x, y + 1]
+    down[x, y] = b[2 * x, 2 * y] + b[2 * x + 1, 2 * y + 1]
+    out[x, y] = down[x - 1, y] + down[x + 1, y + 2] * down[x, y]
+    picture.set(image(40, 40))
+    hl.autoschedule(out, [120, 70], inputs={picture: image(600, 400)})
+    for w, h in ((120, 70), (37, 11), (3, 1)):
+        target = hl.Buffer(hl.Int(32), [w, h])
+        target.set_min([low, 2 * low])
+        plain = (2 * (low - 1) - 1, 2 * 2 * low - 1)
+        source = image(2 * (w + 1) + 4, 2 * (h + 1) + 4)
+        source.set_min(list(plain))
+        picture.set(source)
+        out.realize(target)
+        (wanted,) = interpret_all([(out._function, [(low, w), (2 * low, h)])])[0]
+        assert np.array_equal(np.asarray(target).T, wanted)
