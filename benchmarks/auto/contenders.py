@@ -46,11 +46,15 @@ class Contender:
 class Ready:
     """A compiled contender: what runs it, the arrays it writes, and what is known of
     it: seconds to schedule (of the clock, and of the processor), to compile, predicted,
-    and the schedule as Python."""
+    and the schedule as Python.
+
+    images: the inputs, which Halide's ImageParams do not keep alive.
+    """
 
     run: Callable[[], object]
     results: list[Array]
     facts: dict[str, Any]
+    images: Mapping[str, Image]
 
 
 def contenders(case: Case, pinned: bool) -> list[Contender]:
@@ -124,9 +128,8 @@ def prepare(
     results = [output.new() for output in case.outputs]
     buffers = [image.buffer(hl) for image in results]
     where = buffers[0] if len(buffers) == 1 else buffers
-    return Ready(
-        lambda: app.output.realize(where), [image.array for image in results], facts
-    )
+    written = [image.array for image in results]
+    return Ready(lambda: app.output.realize(where), written, facts, images)
 
 
 def rival(who: Contender, case: Case, images: Mapping[str, Image]) -> Ready:
@@ -139,7 +142,7 @@ def rival(who: Contender, case: Case, images: Mapping[str, Image]) -> Ready:
     def run() -> None:
         result[...] = made[who.name]()
 
-    return Ready(run, [result], {})
+    return Ready(run, [result], {}, images)
 
 
 def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from benchmarks.runtime import measure
 #: A first run of more seconds than this is the contender's time.
 SLOW = 10.0
 #: Pixels on every side that an input is enlarged by for schedules that read beyond it.
-MARGIN = 64
+MARGIN = 256
 
 
 def own_output() -> TextIO:
@@ -65,6 +65,7 @@ def run(
     to `out` what comes of it."""
     images = case.inputs()
     runs: dict[str, Callable[[], object]] = {}
+    alive: list[Ready] = []
     slow: dict[str, dict[str, float]] = {}
     first: list[Array] | None = None
     for who in [c for c in contenders(case, pinned=True) if c.label in labels]:
@@ -82,6 +83,7 @@ def run(
         except errors as error:
             say(out, prepared=who.label, failed=_last_line(error))
             continue
+        alive.append(ready)
         first = ready.results if first is None else first
         apart = case.difference(first, ready.results)
         facts = ready.facts | {"difference": apart[0], "differing": apart[1]}

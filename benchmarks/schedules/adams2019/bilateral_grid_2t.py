@@ -10,7 +10,7 @@ def schedule(funcs):
     blur_z = funcs['blur_z']
     histogram = funcs['histogram']
     repeat_edge = funcs['repeat_edge']
-    lambda_0 = funcs['lambda_0']
+    lambda_0 = funcs['lambda']
     _0 = repeat_edge.args()[0]
     _0i = hl.Var('_0i')
     _1 = repeat_edge.args()[1]
