@@ -106,6 +106,9 @@ def _offsets(f: Function, e: E.Load, pointer: str, step: int) -> list[int]:
 
     found: set[int] = set()
     later: set[Var] = set()
+    # This load may have been moved out of loops, to where nothing that changes in them
+    # can be written. What does has another address.
+    deepest = f.level(e)
     items, at = f.run
     for item in items[at:]:
         if not isinstance(item, S.LetStmt | S.Store | S.Evaluate):
@@ -123,6 +126,7 @@ def _offsets(f: Function, e: E.Load, pointer: str, step: int) -> list[int]:
                     and build.const_int(n.index.stride) == step
                     and later.isdisjoint(free_vars(n.index))
                     and all([v in f.vars for v in free_vars(n.index)])
+                    and f.level(n.index.base) <= deepest
                 ):
                     other, offset = address(f, e.buffer, n.index.base)
                     if other == pointer:

@@ -37,6 +37,22 @@ def put(b: BufferSym, value: Expr, place: int) -> Stmt:
     return S.Store(b, value, E.Ramp(at, int32(1), value.type.count), None)
 
 
+def beside(step: int, first: bool) -> Stmt:
+    """Two loads of a loop over channels, one of which is the same for all of them and
+    moves out of the loop."""
+    c = Var("c", INT32)
+    start = int32(0 if step > 0 else 200)
+    shared = build.add(build.mul(X, int32(step * LANES)), start)
+    same, own = [
+        E.Load(T.with_lanes(LANES), IN, E.Ramp(base, int32(step), LANES), None)
+        for base in (shared, build.add(shared, build.mul(c, int32(20))))
+    ]
+    at = build.add(build.mul(c, int32(64)), build.mul(X, int32(LANES)))
+    value = E.Mul(same, own) if first else E.Mul(own, same)
+    store = S.Store(OUT, value, E.Ramp(at, int32(1), LANES), None)
+    return loop(S.For(c, int32(0), int32(3), ForKind.SERIAL, store))
+
+
 def loop(*items: Stmt, extent: int = 3) -> Stmt:
     body = items[0] if len(items) == 1 else S.Block(items)
     return S.For(X, int32(0), int32(extent), ForKind.SERIAL, body)
@@ -74,6 +90,9 @@ def cases() -> dict[str, Stmt]:
     found["backwards"] = loop(
         put(OUT, add(load(IN, -2, 200), load(IN, -2, 201), load(IN, 2, 0)), 0)
     )
+    for step in (2, 3, 4, -2):
+        for first in (False, True):
+            found[f"beside what moves out {step} {first}"] = beside(step, first)
     return found
 
 

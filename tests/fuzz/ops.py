@@ -219,7 +219,12 @@ def downsample(m: Maker) -> None:
     at[dim] = m.vars[dim] * factor + m.choices.between(-1, 1)
     more = list(at)
     more[dim] = more[dim] + 1
-    m.pure(combine(m, convert(m.source(at), m.type), convert(m.source(more), m.type)))
+    value = combine(m, convert(m.source(at), m.type), convert(m.source(more), m.type))
+    if m.stage.dims > 1 and m.choices.chance():
+        # Beside what is the same along another dimension, as alpha is for all channels.
+        at[(dim + 1) % m.stage.dims] = m.choices.between(0, 3)
+        value = combine(m, convert(m.source(at), m.type), value)
+    m.pure(value)
 
 
 def upsample(m: Maker) -> None:
