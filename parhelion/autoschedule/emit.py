@@ -154,8 +154,11 @@ class _Emitter:
             self._parallel(stage, loops, names, around, inner)
 
     def _tail(self, f: Function, d: int) -> tuple[TailStrategy, ...]:
-        """RoundUp where computing more than is needed does no harm."""
-        if f in self.graph.outputs or not self.growth.harmless(f, d):
+        """RoundUp for Funcs with updates, whose tails would be guarded otherwise, where
+        computing more than is needed does no harm. Others shift inwards: rounding up
+        the levels of a pyramid would make those that they read from grow by as much
+        times the powers of two."""
+        if f in self.graph.outputs or not f.updates or not self.growth.harmless(f, d):
             return ()
         return (TailStrategy.RoundUp,)
 

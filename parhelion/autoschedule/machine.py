@@ -46,8 +46,8 @@ class Machine:
     far_byte: float = 0.08
     far_write: float = 0.18
     streamed: float = 0.07
-    row: float = 4.0
-    produce: float = 8.0
+    row: float = 14.0
+    produce: float = 60.0
     task: float = 600.0
 
     def lanes(self, bits: int) -> int:

@@ -122,7 +122,7 @@ class Model:
                         inner = steps
             one = self.speed(stage, loops).block
             rows = blocks / inner
-            total = total + blocks * (one + 0.4) + rows * self.machine.row
+            total = total + blocks * (one + 1.0) + rows * self.machine.row
         return np.asarray(total, dtype=np.float64)
 
     # One group.
