@@ -27,6 +27,7 @@ from parhelion.autoschedule.numeric import Number
 from parhelion.autoschedule.regions import Regions, extents
 from parhelion.autoschedule.script import FuncArg, Script
 from parhelion.ir.function import Function
+from parhelion.schedule.directives import Place
 from parhelion.schedule.sites import callees, realization_order
 
 #: The extent of what nobody knows.
@@ -270,14 +271,31 @@ class Plan:
 
 
 def _unread(graph: Graph) -> list[Function]:
-    """Foreign stages that are mentioned, but only where their values are not used, and
-    what they are given: by the rules all that must be in memory."""
-    found: dict[Function, None] = {}
-    for f in realization_order(graph.outputs):
-        if f.extern is not None and f not in graph.stages:
-            found[f] = None
-            found.update(dict.fromkeys(callees(f)))
-    return list(found)
+    """Funcs that are mentioned where their values are not used: by a value of a Tuple
+    that nobody reads, say. By the rules such a mention is a use, which the graph does
+    not know, so that these Funcs are best at root."""
+    users: dict[Function, set[Function]] = {}
+    reached: dict[Function, set[Function]] = {}
+    order = realization_order(graph.outputs)
+    in_memory = {g for f in order if f.extern is not None for g in callees(f)}
+    for f in order:
+        found = {h for g in callees(f) for h in reached[g]}
+        dead = f not in graph.stages and f not in in_memory
+        dead = dead and can_inline(f, graph.outputs)
+        if f in graph.inlined or (dead and f.schedule.compute.place is Place.INLINED):
+            reached[f] = found
+            continue
+        reached[f] = {f}
+        users[f] = set()
+        for h in found:
+            users[h].add(f)
+    return [
+        f
+        for f in order
+        if f in users
+        and f not in graph.outputs
+        and users[f] != set(graph.consumers.get(f, ()))
+    ]
 
 
 def _row(tile: Tile) -> Rows:

@@ -173,3 +173,20 @@ def test_the_runner_up_of_an_inlining_is_not_inlined() -> None:
     assert decision.gain is not None and decision.gain > 0
     result.alternative(decision).apply()
     assert scaled._function.schedule.compute.place is not Place.INLINED
+
+
+def test_what_an_unread_value_mentions_stays_at_root() -> None:
+    data = hl.Buffer(np.arange(140 * 140, dtype=np.float32).reshape(140, 140) % 31)
+    edge = hl.BoundaryConditions.repeat_edge(data)
+    dear, several, g, out = (hl.Func(n) for n in ("dear", "several", "g", "out"))
+    dear[x, y] = hl.floor(hl.exp(edge[x, y]) + hl.exp(edge[x, y + 1]))
+    several[x, y] = (edge[x, y] * 2.0, dear[x, y])
+    g[x, y] = dear[x, y - 1] + dear[x, y] + dear[x, y + 1]
+    # Reads one of the two values: dear is not used, but mentioned.
+    out[x, y] = several[x, y][0] + g[x, y]
+    hl.autoschedule([out, g], [128, 128], scheduler="Mullapudi2016")
+    assert dear._function.schedule.compute.place is Place.ROOT
+    first, second = hl.Pipeline([out, g]).realize([128, 128])
+    for f, got in ((out, first), (g, second)):
+        (wanted,) = interpret(f._function, [(0, 128), (0, 128)])
+        np.testing.assert_array_equal(np.asarray(got).transpose(), wanted)
