@@ -220,9 +220,8 @@ def _is_view(e: Expr, loops: frozenset[Var]) -> bool:
 def _is_boundary(e: E.Select) -> bool:
     """Whether one branch is marked as the one that the inside of an image takes."""
     return any(
-        isinstance(n, Intrinsic) and n.op.startswith("likely")
-        for side in (e.cond, e.a, e.b)
-        for n in nodes(side)
+        isinstance(side, Intrinsic) and side.op.startswith("likely")
+        for side in (e.a, e.b)
     )
 
 

@@ -245,3 +245,17 @@ def test_other_parameters_are_refused() -> None:
         hl.autoschedule(out, [64, 64], scheduler="Mullapudi2016", cache=3)
     with pytest.raises(hl.ScheduleError, match="VECTOR_WIDTH .* is at least 1, not 0"):
         hl.autoschedule(out, [64, 64], scheduler="Mullapudi2016", vector_width=0)
+
+
+def test_a_choice_of_values_is_no_boundary_condition() -> None:
+    data = hl.Buffer(np.zeros((3, 64, 64), np.float32))
+    edge = hl.BoundaryConditions.repeat_edge(data)
+    chosen, total, out = hl.Func("chosen"), hl.Func("total"), hl.Func("out")
+    chosen[x, y, c] = hl.mux(c, [edge[x, y, 0], edge[x, y, 1], edge[x, y, 2], 1.0])
+    r = hl.RDom([(-2, 5), (-2, 5)], "r")
+    total[x, y, c] += chosen[x + r.x, y + r.y, c]
+    out[x, y, c] = total[x, y, c] / total[x, y, 3]
+    made = plan(out, 64, 64, 3)
+    # One read of four in 25 of them: computed once it is cheaper.
+    assert chosen._function not in made.inlines.inlined
+    assert edge._function in made.inlines.inlined
