@@ -188,6 +188,13 @@ BUGS: dict[str, Bug] = {
         "if not schedule.atomic:",
         "if True:",
     ),
+    "written_too_early": Bug(
+        "the address of what changes in a loop is written before the loop",
+        "parhelion.codegen.strided",
+        "_offsets",
+        "f.level(n.index.base) <= deepest",
+        "deepest >= 0",
+    ),
 }
 
 

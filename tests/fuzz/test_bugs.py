@@ -22,7 +22,7 @@ CASES = 80
 #: which are found or not by chance.
 RARE = {
     *("blend_dropped", "parts_from_one", "remembered_by_size"),
-    *("consumer_does_not_wait", "atomic_forgotten"),
+    *("consumer_does_not_wait", "atomic_forgotten", "written_too_early"),
 }
 #: Bugs that may have no consequence where memory has no edges.
 OUTSIDE = {"storage_too_short"}
