@@ -80,6 +80,8 @@ class Runner:
         self._promises: Promises = {}
         self._programs: dict[Variant, Program] = {}
         self._written: dict[object, list[Box]] = {}
+        #: Variants with guarded tails that the schedule does not allow.
+        self._unguarded: set[Variant] = set()
         #: Dimensions of outputs that code may be specialised to (`small_splits`).
         self._small: dict[BufferSym, dict[int, int]] = {}
         #: The state of the pipeline when it was last looked at for recomputation.
@@ -106,6 +108,7 @@ class Runner:
             same = state == self._state
             if not same:
                 self._state, self._programs, self._written = state, {}, {}
+                self._unguarded = set()
                 self.targets = tuple([b for f in self.outputs for b in f.buffers])
                 self._promises = standing((*self.reach.images, *self.targets))
                 self._small = {
@@ -145,6 +148,7 @@ class Runner:
         """Forgets all compiled code."""
         with LOCK:
             self._state, self._programs, self._written = None, {}, {}
+            self._unguarded = set()
             self._epoch = -1
 
     def program(self, variant: Variant) -> Program:
@@ -295,13 +299,31 @@ class Runner:
 
     def _instead(self, variant: Variant, failure: str) -> Variant | None:
         """A variant that may succeed where this one reported a failure."""
-        if failure in _TOO_SMALL and not variant.guard_tails and self._may_guard():
+        if failure in _TOO_SMALL:
             # The schedule may round up to more than the images have. Where the
             # tails are ours to choose there is code that does not.
-            return replace(variant, guard_tails=True)
+            return self._guarded(variant)
         if failure in _TOO_LARGE and not variant.index64:
             return replace(variant, index64=True)
         return None
+
+    def _guarded(self, variant: Variant) -> Variant | None:
+        """The variant whose tails are guarded wherever they are left to us; None if it
+        is this one, or if there is none: where a whole loop is vectorised or unrolled
+        inside of a tile, the tile may not be cut short."""
+        if variant.guard_tails or not self._may_guard():
+            return None
+        guarded = replace(variant, guard_tails=True)
+        if guarded in self._unguarded:
+            return None
+        try:
+            self.program(guarded)
+        except ScheduleError:
+            # Not the user's: the schedule is legal as it was given.
+            self.program(variant)
+            self._unguarded.add(guarded)
+            return None
+        return guarded
 
     def _may_guard(self) -> bool:
         """Whether the pipeline has a split whose tail the user left to us."""
@@ -317,7 +339,7 @@ class Runner:
         """The variant for allocating outputs: one that writes just these boxes if the
         given one writes more and need not."""
         if self._may_guard() and self.grown(boxes, variant) != list(boxes):
-            return replace(variant, guard_tails=True)
+            return self._guarded(variant) or variant
         return variant
 
     def _values(
@@ -374,8 +396,9 @@ class Runner:
     def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""
         written = self.written(boxes, variant)
-        if written != list(boxes) and self._may_guard():
-            written = self.written(boxes, replace(variant, guard_tails=True))
+        guarded = self._guarded(variant) if written != list(boxes) else None
+        if guarded is not None:
+            written = self.written(boxes, guarded)
         pairs = zip(self.targets, written, strict=True)
         return [self.new_buffer(sym, box) for sym, box in pairs]
 

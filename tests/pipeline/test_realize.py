@@ -64,6 +64,46 @@ def test_a_destination_smaller_than_a_vector_is_computed() -> None:
     assert np.array_equal(np.asarray(out), np.asarray(ramp("whole").realize([5, 2])))
 
 
+def tiles_of_whole_vectors(name: str) -> hl.Func:
+    """A tile is one vector of the Func computed in it, and cannot be cut short."""
+    f, g = ramp(name), hl.Func(f"{name}_g")
+    xi = hl.Var("xi")
+    g[x, y] = f[x, y] * 2
+    g.split(x, x, xi, 16)
+    f.compute_at(g, x).vectorize(x)
+    return g
+
+
+@pytest.mark.parametrize("width", (1, 13, 16, 17, 33))
+def test_where_tails_cannot_be_guarded_more_is_computed(width: int) -> None:
+    got = np.asarray(tiles_of_whole_vectors("tiles").realize([width, 3]))
+    assert np.array_equal(got, 2 * np.asarray(ramp("plain").realize([width, 3])))
+
+
+def test_where_tails_cannot_be_guarded_destinations_may_be_too_small() -> None:
+    """The error is of the destination, not of a schedule that nobody wrote."""
+    f = tiles_of_whole_vectors("cut")
+    with pytest.raises(hl.BoundsError, match="'cut_g.* too small in dimension 0"):
+        f.realize(hl.Buffer(hl.Int(32), [13, 2]))
+    out = hl.Buffer(hl.Int(32), [17, 2])
+    f.realize(out)
+    assert out[16, 1] == 2 * ramp("one").realize([17, 2])[16, 1]
+
+
+def test_the_input_of_tails_that_cannot_be_guarded() -> None:
+    image = hl.ImageParam(hl.Int(32), 2, "image")
+    f, g = hl.funcs("f g")
+    xi = hl.Var("xi")
+    f[x, y] = image[x, y] + 1
+    g[x, y] = f[x, y] * 2
+    g.split(x, x, xi, 16)
+    f.compute_at(g, x).vectorize(x)
+    g.infer_input_bounds([13, 2])
+    assert image.get().width() == 16
+    image.get().fill(4)
+    assert (np.asarray(g.realize([13, 2])) == 10).all()
+
+
 def test_a_destination_too_small_for_the_schedule_is_refused() -> None:
     f = ramp("narrow")
     f.vectorize(x, 8, hl.TailStrategy.RoundUp)
