@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from parhelion.autoschedule.freedom import Freedom
-from parhelion.autoschedule.graph import Graph, Stage
+from parhelion.autoschedule.cost import Work, element_bytes
+from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
@@ -58,6 +59,9 @@ class _Emitter:
         for f in self.group.members:
             assert levels is not None
             self._member(f, levels)
+        for source, reader in self.group.packed:
+            assert levels is not None
+            self._packed(source, reader, levels)
 
     # The root.
 
@@ -237,6 +241,42 @@ class _Emitter:
         )
         for stage in self.graph.stages[f]:
             self._stage(stage, loops, names, outer=())
+
+    def _packed(self, source: Source, reader: Function, levels: Levels) -> None:
+        """A dense copy of what a tile needs of a source, in the order in which the
+        reader goes through it."""
+        at = levels.at[Level.TILE]
+        if not at:
+            return
+        if isinstance(source, Function):
+            names = [v.name for v in source.args]
+        else:
+            names = [f"_{d}" for d in range(len(source.dims))]
+        add = self.script.add
+        copy = add(source, -1, "in_", reader)
+        add(copy, -1, "compute_at", self.group.root, VarArg(at))
+        order = self._order(source, reader)
+        if order != sorted(order):
+            add(copy, -1, "reorder_storage", *[VarArg(names[d]) for d in order])
+        lanes = self.machine.lanes(8 * element_bytes(source))
+        whole = self.regions.bounds[source]
+        if whole[0][1] - whole[0][0] + 1 >= lanes > 1:
+            add(copy, 0, "vectorize", VarArg(names[0]), lanes)
+
+    def _order(self, source: Source, reader: Function) -> list[int]:
+        """The dimensions of a source, the first and then as the reader's loops over its
+        reduction's variables move along them, the innermost loop first."""
+        found: dict[int, None] = {0: None}
+        for stage in self.graph.stages[reader]:
+            for access in Work(stage).loads:
+                if access.source is source:
+                    for r in stage.rvars:
+                        for d in range(len(access.steps)):
+                            if access.step(d, r) != 0:
+                                found[d] = None
+                    for d in range(len(access.steps)):
+                        found[d] = None
+        return list(found)
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -26,11 +26,14 @@ from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.throughput import Speed, stage_speed
 from parhelion.ir.function import Function
+from parhelion.ir.symbols import BufferSym
 
 Numbers = NDArray[np.float64]
 
 #: How much of the lesser of two overlapping times is not hidden by the greater.
 _UNHIDDEN = 0.25
+#: Bytes of a page, and how many of them the translation buffers know.
+_PAGE, _NEAR_PAGES, _FAR_PAGES = 4096, 64, 1024
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,12 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Costs:
-    """For each candidate tile: nanoseconds in all, and by part."""
+    """For each candidate tile: nanoseconds in all, and by part; and whether a source is
+    packed for its reader (see `plan.Group`)."""
 
     total: Numbers
     terms: Mapping[str, Numbers]
+    packed: Mapping[tuple[Source, Function], NDArray[np.bool_]]
 
 
 class Model:
@@ -104,6 +109,22 @@ class Model:
                 trips,
             )
         return found
+
+    def reader(self, source: Source, funcs: Sequence[Function]) -> Function | None:
+        """The one of these Funcs that reads a source, if it is just one, which mentions
+        it itself, and the source can have a wrapper."""
+        if isinstance(source, BufferSym) and source.bound is not None:
+            return None
+        found = [
+            f for f in funcs if any(source in s.sources() for s in self.graph.stages[f])
+        ]
+        if len(found) != 1:
+            return None
+        mentions = any(source in d.mentions() for d in found[0].stages())
+        inlined = any(
+            source in d.mentions() for g in self.graph.inlined for d in g.stages()
+        )
+        return found[0] if mentions and not inlined else None
 
     # One Func over one box.
 
@@ -261,6 +282,8 @@ class _GroupCost:
     def costs(self) -> Costs:
         compute = self._compute()
         near, far, written = self._traffic()
+        pages, packed = self._pages()
+        compute = compute + pages
         moving = near * self.machine.near_byte + far * self.machine.far_byte
         moving = moving + written
         greater, lesser = np.maximum(compute, moving), np.minimum(compute, moving)
@@ -272,10 +295,11 @@ class _GroupCost:
             "near bytes": near,
             "far bytes": far,
             "writing": written,
+            "pages": pages,
             "threads": parallel,
             "tasks": tasks,
         }
-        return Costs(total, terms)
+        return Costs(total, terms, packed)
 
     def _compute(self) -> Numbers:
         model = self.model
@@ -353,6 +377,60 @@ class _GroupCost:
             np.asarray(far, dtype=np.float64),
             written,
         )
+
+    def _pages(
+        self,
+    ) -> tuple[Numbers, dict[tuple[Source, Function], NDArray[np.bool_]]]:
+        """Nanoseconds that blocks lose to pages that they come back to too late, or to
+        copying what they need into dense memory, tile by tile, where that is less."""
+        machine = self.machine
+        blocks, tiles = self.instances[0], self.instances[self.tile_level]
+        total: Any = np.zeros(self.count)
+        packed: dict[tuple[Source, Function], NDArray[np.bool_]] = {}
+        for s in self.needed:
+            if s is self.root or s in self.members:
+                continue
+            loss = blocks * self._page_time(self._page_count(s)[0])
+            if not np.any(loss):
+                continue
+            reader = self.model.reader(s, (self.root, *self.members))
+            if reader is not None:
+                volumes = self.volumes(s)
+                dense = blocks * self._page_time(volumes[0] / _PAGE)
+                copied = volumes[self.tile_level] / machine.vector_bytes
+                copying = tiles * (
+                    copied * (machine.load + machine.store)
+                    + self._page_time(self._page_count(s)[self.tile_level])
+                    + machine.produce
+                )
+                fits = volumes[self.tile_level] <= machine.l2 * 0.6
+                there = self.tile_level < len(self.trips)
+                better = fits & there & (tiles > 1) & (dense + copying < loss)
+                loss = np.where(better, dense + copying, loss)
+                packed[s, reader] = better
+            total = total + loss
+        return np.asarray(total, dtype=np.float64), packed
+
+    def _page_time(self, pages: Numbers) -> Numbers:
+        """Touching so many pages in turn, again and again."""
+        machine = self.machine
+        each = np.where(pages > _FAR_PAGES, machine.far_page, machine.page)
+        return np.where(pages > _NEAR_PAGES, pages * each, 0.0)
+
+    def _page_count(self, source: Source) -> Numbers:
+        """How many pages of a source are touched at each level."""
+        whole = self.model.regions.bounds[source]
+        stride = run = float(element_bytes(source))
+        pages: Any = 1.0
+        first = True
+        for size, (lo, hi) in zip(self._extents(source), whole, strict=True):
+            if stride < _PAGE:
+                run = size * stride if first else np.maximum(run, size * stride)
+            else:
+                pages = pages * size
+            first = False
+            stride *= hi - lo + 1
+        return np.asarray(pages * np.ceil(run / _PAGE), dtype=np.float64)
 
     def _stored(self) -> Numbers:
         """Bytes of all members' storage, at each level: wherever it is computed, it is

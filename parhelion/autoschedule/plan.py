@@ -9,9 +9,10 @@ vectors, whose results stay in registers.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from parhelion.autoschedule.graph import Source
 from parhelion.ir.function import Function
 
 
@@ -61,7 +62,8 @@ class Group:
     """One group with its loops, and what the model says that it costs, in nanoseconds.
 
     loops: of the root and of every member. cost: on all threads together. terms: what
-    the cost is made of.
+    the cost is made of. packed: sources of which each tile copies what it needs into
+    dense memory first, each with the Func that reads the copy.
     """
 
     root: Function
@@ -70,6 +72,7 @@ class Group:
     loops: Mapping[Function, Loops]
     cost: float
     terms: Mapping[str, float] = field(default_factory=dict)
+    packed: Sequence[tuple[Source, Function]] = ()
 
 
 @dataclass

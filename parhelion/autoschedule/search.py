@@ -207,6 +207,7 @@ def _group(
         loops,
         float(costs.total[k]),
         terms,
+        [which for which, better in costs.packed.items() if better[k]],
     )
 
 
