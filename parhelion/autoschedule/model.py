@@ -107,6 +107,7 @@ class Model:
                 loops.lanes if vector is not None else 1,
                 block,
                 trips,
+                loops.local,
             )
         return found
 

@@ -35,12 +35,14 @@ class Loops:
     vector: which dimension runs in vectors (-1: none), lanes: how many at once.
     block: how many points of each dimension are done together, in registers; that of
     the vector dimension is a multiple of lanes. order: the dimensions, innermost first.
+    local: whether the block is all that is stored, so that it can be in registers.
     """
 
     vector: int
     lanes: int
     block: tuple[int, ...]
     order: tuple[int, ...]
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,14 @@ class Search:
 
     def inline_cheap(self, model: Model) -> Model:
         """Inlines what costs less to compute anew than to keep: a Func whose further
-        evaluations take less time than writing it and reading it again."""
+        evaluations take less time than writing it and reading it again.
+
+        Not yet what takes the results of a reduction: it is the place where blocks of
+        them can be computed in registers.
+        """
         for f in reversed(list(model.graph.order)):
-            if self.freedom.inline(f) and self._extra(model, f) <= 0:
+            takes = any(g.updates for g in model.graph.producers.get(f, ()))
+            if self.freedom.inline(f) and not takes and self._extra(model, f) <= 0:
                 model = model.with_inlined(f)
         return model
 

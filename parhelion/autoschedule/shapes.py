@@ -167,7 +167,7 @@ def inside_block(
         if total * n <= _MOST_BLOCK:
             block[d] *= n
             total *= n
-    return Loops(own.vector, own.lanes, tuple(block), own.order)
+    return Loops(own.vector, own.lanes, tuple(block), own.order, local=True)
 
 
 __all__ = [

@@ -43,10 +43,11 @@ def stage_speed(
     lanes: int,
     block: dict[Var, int],
     trips: dict[Var, int],
+    local: bool,
 ) -> Speed:
     """The time of one block: `block` says how many points of each loop are done
     together (of the vector's loop a multiple of `lanes`), `trips` how far the loops
-    over reduction variables go."""
+    over reduction variables go; `local`, that nothing but the block is stored."""
     stage = work.stage
     vectors = max(1, -(-block.get(vector, 1) // lanes)) if vector is not None else 1
 
@@ -77,11 +78,18 @@ def stage_speed(
                 * (machine.operation)
             )
     reduction = frozenset(trips)
-    kept = 0
+    kept = unkept = 0
     for a in work.loads:
         if a.source is stage.func and not (a.depends & reduction):
             # An accumulator: in registers from the first iteration to the last.
-            kept += int(times(a.depends)) * registers_of(lanes, a.bits, machine)
+            cells = int(times(a.depends)) * registers_of(lanes, a.bits, machine)
+            # Lines of a larger array lie apart by what is not known when code is made:
+            # their sums go to memory and back.
+            lines = [v for v in a.depends if v is not vector and block.get(v, 1) > 1]
+            if lines and not local:
+                unkept += cells
+            else:
+                kept += cells
             continue
         total += times(a.depends) * load_time(a, machine, vector, lanes)
     written = _written(stage)
@@ -94,7 +102,7 @@ def stage_speed(
     if reduction:
         total += rounds * _ROUND
     # What does not fit in the registers goes to the stack and back each time.
-    spilled = max(0, kept - int(machine.registers * 0.8))
+    spilled = max(0, kept - int(machine.registers * 0.8)) + unkept
     total += spilled * rounds * (machine.load + machine.store)
     if kept and reduction:
         # One chain of dependent additions for each register that is kept.
