@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.cost import Work, element_bytes
+from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels

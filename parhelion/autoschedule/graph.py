@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from parhelion.analysis.linear import built, linear
 from parhelion.analysis.symbolic import is_index
@@ -24,7 +25,7 @@ from parhelion.schedule.wrappers import body
 Source = Function | BufferSym
 
 
-@dataclass(eq=False, frozen=True, slots=True)
+@dataclass(eq=False)
 class Stage:
     """One definition, all inlining done.
 
@@ -42,12 +43,12 @@ class Stage:
     loops: tuple[Var, ...]
     _sources: list[Source] = field(default_factory=list)
 
-    @property
+    @cached_property
     def pure(self) -> tuple[Var, ...]:
         """The loops that are Vars of the Func."""
         return self.loops[len(self.rvars) :]
 
-    @property
+    @cached_property
     def rvars(self) -> tuple[Var, ...]:
         return () if self.rdom is None else self.rdom.vars
 
@@ -147,6 +148,7 @@ class Graph:
     stages: the definitions of each. consumers: by Func, those that read it, without
     itself; producers likewise. images: the inputs that are read. written: by Func,
     those whose definitions mention it, inlined or not. whole: all Funcs, in order.
+    below: by Func, all that its definitions need.
     """
 
     outputs: tuple[Function, ...]
@@ -159,6 +161,7 @@ class Graph:
     known: dict[object, Stage] = field(default_factory=dict)
     written: dict[Function, list[Function]] = field(default_factory=dict)
     whole: list[Function] = field(default_factory=list)
+    below: dict[Function, frozenset[Function]] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -174,6 +177,14 @@ class Graph:
         """
         made = Graph(tuple(outputs), frozenset(inlined))
         made.known = {} if known is None else known
+        made.whole = realization_order(made.outputs)
+        for f in made.whole:
+            read_directly = callees(f)
+            made.below[f] = frozenset(read_directly).union(
+                *[made.below[g] for g in read_directly]
+            )
+            for g in read_directly:
+                made.written.setdefault(g, []).append(f)
         inliner = Inliner(made.inlined)
         images: dict[BufferSym, None] = {}
         reached = dict.fromkeys(made.outputs)
@@ -193,7 +204,6 @@ class Graph:
                 if g not in reached:
                     reached[g] = None
                     waiting.append(g)
-        made.whole = realization_order(made.outputs)
         made.order = [f for f in made.whole if f in made.stages]
         for f in made.order:
             made.consumers.setdefault(f, [])
@@ -201,9 +211,6 @@ class Graph:
         for readers in made.consumers.values():
             readers.sort(key=place.__getitem__)
         made.images = list(images)
-        for f in made.whole:
-            for g in callees(f):
-                made.written.setdefault(g, []).append(f)
         return made
 
     def with_inlined(self, f: Function) -> Graph:
@@ -239,6 +246,7 @@ class Graph:
             known=self.known,
             written=self.written,
             whole=self.whole,
+            below=self.below,
         )
         inliner = Inliner(inlined)
         made.stages = {g: s for g, s in self.stages.items() if g is not gone}
@@ -262,6 +270,11 @@ class Graph:
         return made
 
     def _stage(self, f: Function, k: int, d: Definition, inliner: Inliner) -> Stage:
+        # What is inlined elsewhere makes no difference here.
+        short = (f, k, self.inlined & self.below[f])
+        known = self.known.get(short)
+        if known is not None:
+            return known
         it = body(f, d)
         args = inliner.coordinates(it.args)
         values = tuple([inliner.go(v) for v in it.values])
@@ -276,6 +289,7 @@ class Graph:
             rvars = () if d.rdom is None else d.rdom.vars
             found = Stage(f, k, args, values, predicate, d.rdom, d, (*rvars, *own))
             self.known[key] = found
+        self.known[short] = found
         return found
 
 

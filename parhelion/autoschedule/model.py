@@ -12,6 +12,7 @@ anew in every iteration.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,8 @@ Numbers = NDArray[np.float64]
 
 #: How much of the lesser of two overlapping times is not hidden by the greater.
 _UNHIDDEN = 0.25
+#: Nanoseconds of one block, whatever is in it.
+_BLOCK = 1.0
 #: Bytes of a page, and how many of them the translation buffers know.
 _PAGE, _NEAR_PAGES, _FAR_PAGES = 4096, 64, 1024
 
@@ -129,23 +132,26 @@ class Model:
 
     # One Func over one box.
 
-    def computing(self, f: Function, loops: Loops, box: Sequence[Any]) -> Numbers:
-        """Nanoseconds in the core for all stages over a box of these extents."""
+    def computing(self, f: Function, loops: Loops, box: Sequence[Any]) -> Any:
+        """Nanoseconds in the core for all stages over a box of these extents: numbers,
+        or arrays of candidates."""
+        rounded = math.ceil if isinstance(box[0] if box else 1, int) else np.ceil
+        steps = [rounded(e / b) for e, b in zip(box, loops.block, strict=True)]
         total: Any = 0.0
         own = f.args
         for stage in self.graph.stages[f]:
-            blocks: Any = 1.0
+            blocks: Any = 1
             inner: Any = 1
+            pure = stage.pure
             for d, v in enumerate(own):
-                if v in stage.pure:
-                    steps = np.ceil(np.asarray(box[d]) / loops.block[d])
-                    blocks = blocks * steps
+                if v in pure:
+                    blocks = blocks * steps[d]
                     if d == loops.order[0]:
-                        inner = steps
+                        inner = steps[d]
             one = self.speed(stage, loops).block
             rows = blocks / inner
-            total = total + blocks * (one + 1.0) + rows * self.machine.row
-        return np.asarray(total, dtype=np.float64)
+            total = total + blocks * (one + _BLOCK) + rows * self.machine.row
+        return total
 
     # One group.
 
@@ -422,7 +428,7 @@ class _GroupCost:
         """How many pages of a source are touched at each level."""
         whole = self.model.regions.bounds[source]
         stride = run = float(element_bytes(source))
-        pages: Any = 1.0
+        pages: Any = np.ones((len(self.extents) + 1, self.count))
         first = True
         for size, (lo, hi) in zip(self._extents(source), whole, strict=True):
             if stride < _PAGE:

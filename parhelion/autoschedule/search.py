@@ -47,7 +47,7 @@ class Search:
     outputs: tuple[Function, ...]
     sizes: Sizes
     machine: Machine
-    budget: int = 1000
+    budget: int = 700
     memo: dict[object, Group] = field(default_factory=dict)
     evaluations: int = 0
     freedom: Freedom = field(init=False)

@@ -130,14 +130,14 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """Blocks of several vectors and several lines, for what reductions reuse."""
     extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
     others = [d for d in loops.order if d != loops.vector and extents[d] > 1][:2]
-    wide = [n for n in (1, 2, 3, 4) if n * loops.lanes <= extents[loops.vector]]
+    wide = [n for n in (1, 2, 4) if n * loops.lanes <= extents[loops.vector]]
     for vectors in wide if loops.vector >= 0 else [1]:
         block = list(loops.block)
         if loops.vector >= 0:
             block[loops.vector] = loops.lanes * vectors
         yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
         for d in others:
-            for lines in (2, 3, 4, 5, 6, 7, 8, 12, 14):
+            for lines in (2, 3, 4, 6, 8, 12):
                 if lines <= extents[d] and lines * vectors <= _MOST_BLOCK:
                     made = list(block)
                     made[d] = lines
