@@ -8,7 +8,7 @@ loops, and finds its inputs in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from parhelion.autoschedule.graph import can_inline
 from parhelion.ir.function import Function
@@ -32,8 +32,10 @@ class Freedom:
         self.looped: set[tuple[Function, int]] = set()
         self.named: set[Function] = set()
         self.given: set[Function] = set()
-        for f in realization_order(outputs):
+        order = realization_order(outputs)
+        for f in order:
             self._look(f)
+        self._keep_within(order)
 
     def _look(self, f: Function) -> None:
         s = f.schedule
@@ -58,6 +60,37 @@ class Freedom:
                     self.looped.update((g, n) for n in range(len(g.stages())))
         for level in (s.compute, s.store, s.hoist):
             self._name(level)
+
+    def _keep_within(self, order: Sequence[Function]) -> None:
+        """What reads a Func that is computed in loops of another one stays there too:
+        inlined, or without loops of its own, as it is by default."""
+        readers: dict[Function, list[Function]] = {f: [] for f in order}
+        for f in order:
+            for g in callees(f):
+                readers[g].append(f)
+        for f in order:
+            s = f.schedule
+            for around in {s.compute.func, s.store_level.func, s.hoist_level.func}:
+                if around is not None:
+                    self._keep_readers(f, around, readers)
+
+    def _keep_readers(
+        self,
+        f: Function,
+        around: Function,
+        readers: Mapping[Function, Sequence[Function]],
+    ) -> None:
+        waiting = list(readers[f])
+        while waiting:
+            g = waiting.pop()
+            if g is around or not self.move(g):
+                continue
+            if can_inline(g, tuple(self.outputs)):
+                self.inlined.add(g)
+            else:
+                self.placed.add(g)
+                self.looped.update((g, k) for k in range(len(g.stages())))
+            waiting += readers[g]
 
     def _name(self, level: LoopLevel | None) -> None:
         if level is not None and level.func is not None:
