@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from parhelion.autoschedule.decisions import Decision, Lazily, Option
 from parhelion.autoschedule.emit import script_of
 from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.fallback import fallback, refused
 from parhelion.autoschedule.machine import host
 from parhelion.autoschedule.params import Parameter, Parameters
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search import Search
 from parhelion.autoschedule.state import State
+from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
@@ -51,16 +53,40 @@ class DefaultScheduler:
         search = Search(tuple(outputs), sizes, machine)
         if "budget" in told:
             search.budget = int(told["budget"])
-        state = search.run()
+        try:
+            state = search.run()
+            script = _script(state)
+        except Exception as error:  # no pipeline may make it fail: the note tells
+            return _fallback(search, target, params, error)
+        illegal = refused(script)
+        if illegal is not None:
+            return _fallback(search, target, params, illegal)
         cost = state.cost * _NANO
         return AutoSchedulerResults(
             target=target,
             autoscheduler_params=params,
-            script=_script(state),
+            script=script,
             decisions=Lazily(lambda: _decisions(state)),
+            notes=tuple(search.notes),
             cost=cost,
             predicted_seconds=cost,
         )
+
+
+def _fallback(
+    search: Search, target: Target, params: AutoschedulerParams, error: Exception
+) -> AutoSchedulerResults:
+    what = error.what if isinstance(error, HalideError) else repr(error)
+    return AutoSchedulerResults(
+        target=target,
+        autoscheduler_params=params,
+        script=fallback(search.outputs, search.freedom.inlined),
+        notes=(
+            *search.notes,
+            "the search came to no legal schedule, so that everything is computed at"
+            f" the root, in simple loops ({what})",
+        ),
+    )
 
 
 def _script(state: State) -> Script:

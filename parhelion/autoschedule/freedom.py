@@ -22,7 +22,8 @@ class Freedom:
     inlined: Funcs that the user wants inline. placed: those whose place he chose, or
     that have to stay where they are for other reasons. looped: definitions that have
     directives. named: Funcs in whose loops the user computes or stores others.
-    given: Funcs that foreign code reads, which cannot be inlined.
+    given: Funcs that foreign code reads, which cannot be inlined. whole: those that
+    are to be computed as a whole, as nobody can tell what part is needed where.
     """
 
     def __init__(self, outputs: Sequence[Function]) -> None:
@@ -32,6 +33,7 @@ class Freedom:
         self.looped: set[tuple[Function, int]] = set()
         self.named: set[Function] = set()
         self.given: set[Function] = set()
+        self.whole: set[Function] = set()
         order = realization_order(outputs)
         for f in order:
             self._look(f)
@@ -80,17 +82,21 @@ class Freedom:
         around: Function,
         readers: Mapping[Function, Sequence[Function]],
     ) -> None:
-        waiting = list(readers[f])
+        waiting, seen = list(readers[f]), {around}
         while waiting:
             g = waiting.pop()
-            if g is around or not self.move(g):
+            root = g in self.outputs or g.schedule.compute.place is Place.ROOT
+            if g in seen or root:
+                continue
+            seen.add(g)
+            waiting += readers[g]
+            if not self.move(g):
                 continue
             if can_inline(g, tuple(self.outputs)):
                 self.inlined.add(g)
             else:
                 self.placed.add(g)
                 self.looped.update((g, k) for k in range(len(g.stages())))
-            waiting += readers[g]
 
     def _name(self, level: LoopLevel | None) -> None:
         if level is not None and level.func is not None:
@@ -117,6 +123,7 @@ class Freedom:
             self.move(f)
             and f.extern is None
             and f not in self.given
+            and f not in self.whole
             and f.schedule.memo is None
         )
 

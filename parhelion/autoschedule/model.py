@@ -78,7 +78,9 @@ class Model:
 
     def _with(self, graph: Graph) -> Model:
         made = Model(
-            graph, Regions(graph, self.regions.sizes, self.regions), self.machine
+            graph,
+            Regions(graph, self.regions.sizes, self.regions, self.regions.guess),
+            self.machine,
         )
         made._works, made._speeds = self._works, self._speeds
         return made
@@ -259,7 +261,8 @@ class _GroupCost:
         if found is None:
             shape = (len(self.extents) + 1, self.count)
             found = []
-            for lo, hi in self.needed[source]:
+            # What is never read is not needed at all.
+            for lo, hi in self.needed.get(source, self.model.regions.bounds[source]):
                 size = np.asarray(hi - lo + 1, dtype=np.float64)
                 found.append(
                     np.broadcast_to(size, (shape[0] * shape[1],)).reshape(shape)

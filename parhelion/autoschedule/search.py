@@ -31,6 +31,8 @@ from parhelion.autoschedule.shapes import (
 from parhelion.autoschedule.state import State
 from parhelion.ir.function import Function
 
+#: The extent that is taken where nobody can know one.
+GUESS = 256
 #: How many blocks of registers are looked at with all tiles.
 _FEW_BLOCKS = 5
 
@@ -51,16 +53,16 @@ class Search:
     memo: dict[object, Group] = field(default_factory=dict)
     evaluations: int = 0
     freedom: Freedom = field(init=False)
+    #: What could not be analysed, a sentence each.
+    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.freedom = Freedom(self.outputs)
 
     def run(self) -> State:
         """The best state that it comes to before the deadline."""
-        graph = Graph.of(self.outputs, self.freedom.inlined)
-        model = self.inline_cheap(
-            Model(graph, Regions(graph, self.sizes), self.machine)
-        )
+        graph, regions = self.bounded()
+        model = self.inline_cheap(Model(graph, regions, self.machine))
         state = State(self, model, {})
         for f in model.graph.order:
             state.groups[f] = self.group(model, f, {})
@@ -71,6 +73,32 @@ class Search:
                 break
             state = better.merged()
         return state
+
+    def bounded(self) -> tuple[Graph, Regions]:
+        """The pipeline before anything is decided, and what is needed of each Func.
+
+        Where nobody can tell that, a Func is inlined if it may be, which is always
+        legal; if not, an extent is guessed, and it stays where it is computed whole.
+        """
+        while True:
+            graph = Graph.of(self.outputs, self.freedom.inlined)
+            regions = Regions(graph, self.sizes, guess=GUESS)
+            lost = [f for f in graph.order if f in regions.unknown]
+            inline = [f for f in lost if self.freedom.inline(f)]
+            if not inline:
+                break
+            for f in inline:
+                self.notes.append(f"{regions.unknown[f].what}, so it is inlined")
+                self.freedom.inlined.add(f)
+        for error in regions.unknown.values():
+            self.notes.append(f"{error.what}; {GUESS} is taken for its extent")
+        self.freedom.whole.update(lost)
+        # Of what is never read, in no iteration, nothing is needed.
+        for f in graph.order:
+            regions.bounds.setdefault(f, ((0, 0),) * f.dimensions)
+        for image in graph.images:
+            regions.bounds.setdefault(image, ((0, 0),) * len(image.dims))
+        return graph, regions
 
     @property
     def late(self) -> bool:

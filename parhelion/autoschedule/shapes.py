@@ -130,8 +130,10 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """Blocks of several vectors and several lines, for what reductions reuse."""
     extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
     others = [d for d in loops.order if d != loops.vector and extents[d] > 1][:2]
-    wide = [n for n in (1, 2, 4) if n * loops.lanes <= extents[loops.vector]]
-    for vectors in wide if loops.vector >= 0 else [1]:
+    wide = [1]
+    if loops.vector >= 0:
+        wide = [n for n in (1, 2, 4) if n * loops.lanes <= extents[loops.vector]]
+    for vectors in wide:
         block = list(loops.block)
         if loops.vector >= 0:
             block[loops.vector] = loops.lanes * vectors
@@ -154,11 +156,12 @@ def inside_block(
 ) -> Loops:
     """The loops of a Func that is computed for each block of a group's root."""
     spans = []
-    for (lo, hi), b in zip(model.regions.bounds[root], loops.block, strict=True):
+    bounds = model.regions.bounds
+    for (lo, hi), b in zip(bounds[root], loops.block, strict=True):
         start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
         spans.append((start, start + b - 1))
     needed = model.regions.needed(order, {root: tuple(spans)})
-    extents = [int(hi - lo + 1) for lo, hi in needed[f]]
+    extents = [int(hi - lo + 1) for lo, hi in needed.get(f, bounds[f])]
     own = plain_loops(model, f, extents)
     block = list(own.block)
     total = 1

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule.search import Search
 from parhelion.interp import interpret_all
 from parhelion.schedule.directives import Place
 
@@ -100,3 +101,71 @@ def test_images_of_just_the_size_that_is_needed(low: int) -> None:
         out.realize(target)
         (wanted,) = interpret_all([(out._function, [(low, w), (2 * low, h)])])[0]
         assert np.array_equal(np.asarray(target).T, wanted)
+
+
+def test_no_dimensions_one_dimension_and_tuples() -> None:
+    total, pair, out, r = hl.Func("t"), hl.Func("p"), hl.Func("out"), hl.RDom([(0, 99)])
+    source = image(99, 3)
+    total[()] = 0
+    total[()] += source[r.x, 1]
+    pair[x] = (x * total[()], hl.cast(hl.Int(32), hl.sqrt(hl.f32(x + 9))))
+    out[x] = pair[x][0] + pair[x + 3][1] * pair[x - 1][1]
+    check(out, (1000,), (7,), (1,))
+    check(total, ())
+
+
+def test_several_outputs_one_of_which_reads_the_other() -> None:
+    a, b, d = hl.funcs("a b d")
+    a[x, y] = x * 3 + y
+    b[x, y] = a[x, y] * a[x, y] + 1
+    d[x, y] = b[x, y] * b[x, y] + a[x, y]
+    check([b, d], (300, 200), (5, 3))
+
+
+def test_scans_scatters_and_conditions() -> None:
+    scan, bins, out = hl.funcs("scan bins out")
+    r, q = hl.RDom([(1, 63)]), hl.RDom([(0, 64), (0, 48)])
+    q.where(q.x + q.y < 70)
+    source = image(64, 48)
+    scan[x, y] = hl.BoundaryConditions.repeat_edge(source)[x, y]
+    scan[r.x, y] += scan[r.x - 1, y]
+    bins[x] = 0
+    bins[hl.clamp(scan[q.x, q.y] % 50, 0, 49)] += 1
+    out[x, y] = bins[hl.clamp(x, 0, 49)] + scan[hl.clamp(x, 0, 63), y]
+    check(out, (128, 48), (17, 5), (1, 1))
+
+
+def test_what_nobody_knows_is_noted_and_the_rest_scheduled() -> None:
+    index = hl.Buffer(np.arange(64, dtype=np.int32)[::-1].copy())
+    f, g, out = hl.funcs("f g out")
+    f[x] = (x * x + 5) % 1000
+    g[x] = hl.cast(hl.Int(32), hl.sqrt(hl.f32(f[index[x]] + f[x])))
+    out[x] = g[x] + g[hl.min(x + 1, 63)]
+    result = hl.autoschedule(out, [64])
+    (note,) = result.notes
+    assert note.endswith("it is read where only a run knows, so it is inlined")
+    assert "vectorize" in [call.method for call in result.script.calls]
+    got = np.asarray(out.realize([64]))
+    assert np.array_equal(got, interpret_all([(out._function, [(0, 64)])])[0][0])
+
+
+def test_the_last_resort_is_legal_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("f")
+
+    monkeypatch.setattr(Search, "run", fail)
+    f, g, out = hl.funcs("f g out")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x, y + 1]
+    g[x, 3] += 1
+    out[x, y] = g[x, y] * 2
+    result = hl.autoschedule(out, [64, 64])
+    assert result.notes == (
+        "the search came to no legal schedule, so that everything is computed at the"
+        " root, in simple loops (KeyError('f'))",
+    )
+    assert place(f) is Place.ROOT and place(g) is Place.ROOT
+    got = np.asarray(out.realize([30, 20])).T
+    assert np.array_equal(
+        got, interpret_all([(out._function, [(0, 30), (0, 20)])])[0][0]
+    )
