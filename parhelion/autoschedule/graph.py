@@ -252,7 +252,12 @@ class Graph:
         made.stages = {g: s for g, s in self.stages.items() if g is not gone}
         made.producers = {g: p for g, p in self.producers.items() if g is not gone}
         for c in affected:
-            stages = [made._stage(c, k, d, inliner) for k, d in enumerate(c.stages())]
+            # Without narrowing what branches read: it is dear, and no more is read than
+            # is thought.
+            stages = [
+                made._stage(c, k, d, inliner, guard=False)
+                for k, d in enumerate(c.stages())
+            ]
             read = dict.fromkeys(s for stage in stages for s in stage.sources())
             funcs = [s for s in read if isinstance(s, Function) and s is not c]
             if any(g not in made.stages and g not in affected for g in funcs):
@@ -269,7 +274,14 @@ class Graph:
             return Graph.of(self.outputs, inlined, self.known)
         return made
 
-    def _stage(self, f: Function, k: int, d: Definition, inliner: Inliner) -> Stage:
+    def _stage(
+        self,
+        f: Function,
+        k: int,
+        d: Definition,
+        inliner: Inliner,
+        guard: bool = True,
+    ) -> Stage:
         # What is inlined elsewhere makes no difference here.
         short = (f, k, self.inlined & self.below[f])
         known = self.known.get(short)
@@ -282,7 +294,7 @@ class Graph:
         key = (f, k, args, values, predicate)
         found = self.known.get(key)
         if found is None:
-            if f.extern is None:
+            if guard and f.extern is None:
                 exprs = guard_branches((*args, *values))
                 args, values = exprs[: len(args)], exprs[len(args) :]
             own = [v for v, a in zip(f.args, it.args, strict=True) if k == 0 or a is v]

@@ -350,23 +350,23 @@ class _GroupCost:
         for d in range(len(self.full)):
             own = own * np.array([level[d] for level in self.extents], dtype=np.float64)
         sets = stored + own
-        for s in outside:
-            sets = sets + self.volumes(s)[:-1]
+        # All sources together: sources by levels by candidates.
+        volumes = np.array([self.volumes(s) for s in outside])
+        if outside:
+            sets = sets + volumes[:, :-1].sum(axis=0)
         fits_near, fits_far = sets <= machine.l1 * 0.8, sets <= machine.l2 * 0.8
         near: Any = np.zeros(self.count)
         far: Any = np.zeros(self.count)
         spilt: Any = np.zeros(self.count)
-        for s in outside:
-            volumes = self.volumes(s)
-            from_near = from_far = volumes[0]
+        if outside:
+            from_near = from_far = volumes[:, 0]
             for level, n in enumerate(self.trips):
-                union = volumes[level + 1]
+                union = volumes[:, level + 1]
                 anew = n * from_near
                 from_near = np.where(fits_near[level], np.minimum(union, anew), anew)
                 anew = n * from_far
                 from_far = np.where(fits_far[level], np.minimum(union, anew), anew)
-            near = near + from_near
-            far = far + from_far
+            near, far = from_near.sum(axis=0), from_far.sum(axis=0)
         for m in self.members:
             at = self.level_of(m)
             traffic = 2 * self.volumes(m)[at] * self.instances[at]

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
-from parhelion.analysis.box import boxes_touched, narrow
+from parhelion.analysis.box import narrow
 from parhelion.autoschedule.estimates import FAR, Box, Sizes
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.numeric import Number, compiled, value_of
+from parhelion.autoschedule.touching import boxes_needed
 from parhelion.errors import BoundsError
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function, ReductionDomain
@@ -43,7 +44,7 @@ class Reads:
             for v, (lo, hi) in zip(stage.loops, ends, strict=True)
         }
         scope = narrow(scope, stage.predicate, values.of)
-        found = boxes_touched(stage.exprs, scope, values.of)
+        found = boxes_needed(stage.exprs, scope, values.of)
         self.symbolic, self.ends = found, dict(zip(stage.loops, ends, strict=True))
         self.sources: tuple[Source, ...] = tuple(found)
         flat: list[Expr | None] = []

@@ -49,7 +49,7 @@ class Search:
     outputs: tuple[Function, ...]
     sizes: Sizes
     machine: Machine
-    budget: int = 700
+    budget: int = 1200
     memo: dict[object, Group] = field(default_factory=dict)
     evaluations: int = 0
     freedom: Freedom = field(init=False)
