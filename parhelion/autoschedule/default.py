@@ -30,6 +30,7 @@ PARAMETERS = Parameters(
     [
         Parameter("parallelism", "int", "how many threads there will be", 1, 4096),
         Parameter("budget", "int", "how many groups are evaluated at most", 0),
+        Parameter("measure", "int", "how many candidates are run and timed", 0, 1000),
     ],
 )
 
@@ -61,16 +62,48 @@ class DefaultScheduler:
         illegal = refused(script)
         if illegal is not None:
             return _fallback(search, target, params, illegal)
-        cost = state.cost * _NANO
-        return AutoSchedulerResults(
-            target=target,
-            autoscheduler_params=params,
-            script=script,
-            decisions=Lazily(lambda: _decisions(state)),
-            notes=tuple(search.notes),
-            cost=cost,
-            predicted_seconds=cost,
-        )
+        found = _result(state, script, target, params)
+        count = int(told.get("measure", 0))
+        if count > 1:
+            found.candidates = _candidates(state, script, count - 1, target, params)
+        return found
+
+
+def _result(
+    state: State, script: Script, target: Target, params: AutoschedulerParams
+) -> AutoSchedulerResults:
+    cost = state.cost * _NANO
+    return AutoSchedulerResults(
+        target=target,
+        autoscheduler_params=params,
+        script=script,
+        decisions=Lazily(lambda: _decisions(state)),
+        notes=tuple(state.search.notes),
+        cost=cost,
+        predicted_seconds=cost,
+    )
+
+
+def _candidates(
+    state: State,
+    script: Script,
+    count: int,
+    target: Target,
+    params: AutoschedulerParams,
+) -> list[AutoSchedulerResults]:
+    """The schedules next to the one that was chosen, those of least cost first."""
+    graph = state.model.graph
+    near = [s for f in [*graph.order, *graph.inlined] for _, s in state.others(f)]
+    found: list[AutoSchedulerResults] = []
+    seen = [script.calls]
+    for other in sorted(near, key=lambda s: s.cost):
+        if len(found) == count:
+            break
+        made = _script(other)
+        if made.calls not in seen and refused(made) is None:
+            seen.append(made.calls)
+            found.append(_result(other, made, target, params))
+    return found
 
 
 def _fallback(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from parhelion.autoschedule.finding import Extent, Given, Number, find_sizes
+from parhelion.autoschedule.measuring import fastest
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
@@ -40,9 +41,14 @@ def apply(
     start = time.perf_counter()
     sizes = find_sizes(functions, given)
     result = scheduler.schedule(functions, sizes, target, params)
-    result.script.acknowledge()
+    candidates = [result, *result.candidates]
+    for one in candidates:
+        one.script.acknowledge()
+        one.sizes, one.before = sizes, before
+    if len(candidates) > 1:
+        images = {} if given is None else given.images
+        result = fastest(pipeline, candidates, sizes, images)
     result.seconds = time.perf_counter() - start
-    result.sizes, result.before = sizes, before
     result.apply()
     return result
 

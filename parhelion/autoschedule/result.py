@@ -50,6 +50,7 @@ class AutoSchedulerResults:
     in `unit` ("s" for seconds), as in the decisions. predicted_seconds: the same as a
     time, where the scheduler knows. sizes: what it was found for. seconds: how long
     that took. featurization: always empty (Halide has training data there).
+    candidates: others to run beside this one, if the user asked for measuring.
     """
 
     target: Target
@@ -63,6 +64,7 @@ class AutoSchedulerResults:
     sizes: Sizes | None = None
     seconds: float = 0.0
     featurization: bytes = b""
+    candidates: Sequence[AutoSchedulerResults] = ()
     #: The schedule as it was before, once the driver has it.
     before: Snapshot | None = None
 

@@ -23,7 +23,7 @@ def test_the_programs_of_the_page(
 ) -> None:
     monkeypatch.setattr(autoscheduling, "_SCHEDULERS", {})
     hl.register_autoscheduler("Parhelion", "tests.autoschedule.toy:TOY")
-    assert len(PROGRAMS) == 5
+    assert len(PROGRAMS) == 6
     scope: dict[str, object] = {}
     for program in PROGRAMS:
         exec(compile(program, str(PAGE), "exec"), scope)  # noqa: S102
