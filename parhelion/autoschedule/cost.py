@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from parhelion.analysis.linear import linear
-from parhelion.autoschedule.graph import Source, Stage
+from parhelion.autoschedule.graph import Recoordinate, Source, Stage
+from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Function
-from parhelion.ir.rewrite import free_vars
+from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.types import Type
 
 #: How much an operation costs, in units of one addition of its type.
@@ -109,6 +110,34 @@ class Access:
 
     def step(self, dimension: int, v: Var) -> int | None:
         return self.steps[dimension].get(v, 0)
+
+
+def shared(stage: Stage, v: Var, count: int) -> tuple[float, float]:
+    """How much of the operations and of the loads is left when so many neighbours along
+    a loop are computed together: what several of them need is computed once.
+
+    A vertical stencil of an inlined horizontal one needs ``count + 2`` rows of it for
+    `count` rows of its own, not three times as many.
+    """
+    operations: set[Expr] = set()
+    loads: set[Expr] = set()
+    alone = (0.0, 0)
+    for k in range(count):
+        moved = Recoordinate()
+        env = {v: build.add(v, build.int32(k))}
+        for e in stage.values:
+            for n in nodes(moved.go(substitute(e, env)) if k else moved.go(e)):
+                if isinstance(n, FuncCall | ImageLoad):
+                    loads.add(n)
+                elif isinstance(n, Expr):
+                    operations.add(n)
+        if k == 0:
+            alone = sum(_weight(n)[0] for n in operations), len(loads)
+    weight = sum(_weight(n)[0] for n in operations)
+    return (
+        weight / (alone[0] * count) if alone[0] else 1.0,
+        len(loads) / (alone[1] * count) if alone[1] else 1.0,
+    )
 
 
 class Work:

@@ -90,7 +90,7 @@ class Inliner(Rewriter):
     def __init__(self, inlined: frozenset[Function]) -> None:
         super().__init__()
         self.inlined = inlined
-        self._after = _Recoordinate()
+        self._after = Recoordinate()
         self.bodies: dict[Function, tuple[Expr, ...]] = {}
 
     def of(self, f: Function) -> tuple[Expr, ...]:
@@ -121,7 +121,7 @@ class Inliner(Rewriter):
         return self._after.go(substitute(self.of(n.func)[n.index], env))
 
 
-class _Recoordinate(Rewriter):
+class Recoordinate(Rewriter):
     """Coordinates in one form, after a substitution."""
 
     def on_imageload(self, n: ImageLoad) -> Expr:
@@ -318,4 +318,12 @@ def readers_within(
     return found
 
 
-__all__ = ["Graph", "Inliner", "Source", "Stage", "can_inline", "readers_within"]
+__all__ = [
+    "Graph",
+    "Inliner",
+    "Recoordinate",
+    "Source",
+    "Stage",
+    "can_inline",
+    "readers_within",
+]

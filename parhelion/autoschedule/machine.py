@@ -25,7 +25,8 @@ class Machine:
     from, or goes to, the second-level cache. far_byte: one read from beyond it;
     far_write: one written there; streamed: one of an output, written past the caches.
     row: beginning an innermost loop. produce: beginning a Func's loops inside
-    another's. task: one iteration of a parallel loop. page: touching one of more pages
+    another's. task: one iteration of a parallel loop. piece: beginning a part of a row
+    in far memory. page: touching one of more pages
     than the first-level translation buffer knows; far_page: than the second-level.
     """
 
@@ -50,6 +51,7 @@ class Machine:
     row: float = 14.0
     produce: float = 60.0
     task: float = 600.0
+    piece: float = 25.0
     page: float = 3.0
     far_page: float = 9.0
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parhelion.autoschedule.cost import Work, element_bytes
+from parhelion.autoschedule.cost import Work, element_bytes, shared
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Level, Loops
@@ -66,6 +66,7 @@ class Model:
     def __init__(self, graph: Graph, regions: Regions, machine: Machine) -> None:
         self.graph, self.regions, self.machine = graph, regions, machine
         self._works: dict[Stage, Work] = {}
+        self._shared: dict[tuple[Stage, int, int], tuple[float, float]] = {}
         self._speeds: dict[tuple[Stage, Loops], Speed] = {}
 
     def with_inlined(self, f: Function) -> Model:
@@ -83,6 +84,7 @@ class Model:
             self.machine,
         )
         made._works, made._speeds = self._works, self._speeds
+        made._shared = self._shared
         return made
 
     def work(self, stage: Stage) -> Work:
@@ -113,7 +115,22 @@ class Model:
                 block,
                 trips,
                 loops.local,
+                self._sharing(stage, loops),
             )
+        return found
+
+    def _sharing(self, stage: Stage, loops: Loops) -> tuple[float, float]:
+        """What is left of operations and loads where a block has several rows."""
+        if stage.index or stage.rvars or loops.vector < 0:
+            return 1.0, 1.0
+        rows = [d for d, n in enumerate(loops.block) if n > 1 and d != loops.vector]
+        if len(rows) != 1:
+            return 1.0, 1.0
+        key = (stage, rows[0], loops.block[rows[0]])
+        found = self._shared.get(key)
+        if found is None:
+            v = stage.func.args[rows[0]]
+            found = self._shared[key] = shared(stage, v, loops.block[rows[0]])
         return found
 
     def reader(self, source: Source, funcs: Sequence[Function]) -> Function | None:
@@ -382,6 +399,13 @@ class _GroupCost:
             price = machine.far_write
         extra = machine.far_write - machine.far_byte
         written = np.full(self.count, size * price) + spilt * extra
+        if self.full and size > machine.l2 * 0.5:
+            # Pieces of rows: far memory is fetched and written ahead within a row.
+            pieces = self.instances[self.tile_level]
+            for t in self.tile[1:]:
+                pieces = pieces * t
+            parts = self.tile[0] < self.full[0]
+            written = written + np.where(parts, pieces * machine.piece, 0.0)
         return (
             np.asarray(near, dtype=np.float64),
             np.asarray(far, dtype=np.float64),

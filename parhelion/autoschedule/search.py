@@ -26,6 +26,7 @@ from parhelion.autoschedule.shapes import (
     inside_block,
     plain_loops,
     register_blocks,
+    row_blocks,
     tile_choices,
 )
 from parhelion.autoschedule.state import State
@@ -195,6 +196,8 @@ class Search:
         choices = list(block_choices(model, root, plain[root]))
         if reduces:
             choices += register_blocks(model, root, plain[root])
+        elif not members:
+            choices += row_blocks(model, root, plain[root])
         made = []
         for own in choices:
             loops = {**plain, root: own}

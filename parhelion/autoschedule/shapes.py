@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from parhelion.autoschedule.cost import shared
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model, Tiles
 from parhelion.autoschedule.plan import Loops
@@ -17,6 +18,9 @@ SMALL = 4
 #: Sizes of tiles that are tried, next to all of a dimension.
 _ACROSS = (64, 128, 256, 512)
 _DOWN = (4, 8, 16, 32, 64, 128)
+#: No more operations and loads than this in a block of rows: beyond it the registers
+#: do not hold what the rows share.
+_MOST_WEIGHT = 160
 #: No more vectors than this in one block.
 _MOST_BLOCK = 32
 #: No more candidates than this for one group.
@@ -126,6 +130,25 @@ def block_choices(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
         yield Loops(loops.vector, loops.lanes, tuple(block), order)
 
 
+def row_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
+    """Blocks of several rows, where rows share what is inlined or loaded."""
+    (first, *_) = model.graph.stages[f]
+    extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
+    row = row_dimension(loops, extents)
+    if row < 0 or loops.vector < 0 or f.updates:
+        return
+    v = f.args[row]
+    weight = model.work(first).arithmetic + len(model.work(first).loads)
+    for rows in (2, 4, 8):
+        if rows * 4 > extents[row] or rows * weight > _MOST_WEIGHT:
+            continue
+        if max(shared(first, v, rows)) > 0.8:
+            continue
+        block = list(loops.block)
+        block[row] = rows
+        yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
+
+
 def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """Blocks of several vectors and several lines, for what reductions reuse."""
     extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
@@ -176,6 +199,7 @@ def inside_block(
 __all__ = [
     "inside_block",
     "register_blocks",
+    "row_blocks",
     "SMALL",
     "block_choices",
     "lanes_for",

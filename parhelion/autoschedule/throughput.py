@@ -44,10 +44,13 @@ def stage_speed(
     block: dict[Var, int],
     trips: dict[Var, int],
     local: bool,
+    sharing: tuple[float, float] = (1.0, 1.0),
 ) -> Speed:
     """The time of one block: `block` says how many points of each loop are done
     together (of the vector's loop a multiple of `lanes`), `trips` how far the loops
-    over reduction variables go; `local`, that nothing but the block is stored."""
+    over reduction variables go; `local`, that nothing but the block is stored;
+    `sharing`, how much of the operations and loads is left of what each point would
+    take by itself (see `cost.shared`)."""
     stage = work.stage
     vectors = max(1, -(-block.get(vector, 1) // lanes)) if vector is not None else 1
 
@@ -77,6 +80,7 @@ def stage_speed(
                 * registers_of(lanes, o.bits, machine)
                 * (machine.operation)
             )
+    total *= sharing[0]
     reduction = frozenset(trips)
     kept = unkept = 0
     for a in work.loads:
@@ -91,7 +95,8 @@ def stage_speed(
             else:
                 kept += cells
             continue
-        total += times(a.depends) * load_time(a, machine, vector, lanes)
+        one = load_time(a, machine, vector, lanes)
+        total += times(a.depends) * one * sharing[1]
     written = _written(stage)
     for t in stage.func.types:
         one = store_time(stage, t.width, machine, vector, lanes)
