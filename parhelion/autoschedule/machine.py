@@ -20,7 +20,8 @@ class Machine:
 
     operation: an addition of one register. load, store: of one register, in the
     first-level cache. broadcast: of one number to all lanes. shuffle: of one register.
-    lane: one lane of a gather, or a scalar load. scalar: a scalar operation. latency:
+    lane: one lane of a gather, or a scalar load. scalar: a scalar operation.
+    address: fetching an address that has no register. latency:
     from one multiply-add to the next that needs it. near_byte: one byte that comes
     from, or goes to, the second-level cache. far_byte: one read from beyond it;
     far_write: one written there; streamed: one of an output, written past the caches.
@@ -43,6 +44,7 @@ class Machine:
     shuffle: float = 0.35
     lane: float = 0.45
     scalar: float = 0.15
+    address: float = 0.5
     latency: float = 1.4
     near_byte: float = 0.012
     far_byte: float = 0.08

@@ -20,6 +20,8 @@ from parhelion.ir.rewrite import free_vars
 #: Cost of one vector of a strided load of every n-th element, in dense loads and
 #: shuffles: beyond this many, lanes are loaded one by one.
 _MOST_STRIDE = 4
+#: How many addresses the scalar registers hold besides what a loop needs anyway.
+_ADDRESSES = 10
 #: Nanoseconds of one iteration of a reduction's loop, whatever is in it.
 _ROUND = 0.4
 
@@ -101,6 +103,11 @@ def stage_speed(
     for t in stage.func.types:
         one = store_time(stage, t.width, machine, vector, lanes)
         total += times(written) * one
+    if vector is not None:
+        # Each row that is read has an address of its own; those for which there is no
+        # register are fetched from the stack.
+        rows = {(a.source, a.args[1:]) for a in work.loads if vector in a.depends}
+        total += max(0, len(rows) - _ADDRESSES) * machine.address
     rounds = 1.0
     for v in reduction:
         rounds *= trips[v]
