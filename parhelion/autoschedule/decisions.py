@@ -154,10 +154,9 @@ class Explanation:
         cost, second = cost_text(d.chosen.cost, self.unit), d.runner_up
         if second is None:
             return (d.kind, d.func, d.chosen.label, cost, "-", "", "")
-        gain = d.gain or 0.0
-        share = f"{100 * gain / abs(second.cost):.0f} %" if second.cost else ""
+        gain = cost_text(d.gain or 0.0, self.unit)
         other = cost_text(second.cost, self.unit)
-        return (d.kind, d.func, d.chosen.label, cost, second.label, other, share)
+        return (d.kind, d.func, d.chosen.label, cost, second.label, other, gain)
 
 
 #: The columns that are numbers.

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from parhelion.autoschedule.decisions import Decision, Lazily, Option
+from parhelion.autoschedule.decisions import Decision, Lazily, Option, cost_text
 from parhelion.autoschedule.emit import script_of
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.fallback import fallback, refused
 from parhelion.autoschedule.machine import host
 from parhelion.autoschedule.params import Parameter, Parameters
+from parhelion.autoschedule.plan import Group
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search import Search
@@ -134,22 +135,56 @@ def _making(state: State) -> Callable[[], Script]:
 
 
 def _decisions(state: State) -> list[Decision]:
-    """Where each Func is computed, beside the other places that it could have."""
-    found = []
+    """For each group, the dearest first: how it is tiled, and where its Funcs are
+    computed, beside the other ways. Then what is inlined."""
+    found: list[Decision] = []
     home = state.home()
     graph = state.model.graph
-    for f in [*reversed(graph.order), *sorted(graph.inlined, key=lambda f: f.name)]:
-        if not state.search.freedom.move(f):
-            continue
-        place = state.place(f)
-        chosen = Option(str(place), state.cost * _NANO)
-        others = [
-            Option(str(p), s.cost * _NANO, _making(s)) for p, s in state.others(f)
-        ]
-        root = home.get(f)
-        group = "inlined" if root is None else f"group of {root.name}"
-        found.append(Decision("place", f.name, chosen, (chosen, *others), group=group))
-    return found
+    groups = sorted(state.groups.values(), key=lambda g: -g.cost)
+    for g in groups:
+        heading = (
+            f"group of {g.root.name}: {cost_text(g.cost * _NANO, 's')} of"
+            f" {cost_text(state.cost * _NANO, 's')}"
+        )
+        if any(t for t in g.tiling.tile) or len(groups) <= _FEW:
+            found.append(_tiling(state, g, heading))
+        for f in (g.root, *g.members):
+            if state.search.freedom.move(f):
+                found.append(_place(state, f, heading))
+    inlined = sorted(graph.inlined - home.keys(), key=lambda f: f.name)
+    inside = [
+        _place(state, f, "inlined") for f in inlined if state.search.freedom.move(f)
+    ]
+    return found + sorted(inside, key=lambda d: -(d.gain or 0.0))
+
+
+#: Pipelines of no more groups than this tell of those that are not tiled too.
+_FEW = 8
+
+
+def _place(state: State, f: Function, heading: str) -> Decision:
+    chosen = Option(str(state.place(f)), state.cost * _NANO)
+    others = [Option(str(p), s.cost * _NANO, _making(s)) for p, s in state.others(f)]
+    return Decision("place", f.name, chosen, (chosen, *others), group=heading)
+
+
+def _tiling(state: State, g: Group, heading: str) -> Decision:
+    chosen = Option(tiling_text(g), state.cost * _NANO)
+    others = []
+    for other in state.search.tilings(state.model, g.root, g.members, 4):
+        if tiling_text(other) != chosen.label:
+            made = State(state.search, state.model, {**state.groups, g.root: other})
+            others.append(Option(tiling_text(other), made.cost * _NANO, _making(made)))
+    return Decision("tile", g.root.name, chosen, (chosen, *others), group=heading)
+
+
+def tiling_text(g: Group) -> str:
+    """The tiles and blocks of a group, in words: ``tiles 128 x 16, blocks 16 x 1``."""
+    block = " x ".join([str(n) for n in g.loops[g.root].block]) or "1"
+    if not any(g.tiling.tile):
+        return f"no tiles, blocks {block}"
+    tile = " x ".join([str(n) if n else "all" for n in g.tiling.tile])
+    return f"tiles {tile}, blocks {block}"
 
 
 PARHELION = DefaultScheduler()

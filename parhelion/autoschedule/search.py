@@ -159,6 +159,18 @@ class Search:
     def best_group(
         self, model: Model, root: Function, members: Mapping[Function, Level]
     ) -> Group:
+        (best,) = self.tilings(model, root, members, 1)
+        return best
+
+    def tilings(
+        self,
+        model: Model,
+        root: Function,
+        members: Mapping[Function, Level],
+        most: int,
+    ) -> list[Group]:
+        """The cheapest ways to tile a group and to block its registers, the cheapest
+        first."""
         extents = [hi - lo + 1 for lo, hi in model.regions.bounds[root]]
         plain = {
             f: plain_loops(
@@ -166,22 +178,22 @@ class Search:
             )
             for f in (root, *members)
         }
-        best: Group | None = None
         reduces = [
             f
             for f in (root, *members)
             if f.updates and members.get(f, Level.BLOCK) is Level.BLOCK
         ]
+        found: dict[object, Group] = {}
         for loops in self.loop_choices(model, root, members, plain, reduces):
             for tiles in tile_choices(loops[root], extents, turned=bool(reduces)):
                 self.evaluations += 1
                 costs = model.group(root, members, loops, tiles)
-                k = int(np.argmin(costs.total))
-                cost = float(costs.total[k])
-                if best is None or cost < best.cost:
-                    best = _group(root, members, loops, tiles, extents, costs, k)
-        assert best is not None
-        return best
+                for k in np.argsort(costs.total, kind="stable")[:most]:
+                    made = _group(root, members, loops, tiles, extents, costs, int(k))
+                    key = (made.tiling, loops[root].block)
+                    if key not in found or made.cost < found[key].cost:
+                        found[key] = made
+        return sorted(found.values(), key=lambda g: g.cost)[:most]
 
     def loop_choices(
         self,

@@ -112,7 +112,7 @@ def test_explain_is_a_table() -> None:
         "\n"
         "all\n"
         "  decision  Func    chosen   cost  runner-up  its cost  gain\n"
-        "  inline    blur_x  at root  2 ms  inline         5 ms  60 %\n"
+        "  inline    blur_x  at root  2 ms  inline         5 ms  3 ms\n"
         "    because it is read 3 times\n"
         "\n"
         "decision  Func    chosen   cost  runner-up  its cost  gain\n"

@@ -69,8 +69,8 @@ def test_a_look_up_table_is_not_computed_for_each_pixel() -> None:
     table[i] = hl.pow(hl.f32(i) / 255.0, 0.45) + hl.sin(hl.f32(i)) * hl.exp(hl.f32(i))
     out[x, y] = table[hl.i32(image[x, y])] * 2.0
     result = hl.autoschedule(out, [800, 600])
-    placed = {d.func: d.chosen.label for d in result.explain()}
-    assert placed["table"] == "root"
+    placed = {d.func: d.chosen.label for d in result.explain() if d.kind == "place"}
+    assert placed["table"] != "inline"
 
 
 def test_each_alternative_can_be_applied_and_costs_what_was_said() -> None:
