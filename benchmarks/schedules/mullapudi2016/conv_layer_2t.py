@@ -1,0 +1,31 @@
+# Found by Mullapudi2016 (parallelism=2).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    conv = pipeline.get_func(0)
+    relu = pipeline.get_func(1)
+    x, xi, y, yi, c, cv, n = hl.vars("x xi y yi c cv n")
+    r_x = conv.rvars(0)[0]
+    r_y = conv.rvars(0)[1]
+    r_z = conv.rvars(0)[2]
+
+    # relu
+    (
+        relu.split(x, x, xi, 32)
+        .split(y, y, yi, 32)
+        .split(c, c, cv, 32)
+        .reorder(cv, c, xi, yi, x, y, n)
+        .vectorize(cv)
+        .parallel(n)
+    )
+
+    # conv
+    conv.compute_at(relu, x).split(c, c, cv, 32).vectorize(cv)
+    (
+        conv.update(0)
+        .split(c, c, cv, 32)
+        .reorder(cv, c, r_x, r_y, r_z, x, y, n)
+        .vectorize(cv)
+    )

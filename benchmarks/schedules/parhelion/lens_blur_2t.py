@@ -1,0 +1,482 @@
+# Found by Parhelion (parallelism=2).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    cost = pipeline.get_func(3)
+    sum_2 = pipeline.get_func(4)
+    sum_3 = pipeline.get_func(5)
+    cost_confidence = pipeline.get_func(6)
+    push_0 = pipeline.get_func(7)
+    down_1 = pipeline.get_func(9)
+    down_2_x = pipeline.get_func(11)
+    down_2 = pipeline.get_func(12)
+    down_3_x = pipeline.get_func(14)
+    down_3 = pipeline.get_func(15)
+    down_4_x = pipeline.get_func(17)
+    down_4 = pipeline.get_func(18)
+    down_5_x = pipeline.get_func(20)
+    down_5 = pipeline.get_func(21)
+    down_6_x = pipeline.get_func(23)
+    down_6 = pipeline.get_func(24)
+    down_7_x = pipeline.get_func(26)
+    down_7 = pipeline.get_func(27)
+    up_6_x = pipeline.get_func(30)
+    pull_6 = pipeline.get_func(32)
+    up_5_x = pipeline.get_func(33)
+    pull_5 = pipeline.get_func(35)
+    up_4_x = pipeline.get_func(36)
+    pull_4 = pipeline.get_func(38)
+    pull_3 = pipeline.get_func(41)
+    up_2_x = pipeline.get_func(42)
+    pull_2 = pipeline.get_func(44)
+    pull_1 = pipeline.get_func(47)
+    up_0_x = pipeline.get_func(48)
+    argmin = pipeline.get_func(52)
+    depth = pipeline.get_func(53)
+    bokeh_radius = pipeline.get_func(54)
+    maximum = pipeline.get_func(55)
+    worst_case_y = pipeline.get_func(56)
+    maximum_2 = pipeline.get_func(57)
+    worst_case = pipeline.get_func(58)
+    sample_locations = pipeline.get_func(59)
+    bokeh_radius_squared = pipeline.get_func(60)
+    output = pipeline.get_func(63)
+    final = pipeline.get_func(64)
+    x, xv, z, c, y, yu, yi, cu, xi = hl.vars("x xv z c y yu yi cu xi")
+    r_x = sum_2.rvars(0)[0]
+    near_x = maximum.rvars(0)[0]
+    s_x = output.rvars(0)[0]
+
+    # push_0
+    (
+        push_0.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, z, c, y)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # cost_confidence
+    (
+        cost_confidence.compute_at(push_0, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+
+    # sum
+    (
+        sum_3.compute_at(push_0, y)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+    (
+        sum_3.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
+        .vectorize(xv)
+    )
+
+    # sum
+    (
+        sum_2.compute_at(push_0, y)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+    (
+        sum_2.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
+        .vectorize(xv)
+    )
+
+    # cost
+    cost.compute_at(push_0, y).split(x, x, xv, 16).reorder(xv, x, y, z).vectorize(xv)
+
+    # down_1
+    (
+        down_1.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yu, 4)
+        .reorder(xv, yu, x, y, z, c)
+        .vectorize(xv)
+        .unroll(yu)
+        .parallel(c)
+    )
+
+    # down_2
+    (
+        down_2.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 128)
+        .reorder(xv, x, yi, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+        .parallel(z)
+    )
+
+    # down_2_x
+    (
+        down_2_x.compute_at(down_2, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+    )
+
+    # down_3
+    (
+        down_3.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, c, z)
+        .vectorize(xv)
+        .parallel(z)
+    )
+
+    # down_3_x
+    (
+        down_3_x.compute_at(down_3, z)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+    )
+
+    # down_4
+    (
+        down_4.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, c, z)
+        .vectorize(xv)
+        .parallel(z)
+    )
+
+    # down_4_x
+    (
+        down_4_x.compute_at(down_4, z)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+    )
+
+    # down_5_x
+    (
+        down_5_x.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # down_5
+    (
+        down_5.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yu, 8)
+        .reorder(xv, yu, x, y, z, c)
+        .vectorize(xv)
+        .unroll(yu)
+        .parallel(c)
+    )
+
+    # down_6_x
+    (
+        down_6_x.compute_root()
+        .split(x, x, xv, 8)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # down_6
+    (
+        down_6.compute_root()
+        .split(x, x, xv, 8)
+        .split(y, y, yu, 4)
+        .reorder(xv, yu, x, y, z, c)
+        .vectorize(xv)
+        .unroll(yu)
+        .parallel(c)
+    )
+
+    # down_7_x
+    (
+        down_7_x.compute_root()
+        .split(x, x, xv, 4)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # down_7
+    (
+        down_7.compute_root()
+        .split(x, x, xv, 4)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
+    # up_6_x
+    (
+        up_6_x.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # pull_6
+    (
+        pull_6.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # up_5_x
+    (
+        up_5_x.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # pull_5
+    (
+        pull_5.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # up_4_x
+    (
+        up_4_x.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+    )
+
+    # pull_2
+    (
+        pull_2.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 8)
+        .reorder(xv, x, yi, y, z, c)
+        .vectorize(xv)
+        .parallel(c)
+        .parallel(z)
+    )
+
+    # up_2_x
+    (
+        up_2_x.compute_at(pull_2, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+    )
+
+    # pull_3
+    (
+        pull_3.compute_at(pull_2, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+    )
+
+    # pull_4
+    (
+        pull_4.compute_at(pull_2, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+    )
+
+    # argmin
+    (
+        argmin.compute_root()
+        .split(x, x, xi, 256, hl.TailStrategy.RoundUp)
+        .split(xi, xi, xv, 32)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .reorder(xv, yu, xi, y, x)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+        .parallel(x)
+    )
+    (
+        argmin.update(0)
+        .split(x, x, xi, 256, hl.TailStrategy.RoundUp)
+        .split(xi, xi, xv, 32)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .reorder(xv, yu, r_x, xi, y, x)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+        .parallel(x)
+    )
+
+    # up_0_x
+    (
+        up_0_x.compute_at(argmin, xi)
+        .split(x, x, xv, 32)
+        .split(y, y, yu, 9)
+        .reorder(xv, yu, x, y, z, c)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+    )
+
+    # pull_1
+    (
+        pull_1.store_at(argmin, x)
+        .compute_at(argmin, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z, c)
+        .vectorize(xv)
+    )
+
+    # depth
+    (
+        depth.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 16)
+        .reorder(xv, x, yi, y)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # bokeh_radius
+    (
+        bokeh_radius.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 16)
+        .reorder(xv, x, yi, y)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # worst_case_y
+    (
+        worst_case_y.compute_root()
+        .split(x, x, xv, 32)
+        .split(y, y, yi, 132)
+        .split(yi, yi, yu, 12)
+        .reorder(xv, yu, x, yi, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+        .parallel(y)
+    )
+
+    # maximum
+    (
+        maximum.compute_at(worst_case_y, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .reorder(xv, yu, x, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+    )
+    (
+        maximum.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .reorder(xv, yu, near_x, x, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+    )
+
+    # worst_case
+    (
+        worst_case.compute_root()
+        .split(x, x, xv, 32)
+        .split(y, y, yi, 132)
+        .split(yi, yi, yu, 12)
+        .reorder(xv, yu, x, yi, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+        .parallel(y)
+    )
+
+    # maximum
+    (
+        maximum_2.compute_at(worst_case, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .reorder(xv, yu, x, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+    )
+    (
+        maximum_2.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .reorder(xv, yu, near_x, x, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(yu)
+    )
+
+    # final
+    (
+        final.split(x, x, xv, 32)
+        .split(y, y, yi, 32)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, x, c, yi, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
+    # output
+    (
+        output.compute_at(final, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(c, c, cu, 4, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, x, y, c)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
+    )
+    (
+        output.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(c, c, cu, 4, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, s_x, x, y, c)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
+    )
+
+    # bokeh_radius_squared
+    (
+        bokeh_radius_squared.compute_at(final, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+
+    # sample_locations
+    (
+        sample_locations.store_at(final, y)
+        .compute_at(final, yi)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, z)
+        .vectorize(xv)
+    )

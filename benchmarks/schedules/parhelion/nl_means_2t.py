@@ -1,0 +1,121 @@
+# Found by Parhelion (parallelism=2).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    repeat_edge = pipeline.get_func(0)
+    colors = pipeline.get_func(2)
+    column = pipeline.get_func(4)
+    row = pipeline.get_func(6)
+    with_alpha = pipeline.get_func(9)
+    mean = pipeline.get_func(10)
+    nl_means = pipeline.get_func(11)
+    x, xv, y, yi, c, cu, dx, dxu, dy, _0v = hl.vars("x xv y yi c cu dx dxu dy _0v")
+    s_x = mean.rvars(0)[0]
+    s_y = mean.rvars(0)[1]
+    patch_x_x = row.rvars(0)[0]
+    patch_y_x = column.rvars(0)[0]
+    channels_x = colors.rvars(0)[0]
+
+    # nl_means
+    (
+        nl_means.split(x, x, xv, 32)
+        .split(y, y, yi, 16)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, x, c, yi, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
+    # mean
+    (
+        mean.compute_at(nl_means, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(c, c, cu, 4, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, x, y, c)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
+    )
+    (
+        mean.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(c, c, cu, 4, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, s_x, s_y, x, y, c)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
+    )
+
+    # with_alpha
+    (
+        with_alpha.compute_at(nl_means, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, c)
+        .vectorize(xv)
+    )
+
+    # row
+    (
+        row.compute_at(nl_means, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(dx, dx, dxu, 7, hl.TailStrategy.RoundUp)
+        .reorder(xv, dxu, x, y, dx, dy)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(dxu)
+    )
+    (
+        row.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(dx, dx, dxu, 7, hl.TailStrategy.RoundUp)
+        .reorder(xv, dxu, patch_x_x, x, y, dx, dy)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(dxu)
+    )
+
+    # column
+    (
+        column.compute_at(nl_means, x)
+        .split(x, x, xv, 48, hl.TailStrategy.RoundUp)
+        .split(dx, dx, dxu, 7, hl.TailStrategy.RoundUp)
+        .reorder(xv, dxu, x, y, dx, dy)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(dxu)
+    )
+    (
+        column.update(0)
+        .split(x, x, xv, 48, hl.TailStrategy.RoundUp)
+        .split(dx, dx, dxu, 7, hl.TailStrategy.RoundUp)
+        .reorder(xv, dxu, patch_y_x, x, y, dx, dy)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(dxu)
+    )
+
+    # colors
+    (
+        colors.compute_at(nl_means, y)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, x, y, dx, dy)
+        .vectorize(xv)
+    )
+    (
+        colors.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, channels_x, x, y, dx, dy)
+        .vectorize(xv)
+    )
+
+    # repeat_edge
+    (
+        repeat_edge.compute_at(nl_means, y)
+        .split(hl._0, hl._0, _0v, 16)
+        .reorder(_0v, hl._0, hl._1, hl._2)
+        .vectorize(_0v)
+    )

@@ -1,0 +1,29 @@
+# Found by Parhelion (parallelism=1).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    gray = pipeline.get_func(1)
+    unsharp = pipeline.get_func(6)
+    x, xi, xv, c, cu, y = hl.vars("x xi xv c cu y")
+
+    # unsharp
+    (
+        unsharp.split(x, x, xi, 256)
+        .split(xi, xi, xv, 16)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, c, xi, y, x)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(x)
+    )
+
+    # gray
+    (
+        gray.store_at(unsharp, x)
+        .compute_at(unsharp, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )

@@ -1,0 +1,24 @@
+# Found by Parhelion (parallelism=2).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    blur_y = pipeline.get_func(2)
+    unsharp = pipeline.get_func(6)
+    x, xi, xv, y, yi, c, cu = hl.vars("x xi xv y yi c cu")
+
+    # unsharp
+    (
+        unsharp.split(x, x, xi, 256)
+        .split(xi, xi, xv, 16)
+        .split(y, y, yi, 8)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, c, xi, yi, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
+    # blur_y
+    blur_y.compute_at(unsharp, x).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
