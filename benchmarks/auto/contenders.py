@@ -121,6 +121,17 @@ def prepare(
         run_file(hl, app, kept(who.name, case.name, setting.threads))
     facts["schedule"] = time.perf_counter() - start
     facts["schedule_cpu"] = time.process_time() - used
+    return compiled(hl, case, app, images, facts)
+
+
+def compiled(
+    hl: Module,
+    case: Case,
+    app: App,
+    images: Mapping[str, Image],
+    facts: dict[str, Any],
+) -> Ready:
+    """A scheduled application, compiled for these inputs; `facts` gets its seconds."""
     case.bind(hl, app, images)
     start = time.perf_counter()
     app.output.compile_jit()
@@ -178,6 +189,11 @@ def run_file(hl: Module, app: App, path: Path) -> None:
     """Applies the schedule of a file: its `schedule`, a function of the pipeline."""
     if not path.exists():
         raise NoAnswer(f"no file {path.name} of {path.parent.name}")
+    run_text(hl, app, path.read_text(), str(path))
+
+
+def run_text(hl: Module, app: App, text: str, where: str) -> None:
+    """Applies a schedule that a scheduler printed; `where` is for error messages."""
     names: dict[str, Any] = {}
-    exec(compile(path.read_text(), str(path), "exec"), names)
+    exec(compile(text, where, "exec"), names)
     names["schedule"](hl.Pipeline([app.output]))

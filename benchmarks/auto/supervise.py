@@ -25,20 +25,22 @@ class Spoken:
 
     entries: of each contender. times: of those that were measured, None if it did not
     come to that. others: the share of the computer that others used meanwhile. busy:
-    what it was preparing, or None. why: how it ended, if not well.
+    what it was preparing, or None, and begun: what it knew of that. why: how it ended,
+    if not well.
     """
 
     entries: dict[str, dict[str, Any]] = field(default_factory=dict)
     times: dict[str, dict[str, float]] | None = None
     others: float | None = None
     busy: str | None = None
+    begun: dict[str, Any] = field(default_factory=dict)
     why: str = ""
 
     def hear(self, line: str) -> None:
         """Takes one line of the process's output."""
         facts = json.loads(line)
         if "preparing" in facts:
-            self.busy = facts["preparing"]
+            self.busy, self.begun = facts.pop("preparing"), facts
         elif "prepared" in facts:
             self.entries[facts.pop("prepared")] = facts
             self.busy = None
@@ -107,4 +109,4 @@ def measure(
             return said.entries | fallen, said.others
         if said.busy is None:
             raise Failed(said.why or "it said nothing")
-        fallen[said.busy] = {"failed": said.why}
+        fallen[said.busy] = {**said.begun, "failed": said.why}
