@@ -40,7 +40,8 @@ class Kept:
     def _take(self, entry: Entry) -> None:
         self.entries[entry["label"]] = entry
         if "digest" in entry and ("min" in entry or "failed" in entry):
-            self._measured.setdefault(entry["digest"], entry)
+            if "min" in entry or entry["digest"] not in self._measured:
+                self._measured[entry["digest"]] = entry
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Takes entries, and appends them to the file."""
@@ -67,26 +68,29 @@ class Kept:
             return entry
         return self._measured.get(entry["digest"], entry)
 
-    def gain(self, point: Point) -> float | None:
-        """How many times as fast as the reference; None where it failed."""
+    def seconds(self, point: Point) -> float | None:
+        """Least seconds, None where it failed. As those of different processes are not
+        the same, they are scaled by what the reference took beside it, if it ran."""
         entry = self.measured(point)
-        if entry is None or not entry.get("same") or "reference" not in entry:
+        if entry is None or "min" not in entry or not entry["same"]:
             return None
-        return float(entry["reference"]) / float(entry["min"])
+        beside, usual = entry.get("reference"), self.reference
+        scale = 1.0 if beside is None or usual is None else usual / float(beside)
+        return float(entry["min"]) * scale
 
     def best(self, points: Sequence[Point]) -> tuple[Point, float] | None:
-        """The fastest of these points, and its gain over the reference."""
-        found = [(g, p) for p in points if (g := self.gain(p)) is not None]
+        """The fastest of these points, and its seconds."""
+        found = [(t, p) for p in points if (t := self.seconds(p)) is not None]
         if not found:
             return None
-        gain, point = max(found, key=lambda pair: pair[0])
-        return point, gain
+        seconds, point = min(found, key=lambda pair: pair[0])
+        return point, seconds
 
     @property
     def reference(self) -> float | None:
         """Least seconds of the reference."""
-        entry = self.measured(REFERENCE)
-        return None if entry is None or "min" not in entry else float(entry["min"])
+        entry = self.entries.get(REFERENCE.label, {})
+        return float(entry["min"]) if "min" in entry else None
 
 
 __all__ = ["FOLDER", "Entry", "Kept"]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,10 @@ def main() -> int:
             series = SERIES[name]
             for threads in options.threads:
                 found: dict[str, Any] = {}
+                results.setdefault(name, {})[str(threads)] = {
+                    "scheduler": options.scheduler,
+                    "cases": found,
+                }
                 for case in list(series.cases)[: options.limit]:
                     found[case] = measured(
                         series, case, options.scheduler, threads, options.seconds
@@ -86,17 +91,21 @@ def main() -> int:
                     own = seconds_of(found[case], case)
                     told = "failed" if own is None else f"{own * 1e3:.2f} ms"
                     print(f"{name} {case}, {threads} thr: {told}", flush=True)
-                results.setdefault(name, {})[str(threads)] = {
-                    "scheduler": options.scheduler,
-                    "cases": found,
-                }
-                options.json.parent.mkdir(parents=True, exist_ok=True)
-                options.json.write_text(json.dumps(results, indent=1) + "\n")
+                    # After each: what an interruption leaves can be drawn.
+                    write(results, options.json)
     print(tuning_page.specialised(gains_of(results)))
     if options.page:
         tuning_page.write(options.page, specialise=options.json)
         print(f"wrote {options.page}")
     return 0
+
+
+def write(results: Mapping[str, Any], path: Path) -> None:
+    """Replaces the file as a whole, so that an interruption leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(path.name + ".new")
+    fresh.write_text(json.dumps(results, indent=1) + "\n")
+    fresh.replace(path)
 
 
 if __name__ == "__main__":

@@ -72,8 +72,13 @@ def sweep(
         # The reference runs in every process; its digest is known after the first.
         mine = known.entries.get(REFERENCE.label, {}).get("digest")
         entries = run(batch, [d for d in digests if d != mine])
-        fresh = [e for e in entries if e["label"] not in known.entries]
-        known.add(fresh)
+        late = known.reference is None
+        known.add(
+            e
+            for e in entries
+            if e["label"] not in known.entries
+            or (late and e["label"] == REFERENCE.label and "min" in e)
+        )
         progress(len(batch))
 
 

@@ -72,7 +72,7 @@ def tuned(everything: Iterable[Tuned]) -> str:
 
 def _cells(known: Kept, points: tuple[Point, ...], done: list[Point]) -> list[str]:
     digests = {known.entries[p.label].get("digest") for p in done} - {None}
-    failed = sum(known.gain(p) is None for p in done)
+    failed = sum(known.seconds(p) is None for p in done)
     others = [e["others"] for e in known.entries.values() if e.get("others")]
     untuned, best = known.reference, known.best(done)
     return [
@@ -80,7 +80,7 @@ def _cells(known: Kept, points: tuple[Point, ...], done: list[Point]) -> list[st
         str(len(digests)),
         str(failed),
         "—" if untuned is None else f"{untuned * 1e3:.2f}",
-        "—" if best is None else f"{best[1]:.2f}",
+        "—" if untuned is None or best is None else f"{untuned / best[1]:.2f}",
         "—" if best is None else ", ".join(f"{k} {n}" for k, n in best[0].parameters),
         "—" if not others else f"{max(others):.0%}".replace("%", " %"),
     ]

@@ -104,14 +104,38 @@ def test_a_schedule_is_run_once_and_its_time_is_that_of_all_its_points(
     assert [n for n in fake.run if n != REFERENCE.label] == [
         REDUCED[k].label for k in (0, 2, 4)
     ]
-    assert known.gain(REDUCED[1]) == known.gain(REDUCED[0]) == 1.0
+    assert known.seconds(REDUCED[1]) == known.seconds(REDUCED[0]) == 2.0
     best = known.best(REDUCED)
-    assert best == (REDUCED[4], 8.0)
+    assert best == (REDUCED[4], 0.25)
     tune.write_best(known, "reduced")
     assert (tmp_path / "blur_1t_reduced.py").read_text() == f"# {256 << 10}"
     row = tuning_page.tuned([("blur", 1, known)]).splitlines()[-1]
     assert "| reduced | 6 of 6 | 3 | 0 | 2000.00 | 8.00 | CACHE_SIZE" in row
     assert row.endswith("| 25 % |")
+
+
+def test_times_are_scaled_by_the_reference_s_beside_them(tmp_path: Path) -> None:
+    known = Kept("blur", 1, tmp_path)
+    right = {"same": True, "digest": "a"}
+    known.add([{"label": REFERENCE.label, "failed": "crashed", "digest": "r"}])
+    known.add([{"label": REDUCED[0].label, "min": 3.0, **right}])
+    # Without the reference's: as it is.
+    assert known.best(REDUCED) == (REDUCED[0], 3.0)
+    assert known.reference is None
+    slower = {"min": 4.0, "reference": 8.0, "same": True, "digest": "b"}
+    tune.sweep(
+        known,
+        REDUCED[1:2],
+        lambda points, digests: [
+            {"label": REFERENCE.label, "min": 8.0, "same": True, "digest": "r"},
+            {"label": points[0].label, **slower},
+        ],
+        lambda n: None,
+    )
+    again = Kept("blur", 1, tmp_path)
+    assert again.reference == 8.0
+    again.add([{"label": REDUCED[2].label, **slower, "reference": 16.0, "digest": "c"}])
+    assert again.best(REDUCED) == (REDUCED[2], 2.0)
 
 
 def test_a_line_that_was_cut_is_run_again(tmp_path: Path) -> None:
