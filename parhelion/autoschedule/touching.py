@@ -12,15 +12,20 @@ from collections.abc import Iterable
 
 from parhelion.analysis.bounds import Bounds, Scope, SymInterval, Values
 from parhelion.analysis.box import Box, boxes_touched
+from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.linear import built, linear
 from parhelion.analysis.rank import reads_data
 from parhelion.analysis.symbolic import is_empty
 from parhelion.ir import expr as E
+from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym
 
 Source = Function | BufferSym
+
+#: Tables that data look things up in have fewer entries than this.
+_LOOKED_UP = 1 << 20
 
 
 def boxes_needed(
@@ -45,11 +50,22 @@ def boxes_needed(
             source: Source = e.func if isinstance(e, FuncCall) else e.image
             sides = found.setdefault(source, [{} for _ in e.args])
             for a, known in zip(e.args, sides, strict=True):
-                known[at.of(a)] = None
+                known[_bounds(a, at)] = None
         stack.extend([c for c in e.children() if isinstance(c, Expr)])
     if any(map(is_empty, scope.values())):
         return boxes_touched(exprs, scope, values)
     return {s: tuple([_joined(side) for side in box]) for s, box in found.items()}
+
+
+def _bounds(coordinate: Expr, at: Bounds) -> SymInterval:
+    """What a coordinate lies between. Of one that reads data, what its clamps say will
+    do, where they say something: it has no closer relation to the loops."""
+    if reads_data(coordinate):
+        lo, hi = constant_interval(coordinate)
+        if isinstance(lo, int) and isinstance(hi, int) and hi - lo < _LOOKED_UP:
+            t = coordinate.type
+            return SymInterval(imm(lo, t), imm(hi, t))
+    return at.of(coordinate)
 
 
 def _joined(sides: Iterable[SymInterval]) -> SymInterval:
