@@ -30,6 +30,7 @@ def script_of(
     growth = Growth(regions)
     for group in plan.groups:
         _Emitter(script, group, graph, regions, machine, freedom, growth).write()
+    script.acknowledge()
     return script
 
 
