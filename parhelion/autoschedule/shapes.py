@@ -21,6 +21,8 @@ _DOWN = (4, 8, 16, 32, 64, 128)
 #: No more operations and loads than this in a block of rows: beyond it the registers
 #: do not hold what the rows share.
 _MOST_WEIGHT = 160
+#: No more operations and loads than this in all copies of a body in one block.
+_MOST_CODE = 500
 #: No more vectors than this in one block.
 _MOST_BLOCK = 32
 #: No more candidates than this for one group.
@@ -149,13 +151,23 @@ def row_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
         yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
 
 
+def most_copies(model: Model, f: Function) -> int:
+    """How many vectors of a Func one block may have: unrolled code costs the time to
+    compile it, and large bodies gain nothing."""
+    works = [model.work(s) for s in model.graph.stages[f]]
+    weight = max([w.arithmetic + len(w.loads) for w in works])
+    return max(1, min(_MOST_BLOCK, int(_MOST_CODE / max(1.0, weight))))
+
+
 def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """Blocks of several vectors and several lines, for what reductions reuse."""
     extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
     others = [d for d in loops.order if d != loops.vector and extents[d] > 1][:2]
+    most = most_copies(model, f)
     wide = [1]
     if loops.vector >= 0:
-        wide = [n for n in (1, 2, 4) if n * loops.lanes <= extents[loops.vector]]
+        room = extents[loops.vector] // loops.lanes
+        wide = [n for n in (1, 2, 4) if n <= min(most, room)] or [1]
     for vectors in wide:
         block = list(loops.block)
         if loops.vector >= 0:
@@ -163,7 +175,7 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
         yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
         for d in others:
             for lines in (2, 3, 4, 6, 8, 12):
-                if lines <= extents[d] and lines * vectors <= _MOST_BLOCK:
+                if lines <= extents[d] and lines * vectors <= most:
                     made = list(block)
                     made[d] = lines
                     order = (
@@ -188,9 +200,10 @@ def inside_block(
     own = plain_loops(model, f, extents)
     block = list(own.block)
     total = 1
+    most = most_copies(model, f)
     for d in own.order:
         n = -(-extents[d] // block[d])
-        if total * n <= _MOST_BLOCK:
+        if total * n <= most:
             block[d] *= n
             total *= n
     return Loops(own.vector, own.lanes, tuple(block), own.order, local=True)
