@@ -13,6 +13,9 @@ from apps import blur, harris, hist, unsharp
 from apps.common import Array
 from parhelion.interp import interpret
 
+#: The inline schedules recompute on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::parhelion.RecomputeWarning")
+
 REFERENCE = Path(__file__).parent.parent / "data" / "reference"
 
 APPS = {"blur": blur, "unsharp": unsharp, "harris": harris, "hist": hist}
