@@ -166,9 +166,6 @@ class Work:
         """The cost of all operations, each in units of one addition."""
         return sum(o.weight for o in self.operations)
 
-    def loads_of(self, source: Source) -> int:
-        return sum(1 for a in self.loads if a.source is source)
-
     def _depends(self, e: Expr) -> frozenset[Var]:
         return free_vars(e) & self._loops
 

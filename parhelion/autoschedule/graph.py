@@ -7,7 +7,7 @@ of what is left are those of the code that will run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -305,19 +305,6 @@ class Graph:
         return found
 
 
-def readers_within(
-    graph: Graph, members: Mapping[Function, object]
-) -> dict[Function, list[Stage]]:
-    """For each Func that the members read, the stages of members that read it."""
-    found: dict[Function, list[Stage]] = {}
-    for f in members:
-        for stage in graph.stages[f]:
-            for s in stage.sources():
-                if isinstance(s, Function) and s is not f:
-                    found.setdefault(s, []).append(stage)
-    return found
-
-
 __all__ = [
     "Graph",
     "Inliner",
@@ -325,5 +312,4 @@ __all__ = [
     "Source",
     "Stage",
     "can_inline",
-    "readers_within",
 ]

@@ -149,6 +149,10 @@ class Model:
         )
         return found[0] if mentions and not inlined else None
 
+    def extents(self, f: Function) -> list[int]:
+        """How much of each dimension of a Func the whole run needs."""
+        return [hi - lo + 1 for lo, hi in self.regions.bounds[f]]
+
     # One Func over one box.
 
     def computing(self, f: Function, loops: Loops, box: Sequence[Any]) -> Any:

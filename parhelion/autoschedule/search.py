@@ -171,13 +171,8 @@ class Search:
     ) -> list[Group]:
         """The cheapest ways to tile a group and to block its registers, the cheapest
         first."""
-        extents = [hi - lo + 1 for lo, hi in model.regions.bounds[root]]
-        plain = {
-            f: plain_loops(
-                model, f, [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
-            )
-            for f in (root, *members)
-        }
+        extents = model.extents(root)
+        plain = {f: plain_loops(model, f, model.extents(f)) for f in (root, *members)}
         reduces = [
             f
             for f in (root, *members)

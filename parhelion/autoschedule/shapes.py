@@ -120,7 +120,7 @@ def tile_choices(
 
 def block_choices(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """The same loops with other blocks of registers."""
-    extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
+    extents = model.extents(f)
     small = [d for d, e in enumerate(extents) if 1 < e <= SMALL and d != loops.vector]
     yield loops
     if small:
@@ -135,7 +135,7 @@ def block_choices(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
 def row_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """Blocks of several rows, where rows share what is inlined or loaded."""
     (first, *_) = model.graph.stages[f]
-    extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
+    extents = model.extents(f)
     row = row_dimension(loops, extents)
     if row < 0 or loops.vector < 0 or f.updates:
         return
@@ -161,7 +161,7 @@ def most_copies(model: Model, f: Function) -> int:
 
 def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """Blocks of several vectors and several lines, for what reductions reuse."""
-    extents = [hi - lo + 1 for lo, hi in model.regions.bounds[f]]
+    extents = model.extents(f)
     others = [d for d in loops.order if d != loops.vector and extents[d] > 1][:2]
     most = most_copies(model, f)
     wide = [1]
