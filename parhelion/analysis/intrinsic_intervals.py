@@ -134,6 +134,7 @@ INTRINSIC_FACTS: dict[str, Callable[[Intrinsic, Get], Fact]] = {
     "likely_if_innermost": _same,
     "strict_float": _same,
     "promise_clamped": _promise_clamped,
+    "known_clamped": _promise_clamped,
     "abs": _abs,
     "absd": _absd,
     "bit_and": _bit_and,

@@ -433,6 +433,7 @@ INTRINSIC_BOUNDS: dict[str, _Handler] = {
     "require": _second,
     "print_when": _second,
     "promise_clamped": _promise_clamped,
+    "known_clamped": _promise_clamped,
     "abs": _absolute,
     "absd": _distance,
     **dict.fromkeys(("widening_add", "widening_sub", "widening_mul"), _widening),

@@ -33,6 +33,8 @@ from parhelion.ir.expr import (
 
 Alignment = tuple[int, int]
 UNKNOWN: Alignment = (1, 0)
+#: Intrinsics that have the value of their first argument.
+_SAME = frozenset(("likely", "likely_if_innermost", "promise_clamped", "known_clamped"))
 
 _set_modulus = Expr._modulus.__set__  # type: ignore[attr-defined]
 
@@ -139,7 +141,7 @@ def _let(e: Let) -> Alignment:
 
 
 def _intrinsic(e: Intrinsic) -> Alignment:
-    if e.op in ("likely", "likely_if_innermost", "promise_clamped"):
+    if e.op in _SAME:
         return alignment(e.args[0])
     if e.op == "shift_left":
         (m, r), (n, k) = alignment(e.args[0]), alignment(e.args[1])

@@ -267,7 +267,10 @@ class _Slopes:
 
 
 #: Operations that have the value of their argument.
-_SAME = frozenset(("likely", "likely_if_innermost", "strict_float", "promise_clamped"))
+_SAME = frozenset(
+    ("likely", "likely_if_innermost", "strict_float")
+    + ("promise_clamped", "known_clamped")
+)
 _GROWING = frozenset(("floor", "ceil", "round", "trunc", "sqrt", "saturating_cast"))
 _GROWING_IN_BOTH = frozenset(
     ("widening_add", "halving_add", "rounding_halving_add", "saturating_add")

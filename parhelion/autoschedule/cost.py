@@ -41,6 +41,7 @@ _FREE = {
     "likely",
     "likely_if_innermost",
     "promise_clamped",
+    "known_clamped",
     "strict_float",
     "memoize_tag",
     "undef",

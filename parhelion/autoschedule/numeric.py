@@ -138,6 +138,7 @@ _INTRINSICS = {
     "strict_float": "{0}",
     "memoize_tag": "{0}",
     "promise_clamped": "least(greatest({0}, {1}), {2})",
+    "known_clamped": "least(greatest({0}, {1}), {2})",
     "abs": "abs({0})",
     "absd": "abs({0} - {1})",
     "floor": "floor({0})",

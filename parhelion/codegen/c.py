@@ -33,6 +33,7 @@ from parhelion.ir.pipeline import Lowered
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lower.lanes import MARKS
 from parhelion.types import Type, TypeCode
 
 #: How strongly operators bind in C; an atom binds strongest.
@@ -444,7 +445,7 @@ class _Writer:
             raise HalideError(NO_TEXT[op])
         if op in _EFFECTS:
             return _EFFECTS[op](self, e)
-        if op in ("strict_float", "likely", "likely_if_innermost", "promise_clamped"):
+        if op in MARKS or op == "strict_float":
             return self.text(args[0]), self._memo[args[0]][1]
         if op == "undef":
             return "0", _ATOM

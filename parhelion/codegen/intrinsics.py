@@ -48,7 +48,8 @@ def emit_intrinsic(f: Function, e: E.Intrinsic) -> str:
 
 
 # Marks.
-@lowers("likely", "likely_if_innermost", "promise_clamped", "streamed")
+@lowers("likely", "likely_if_innermost", "promise_clamped", "known_clamped")
+@lowers("streamed")
 def _first(f: Function, e: E.Intrinsic) -> str:
     return f.value(e.args[0])
 

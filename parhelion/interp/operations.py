@@ -160,6 +160,7 @@ OPERATIONS: dict[str, Operation] = {
     "likely": _first,
     "likely_if_innermost": _first,
     "promise_clamped": _first,
+    "known_clamped": _first,
     "print": _first,
     "print_when": lambda a, t, to: a[1],
     "undef": lambda a, t, to: np.zeros((1,), V.dtype_of(to)),

@@ -159,7 +159,7 @@ class _Evaluator:
         op = e.op
         if op in ("print", "trace", "likely", "likely_if_innermost", "strict_float"):
             return self.go(e.args[0], lane)
-        if op == "promise_clamped":
+        if op in ("promise_clamped", "known_clamped"):
             return self.go(e.args[0], lane)
         if op == "print_when":
             return self.go(e.args[1], lane)

@@ -99,6 +99,9 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "promise_clamped": _pure(
         3, "a, which the user swears lies in [b, c]; else any of those"
     ),
+    "known_clamped": _pure(
+        3, "a, which lies in [b, c] wherever the value is used, by construction"
+    ),
     "streamed": _pure(1, "a, which is stored past the caches"),
     "line_aligned": _pure(1, "Bool: the element that a loads begins a cache line"),
     "guarded": _pure(2, "a pixel, which is read only where args[1] holds, else 0"),

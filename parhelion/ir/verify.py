@@ -55,7 +55,7 @@ _ALIKE = frozenset(
     + ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "strict_float")
     + ("likely", "likely_if_innermost")
 )
-_MARKS = ("likely", "likely_if_innermost", "promise_clamped")
+_MARKS = ("likely", "likely_if_innermost", "promise_clamped", "known_clamped")
 _REDUCTIONS = ("add", "mul", "min", "max", "and", "or")
 
 

@@ -48,7 +48,7 @@ from parhelion.ir.expr import (
 from parhelion.types import Type
 
 #: Marks whose value is their first argument.
-MARKS = frozenset(("likely", "likely_if_innermost", "promise_clamped"))
+MARKS = frozenset(("likely", "likely_if_innermost", "promise_clamped", "known_clamped"))
 
 
 def lane(e: Expr, i: int) -> Expr:

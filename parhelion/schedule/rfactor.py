@@ -277,7 +277,7 @@ def _bounded(axis: _Axis) -> Expr:
     assert axis.value is not None
     if not axis.guarded:
         return axis.value
-    return Intrinsic(INT32, "promise_clamped", (axis.value, axis.lo, simplify(axis.hi)))
+    return Intrinsic(INT32, "known_clamped", (axis.value, axis.lo, simplify(axis.hi)))
 
 
 def _at_least_none(extent: Expr) -> Expr:

@@ -155,6 +155,7 @@ def _bit_not(n: Intrinsic) -> Expr | None:
 
 _HANDLERS: dict[str, Callable[[Intrinsic], Expr | None]] = {
     "promise_clamped": _promise_clamped,
+    "known_clamped": _promise_clamped,
     "abs": _abs,
     "absd": _absd,
     "saturating_cast": _saturating_cast,

@@ -284,3 +284,24 @@ def test_a_prefetch_before_is_lost() -> None:
     f.update(1).prefetch(g, r.x, r.x, 2)
     with pytest.warns(ScheduleWarning, match=r"rfactor: the prefetch of g\S* is lost"):
         f.update(1).rfactor(r.y, u)
+
+
+def test_lanes_of_a_guarded_split_load_densely() -> None:
+    """The guard keeps the coordinates in range: nothing clamps them once more."""
+    pixels = hl.ImageParam(hl.UInt(8), 2, "pixels")
+    f = hl.Func("f")
+    r = hl.RDom([(0, pixels.width()), (0, pixels.height())], "r")
+    f[()] = 0
+    f[()] += hl.i32(pixels[r.x, r.y])
+    f.update().split(r.x, ro, ri, 8)
+    part = parts(f.update().rfactor(ri, u))
+    part.reorder(u, ro, r.y).vectorize(u, 8)
+    made = text(lower([f._function], name="test").body)
+    loads = [line.partition("pixels[")[2] for line in made.splitlines()]
+    steady = [load for load in loads if load]
+    assert steady[0].startswith("ramp(")
+    assert not any("max(" in load for load in steady)
+    for width in (64, 37, 5):
+        given = np.random.default_rng(1).integers(0, 255, (9, width)).astype(np.uint8)
+        pixels.set(hl.Buffer(given))
+        assert int(np.asarray(f.realize())) == given.sum()
