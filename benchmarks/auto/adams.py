@@ -20,6 +20,7 @@ from typing import Any
 from apps.common import App, Module
 from benchmarks.auto import translate
 from benchmarks.auto.estimates import set_estimates
+from benchmarks.auto.load import CALM, Others
 from benchmarks.auto.renamed import Renamed
 from benchmarks.case import load
 from benchmarks.cases import case
@@ -29,8 +30,11 @@ NAME = "Adams2019"
 #: Seconds of the processor and bytes that a search, which is on one thread, may take.
 SECONDS = 180
 MEMORY = 16 << 30
-#: How the first line of a file says what the search took.
+#: How the first line of a file says what the search took, or that nothing was found.
 _TOOK = "# found in "
+_NONE = "# no answer"
+#: How the second one, where nothing was found, says that the computer was shared.
+_SHARED = "# other processes used {:.0%} of the computer meanwhile\n"
 _OUT_OF_MEMORY = f"# no answer: memory, {MEMORY >> 30} GB\n"
 
 
@@ -80,7 +84,9 @@ def search(name: str, threads: int) -> str:
 
 def keep(name: str, threads: int, path: Path) -> None:
     """Searches in a process of its own, and writes to a file what came of it, as
-    `search` says it. Raises RuntimeError where the process failed otherwise."""
+    `search` says it, and where that is nothing, whether other processes were busy
+    meanwhile. Raises RuntimeError where the process failed otherwise."""
+    others = Others()
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", __name__, name],
         env=environment(threads),
@@ -97,6 +103,9 @@ def keep(name: str, threads: int, path: Path) -> None:
             text = _OUT_OF_MEMORY
     elif done.returncode:
         raise RuntimeError(f"search of {name}: {done.stderr.strip()}")
+    share = others.share() or 0.0
+    if text.startswith(_NONE) and share > CALM:
+        text += _SHARED.format(share)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
@@ -107,9 +116,10 @@ def apply(hl: Module, app: App, path: Path) -> dict[str, Any]:
     if not path.exists():
         raise NoAnswer("not searched")
     text = path.read_text()
-    first = text.splitlines()[0]
+    first, *rest = text.splitlines()
     if not first.startswith(_TOOK):
-        raise NoAnswer(first.removeprefix("# "))
+        said = [line.removeprefix("# ") for line in (first, *rest)]
+        raise NoAnswer("; ".join(said))
     names: dict[str, Any] = {}
     exec(compile(text, str(path), "exec"), names)
     funcs = funcs_of(hl, hl.Pipeline([app.output]))

@@ -1,10 +1,14 @@
-"""How much of the computer other processes used meanwhile."""
+"""How much of the computer processes that are not ours used meanwhile."""
 
 from __future__ import annotations
 
 import os
+import resource
 import time
 from pathlib import Path
+
+#: The largest share of the computer that others may use without a note.
+CALM = 0.1
 
 
 class Others:
@@ -15,7 +19,8 @@ class Others:
 
     def share(self) -> float | None:
         """Of the processors' time since the beginning, what processes other than this
-        one used, from 0 to 1; None where the kernel does not tell."""
+        one and those that it started, once they have ended, used, from 0 to 1; None
+        where the kernel does not tell."""
         start, now = self._start, self._now()
         if start is None or now is None:
             return None
@@ -30,7 +35,9 @@ class Others:
         if not stat.exists():
             return None
         busy = used(stat.read_text().splitlines()[0])
-        return busy / os.sysconf("SC_CLK_TCK"), time.process_time(), time.monotonic()
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        own = time.process_time() + children.ru_utime + children.ru_stime
+        return busy / os.sysconf("SC_CLK_TCK"), own, time.monotonic()
 
 
 def used(line: str) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.auto.load import CALM
 from benchmarks.cases import all_cases
 from benchmarks.report import geometric_mean
 
@@ -24,9 +25,6 @@ SCHEDULERS = (HALIDES, ADAMS, PAPERS, DEFAULT)
 #: Seconds that scheduling may take, and those for the largest applications.
 SCHEDULE_LIMIT = 2.0
 LARGE = {"lens_blur": 10.0, "vgg": 10.0}
-
-#: The largest share of the computer that others may use without a note.
-CALM = 0.1
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,8 @@ def state(entry: Entry | None) -> str:
         return "not run"
     if "absent" in entry:
         said = str(entry["absent"])
-        return said if said.startswith(("no answer", "not ")) else "not available"
+        short = said.partition(";")[0]
+        return short if said.startswith(("no answer", "not ")) else "not available"
     return "FAILED" if "failed" in entry else "not measured"
 
 

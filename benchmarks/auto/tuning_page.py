@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.auto.kept import FOLDER, Kept
+from benchmarks.auto.load import CALM
 from benchmarks.auto.points import KINDS, Point
 from benchmarks.auto.series import SERIES
 from benchmarks.auto.specialised import FILE, Gain, gains_of
-from benchmarks.auto.table import CALM
 from benchmarks.cases import ORDER
 from benchmarks.report import geometric_mean, table
 
