@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.auto import adams, page, supervise, table
+from benchmarks.auto import adams, page, plain, supervise, table
 from benchmarks.auto.contenders import contenders, kept, scaled
+from benchmarks.auto.page import PINNED
 from benchmarks.case import Case
 from benchmarks.cases import ORDER, case
 from benchmarks.machine import machine
@@ -47,6 +48,12 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--search", action="store_true", help="only search with Adams2019, and keep it"
     )
+    parser.add_argument(
+        "--lean",
+        action="store_true",
+        help="only what the limits speak of: of the experts the two that were fastest"
+        " in the plain run; with --pinned, our schedulers and their files",
+    )
     parser.add_argument("--json", type=Path, help="default: out/bench-auto….json")
     parser.add_argument(
         "--update", action="store_true", help="keep the JSON file's other figures"
@@ -61,16 +68,27 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
+#: Where the figures of the applications as they are, are kept.
+PLAIN = Path("out/bench-auto.json")
+
+
 def default_json(options: argparse.Namespace) -> Path:
     """Figures of one kind go into one file."""
     kind = "-renamed" if options.renamed else ""
     kind += f"-x{options.scale:g}" if options.scale != 1 else ""
-    return Path(f"out/bench-auto{kind}.json")
+    kind += "-pinned" if options.pinned else ""
+    return PLAIN.with_name(f"{PLAIN.stem}{kind}.json")
 
 
 def others(path: Path) -> dict[str, dict[str, Any]]:
-    """The figures with other names and at other sizes that lie beside a file."""
-    kinds = {"renamed": "renamed", "x0.5": "half the size", "x2": "double the size"}
+    """The figures that lie beside a file: with other names, at other sizes, and of kept
+    schedules."""
+    kinds = {
+        "renamed": "renamed",
+        "x0.5": "half the size",
+        "x2": "double the size",
+        "pinned": PINNED,
+    }
     found = {}
     for kind, words in kinds.items():
         beside = path.with_name(f"{path.stem}-{kind}.json")
@@ -79,13 +97,35 @@ def others(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+def labels_of(case: Case, threads: int, options: argparse.Namespace) -> list[str]:
+    """The contenders that the options ask for."""
+    found = contenders(case, options.pinned)
+    if options.lean:
+        fastest: list[str] = [] if options.pinned else _fastest_experts(case, threads)
+        found = [
+            c
+            for c in found
+            if c.label in (table.PAPERS, table.DEFAULT, *fastest)
+            or c.kind == "pinned"
+            or (c.label == table.HALIDES and not options.pinned)
+        ]
+    return [c.label for c in found if any(part in c.label for part in options.only)]
+
+
+def _fastest_experts(case: Case, threads: int) -> list[str]:
+    """The two that were fastest in the plain run; all of them if there was none."""
+    every = [c.label for c in contenders(case, pinned=False) if c.kind == "expert"]
+    if not PLAIN.exists():
+        return every
+    found = table.rows(json.loads(PLAIN.read_text()), [case.name])
+    row = next((r for r in found if r.threads == str(threads)), None)
+    times = {} if row is None else {n: t for n in every if (t := row.time(n))}
+    return sorted(times, key=times.__getitem__)[:2] or every
+
+
 def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, Any]:
     """One case at one number of threads: its contenders, or why it failed."""
-    labels = [
-        c.label
-        for c in contenders(case, options.pinned)
-        if any(part in c.label for part in options.only)
-    ]
+    labels = labels_of(case, threads, options)
     command = ["-m", "benchmarks.auto.runtime", case.name]
     command += ["--scale", str(options.scale)]
     if options.renamed:
@@ -97,8 +137,12 @@ def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, 
         entry |= {"contenders": found, "others": others}
         for label, facts in found.items():
             python = facts.pop("python", None)
-            if python is not None and options.keep:
-                path = kept(label.split()[1], case.name, threads)
+            if python is None:
+                continue
+            path = kept(label.split()[1], case.name, threads)
+            if options.scale == 1 and not options.renamed:
+                facts["as_kept"] = path.exists() and path.read_text() == python
+            if options.keep:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(python)
     except supervise.Failed as error:
@@ -138,8 +182,8 @@ def main() -> int:
         for name in names:
             print("\n".join(c.label for c in contenders(case(name), options.pinned)))
         return 0
-    plain = options.scale == 1 and not options.renamed
-    if (options.keep or options.search) and not plain:
+    as_is = options.scale == 1 and not options.renamed
+    if (options.keep or options.search) and not as_is:
         parser.error("what is kept is of the applications as they are")
     if options.search:
         search(names, options)
@@ -168,7 +212,7 @@ def main() -> int:
                 )
         print(f"wrote {path}\n")
     order = list(ORDER)
-    print(table.text(results, order))
+    print(plain.text(results, order))
     if options.page:
         page.write(results, order, options.page, others(path))
         print(f"wrote {options.page}")

@@ -46,7 +46,7 @@ class Contender:
 class Ready:
     """A compiled contender: what runs it, the arrays it writes, and what is known of
     it: seconds to schedule (of the clock, and of the processor), to compile, predicted,
-    and the schedule as Python.
+    the cost by the scheduler's own model with its unit, and the schedule as Python.
 
     images: the inputs, which Halide's ImageParams do not keep alive.
     """
@@ -158,7 +158,8 @@ def rival(who: Contender, case: Case, images: Mapping[str, Image]) -> Ready:
 
 def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:
     """Runs a scheduler by name on an application that knows its sizes. The facts are
-    those that its result offers: `predicted_seconds`, `to_python`."""
+    those that its result offers: `predicted_seconds`, its cost by its own model and the
+    unit of that, `to_python`."""
     params = getattr(hl, "AutoschedulerParams", None)
     if params is None:
         raise NoAnswer(f"{who.module} has no AutoschedulerParams")
@@ -173,6 +174,9 @@ def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:
     predicted = getattr(result, "predicted_seconds", None)
     if predicted is not None:
         facts["predicted"] = float(predicted)
+    cost = getattr(result, "cost", None)
+    if cost is not None:
+        facts |= {"cost": float(cost), "unit": result.unit}
     if hasattr(result, "to_python"):
         facts["python"] = result.to_python()
     return facts

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.auto import predictions
 from benchmarks.auto import table as found_in
 from benchmarks.auto.table import SCHEDULERS, Row
 from benchmarks.report import table
+
+#: The figures of the kept schedules, among those that lie beside the plain ones.
+PINNED = "kept schedules"
 
 #: Labels of the bars, and their colours.
 BARS = {
@@ -63,17 +67,31 @@ both sides of the images (for VGG-16 the batch) halved and doubled (`--scale`).
 
 {others}
 
+## Predicted and measured
+
+`Parhelion`'s cost model predicts nanoseconds. The cost of `Mullapudi2016` is that of
+the paper's section 4.2: it counts additions, and `LOAD_COST` of them for each load from
+memory, to compare schedules of one pipeline, and says nothing of time, vectors or
+threads. To put it beside the times, one of its operations is taken for as long as fits
+them best: the geometric mean, over all applications, of seconds over operations, for
+each number of threads. So its points lie about the line by construction; how far off it
+they are shows what the cost is worth from one pipeline to another.
+
+{predicted_plot}{told}
+
+{predicted}
+
 ## Time to schedule and to compile
 
 In a process that has compiled one trivial pipeline before. For Adams2019, what its
-search took. The last column is the run time that our scheduler predicted.
+search took.
 
 {work}
 
 ## The schedules, run from their files
 
 What our schedulers print is kept under `benchmarks/schedules`; `--pinned` runs these
-files in turn with the schedulers.
+files in turn with the schedulers. The ratio is the file's time over the scheduler's.
 
 {pinned}
 
@@ -96,6 +114,12 @@ def write(
     plot = path.with_suffix(".svg")
     every = list(found_in.rows(results, order))
     draw(every, plot)
+    predicted = [one.cells for one in predictions.predictions(every)]
+    predicted_plot = ""
+    if predicted:
+        beside = path.with_name(f"{path.stem}-predicted.svg")
+        predictions.draw(every, beside)
+        predicted_plot = f"![Predicted over measured times]({beside.name})\n\n"
     means = [
         [label, threads, f"{mean:.3f}", str(count)]
         for label, found in found_in.means(results, order).items()
@@ -104,7 +128,7 @@ def write(
     limits = [[m.what, m.found, m.verdict] for m in found_in.limits(results, order)]
     notes = [f"- {note}" for note in found_in.notes(results, order)]
     rivals = list(found_in.rivals(results, order))
-    pinned = list(found_in.pinned(results, order))
+    pinned = list(found_in.pinned(others.get(PINNED, results), order))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         _PAGE.format(
@@ -120,12 +144,13 @@ def write(
             limits=table(["", "", ""], limits),
             rivals=table(found_in.RIVAL_HEAD, rivals) if rivals else "Not measured.",
             others=_others(others, order),
-            work=table(found_in.WORK_HEAD, [found_in.work_cells(row) for row in every]),
-            pinned=table(
-                ["application", "threads", "scheduler", "time over its own"], pinned
-            )
-            if pinned
+            predicted_plot=predicted_plot,
+            told="\n".join(f"- {line}" for line in predictions.told(every)),
+            predicted=table(predictions.HEAD, predicted)
+            if predicted
             else "Not measured.",
+            work=table(found_in.WORK_HEAD, [found_in.work_cells(row) for row in every]),
+            pinned=table(found_in.PINNED_HEAD, pinned) if pinned else "Not measured.",
             notes="\n".join(notes) or "Nothing.",
         )
     )
@@ -137,7 +162,7 @@ def _others(others: Mapping[str, Mapping[str, Any]], order: list[str]) -> str:
         [what, m.what, m.found, m.verdict]
         for what, results in others.items()
         for m in found_in.limits(results, order)
-        if not m.what.startswith("seconds")
+        if not m.what.startswith("seconds") and m.verdict != "not measured"
     ]
     return table(["", "", "", ""], kept) if kept else "Not measured."
 

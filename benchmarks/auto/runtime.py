@@ -29,9 +29,9 @@ from benchmarks.auto.contenders import (
     scaled,
 )
 from benchmarks.auto.load import Others
+from benchmarks.auto.steady import steady
 from benchmarks.case import Case, Image, load
 from benchmarks.cases import case
-from benchmarks.runtime import measure
 
 #: A first run of more seconds than this is the contender's time.
 SLOW = 10.0
@@ -93,7 +93,7 @@ def run(
         else:
             runs[who.label] = ready.run
     others = Others()
-    times = slow | (measure(runs, seconds) if runs else {})
+    times = slow | steady(runs, seconds)
     say(out, times=times, others=others.share())
 
 

@@ -1,4 +1,4 @@
-"""What the comparison of automatic schedules found: ratios, limits, and tables."""
+"""What the comparison of automatic schedules found: ratios, limits, rows of tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.auto.load import CALM
+from benchmarks.auto.steady import STEADY
 from benchmarks.cases import all_cases
 from benchmarks.report import geometric_mean
 
@@ -21,6 +22,10 @@ DEFAULT = "parhelion Parhelion"
 RIVALS = {c.name: c.aims for c in all_cases() if c.aims}
 #: The schedulers, in the order of the tables.
 SCHEDULERS = (HALIDES, ADAMS, PAPERS, DEFAULT)
+
+#: The largest ratio of a kept schedule's time to that of the scheduler itself: how far
+#: two times of the same code may be apart.
+PINNED_LIMIT = 1.1
 
 #: Seconds that scheduling may take, and those for the largest applications.
 SCHEDULE_LIMIT = 2.0
@@ -177,6 +182,11 @@ def limits(results: Entry, order: list[str]) -> list[Limit]:
     for label in (PAPERS, DEFAULT):
         what = f"seconds to schedule, {label} (≤ 2; lens blur and VGG 10)"
         found.append(_each(every, _seconds(label), _schedule_limit, what))
+    for label in (PAPERS, DEFAULT):
+        value, most = _over(f"{label} pinned", label), _always(PINNED_LIMIT)
+        what = f"kept schedule over the scheduler's own, {label} ≤ {PINNED_LIMIT}"
+        if any(value(row) is not None for row in every):
+            found.append(_each(every, value, most, what))
     return found
 
 
@@ -204,7 +214,8 @@ def means(results: Entry, order: list[str]) -> dict[str, list[tuple[str, float, 
 
 
 def notes(results: Entry, order: list[str]) -> Iterator[str]:
-    """Failures, and results that differ from the experts', a line each."""
+    """Failures, results that differ from the experts', and times that are not sure, a
+    line each."""
     for row in rows(results, order):
         for label, entry in row.entries.items():
             at = f"{row.case}, {row.threads} thr, {label}"
@@ -215,7 +226,17 @@ def notes(results: Entry, order: list[str]) -> Iterator[str]:
                 )
             if "failed" in entry:
                 yield f"{at}: failed: {entry['failed']}"
-            elif "min" in entry and not entry["same"]:
+            elif entry.get("spread", 0.0) > STEADY and (
+                label in SCHEDULERS or label == (row.best_expert or ("",))[0]
+            ):
+                yield (
+                    f"{at}: the second least time is {entry['spread']:.0%} above the"
+                    " least"
+                )
+            said = str(entry.get("absent", ""))
+            if ";" in said:
+                yield f"{at}: {said}"
+            if "min" in entry and not entry["same"]:
                 yield (
                     f"{at}: differs from the first expert's result by"
                     f" {entry['difference']:.2e}, in {entry['differing']:.2%} of values"
@@ -263,23 +284,18 @@ WORK_HEAD = [
         for label in SCHEDULERS
         for what in ("schedule s", "compile s")
     ),
-    "Parhelion predicted / measured, ms",
 ]
 
 
 def work_cells(row: Row) -> list[str]:
-    """Seconds to schedule and to compile, and our default's prediction."""
+    """Seconds to schedule and to compile."""
     cells = [row.case, row.threads]
     for label in SCHEDULERS:
         entry = row.entries.get(label, {})
         scheduled = entry.get("search", entry.get("schedule"))
         for seconds in (scheduled, entry.get("compile")):
             cells.append("" if seconds is None else f"{seconds:.2f}")
-    entry = row.entries.get(DEFAULT, {})
-    taken, predicted = row.time(DEFAULT), entry.get("predicted")
-    if taken is None or predicted is None:
-        return [*cells, ""]
-    return [*cells, f"{predicted * 1e3:.2f} / {taken * 1e3:.2f}"]
+    return cells
 
 
 #: The columns of `rivals`.
@@ -303,43 +319,21 @@ def rivals(results: Entry, order: list[str]) -> Iterator[list[str]]:
             yield [row.case, row.threads, rival, f"{taken * 1e3:.2f}", *cells]
 
 
+#: The columns of `pinned`.
+PINNED_HEAD = ["application", "threads", "scheduler", "its own ms", "the file's ms"]
+PINNED_HEAD += ["ratio", "same schedule"]
+
+
 def pinned(results: Entry, order: list[str]) -> Iterator[tuple[str, ...]]:
     """Of each schedule that was run from its file as well: application, threads,
-    scheduler, and the file's time over that of the scheduler itself."""
+    scheduler, its time and the file's in milliseconds, the second over the first, and
+    whether the scheduler still finds what the file has."""
     for row in rows(results, order):
         for label in (PAPERS, DEFAULT):
-            ratio = row.ratio(f"{label} pinned", label)
+            file = f"{label} pinned"
+            ratio = row.ratio(file, label)
             if ratio is not None:
-                yield row.case, row.threads, label, f"{ratio:.3f}"
-
-
-def text(results: Entry, order: list[str]) -> str:
-    """All tables as plain text."""
-    lines = [_aligned([HEAD, *(time_cells(row) for row in rows(results, order))])]
-    lines.append("milliseconds (multiple of the best expert's)\n")
-    for label, found in means(results, order).items():
-        told = ", ".join(f"{m:.3f} at {t} thr (of {n})" for t, m, n in found)
-        lines.append(f"{label}: geometric mean over the best expert {told}")
-    lines.append("\nwhat must hold:")
-    lines.append(
-        _aligned([[f"  {m.what}", m.found, m.verdict] for m in limits(results, order)])
-    )
-    found_rivals = list(rivals(results, order))
-    if found_rivals:
-        lines += ["\nrivals:", _aligned([RIVAL_HEAD, *found_rivals])]
-    found_pinned = list(pinned(results, order))
-    if found_pinned:
-        lines += ["\nkept schedules, time over the scheduler's own:"]
-        lines.append(_aligned([list(p) for p in found_pinned]))
-    said = list(notes(results, order))
-    if said:
-        lines += ["\nto note:", *(f"  {n}" for n in said)]
-    return "\n".join(lines)
-
-
-def _aligned(cells: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    )
+                times = [f"{(row.time(n) or 0.0) * 1e3:.2f}" for n in (label, file)]
+                entry = row.entries[label]
+                same = "yes" if entry.get("as_kept") else "no"
+                yield row.case, row.threads, label, *times, f"{ratio:.3f}", same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,16 @@ import pytest
 import parhelion as hl
 from apps import blur, unsharp
 from apps.common import App
-from benchmarks.auto import adams, page, supervise, table, translate
+from benchmarks.auto import __main__ as command
+from benchmarks.auto import (
+    adams,
+    page,
+    plain,
+    predictions,
+    supervise,
+    table,
+    translate,
+)
 from benchmarks.auto.contenders import (
     Contender,
     Setting,
@@ -28,6 +38,7 @@ from benchmarks.auto.estimates import boxes, set_estimates
 from benchmarks.auto.load import Others, used
 from benchmarks.auto.renamed import Renamed
 from benchmarks.auto.runtime import padded
+from benchmarks.auto.steady import steady
 from benchmarks.case import Case, Image, Output, Tolerance
 from benchmarks.cases import ORDER, case
 
@@ -114,7 +125,7 @@ def test_what_fails_or_differs_is_noted_and_ours_is_wrong() -> None:
     assert note == "first, 1 thr: other processes used 25% of the computer meanwhile"
     entries["parhelion Parhelion"] = {"failed": "crashed"}
     assert table.wrong(found, ["first"])
-    assert "first, 1 thr, parhelion Parhelion: failed: crashed" in table.text(
+    assert "first, 1 thr, parhelion Parhelion: failed: crashed" in plain.text(
         found, ["first"]
     )
 
@@ -137,7 +148,7 @@ def test_a_rival_is_told_beside_the_expert_and_our_schedulers() -> None:
     found["cases"]["vgg"] = found["cases"].pop("first")
     (row,) = table.rivals(found, ["vgg"])
     assert row == ["vgg", "1", "PyTorch (oneDNN)", "2000.00", "0.50", "", "0.75"]
-    assert "PyTorch (oneDNN)" in table.text(found, ["vgg"])
+    assert "PyTorch (oneDNN)" in plain.text(found, ["vgg"])
     aims = [m for m in table.limits(found, ["vgg"]) if "PyTorch" in m.what]
     assert [m.verdict for m in aims] == ["ok"]
 
@@ -403,3 +414,100 @@ def test_what_others_use_is_known_where_the_kernel_tells() -> None:
     sum(range(10**5))
     share = others.share()
     assert share is None or 0 <= share <= 1
+
+
+def test_a_time_that_is_not_found_twice_is_taken_again() -> None:
+    told: dict[str, list[float]] = {
+        "calm": [1.0, 1.04],
+        "spoiled": [2.0, 1.0, 1.5, 1.01],
+        "wild": [1.0, 2.0, 3.0, 4.0, 5.0],
+    }
+    budgets = []
+
+    def measure(runs: dict[str, Any], budget: float) -> dict[str, dict[str, float]]:
+        budgets.append((sorted(runs), budget))
+        found = {name: told[name].pop(0) for name in runs}
+        return {n: {"min": t, "median": t + 1, "runs": 3} for n, t in found.items()}
+
+    found = steady(dict.fromkeys(told, lambda: None), 6.0, measure)
+    assert not any(told.values())
+    assert budgets[2] == (["spoiled", "wild"], 2.0)
+    assert budgets[-1] == (["wild"], 1.0) and len(budgets) == 5
+    assert found["spoiled"] == {
+        "min": 1.0,
+        "median": pytest.approx(2.255),
+        "runs": 12,
+        "spread": pytest.approx(0.01),
+    }
+    assert found["wild"]["spread"] == 1.0
+    assert steady({}, 1.0, measure) == {}
+
+
+def test_operations_become_the_seconds_that_fit_best() -> None:
+    found = results(
+        halide_expert_tiled=1.0, parhelion_Mullapudi2016=2.0, parhelion_Parhelion=1.0
+    )
+    cases = found["cases"]
+    cases["second"] = results(parhelion_Mullapudi2016=8.0)["cases"]["first"]
+    first, second = (
+        cases[n]["threads"]["1"]["contenders"] for n in ("first", "second")
+    )
+    first[table.DEFAULT] |= {"predicted": 0.5, "cost": 0.5, "unit": "s"}
+    first[table.PAPERS] |= {"cost": 100.0, "unit": "operations"}
+    second[table.PAPERS] |= {"cost": 100.0, "unit": "operations"}
+    every = list(table.rows(found, ["first", "second"]))
+    assert predictions.operation_seconds(every) == {"1": pytest.approx(0.04)}
+    made = list(predictions.predictions(every))
+    assert [(p.case, p.label, round(p.ratio, 6)) for p in made] == [
+        ("first", table.PAPERS, 2.0),
+        ("first", table.DEFAULT, 0.5),
+        ("second", table.PAPERS, 0.5),
+    ]
+    text = plain.text(found, ["first", "second"])
+    assert "first        1        parhelion Parhelion                  500.00" in text
+    assert "geometric mean 1.00 and differs from it by a factor of 2.00" in text
+
+
+def test_kept_schedules_are_told_beside_the_schedulers() -> None:
+    found = results(parhelion_Parhelion=1.0, parhelion_Parhelion_pinned=1.2)
+    found["cases"]["first"]["threads"]["1"]["contenders"][table.DEFAULT]["as_kept"] = (
+        True
+    )
+    (row,) = table.pinned(found, ["first"])
+    assert row == (
+        *("first", "1", "parhelion Parhelion"),
+        *("1000.00", "1200.00", "1.200", "yes"),
+    )
+    told = [v for w, v in verdicts(found).items() if w.startswith("kept schedule")]
+    assert told == ["MISSED: first 1 thr 1.20"]
+
+
+def test_a_lean_run_takes_the_two_fastest_experts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "plain.json"
+    found = results(parhelion_expert_rows=1.0, halide_expert_tiled=2.0)
+    entries = found["cases"]["first"]["threads"]["1"]["contenders"]
+    entries["parhelion expert tiled"] = {"min": 3.0, "same": True}
+    found["cases"]["blur"] = found["cases"].pop("first")
+    path.write_text(json.dumps(found))
+    monkeypatch.setattr(command, "PLAIN", path)
+
+    def labels(*options: str) -> list[str]:
+        return command.labels_of(
+            case("blur"), 1, command.arguments().parse_args(["--lean", *options])
+        )
+
+    assert labels() == [
+        "halide expert tiled",
+        "parhelion expert rows",
+        table.HALIDES,
+        table.PAPERS,
+        table.DEFAULT,
+    ]
+    assert labels("--pinned") == [
+        *(table.PAPERS, table.DEFAULT),
+        *(f"{table.PAPERS} pinned", f"{table.DEFAULT} pinned"),
+    ]
+    monkeypatch.setattr(command, "PLAIN", tmp_path / "none.json")
+    assert sum(" expert " in label for label in labels()) > 3
