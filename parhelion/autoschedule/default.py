@@ -94,7 +94,7 @@ def _candidates(
 ) -> list[AutoSchedulerResults]:
     """The schedules next to the one that was chosen, those of least cost first."""
     graph = state.model.graph
-    near = [s for f in [*graph.order, *graph.inlined] for _, s in state.others(f)]
+    near = [s for f in graph.everything for _, s in state.others(f)]
     found: list[AutoSchedulerResults] = []
     seen = [script.calls]
     for other in sorted(near, key=lambda s: s.cost):

@@ -213,6 +213,12 @@ class Graph:
         made.images = list(images)
         return made
 
+    @property
+    def everything(self) -> list[Function]:
+        """The Funcs of `order`, then those that are inlined, in an order that does not
+        change from one process to the next, as that of a set does."""
+        return [*self.order, *[f for f in self.whole if f in self.inlined]]
+
     def with_inlined(self, f: Function) -> Graph:
         """The graph with `f` inlined as well."""
         return self._changed(self.inlined | {f}, self.consumers[f], gone=f)

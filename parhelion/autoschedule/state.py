@@ -100,7 +100,7 @@ class State:
         the whole costs least."""
         state = self
         weight = {f: self.groups[r].cost for f, r in self.home().items()}
-        funcs = [*self.model.graph.order, *self.model.graph.inlined]
+        funcs = self.model.graph.everything
         for f in sorted(funcs, key=lambda f: -weight.get(f, 0.0)):
             if self.search.late:
                 break
@@ -146,17 +146,17 @@ class State:
         home = self.home()
         groups = dict(self.groups)
         state = State(self.search, model, groups)
-        into = {home[c] for c in graph.consumers[f]}
+        into = list(dict.fromkeys([home[c] for c in graph.consumers[f]]))
         if place == ROOT:
             members: Mapping[Function, Level]
             for root in into:
                 # What only `f` needs is no longer read in these groups.
                 members = self.groups[root].members
-                gone: set[Function] = set()
+                gone: dict[Function, None] = {}
                 for m in members:
                     outside = [c for c in graph.consumers[m] if c is f or c in gone]
                     if outside:
-                        gone.add(m)
+                        gone[m] = None
                 stay = {m: at for m, at in members.items() if m not in gone}
                 groups[root] = self.search.group(model, root, stay)
                 for m in gone:
@@ -234,10 +234,10 @@ class State:
         graph = self.model.graph
         root = self.home()[f]
         host = self.groups[root]
-        gone = {f}
+        gone = {f: None}
         for m in host.members:
             if any(c in gone for c in graph.consumers[m]):
-                gone.add(m)
+                gone[m] = None
         groups = dict(self.groups)
         stay = {m: at for m, at in host.members.items() if m not in gone}
         groups[root] = self.search.group(self.model, root, stay)

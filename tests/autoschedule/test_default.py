@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.machine import host
+from parhelion.autoschedule.search import Search
 from parhelion.interp import interpret
+from parhelion.ir.names import plain_name
 
 
 def interpreted(f: hl.Func, size: Sequence[int]) -> np.ndarray:
@@ -97,6 +101,25 @@ def test_the_search_gives_the_same_schedule_again() -> None:
         _, out, _ = stencils()
         texts.append(hl.autoschedule(out, [288, 128]).to_python())
     assert texts[0] == texts[1]
+
+
+def test_the_search_looks_at_the_same_groups_wherever_funcs_lie_in_memory() -> None:
+    """Sets of Funcs are ordered by their addresses, which must not decide anything."""
+    looked = set()
+    for _ in range(6):
+        x = hl.Var("x")
+        steps = [hl.Func("first")]
+        steps[0][x] = hl.sin(hl.f32(x))
+        for k in range(8):
+            step = hl.Func(f"step{k}")
+            step[x] = steps[-1][x] + k
+            steps.append(step)
+        out = steps[-1]._function
+        sizes = Sizes({out: ((0, 9999),)}, {}, {})
+        search = Search((out,), sizes, host(2))
+        state = search.run()
+        looked.add(tuple([plain_name(f.name) for f in state.model.graph.everything]))
+    assert len(looked) == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2])
