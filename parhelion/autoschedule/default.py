@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from parhelion.autoschedule.calibrate import known
 from parhelion.autoschedule.decisions import Decision, Lazily, Option, cost_text
 from parhelion.autoschedule.emit import script_of
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.fallback import fallback, refused
-from parhelion.autoschedule.machine import host
 from parhelion.autoschedule.params import Parameter, Parameters
 from parhelion.autoschedule.plan import Group
 from parhelion.autoschedule.result import AutoSchedulerResults
@@ -51,8 +51,10 @@ class DefaultScheduler:
         """Finds a schedule. Parameters: `PARAMETERS`."""
         told = PARAMETERS.read(params.extra)
         threads = told.get("parallelism")
-        machine = host(int(threads) if threads is not None else None)
-        search = Search(tuple(outputs), sizes, machine)
+        computer = known(int(threads) if threads is not None else None)
+        search = Search(tuple(outputs), sizes, computer.machine)
+        if computer.trouble:
+            search.notes.append(computer.trouble)
         if "budget" in told:
             search.budget = int(told["budget"])
         try:
@@ -64,9 +66,12 @@ class DefaultScheduler:
         if illegal is not None:
             return _fallback(search, target, params, illegal)
         found = _result(state, script, target, params)
+        found.machine = computer.source
         count = int(told.get("measure", 0))
         if count > 1:
             found.candidates = _candidates(state, script, count - 1, target, params)
+            for other in found.candidates:
+                other.machine = computer.source
         return found
 
 

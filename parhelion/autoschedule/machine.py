@@ -1,7 +1,9 @@
 """The machine that a schedule is made for: cores, vectors, caches, costs.
 
-Times are nanoseconds on one core. They are defaults for a current x86-64 core until
-`calibrate` has measured them; what it finds is kept in the user's cache folder.
+Times are nanoseconds on one core. They were set by hand, for one computer, and are
+scaled to the computer at hand by what `calibrate` measures, and keeps in the user's
+cache folder; all but `task`, which depends on the number of threads and on who else is
+running, and cannot be had in so short a time.
 """
 
 from __future__ import annotations

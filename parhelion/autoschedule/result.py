@@ -49,8 +49,9 @@ class AutoSchedulerResults:
     user should know, a sentence each. cost: what the cost model says of the schedule,
     in `unit` ("s" for seconds), as in the decisions. predicted_seconds: the same as a
     time, where the scheduler knows. sizes: what it was found for. seconds: how long
-    that took. featurization: always empty (Halide has training data there).
-    candidates: others to run beside this one, if the user asked for measuring.
+    that took. machine: where the costs of this computer are from, in words, if the
+    scheduler goes by such. featurization: always empty (Halide has training data
+    there). candidates: others to run beside this one, if the user asked for measuring.
     """
 
     target: Target
@@ -63,6 +64,7 @@ class AutoSchedulerResults:
     predicted_seconds: float | None = None
     sizes: Sizes | None = None
     seconds: float = 0.0
+    machine: str = ""
     featurization: bytes = b""
     candidates: Sequence[AutoSchedulerResults] = ()
     #: The schedule as it was before, once the driver has it.
@@ -112,6 +114,8 @@ class AutoSchedulerResults:
             heading.append(f"cost: {cost_text(self.cost, self.unit)}{unit}")
         if self.predicted_seconds is not None and self.unit != "s":
             heading.append(f"predicted time: {cost_text(self.predicted_seconds, 's')}")
+        if self.machine:
+            heading.append(f"machine: {self.machine}")
         return Explanation(heading, self.decisions, self.notes, self.unit)
 
     def alternative(
