@@ -150,8 +150,8 @@ class Model:
         return found[0] if mentions and not inlined else None
 
     def extents(self, f: Function) -> list[int]:
-        """How much of each dimension of a Func the whole run needs."""
-        return [hi - lo + 1 for lo, hi in self.regions.bounds[f]]
+        """How much of each dimension of a Func a whole run needs, a point at least."""
+        return [max(1, hi - lo + 1) for lo, hi in self.regions.bounds[f]]
 
     # One Func over one box.
 
@@ -172,7 +172,8 @@ class Model:
                     if d == loops.order[0]:
                         inner = steps[d]
             one = self.speed(stage, loops).block
-            rows = blocks / inner
+            # A box that is empty has no rows.
+            rows = blocks / np.maximum(inner, 1)
             total = total + blocks * (one + _BLOCK) + rows * self.machine.row
         return total
 

@@ -196,7 +196,8 @@ def inside_block(
         start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
         spans.append((start, start + b - 1))
     needed = model.regions.needed(order, {root: tuple(spans)})
-    extents = [int(hi - lo + 1) for lo, hi in needed.get(f, bounds[f])]
+    # Of what this block does not need, as the edges of a branch, there is no point.
+    extents = [max(1, int(hi - lo + 1)) for lo, hi in needed.get(f, bounds[f])]
     own = plain_loops(model, f, extents)
     block = list(own.block)
     total = 1

@@ -169,3 +169,15 @@ def test_the_last_resort_is_legal_and_says_why(monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(
         got, interpret_all([(out._function, [(0, 30), (0, 20)])])[0][0]
     )
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("first", [5, 200, 1000])
+def test_what_is_read_where_no_point_is(first: int) -> None:
+    """f is needed in few rows, in rows beyond the image, and where no row can be."""
+    f, out, r = hl.Func("f"), hl.Func("out"), hl.RDom([(0, 5)])
+    f[x, y] = 0
+    f[x, y] += x * r.x + y
+    rows = y > first if first < 1000 else (y > 2) & (y < 1)
+    out[x, y] = hl.select(rows, f[x, y], x)
+    check(out, (64, 64), (7, 9))

@@ -1,6 +1,6 @@
 """Runs an automatic scheduler on random pipelines, compared with the interpreter.
 
-    python -m tests.fuzz.auto --cases 500 --seed 1 --scheduler Mullapudi2016
+    python -m tests.fuzz.auto --cases 500 --seed 1 --jobs 2 --scheduler Mullapudi2016
 
 Each pipeline of `tests.fuzz.draw` is scheduled without its own directives, for the size
 that the case asks for, compiled, run at that size and at others, and compared. Images
@@ -11,6 +11,10 @@ With --partial one or two Funcs have a schedule of their own before, which must 
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import importlib.util
+import json
+import os
 import random
 import sys
 import threading
@@ -18,26 +22,28 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 import parhelion as hl
-from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.rules import ScheduleWarning
 from parhelion.schedule.sites import realization_order
-from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import Program, buffer_of, build, set_plain_images
 from tests.fuzz.case import Case
-from tests.fuzz.draw import draw, used
+from tests.fuzz.draw import draw
 from tests.fuzz.execute import Array, compare, compiled, destinations, interpreted
+from tests.fuzz.partial import Refused, changed, give_some, states
+from tests.fuzz.process import NoAnswer, Process
 from tests.fuzz.run import seeds
 from tests.fuzz.storage import BROKEN_PROMISES
 
 #: No pipeline may take longer: seconds to schedule, and of the processor for all.
 LIMIT = 30.0
-LIMIT_ALL = 120.0
+LIMIT_ALL = 60.0
+#: In a process of its own: seconds, however busy the computer is.
+HANGS = 600.0
 
 #: For each input without a boundary condition, the box that is needed of it.
 Boxes = dict[int, list[tuple[int, int]]]
@@ -45,18 +51,32 @@ Boxes = dict[int, list[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """seconds: to schedule, and of the processor for all. directives: how many there
-    were. failure: what went wrong; empty if nothing did. notes: what the scheduler had
-    to say. kept: how many directives were there before. refused: whether they were
-    wrong themselves."""
+    """schedule: seconds to schedule. total, wall: seconds of the processor, and
+    altogether, for scheduling, compiling, running and comparing. directives: how many
+    there were. failure: what went wrong; empty if nothing did. notes: what the
+    scheduler had to say. kept: how many directives were there before. refused: whether
+    they were wrong themselves."""
 
-    schedule: float
-    total: float
-    directives: Counter[str]
+    schedule: float = 0.0
+    total: float = 0.0
+    wall: float = 0.0
+    directives: Counter[str] = field(default_factory=Counter)
     failure: str = ""
     notes: tuple[str, ...] = ()
     kept: int = 0
     refused: bool = False
+
+    def to_json(self) -> str:
+        """In one line."""
+        return json.dumps({f.name: getattr(self, f.name) for f in fields(self)})
+
+    @staticmethod
+    def of_json(text: str) -> Outcome:
+        """What `to_json` was called for."""
+        found = json.loads(text)
+        found["directives"] = Counter(found["directives"])
+        found["notes"] = tuple(found["notes"])
+        return Outcome(**found)
 
 
 def run_auto(
@@ -64,48 +84,65 @@ def run_auto(
 ) -> Outcome:
     """Schedules, compiles, runs and compares one case. partial: draws what of the
     case's own schedule is there before."""
-    start = time.process_time()
+    cpu, wall = time.process_time(), time.monotonic()
+    found = _run_auto(case, scheduler, partial)
+    cpu, wall = time.process_time() - cpu, time.monotonic() - wall
+    if not (found.failure or found.refused):
+        if found.schedule > LIMIT or cpu > LIMIT_ALL:
+            late = f"it took {found.schedule:.0f} s to schedule and {cpu:.0f} s in all"
+            found = replace(found, failure=late)
+    return replace(found, total=cpu, wall=wall)
+
+
+def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outcome:
     own = replace(case, schedule=())
-    took, made = 0.0, Counter[str]()
-    notes: tuple[str, ...] = ()
-    kept = 0
+    found = Outcome()
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", ScheduleWarning)
             sizes = [own, shrunk(own), odd(own)]
-            needed = [needs(one) for one in sizes] if partial is None else []
+            needed = needs(sizes) if partial is None else []
             program = build(own)
             if partial is not None:
-                kept = give_some(program, case, partial)
+                found = replace(found, kept=give_some(program, case, partial))
             before = states(program)
             outputs = program.outputs()
             began = time.monotonic()
-            result = hl.autoschedule(
-                outputs, sizes=list(case.extents), scheduler=scheduler
+            with np.errstate(all="warn"):
+                result = hl.autoschedule(
+                    outputs, sizes=list(case.extents), scheduler=scheduler
+                )
+            found = replace(
+                found,
+                schedule=time.monotonic() - began,
+                directives=Counter(call.method for call in result.script.calls),
+                notes=tuple(result.notes),
             )
-            took = time.monotonic() - began
-            made.update(call.method for call in result.script.calls)
-            notes = tuple(result.notes)
-            failure = changed(before)
+            failure = changed(before) or last_resort(result, partial is not None)
+            # One, so that all sizes share what is compiled.
+            pipeline = hl.Pipeline(outputs)
             for k, sized in enumerate(sizes):
                 program.case = sized
                 if partial is None:
-                    got = exactly(program, needed[k])
+                    got = exactly(program, pipeline, needed[k])
                 else:
-                    got = compiled(program)
+                    got = compiled(program, pipeline)
                 failure = failure or compare(got, interpreted(program))
     except Refused as error:
-        cpu = time.process_time() - start
-        return Outcome(took, cpu, made, kept=kept, refused=True, notes=(str(error),))
+        return replace(found, refused=True, notes=(str(error),))
     except Exception as error:  # whatever it is, no scheduler should cause it
         failure = f"{type(error).__name__}: {error}"
         if partial is not None and any(one in str(error) for one in BROKEN_PROMISES):
             failure = ""
-    total = time.process_time() - start
-    if not failure and (took > LIMIT or total > LIMIT_ALL):
-        failure = f"it took {took:.0f} s to schedule and {total:.0f} s in all"
-    return Outcome(took, total, made, failure, notes, kept)
+    return replace(found, failure=failure)
+
+
+def last_resort(result: hl.AutoSchedulerResults, partial: bool) -> str:
+    """The note of the default scheduler that it came to nothing, which would hide what
+    went wrong; only beside directives of others there may be no way."""
+    said = [note for note in result.notes if note.startswith("the search came to no")]
+    return "" if partial or not said else said[0]
 
 
 def shrunk(case: Case) -> Case:
@@ -125,11 +162,12 @@ def odd(case: Case) -> Case:
 # Images.
 
 
-def needs(case: Case) -> Boxes:
-    """What simpler schedules need of the inputs without a boundary condition: that
-    with everything inlined, and that with everything at the root."""
+def needs(sizes: Sequence[Case]) -> list[Boxes]:
+    """What simpler schedules need, at each size, of the inputs without a boundary
+    condition: that with everything inlined, and that with everything at the root."""
+    found: list[Boxes] = [{} for _ in sizes]
+    case = sizes[0]
     plain = [k for k, one in enumerate(case.inputs) if one.boundary % 6 == 0]
-    found: Boxes = {}
     for root in (False, True) if plain else ():
         if root:
             program, pipeline = simple(case)
@@ -138,34 +176,37 @@ def needs(case: Case) -> Boxes:
         else:
             program = build(case)
             pipeline = hl.Pipeline(program.outputs())
-        set_plain_images(program, pipeline, destinations(program))
-        for k in plain:
-            image = program.images[k]
-            assert isinstance(image, hl.ImageParam)
-            try:
-                given = image.get()
-            except hl.HalideError:
-                continue  # nothing reads it
-            if not given.defined():
-                continue
-            dims = [given.dim(d) for d in range(given.dimensions())]
-            box = [(d.min(), d.min() + d.extent() - 1) for d in dims]
-            old = found.get(k, box)
-            found[k] = [
-                (min(a[0], b[0]), max(a[1], b[1]))
-                for a, b in zip(old, box, strict=True)
-            ]
+        for sized, boxes in zip(sizes, found, strict=True):
+            program.case = sized
+            set_plain_images(program, pipeline, destinations(program))
+            for k in plain:
+                _join(boxes, k, program.images[k])
     return found
 
 
-def exactly(program: Program, needed: Boxes) -> list[Array]:
+def _join(boxes: Boxes, k: int, image: Any) -> None:
+    """Lets the box of input `k` hold an image too."""
+    try:
+        given = image.get()
+    except hl.HalideError:
+        return  # nothing reads it
+    if not given.defined():
+        return
+    dims = [given.dim(d) for d in range(given.dimensions())]
+    box = [(d.min(), d.min() + d.extent() - 1) for d in dims]
+    old = boxes.get(k, box)
+    boxes[k] = [
+        (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(old, box, strict=True)
+    ]
+
+
+def exactly(program: Program, pipeline: hl.Pipeline, needed: Boxes) -> list[Array]:
     """The outputs, computed into buffers of just their size, from such images."""
     for k, box in needed.items():
         image = program.images[k]
         assert isinstance(image, hl.ImageParam)
         mins, extents = [lo for lo, _ in box], [hi - lo + 1 for lo, hi in box]
         image.set(buffer_of(program.case.inputs[k], mins, extents, k))
-    pipeline = hl.Pipeline(program.outputs())
     buffers = destinations(program)
     try:
         pipeline.realize(buffers)
@@ -219,62 +260,6 @@ def cropped(buffer: Any, case: Case) -> Array:
     return np.asarray(buffer).transpose()[tuple(inside)]
 
 
-# Partial schedules.
-
-
-class Refused(Exception):
-    """The schedule that is there before is no legal one."""
-
-
-#: Directives that promise something about sizes, which others do not keep.
-_PROMISES = {"bound", "bound_storage", "fold_storage"}
-
-
-def give_some(program: Program, case: Case, rng: random.Random) -> int:
-    """Gives one or two Funcs the directives that the case has for them. Returns how
-    many."""
-    alive = sorted(used(case))
-    chosen = set(rng.sample(alive, min(len(alive), rng.choice((1, 1, 2)))))
-    some = [d for d in case.schedule if d.stage in chosen and d.name not in _PROMISES]
-    program.case = replace(case, schedule=tuple(some))
-    scheduler = Scheduler(program)
-    try:
-        scheduler.run()
-        check_pipeline([f._function for f in program.outputs()])
-    except hl.ScheduleError as error:
-        raise Refused(str(error).split("\n")[0]) from error
-    return sum(scheduler.accepted.values())
-
-
-def states(program: Program) -> list[tuple[Any, ...]]:
-    """What the Funcs have been given: places, and loops where there are directives."""
-    found: list[tuple[Any, ...]] = []
-    functions = [f._function for f in program.outputs()]
-    for f in realization_order(functions):
-        s = f.schedule
-        if s.compute.site is not None:
-            found.append((f, None, s.compute, s.store, s.hoist))
-        for k, d in enumerate(f.stages()):
-            if d.schedule.touched:
-                loops = list(d.schedule.dims)
-                found.append((f, k, list(d.schedule.transforms), loops))
-    return found
-
-
-def changed(before: Sequence[tuple[Any, ...]]) -> str:
-    """What of the directives that were there before is not there any more."""
-    for f, k, *was in before:
-        if k is None:
-            now = [f.schedule.compute, f.schedule.store, f.schedule.hoist]
-        else:
-            schedule = f.stages()[k].schedule
-            now = [schedule.transforms, schedule.dims]
-        if now != was:
-            what = "the place" if k is None else f"definition {k}"
-            return f"{what} of {f.name} is not as it was: {now}, not {was}"
-    return ""
-
-
 # Many.
 
 
@@ -286,8 +271,10 @@ class Summary:
     directives: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, str]] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
-    slowest: tuple[float, int] = (0.0, 0)
-    slowest_schedule: tuple[float, int] = (0.0, 0)
+    #: By note: the first seed that had it.
+    noted: dict[str, int] = field(default_factory=dict)
+    #: By seed: seconds of the processor, in all, and to schedule.
+    times: dict[int, tuple[float, float, float]] = field(default_factory=dict)
     kept: int = 0
     refused: int = 0
 
@@ -299,48 +286,74 @@ class Summary:
         self.kept += found.kept
         self.directives += found.directives
         self.notes.update(found.notes)
-        self.slowest = max(self.slowest, (found.total, seed))
-        self.slowest_schedule = max(self.slowest_schedule, (found.schedule, seed))
+        for note in found.notes:
+            self.noted.setdefault(note, seed)
+        self.times[seed] = (found.total, found.wall, found.schedule)
         if found.failure:
             self.failures.append((seed, found.failure))
 
+    def line(self) -> str:
+        """In few words, while it goes on."""
+        return f"{self.count} pipelines, {len(self.failures)} failures"
+
     def text(self) -> str:
-        lines = [
-            f"{self.count} pipelines, {len(self.failures)} failures,"
-            f" {sum(self.notes.values())} notes"
-        ]
+        lines = [f"{self.line()}, {sum(self.notes.values())} notes"]
         if self.kept or self.refused:
             lines.append(
                 f"{self.kept} directives were there before; {self.refused} more"
                 " pipelines had illegal ones"
             )
-        for what, (seconds, seed) in (
-            ("slowest, all in all, by processor time", self.slowest),
-            ("slowest to schedule", self.slowest_schedule),
-        ):
-            lines.append(f"{what}: {seconds:.2f} s (seed {seed})")
+        lines += self.slowest()
         lines += [f"{name:16}{n:8}" for name, n in self.directives.most_common()]
-        lines += [f"note, {n} times: {text}" for text, n in self.notes.most_common(8)]
+        lines += [
+            f"note, {n} times, first of seed {self.noted[text]}: {text}"
+            for text, n in self.notes.most_common(8)
+        ]
         return "\n".join(lines)
+
+    def slowest(self, most: int = 5) -> list[str]:
+        """A table of the cases that took longest, all in all and to schedule."""
+        if not self.times:
+            return []
+        columns = list(zip(*self.times.values(), strict=True))
+        sums = [f"{sum(column):10.1f}" for column in columns]
+        shown = sorted(self.times, key=lambda s: -self.times[s][0])[:most]
+        shown += sorted(self.times, key=lambda s: -self.times[s][2])[:2]
+        return [
+            f"{'seconds':20}{'processor':>10}{'in all':>10}{'schedule':>10}",
+            f"{'sum':20}{''.join(sums)}",
+            *(
+                f"seed {seed:<15}" + "".join([f"{t:10.2f}" for t in self.times[seed]])
+                for seed in dict.fromkeys(shown)
+            ),
+        ]
+
+
+def run_seed(seed: int, scheduler: str, partial: bool) -> Outcome:
+    """`run_auto` on the case of a seed."""
+    rng = random.Random(seed)
+    case = draw(rng)
+    return run_auto(case, scheduler, rng if partial else None)
 
 
 def fuzz(
     cases: int,
     seed: int,
     scheduler: str,
-    jobs: int = 1,
+    jobs: int = 0,
     *,
     partial: bool = False,
-    failed: Callable[[int, str], None] | None = None,
+    told: Callable[[Summary, int, Outcome], None] | None = None,
 ) -> Summary:
-    """Runs so many cases. partial: with directives of their own. failed: is told of
-    each failure at once."""
+    """Runs so many cases. jobs: in so many processes of their own, whose deaths are
+    failures; 0 for none but this one. partial: with directives of their own. told: is
+    called after each case."""
     summary = Summary()
     numbers: Iterator[int] = seeds(seed)
     lock = threading.Lock()
     started = 0
 
-    def work() -> None:
+    def work(run: Callable[[int], Outcome]) -> None:
         nonlocal started
         while True:
             with lock:
@@ -348,15 +361,20 @@ def fuzz(
                     return
                 started += 1
                 number = next(numbers)
-            rng = random.Random(number)
-            case = draw(rng)
-            found = run_auto(case, scheduler, rng if partial else None)
+            found = run(number)
             with lock:
                 summary.add(number, found)
-                if found.failure and failed is not None:
-                    failed(number, found.failure)
+                if told is not None:
+                    told(summary, number, found)
 
-    threads = [threading.Thread(target=work) for _ in range(jobs)]
+    def work_apart() -> None:
+        with Process("tests.fuzz.auto", *arguments) as process:
+            work(lambda number: _asked(process, number))
+
+    arguments = ["--answer", "--scheduler", scheduler, *["--partial"] * partial]
+    if not jobs:
+        work(lambda number: run_seed(number, scheduler, partial))
+    threads = [threading.Thread(target=work_apart) for _ in range(jobs)]
     for t in threads:
         t.start()
     for t in threads:
@@ -364,27 +382,83 @@ def fuzz(
     return summary
 
 
+def _asked(process: Process, seed: int) -> Outcome:
+    try:
+        return Outcome.of_json(process.ask(str(seed), HANGS))
+    except NoAnswer as error:
+        return Outcome(failure=str(error))
+
+
+def answer(scheduler: str, partial: bool) -> None:
+    """Reads seeds, a line each, and writes what became of their cases."""
+    faulthandler.enable()
+    # What the compiler or a library prints must not get into the answers.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        print(run_seed(int(line), scheduler, partial).to_json(), file=answers)
+        answers.flush()
+
+
+class Progress:
+    """A bar on a terminal that has tqdm; else a line every now and then. Failures are
+    told at once."""
+
+    def __init__(self, cases: int, every: float = 20.0) -> None:
+        self.cases, self.every = cases, every
+        self.began = self.last = time.monotonic()
+        self.bar: Any = None
+        if sys.stderr.isatty() and importlib.util.find_spec("tqdm"):
+            self.bar = importlib.import_module("tqdm").tqdm(total=cases, unit="case")
+
+    def __call__(self, summary: Summary, seed: int, found: Outcome) -> None:
+        if found.failure:
+            first = found.failure.strip().splitlines()[0]
+            self.write(f"seed {seed}: {first}")
+        if self.bar is not None:
+            self.bar.update(0 if found.refused else 1)
+            return
+        now = time.monotonic()
+        if now - self.last >= self.every:
+            self.last = now
+            self.write(f"{now - self.began:.0f} s: {summary.line()} of {self.cases}")
+
+    def write(self, line: str) -> None:
+        if self.bar is not None:
+            self.bar.write(line)
+        else:
+            print(line, flush=True)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes")
     parser.add_argument("--scheduler", default="Parhelion")
     parser.add_argument(
         "--partial", action="store_true", help="with directives on one or two Funcs"
     )
+    parser.add_argument("--answer", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-
-    def failed(seed: int, message: str) -> None:
-        print(f"seed {seed}: {message.strip().splitlines()[0]}", flush=True)
-
+    if options.answer:
+        answer(options.scheduler, options.partial)
+        return 0
     start = time.monotonic()
+    progress = Progress(options.cases)
     summary = fuzz(
         options.cases,
         options.seed,
         options.scheduler,
+        max(1, options.jobs),
         partial=options.partial,
-        failed=failed,
+        told=progress,
     )
+    progress.close()
     print(f"{options.scheduler}: {summary.text()}")
     print(f"{time.monotonic() - start:.0f} s")
     return 1 if summary.failures else 0

@@ -120,10 +120,11 @@ def destinations(program: Program) -> list[Any]:
     return made
 
 
-def compiled(program: Program) -> list[Array]:
-    """The outputs by compiled code, axes in dimension order."""
+def compiled(program: Program, pipeline: hl.Pipeline | None = None) -> list[Array]:
+    """The outputs by compiled code, axes in dimension order. pipeline: that of the
+    program's outputs, which keeps the code."""
     case = program.case
-    pipeline = hl.Pipeline(program.outputs())
+    pipeline = pipeline or hl.Pipeline(program.outputs())
     buffers = destinations(program)
     set_plain_images(program, pipeline, buffers)
     made: Sequence[Any] = buffers

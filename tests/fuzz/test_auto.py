@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from parhelion.autoschedule.search import Search
 from tests.fuzz.auto import fuzz
+from tests.fuzz.process import NoAnswer, Process
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -18,6 +20,33 @@ def test_mullapudi2016(seed: int) -> None:
 def test_parhelion(seed: int) -> None:
     summary = fuzz(6, 711 + seed * 4, "Parhelion")
     assert summary.count == 6 and not summary.failures, summary.failures
-    # Its last resort would hide what goes wrong.
     assert not summary.notes
     assert summary.directives["vectorize"]
+
+
+def test_processes_of_their_own_find_the_same() -> None:
+    """Progress is told case by case, and so are failures."""
+    heard: list[int] = []
+    summary = fuzz(2, 700, "Baseline", jobs=1, told=lambda *a: heard.append(a[1]))
+    assert heard == [700_000_000, 700_000_001] and not summary.failures
+    assert summary.directives == fuzz(2, 700, "Baseline").directives
+    lost = fuzz(1, 700, "Nobody", jobs=1)
+    (failure,) = lost.failures
+    assert "there is no autoscheduler" in failure[1]
+
+
+def test_a_last_resort_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("f")
+
+    monkeypatch.setattr(Search, "run", fail)
+    (failure,) = fuzz(1, 711, "Parhelion").failures
+    assert failure[1].endswith("(KeyError('f'))")
+
+
+def test_a_process_that_dies_is_no_answer() -> None:
+    with (
+        Process("tests.fuzz.auto", "--no-such-option") as process,
+        pytest.raises(NoAnswer, match="the process died: 2"),
+    ):
+        process.ask("1", 60.0)

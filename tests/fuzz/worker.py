@@ -10,88 +10,37 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
-import select
-import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tests.fuzz.bugs import plant
 from tests.fuzz.case import Case
 from tests.fuzz.execute import Outcome, Report, run_quietly
-
-_ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.fuzz.process import NoAnswer, Process
 
 #: One case takes a fraction of a second; one that takes so long hangs.
 _SECONDS = 120.0
 
 
-class Worker:
-    """A process that runs case after case; a new one takes over when it dies."""
+class Worker(Process):
+    """A process that runs case after case."""
 
     def __init__(self, bug: str = "", guarded: bool = False) -> None:
         """bug: one of `bugs.BUGS`, put into the compiler of the process.
         guarded: in memory with edges (see `guarded`)."""
-        self.arguments = [*bug.split(), *["--guarded"] * guarded]
-        self.process: subprocess.Popen[str] | None = None
+        super().__init__("tests.fuzz.worker", *bug.split(), *["--guarded"] * guarded)
 
     def run(self, case: Case, seconds: float = _SECONDS) -> Report:
-        process = self._running()
-        assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(repr(case) + "\n")
-            process.stdin.flush()
-            ready, _, _ = select.select([process.stdout], [], [], seconds)
-            line = process.stdout.readline() if ready else ""
-        except BrokenPipeError:
-            ready, line = [process.stdout], ""
-        if line:
-            found = json.loads(line)
-            return Report(
-                Outcome(found["outcome"]),
-                found["message"],
-                Counter(found["drawn"]),
-                Counter(found["accepted"]),
-            )
-        self.close()
-        if not ready:
-            return Report(Outcome.CRASH, f"no answer within {seconds:g} s")
-        return Report(Outcome.CRASH, f"the process died: {process.returncode}")
-
-    def _running(self) -> subprocess.Popen[str]:
-        if self.process is None or self.process.poll() is not None:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz.worker", *self.arguments],
-                cwd=_ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-        return self.process
-
-    def close(self) -> None:
-        if self.process is None:
-            return
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                stream.close()
-        self.process = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+            found = json.loads(self.ask(repr(case), seconds))
+        except NoAnswer as error:
+            return Report(Outcome.CRASH, str(error))
+        return Report(
+            Outcome(found["outcome"]),
+            found["message"],
+            Counter(found["drawn"]),
+            Counter(found["accepted"]),
+        )
 
 
 def run_apart(case: Case, guarded: bool = False) -> Report:
