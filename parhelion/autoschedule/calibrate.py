@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +30,9 @@ VARIABLE, DEFAULT = "HL_MACHINE", "default"
 #: How often each kernel is timed in one pass. Kernels take turns, so that a moment in
 #: which something else runs is no kernel's alone.
 _TURNS = 8
-#: What seems slower than usual is timed again in so many further passes.
-_PASSES = 3
+#: What seems slower than usual is timed again, in so many passes in all; a pause before
+#: each, in seconds, in which whoever was in the way may go.
+_PASSES, _PAUSE = 4, 0.03
 
 _LOCK = threading.Lock()
 _FOUND: dict[tuple[str, str], tuple[Fit | None, str, str]] = {}
@@ -54,7 +56,9 @@ def measure(machine: Machine | None = None) -> Fit:
     bench = Bench(machine.vector_bytes, machine.l1, machine.l2)
     shortest = {k.name: float("inf") for k in bench.kernels}
     again = bench.kernels
-    for _ in range(_PASSES):
+    for k in range(_PASSES):
+        if k and again:
+            time.sleep(_PAUSE)
         for _ in range(_TURNS):
             for kernel in again:
                 took = max(bench.run(kernel), 1e-9)

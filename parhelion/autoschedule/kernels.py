@@ -50,7 +50,7 @@ def kernels(vector_bytes: int, l1: int, l2: int) -> list[Kernel]:
     far = _far_bytes(l2)
     return [
         Kernel("operation", "add", 12, 30000),
-        Kernel("scalar", "scalar", 12, 120000),
+        Kernel("scalar", "scalar", 3, 40000),
         Kernel("load", "load", small, 1200, size=_SMALL),
         Kernel("store", "store", small, 800, size=_SMALL),
         Kernel("shuffle", "shuffle", 8, 25000),
@@ -104,7 +104,7 @@ class _Text:
         v = self.v
         bits = f"<{self.lanes} x i32>"
         self.chains("add", v, 12, f"fadd {v} {{x}}, %c")
-        self.chains("scalar", "i64", 12, "add i64 {x}, %c")
+        self.chains("scalar", "i64", 3, "mul i64 {x}, %c")
         even = ", ".join([f"i32 {2 * k}" for k in range(self.lanes)])
         shuffle = f"shufflevector {v} {{x}}, {v} %c, {bits} <{even}>"
         self.chains("shuffle", v, 8, shuffle)
