@@ -1,21 +1,20 @@
-"""Schedules that a scheduler makes when told different things, timed on one case.
+"""Schedules of one case, each run from its text, timed in turn in one process.
 
     python -m benchmarks.auto.batch SPEC LABEL...
 
-SPEC is a file as `Spec` writes it. Each schedule is made, printed, and run from its
-text. A text that is known, or that an earlier label has, is not run again. Says what
-`benchmarks.auto.runtime` does; the number of threads comes from HL_NUM_THREADS.
+SPEC is a file as `Spec` writes it. Says what `benchmarks.auto.runtime` does; the number
+of threads comes from HL_NUM_THREADS. Several processes may prepare at once; each waits
+until the others do nothing before it measures.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import hashlib
 import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -24,123 +23,140 @@ import parhelion as hl
 from apps.common import Array
 from benchmarks.auto import supervise
 from benchmarks.auto.contenders import Ready, compiled, run_text
-from benchmarks.auto.estimates import set_estimates
+from benchmarks.auto.gate import Gate
 from benchmarks.auto.load import Others
+from benchmarks.auto.made import ERRORS, JOBS, reason
 from benchmarks.auto.runtime import SLOW, own_output, say, warm_up
 from benchmarks.auto.series import find
-from benchmarks.case import Case, Image
+from benchmarks.auto.steady import steady
 from benchmarks.runtime import measure
 
-
-@dataclass(frozen=True)
-class Maker:
-    """Where a schedule comes from: the case whose sizes the scheduler is told, the
-    scheduler, and its parameters."""
-
-    made_for: str
-    scheduler: str
-    parameters: Mapping[str, str]
+#: Times that are this much above the least are measured again, for so many times as
+#: long, where only the fastest matter.
+CLOSE, LONGER = 1.1, 4.0
 
 
 @dataclass(frozen=True)
 class Spec:
-    """The case that is run, what makes its schedules by label, and the digests of
-    schedules whose times are known."""
+    """The case that is run, and its schedules by label. always: those whose times
+    matter however slow they are; of the others, only the fastest's do."""
 
     case: str
-    makers: Mapping[str, Maker]
-    known: Sequence[str] = ()
+    texts: Mapping[str, str]
+    always: Sequence[str] = ()
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))
 
     @classmethod
     def read(cls, path: Path) -> Spec:
-        facts = json.loads(path.read_text())
-        makers = {label: Maker(**m) for label, m in facts["makers"].items()}
-        return cls(facts["case"], makers, facts["known"])
+        return cls(**json.loads(path.read_text()))
 
 
-def digest(text: str) -> str:
-    """The same for the same schedule, whatever the comments say: the first of them
-    names the parameters."""
-    code = ast.dump(ast.parse(text))
-    return hashlib.sha256(code.encode()).hexdigest()[:16]
+#: Of each label what is known of it, and the share of the computer that others used.
+Found = tuple[dict[str, dict[str, Any]], float | None]
 
 
-def run_batch(
-    spec: Spec, threads: int, seconds: float
-) -> tuple[dict[str, dict[str, Any]], float | None]:
-    """What `supervise.measure` finds of the labels of a spec, in a process of its own
-    with so many threads. seconds: to measure one schedule. Raises supervise.Failed."""
-    labels = list(spec.makers)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "spec.json"
-        spec.write(path)
-        command = ["-m", "benchmarks.auto.batch", str(path)]
-        return supervise.measure(command, labels, threads, seconds * len(labels))
+def run_batches(
+    specs: Sequence[Spec], threads: int, seconds: float
+) -> list[Found | supervise.Failed]:
+    """What `supervise.measure` finds of each spec, in a process of its own with so many
+    threads; as many of them at once as there are to prepare schedules.
+
+    seconds: to measure one schedule. A process that failed leaves its error.
+    """
+    found: list[Found | supervise.Failed] = []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(JOBS) as pool:
+        gate = Path(folder) / "gate"
+
+        def one(k: int) -> Found | supervise.Failed:
+            path = Path(folder) / f"{k}.json"
+            specs[k].write(path)
+            labels = list(specs[k].texts)
+            command = ["-m", "benchmarks.auto.batch", str(path), "--gate", str(gate)]
+            budget = seconds * len(labels)
+            try:
+                return supervise.measure(command, labels, threads, budget)
+            except supervise.Failed as error:
+                return error
+
+        # Not more at once, and no new ones before all have ended: those that begin
+        # would disturb the one that measures.
+        for k in range(0, len(specs), JOBS):
+            found += pool.map(one, range(k, min(k + JOBS, len(specs))))
+    return found
 
 
-def text_of(maker: Maker, case: Case, images: Mapping[str, Image]) -> str:
-    """The schedule that is made for a case, as Python."""
-    app = case.algorithm(hl)
-    set_estimates(case, app, images)
-    params = hl.AutoschedulerParams(maker.scheduler, dict(maker.parameters))
-    pipeline = hl.Pipeline([app.output])
-    return pipeline.apply_autoscheduler(hl.get_host_target(), params).to_python()
+def run(
+    spec: Spec, labels: Sequence[str], seconds: float, out: TextIO, gate: Gate
+) -> None:
+    """Compiles and runs the schedules of these labels, and says to `out` what comes of
+    it. seconds: to measure one."""
+    with gate.together():
+        runs, slow, _alive = prepared(spec, labels, out)
+    with gate.alone():
+        others = Others()
+        times = slow | timed(runs, spec.always, seconds)
+        say(out, times=times, others=others.share())
 
 
-def run(spec: Spec, labels: Sequence[str], seconds: float, out: TextIO) -> None:
-    """Makes the schedules of these labels, runs those that are new, and says to `out`
-    what comes of it. seconds: to measure one."""
+def prepared(
+    spec: Spec, labels: Sequence[str], out: TextIO
+) -> tuple[dict[str, Callable[[], object]], dict[str, dict[str, float]], list[Ready]]:
+    """What runs each schedule; the times of those that take long; all that must stay
+    alive meanwhile."""
     subject = find(spec.case)
     images = subject.inputs()
-    seen = set(spec.known)
     runs: dict[str, Callable[[], object]] = {}
     slow: dict[str, dict[str, float]] = {}
     alive: list[Ready] = []
     first: list[Array] | None = None
-    errors = (RuntimeError, ValueError, TypeError, hl.HalideError)
     warm_up(hl)
     for label in labels:
-        maker = spec.makers[label]
         say(out, preparing=label)
         facts: dict[str, Any] = {}
         try:
-            own = maker.made_for == spec.case
-            other = subject if own else find(maker.made_for)
-            start = time.perf_counter()
-            text = text_of(maker, other, images if own else other.inputs())
-            facts |= {"schedule": time.perf_counter() - start, "digest": digest(text)}
-            if facts["digest"] in seen:
-                say(out, prepared=label, **facts)
-                continue
-            seen.add(facts["digest"])
-            # Should it bring the process down, then it is known which schedule did.
-            say(out, preparing=label, **facts)
             app = subject.algorithm(hl)
-            run_text(hl, app, text, label)
+            run_text(hl, app, spec.texts[label], label)
             ready = compiled(hl, subject, app, images, facts)
             start = time.perf_counter()
             ready.run()
             taken = time.perf_counter() - start
-        except errors as error:
-            said = str(error).strip().splitlines() or [""]
-            why = f"{type(error).__name__}: {said[0]}"
-            say(out, prepared=label, **facts, failed=why)
+        except ERRORS as error:
+            say(out, prepared=label, **facts, failed=reason(error))
             continue
         alive.append(ready)
         first = ready.results if first is None else first
         apart = subject.difference(first, ready.results)
         same = subject.same(apart)
-        say(out, prepared=label, **facts, same=same, difference=apart[0], python=text)
+        say(out, prepared=label, **facts, same=same, difference=apart[0])
         if taken > SLOW:
             slow[label] = {"min": taken, "median": taken, "runs": 1}
         else:
             runs[label] = ready.run
-    others = Others()
-    times = slow | (measure(runs, seconds * len(runs)) if runs else {})
-    say(out, times=times, others=others.share())
+    return runs, slow, alive
+
+
+def timed(
+    runs: Mapping[str, Callable[[], object]], always: Sequence[str], seconds: float
+) -> dict[str, dict[str, float]]:
+    """Times of all, good ones of those that matter."""
+    matter = [name for name in runs if name in always]
+    quick: dict[str, dict[str, float]] = {}
+    longer = seconds
+    if len(matter) < len(runs):
+        quick = measure(runs, seconds * len(runs))
+        least = min(times["min"] for times in quick.values())
+        close = [n for n, t in quick.items() if t["min"] <= CLOSE * least]
+        matter = list(dict.fromkeys([*matter, *close]))
+        longer = seconds * LONGER
+    found = steady({name: runs[name] for name in matter}, longer * len(matter))
+    for name, times in quick.items():
+        if name in found:
+            found[name]["min"] = min(found[name]["min"], times["min"])
+        else:
+            found[name] = times
+    return found
 
 
 def main() -> None:
@@ -148,10 +164,11 @@ def main() -> None:
     parser.add_argument("spec", type=Path)
     parser.add_argument("labels", nargs="+")
     parser.add_argument("--seconds", type=float, default=10.0, help="for all of them")
+    parser.add_argument("--gate", type=Path, required=True, help="a file to lock")
     options = parser.parse_args()
     spec = Spec.read(options.spec)
-    each = options.seconds / len(spec.makers)
-    run(spec, options.labels, each, own_output())
+    each = options.seconds / len(spec.texts)
+    run(spec, options.labels, each, own_output(), Gate(options.gate))
 
 
 if __name__ == "__main__":

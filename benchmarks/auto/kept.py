@@ -17,10 +17,10 @@ FOLDER = Path("out/tune")
 class Kept:
     """What is known of the points of one application at one number of threads.
 
-    An entry has "label", and "digest" once the schedule was made; "min" and
-    "reference" (least seconds, of the schedule and of the reference in the same
-    process) and "python" where this point was the first with its schedule; "failed"
-    with the reason.
+    An entry has "label", and "digest" and "schedule" (the seconds that took) once the
+    schedule was made; "min" and "reference" (least seconds, of the schedule and of the
+    reference in the same process) and "python" where this point was the first with its
+    schedule; "failed" with the reason.
     """
 
     def __init__(self, case: str, threads: int, folder: Path = FOLDER) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
+
+from benchmarks.auto.made import Maker
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,10 @@ class Point:
     def label(self) -> str:
         """In one line, the same for the same point: results are kept by it."""
         return " ".join([self.scheduler, *(f"{k}={n}" for k, n in self.parameters)])
+
+    def maker(self, case: str, threads: int) -> Maker:
+        """What makes the schedule of this point for a case."""
+        return Maker(case, self.scheduler, tuple(self.told(threads).items()))
 
     def told(self, threads: int) -> dict[str, str]:
         """The parameters as a scheduler takes them. Where the point does not say how
@@ -38,6 +45,16 @@ def grid(scheduler: str, values: Mapping[str, tuple[int, ...]]) -> tuple[Point, 
 
 def _kilobytes(*sizes: int) -> tuple[int, ...]:
     return tuple(n << 10 for n in sizes)
+
+
+def spread(points: Sequence[Point]) -> list[Point]:
+    """The same points in an order in which the first few of them are from everywhere
+    in the grid, so that a part of a search says something of the whole."""
+    count = len(points)
+    step = max(1, round(count * 0.618))
+    while gcd(step, count) > 1:
+        step += 1
+    return [points[k * step % count] for k in range(count)]
 
 
 #: What all are compared with: the scheduler as it is, by the machine's own numbers.
@@ -64,7 +81,11 @@ POLYMAGE = grid(
     "PolyMage", {"TILE_X": _TILES, "TILE_Y": _TILES, "LOAD_COST": (10, 20, 40)}
 )
 
+#: "the most complex schedule many new Halide programmers are able to write".
+BASELINE = (Point("Baseline"),)
+
 KINDS: Mapping[str, tuple[Point, ...]] = {
+    "baseline": BASELINE,
     "reduced": REDUCED,
     "full": FULL,
     "polymage": POLYMAGE,

@@ -5,7 +5,8 @@
 Layers of VGG-16, Harris of several sizes and the local Laplacian filter of several
 numbers of bins each run with the schedule that is made for them, and with those that
 are made for the others, each re-used as the Python text that it is printed as. All that
-run on one case do so in turn in one process. The single schedule they are compared with
+run on one case do so in turn in one process. What is there already is not run again
+(`--resume`). The single schedule they are compared with
 is that for 2000 x 2000 pixels and for 8 bins; of the layers' schedules, that with the
 best geometric mean over all layers of those that run on all of them.
 """
@@ -15,34 +16,58 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.auto import supervise, tuning_page
-from benchmarks.auto.batch import Maker, Spec, run_batch
+from benchmarks.auto.batch import Spec, run_batches
+from benchmarks.auto.made import JOBS, Maker, Makers
 from benchmarks.auto.points import Point
 from benchmarks.auto.series import SERIES, Series
 from benchmarks.auto.specialised import FILE, Entry, gains_of, seconds_of
 
 
 def measured(
-    series: Series, case: str, scheduler: str, threads: int, seconds: float
-) -> dict[str, Entry]:
-    """Entries of the schedules that run on a case, by the case they are made for."""
-    others_made_for = [series.fixed] if series.fixed else list(series.cases)
-    made_for = dict.fromkeys([case, *others_made_for])
-    told = Point(scheduler).told(threads)
-    makers = {n: Maker(series.cases[n].name, scheduler, told) for n in made_for}
-    spec = Spec(series.cases[case].name, makers)
-    try:
-        found, others = run_batch(spec, threads, seconds)
-    except supervise.Failed as error:
-        return {n: {"failed": str(error)} for n in makers}
-    for entry in found.values():
-        entry.pop("python", None)
-        entry["others"] = others
-    return dict(found)
+    series: Series,
+    cases: Sequence[str],
+    scheduler: str,
+    threads: int,
+    seconds: float,
+    makers: Makers,
+) -> dict[str, dict[str, Entry]]:
+    """Of cases of a series, the entries of the schedules that run on them, by the case
+    that they are made for."""
+    told = tuple(Point(scheduler).told(threads).items())
+    each = {n: Maker(case.name, scheduler, told) for n, case in series.cases.items()}
+    wanted = {n: _made_for(series, n) for n in cases}
+    made = makers.make(each[m] for names in wanted.values() for m in names)
+    specs = []
+    for name, names in wanted.items():
+        right = [made[each[m]] for m in names if not made[each[m]].failed]
+        # By digest: schedules of one text run once.
+        texts = {one.digest: one.python for one in right}
+        specs.append(Spec(series.cases[name].name, texts, list(texts)))
+    results: dict[str, dict[str, Entry]] = {}
+    every = run_batches(specs, threads, seconds)
+    for (name, names), found in zip(wanted.items(), every, strict=True):
+        entries = results[name] = {}
+        for m in names:
+            one = made[each[m]]
+            if isinstance(found, supervise.Failed):
+                entries[m] = {"failed": str(found)}
+            elif one.failed:
+                entries[m] = {"failed": one.failed}
+            else:
+                ran = {**found[0].get(one.digest, {}), "others": found[1]}
+                entries[m] = {"schedule": one.seconds, "digest": one.digest, **ran}
+    return results
+
+
+def _made_for(series: Series, case: str) -> list[str]:
+    """The cases whose schedules run on a case, itself first."""
+    others = [series.fixed] if series.fixed else list(series.cases)
+    return list(dict.fromkeys([case, *others]))
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -54,13 +79,16 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--apps", nargs="*", default=[""], help="beginnings of names")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument(
-        "--seconds", type=float, default=1.0, help="to measure one schedule"
+        "--seconds", type=float, default=0.6, help="to measure one schedule"
     )
     parser.add_argument("--scheduler", default="Mullapudi2016")
     parser.add_argument(
         "--limit", type=int, help="only the first cases of each of them"
     )
     parser.add_argument("--json", type=Path, default=FILE, help="default: %(default)s")
+    parser.add_argument(
+        "--resume", action="store_true", help="measure only what the JSON file lacks"
+    )
     parser.add_argument("--draw", action="store_true", help="measure nothing")
     parser.add_argument("--page", type=Path, help="draw this page and its plot")
     return parser
@@ -76,28 +104,42 @@ def main() -> int:
     if options.json.exists():
         results = json.loads(options.json.read_text())
     if not options.draw:
-        for name in names:
-            series = SERIES[name]
-            for threads in options.threads:
-                found: dict[str, Any] = {}
-                results.setdefault(name, {})[str(threads)] = {
-                    "scheduler": options.scheduler,
-                    "cases": found,
-                }
-                for case in list(series.cases)[: options.limit]:
-                    found[case] = measured(
-                        series, case, options.scheduler, threads, options.seconds
-                    )
-                    own = seconds_of(found[case], case)
-                    told = "failed" if own is None else f"{own * 1e3:.2f} ms"
-                    print(f"{name} {case}, {threads} thr: {told}", flush=True)
-                    # After each: what an interruption leaves can be drawn.
-                    write(results, options.json)
+        with Makers() as makers:
+            for name in names:
+                for threads in options.threads:
+                    one_series(name, threads, options, results, makers)
     print(tuning_page.specialised(gains_of(results)))
     if options.page:
         tuning_page.write(options.page, specialise=options.json)
         print(f"wrote {options.page}")
     return 0
+
+
+def one_series(
+    name: str,
+    threads: int,
+    options: argparse.Namespace,
+    results: dict[str, Any],
+    makers: Makers,
+) -> None:
+    """Measures one series at one number of threads, as many cases at once as processes
+    prepare, and writes after each: what an interruption leaves can be drawn."""
+    series = SERIES[name]
+    at = results.setdefault(name, {}).setdefault(str(threads), {})
+    if not options.resume or at.get("scheduler") != options.scheduler:
+        at |= {"scheduler": options.scheduler, "cases": {}}
+    found: dict[str, Any] = at["cases"]
+    cases = [c for c in list(series.cases)[: options.limit] if c not in found]
+    for k in range(0, len(cases), JOBS):
+        some = cases[k : k + JOBS]
+        found |= measured(
+            series, some, options.scheduler, threads, options.seconds, makers
+        )
+        for case in some:
+            own = seconds_of(found[case], case)
+            told = "failed" if own is None else f"{own * 1e3:.2f} ms"
+            print(f"{name} {case}, {threads} thr: {told}", flush=True)
+        write(results, options.json)
 
 
 def write(results: Mapping[str, Any], path: Path) -> None:

@@ -19,11 +19,8 @@ Found = Mapping[str, Mapping[str, Entry]]
 
 def seconds_of(entries: Mapping[str, Entry], made_for: str) -> float | None:
     """Least seconds of a schedule on a case; None if it does not run there, or not
-    right. Schedules of one text have one time."""
+    right."""
     entry = entries.get(made_for, {})
-    if "min" not in entry and "digest" in entry and "failed" not in entry:
-        twins = [e for e in entries.values() if e.get("digest") == entry["digest"]]
-        entry = next((e for e in twins if "min" in e), entry)
     return float(entry["min"]) if "min" in entry and entry.get("same") else None
 
 

@@ -1,48 +1,71 @@
 """Tuning the parameters of schedulers by measuring: section 5.1 of the 2016 paper.
 
-    python -m benchmarks.auto.tune --reduced | --full | --polymage
+    python -m benchmarks.auto.tune --baseline --reduced --polymage --full
 
-For each application every point of the search is scheduled, compiled and run, beside
-the scheduler `Mullapudi2016` as it is; schedules that are the same are run once. What
-is found is added to a file for each application and number of threads under
-out/tune, and what is there is not run again, so that a search can be interrupted.
-A batch of points has a process of its own. Times are compared within a process.
+For each application every point of the searches is scheduled, in several processes at
+once; each schedule that is new is compiled and run, beside the scheduler
+`Mullapudi2016` as it is. All are timed for a short while, the fastest and that one for
+longer. What is found is added to a file for each application and number of threads
+under out/tune, and what is there is not run again, so that a search can be interrupted,
+or ended by `--within`: the points are taken in an order that is spread over the grid.
+Times are compared within a process.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.auto import supervise, tuning_page
-from benchmarks.auto.batch import Maker, Spec, run_batch
+from benchmarks.auto.batch import Spec, run_batches
 from benchmarks.auto.kept import FOLDER, Entry, Kept
-from benchmarks.auto.points import KINDS, REFERENCE, Point
+from benchmarks.auto.made import JOBS, Made, Makers
+from benchmarks.auto.points import KINDS, REFERENCE, Point, spread
 from benchmarks.cases import ORDER
 
-#: Points of one process.
-BATCH = 16
+#: Points that are scheduled before their schedules are run, and schedules that one
+#: process runs.
+CHUNK, BATCH = 48, 12
+
+#: From points to their schedules.
+Make = Callable[[Sequence[Point]], Mapping[Point, Made]]
+#: From schedules as Python, by label, to the entries of what ran.
+Run = Callable[[Mapping[str, str]], list[Entry]]
 
 
 def measured(
-    case: str,
-    threads: int,
-    seconds: float,
-    points: Sequence[Point],
-    known: Sequence[str],
+    case: str, threads: int, seconds: float, texts: Mapping[str, str]
 ) -> list[Entry]:
-    """Entries of the reference and of these points, from one process."""
-    chosen = (REFERENCE, *(p for p in points if p != REFERENCE))
-    makers = {p.label: Maker(case, p.scheduler, p.told(threads)) for p in chosen}
-    try:
-        found, others = run_batch(Spec(case, makers, known), threads, seconds)
-    except supervise.Failed as error:
-        return [{"label": p.label, "failed": str(error)} for p in points]
-    reference = found[REFERENCE.label].get("min")
+    """Entries of schedules, from as many processes as it takes; the reference, which is
+    among them, runs in each."""
+    labels = [label for label in texts if label != REFERENCE.label]
+    beside = {n: text for n, text in texts.items() if n == REFERENCE.label}
+    count = max(1, -(-len(labels) // BATCH))
+    if len(labels) >= JOBS:  # Those that are prepared together are as many each time.
+        count = -(-count // JOBS) * JOBS
+    parts = [labels[k::count] for k in range(count)]
+    specs = [
+        Spec(case, beside | {n: texts[n] for n in part}, list(beside)) for part in parts
+    ]
+    entries: list[Entry] = []
+    for spec, found in zip(specs, run_batches(specs, threads, seconds), strict=True):
+        if isinstance(found, supervise.Failed):
+            entries += [{"label": n, "failed": str(found)} for n in spec.texts]
+        else:
+            entries += _beside(*found)
+    return entries
+
+
+def _beside(
+    found: Mapping[str, Mapping[str, Any]], others: float | None
+) -> list[Entry]:
+    """Entries that know what the reference took in their process."""
+    reference = found.get(REFERENCE.label, {}).get("min")
     entries: list[Entry] = []
     for label, facts in found.items():
         entry: dict[str, Any] = {"label": label, **facts}
@@ -57,29 +80,51 @@ def measured(
 def sweep(
     known: Kept,
     points: Sequence[Point],
-    run: Callable[[list[Point], list[str]], list[Entry]],
+    make: Make,
+    run: Run,
     progress: Callable[[int], object],
+    ends: float = float("inf"),
 ) -> None:
-    """Runs, batch by batch, the points that are not known, and keeps what is found.
+    """Runs, chunk by chunk, the points that are not known, and keeps what is found.
 
-    run: gives the entries of points, and maybe the reference's, when told which digests
-    are known. progress: is told how many points are done.
+    progress: is told how many points are done. ends: when, by `time.monotonic`, no
+    further chunk is begun.
     """
-    missing = known.missing(points)
-    for k in range(0, len(missing), BATCH):
-        batch = missing[k : k + BATCH]
-        digests = known.digests
-        # The reference runs in every process; its digest is known after the first.
-        mine = known.entries.get(REFERENCE.label, {}).get("digest")
-        entries = run(batch, [d for d in digests if d != mine])
-        late = known.reference is None
-        known.add(
-            e
-            for e in entries
-            if e["label"] not in known.entries
-            or (late and e["label"] == REFERENCE.label and "min" in e)
-        )
-        progress(len(batch))
+    missing = known.missing(spread(points))
+    for k in range(0, len(missing), CHUNK):
+        if time.monotonic() > ends:
+            return
+        chunk = missing[k : k + CHUNK]
+        made = make([REFERENCE, *chunk])
+        fresh: dict[str, Point] = {}
+        for point in chunk:
+            if not made[point].failed and made[point].digest not in known.digests:
+                fresh.setdefault(made[point].digest, point)
+        if known.reference is None:
+            # It may be a point's schedule as well.
+            fresh[made[REFERENCE].digest] = REFERENCE
+        ran: dict[str, Entry] = {}
+        if fresh:
+            texts = {p.label: made[p].python for p in (REFERENCE, *fresh.values())}
+            for entry in run(texts):
+                ran.setdefault(str(entry["label"]), entry)
+        if known.reference is None:
+            chunk = [REFERENCE, *[p for p in chunk if p != REFERENCE]]
+        # An interruption leaves no point without the one that has its time.
+        chunk = sorted(chunk, key=lambda p: p.label not in ran)
+        known.add(_whole(p, made[p], ran.get(p.label, {})) for p in chunk)
+        progress(len([p for p in chunk if p in points]))
+
+
+def _whole(point: Point, made: Made, ran: Entry) -> Entry:
+    """All that is kept of a point."""
+    if made.failed:
+        return {"label": point.label, "failed": made.failed}
+    entry: dict[str, Any] = {"schedule": made.seconds, **ran}
+    entry |= {"label": point.label, "digest": made.digest}
+    if "min" in entry:
+        entry["python"] = made.python
+    return entry
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -88,19 +133,29 @@ def arguments() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    kind = parser.add_mutually_exclusive_group()
     for name, points in KINDS.items():
-        kind.add_argument(
+        are = "point" if len(points) == 1 else "points"
+        parser.add_argument(
             f"--{name}",
-            dest="kind",
-            action="store_const",
+            dest="kinds",
+            action="append_const",
             const=name,
-            help=f"{len(points)} points of {points[0].scheduler}",
+            help=f"{len(points)} {are} of {points[0].scheduler}",
         )
     parser.add_argument("--apps", nargs="*", default=[""], help="beginnings of names")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument(
-        "--seconds", type=float, default=1.0, help="to measure one schedule"
+        "--seconds",
+        type=float,
+        default=0.2,
+        help="to measure one schedule; fast ones get five times as long",
+    )
+    parser.add_argument(
+        "--within",
+        type=float,
+        default=float("inf"),
+        help="seconds after which a search of one application, at one number of"
+        " threads, takes no further points; by default never",
     )
     parser.add_argument("--limit", type=int, help="only the first points")
     parser.add_argument("--out", type=Path, default=FOLDER, help="default: %(default)s")
@@ -116,37 +171,49 @@ def main() -> int:
     names = [n for n in ORDER if n.startswith(tuple(options.apps))]
     if not names:
         parser.error(f"no application begins with {' or '.join(options.apps)}")
-    if options.kind is None and options.page is None:
-        parser.error("say --reduced, --full or --polymage, or --page")
-    if options.kind is not None:
-        # An extra: what draws the page alone does not need it.
-        from tqdm import tqdm
-
-        points = KINDS[options.kind][: options.limit]
-        for name in names:
-            for threads in options.threads:
-                known = Kept(name, threads, options.out)
-                done = len(points) - len(known.missing(points))
-                with tqdm(
-                    total=len(points), initial=done, desc=f"{name}, {threads} thr"
-                ) as bar:
-                    sweep(
-                        known,
-                        points,
-                        partial(measured, name, threads, options.seconds),
-                        bar.update,
-                    )
+    if options.kinds is None and options.page is None:
+        every = ", ".join(f"--{kind}" for kind in KINDS)
+        parser.error(f"say which searches: {every}; or --page")
+    kinds: list[str] = options.kinds or []
+    if kinds:
+        with Makers() as makers:
+            for kind in kinds:
+                for name in names:
+                    for threads in options.threads:
+                        search(kind, name, threads, options, makers)
     everything = [
         (n, t, Kept(n, t, options.out)) for n in names for t in options.threads
     ]
     print(tuning_page.tuned(everything))
     for *_, known in everything:
-        if options.kind is not None:
-            write_best(known, options.kind)
+        for kind in kinds:
+            write_best(known, kind)
     if options.page:
         tuning_page.write(options.page, options.out)
         print(f"wrote {options.page}")
     return 0
+
+
+def search(
+    kind: str, name: str, threads: int, options: argparse.Namespace, makers: Makers
+) -> None:
+    """One search of one application, with a progress bar."""
+    # An extra: what draws the page alone does not need it.
+    from tqdm import tqdm
+
+    points = KINDS[kind][: options.limit]
+    known = Kept(name, threads, options.out)
+    done = len(points) - len(known.missing(points))
+    told = f"{kind} {name}, {threads} thr"
+
+    def make(some: Sequence[Point]) -> dict[Point, Made]:
+        found = makers.make(p.maker(name, threads) for p in some)
+        return {p: found[p.maker(name, threads)] for p in some}
+
+    with tqdm(total=len(points), initial=done, desc=told) as bar:
+        run = partial(measured, name, threads, options.seconds)
+        ends = time.monotonic() + options.within
+        sweep(known, points, make, run, bar.update, ends)
 
 
 def write_best(known: Kept, kind: str) -> None:
