@@ -68,16 +68,12 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-#: Where the figures of the applications as they are, are kept.
-PLAIN = Path("out/bench-auto.json")
-
-
 def default_json(options: argparse.Namespace) -> Path:
     """Figures of one kind go into one file."""
     kind = "-renamed" if options.renamed else ""
     kind += f"-x{options.scale:g}" if options.scale != 1 else ""
     kind += "-pinned" if options.pinned else ""
-    return PLAIN.with_name(f"{PLAIN.stem}{kind}.json")
+    return table.PLAIN.with_name(f"{table.PLAIN.stem}{kind}.json")
 
 
 def others(path: Path) -> dict[str, dict[str, Any]]:
@@ -115,9 +111,9 @@ def labels_of(case: Case, threads: int, options: argparse.Namespace) -> list[str
 def _fastest_experts(case: Case, threads: int) -> list[str]:
     """The two that were fastest in the plain run; all of them if there was none."""
     every = [c.label for c in contenders(case, pinned=False) if c.kind == "expert"]
-    if not PLAIN.exists():
+    if not table.PLAIN.exists():
         return every
-    found = table.rows(json.loads(PLAIN.read_text()), [case.name])
+    found = table.rows(json.loads(table.PLAIN.read_text()), [case.name])
     row = next((r for r in found if r.threads == str(threads)), None)
     times = {} if row is None else {n: t for n in every if (t := row.time(n))}
     return sorted(times, key=times.__getitem__)[:2] or every

@@ -87,6 +87,6 @@ BASELINE = (Point("Baseline"),)
 KINDS: Mapping[str, tuple[Point, ...]] = {
     "baseline": BASELINE,
     "reduced": REDUCED,
-    "full": FULL,
     "polymage": POLYMAGE,
+    "full": FULL,
 }

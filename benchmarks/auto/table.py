@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks.auto.load import CALM
@@ -13,6 +14,8 @@ from benchmarks.report import geometric_mean
 
 Entry = Mapping[str, Any]
 
+#: Where the figures of the applications as they are, are kept.
+PLAIN = Path("out/bench-auto.json")
 #: The scheduler that the others are measured against, and what they are called.
 HALIDES = "halide Mullapudi2016"
 ADAMS = "halide Adams2019"

@@ -30,7 +30,7 @@ from benchmarks.cases import ORDER
 
 #: Points that are scheduled before their schedules are run, and schedules that one
 #: process runs.
-CHUNK, BATCH = 48, 12
+CHUNK, BATCH = 24, 12
 
 #: From points to their schedules.
 Make = Callable[[Sequence[Point]], Mapping[Point, Made]]
@@ -90,7 +90,7 @@ def sweep(
     progress: is told how many points are done. ends: when, by `time.monotonic`, no
     further chunk is begun.
     """
-    missing = known.missing(spread(points))
+    missing = known.missing(points)
     for k in range(0, len(missing), CHUNK):
         if time.monotonic() > ends:
             return
@@ -154,8 +154,8 @@ def arguments() -> argparse.ArgumentParser:
         "--within",
         type=float,
         default=float("inf"),
-        help="seconds after which a search of one application, at one number of"
-        " threads, takes no further points; by default never",
+        help="seconds after which the searches of one application, at one number of"
+        " threads, take no further points; by default never",
     )
     parser.add_argument("--limit", type=int, help="only the first points")
     parser.add_argument("--out", type=Path, default=FOLDER, help="default: %(default)s")
@@ -174,13 +174,12 @@ def main() -> int:
     if options.kinds is None and options.page is None:
         every = ", ".join(f"--{kind}" for kind in KINDS)
         parser.error(f"say which searches: {every}; or --page")
-    kinds: list[str] = options.kinds or []
+    kinds = [kind for kind in KINDS if kind in (options.kinds or ())]
     if kinds:
         with Makers() as makers:
-            for kind in kinds:
-                for name in names:
-                    for threads in options.threads:
-                        search(kind, name, threads, options, makers)
+            for name in names:
+                for threads in options.threads:
+                    search(kinds, name, threads, options, makers)
     everything = [
         (n, t, Kept(n, t, options.out)) for n in names for t in options.threads
     ]
@@ -195,22 +194,26 @@ def main() -> int:
 
 
 def search(
-    kind: str, name: str, threads: int, options: argparse.Namespace, makers: Makers
+    kinds: Sequence[str],
+    name: str,
+    threads: int,
+    options: argparse.Namespace,
+    makers: Makers,
 ) -> None:
-    """One search of one application, with a progress bar."""
+    """The searches of one application, one after the other, with a progress bar."""
     # An extra: what draws the page alone does not need it.
     from tqdm import tqdm
 
-    points = KINDS[kind][: options.limit]
+    each = [spread(KINDS[kind][: options.limit]) for kind in kinds]
+    points = list(dict.fromkeys(p for some in each for p in some))
     known = Kept(name, threads, options.out)
     done = len(points) - len(known.missing(points))
-    told = f"{kind} {name}, {threads} thr"
 
     def make(some: Sequence[Point]) -> dict[Point, Made]:
         found = makers.make(p.maker(name, threads) for p in some)
         return {p: found[p.maker(name, threads)] for p in some}
 
-    with tqdm(total=len(points), initial=done, desc=told) as bar:
+    with tqdm(total=len(points), initial=done, desc=f"{name}, {threads} thr") as bar:
         run = partial(measured, name, threads, options.seconds)
         ends = time.monotonic() + options.within
         sweep(known, points, make, run, bar.update, ends)

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.auto import tuned_plot as tuned_bars
 from benchmarks.auto.kept import FOLDER, Kept
 from benchmarks.auto.load import CALM
 from benchmarks.auto.points import KINDS, Point
 from benchmarks.auto.series import SERIES
 from benchmarks.auto.specialised import FILE, Gain, gains_of
+from benchmarks.auto.table import PLAIN, Row, rows
 from benchmarks.cases import ORDER
 from benchmarks.report import geometric_mean, table
 
@@ -27,15 +29,17 @@ The comparisons of sections 5.1 and 5.2 of the 2016 paper, from what these comma
 measured and kept under `out`:
 
 ```sh
+python -m benchmarks.auto.tune --baseline   # the scheduler that users begin with
 python -m benchmarks.auto.tune --reduced    # CACHE_SIZE and LOAD_COST, 6 points
 python -m benchmarks.auto.tune --polymage   # tiles of one size, 147 points
 python -m benchmarks.auto.tune --full       # all four parameters, 1,152 points
 python -m benchmarks.auto.specialise
 ```
 
-`--apps`, `--threads`, `--seconds` and `--limit` choose a part; `--page` draws this
-page. A search that was interrupted goes on where it stopped: what is kept in `out/tune`
-is not measured again.
+`--apps`, `--threads`, `--seconds`, `--limit` and `--within` choose a part; `--page`
+draws this page. A search that was interrupted goes on where it stopped: what is kept in
+`out/tune` is not measured again. The progress bars need `tqdm` (`pip install
+parhelion[bench]`).
 
 ## Tuning
 
@@ -44,9 +48,12 @@ with others and with `Mullapudi2016` as it is by default. The gain is that one's
 over the fastest's, both of one process: below 1, no point of the search is as fast as
 what the scheduler does untuned. Failed are points without a right result;
 others, the largest share of the computer that other processes used meanwhile: above a
-tenth, the figures say little.
+tenth, the figures say little. Where not all points were run, those that were are spread
+over the grid.
 
-{tuned}
+{tuned_plot}{tuned}
+
+{lacking}
 
 ## Specialising
 
@@ -68,6 +75,31 @@ def tuned(everything: Iterable[Tuned]) -> str:
             if done:
                 rows.append([name, str(threads), kind, *_cells(known, points, done)])
     return table(_HEAD, rows) if rows else "Not measured."
+
+
+def lacking(everything: Iterable[Tuned]) -> str:
+    """What was not run, or not to the end, of each search: a line for each number of
+    threads."""
+    known_of = {(name, threads): known for name, threads, known in everything}
+    lines = []
+    for kind, points in KINDS.items():
+        for threads in (1, 2):
+            none, some = [], []
+            for name in ORDER:
+                known = known_of.get((name, threads))
+                left = len(known.missing(points)) if known else len(points)
+                if left == len(points):
+                    none.append(name)
+                elif left:
+                    some.append(name)
+            parts = [
+                f"{what} {'all fourteen' if names == list(ORDER) else ', '.join(names)}"
+                for what, names in (("not run for", none), ("partly for", some))
+                if names
+            ]
+            if parts:
+                lines.append(f"- {kind}, {threads} thr: {'; '.join(parts)}")
+    return "\n".join(lines) or "Nothing was left out."
 
 
 def _cells(known: Kept, points: tuple[Point, ...], done: list[Point]) -> list[str]:
@@ -124,6 +156,14 @@ def _note(gain: Gain) -> str:
     return f"the single one fails: {gain.why}" if gain.why else ""
 
 
+def _rows() -> dict[tuple[str, int], Row]:
+    """What the comparison of schedulers found, where it has been run."""
+    if not PLAIN.exists():
+        return {}
+    found = rows(json.loads(PLAIN.read_text()), list(ORDER))
+    return {(row.case, int(row.threads)): row for row in found}
+
+
 def write(path: Path, folder: Path = FOLDER, specialise: Path = FILE) -> None:
     """Writes the page from what is kept, and beside it the plot if there are gains."""
     everything = [
@@ -138,15 +178,23 @@ def write(path: Path, folder: Path = FOLDER, specialise: Path = FILE) -> None:
     if specialise.exists():
         results = json.loads(specialise.read_text())
     every = gains_of(results)
+    everything_drawn = path.with_name(f"{path.stem}-searches.svg")
+    tuned_plot = ""
+    if tuned_bars.draw(everything, _rows(), everything_drawn):
+        tuned_plot = f"![Throughput relative to the fastest]({everything_drawn.name})"
+        tuned_plot += "\n\nAs Figure 6 of the paper.\n\n"
     plot = ""
     if any(g.gain is not None for gains in every.values() for g in gains):
         draw(every, path.with_suffix(".svg"))
         plot = f"![Gains of specialising]({path.with_suffix('.svg').name})\n\n"
+        plot += "As Figure 7 of the paper.\n\n"
     schedulers = {f["scheduler"] for at in results.values() for f in at.values()}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         _PAGE.format(
+            tuned_plot=tuned_plot,
             tuned=tuned(everything),
+            lacking=lacking(everything),
             scheduler="` and `".join(sorted(schedulers)) or "Mullapudi2016",
             plot=plot,
             specialised=specialised(every),

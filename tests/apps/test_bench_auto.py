@@ -491,7 +491,7 @@ def test_a_lean_run_takes_the_two_fastest_experts(
     entries["parhelion expert tiled"] = {"min": 3.0, "same": True}
     found["cases"]["blur"] = found["cases"].pop("first")
     path.write_text(json.dumps(found))
-    monkeypatch.setattr(command, "PLAIN", path)
+    monkeypatch.setattr(table, "PLAIN", path)
 
     def labels(*options: str) -> list[str]:
         return command.labels_of(
@@ -509,5 +509,5 @@ def test_a_lean_run_takes_the_two_fastest_experts(
         *(table.PAPERS, table.DEFAULT),
         *(f"{table.PAPERS} pinned", f"{table.DEFAULT} pinned"),
     ]
-    monkeypatch.setattr(command, "PLAIN", tmp_path / "none.json")
+    monkeypatch.setattr(table, "PLAIN", tmp_path / "none.json")
     assert sum(" expert " in label for label in labels()) > 3

@@ -30,6 +30,9 @@ from benchmarks.auto.points import (
 from benchmarks.auto.series import SERIES, find
 from benchmarks.auto.specialised import best_on_average, gains, seconds_of
 from benchmarks.auto.supervise import Spoken
+from benchmarks.auto.table import DEFAULT, PAPERS, Row
+from benchmarks.auto.tuned_plot import throughput
+from benchmarks.cases import ORDER
 from parhelion.autoschedule.mullapudi_params import Limits, limits
 
 
@@ -409,8 +412,41 @@ def test_gains_are_of_the_schedule_that_is_best_on_average() -> None:
     assert "largest 2.00" in text and "| 1000.00 | 2000.00 | 2.00 |" in text
 
 
-def test_the_page_is_drawn_from_what_is_kept(tmp_path: Path) -> None:
+def test_searches_stand_beside_the_experts_by_what_both_are_compared_with(
+    tmp_path: Path,
+) -> None:
+    known = swept(tmp_path, REDUCED, Fake())
+    assert throughput(known, None) == {"untuned": 0.125, "reduced": 1.0}
+    times = {PAPERS: 1.0, DEFAULT: 0.25, "halide expert rows": 0.0625}
+    row = Row("blur", "1", {n: {"min": t, "same": True} for n, t in times.items()})
+    found = throughput(known, row)
+    assert found == {"untuned": 0.0625, "reduced": 0.5, "expert": 1.0, "default": 0.25}
+    row = Row("blur", "1", {PAPERS: {"min": 1.0, "same": True}})
+    assert set(throughput(known, row)) == {"untuned", "reduced"}
+    assert throughput(Kept("hist", 1, tmp_path), row) == {}
+
+
+def test_what_was_not_run_is_named(tmp_path: Path) -> None:
+    known = swept(tmp_path, (*REDUCED, *POLYMAGE[:3]), Fake())
+    lines = tuning_page.lacking([("blur", 1, known)]).splitlines()
+    rest = ", ".join(ORDER[1:])
+    assert lines == [
+        "- baseline, 1 thr: not run for all fourteen",
+        "- baseline, 2 thr: not run for all fourteen",
+        f"- reduced, 1 thr: not run for {rest}",
+        "- reduced, 2 thr: not run for all fourteen",
+        f"- polymage, 1 thr: not run for {rest}; partly for blur",
+        "- polymage, 2 thr: not run for all fourteen",
+        "- full, 1 thr: not run for all fourteen",
+        "- full, 2 thr: not run for all fourteen",
+    ]
+
+
+def test_the_page_is_drawn_from_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("matplotlib")
+    monkeypatch.setattr(tuning_page, "PLAIN", tmp_path / "plain.json")
     page = tmp_path / "page.md"
     tuning_page.write(page, tmp_path, tmp_path / "none.json")
     assert page.read_text().count("Not measured.") == 2
@@ -428,6 +464,8 @@ def test_the_page_is_drawn_from_what_is_kept(tmp_path: Path) -> None:
     assert "Not measured." not in text and "`Baseline`" in text
     assert "| blur | 2 | reduced |" in text and "| 1.50 |" in text
     assert "Harris" in (tmp_path / "page.svg").read_text()
+    assert "(page-searches.svg)" in text
+    assert "reduced tuning" in (tmp_path / "page-searches.svg").read_text()
 
 
 def test_every_search_can_be_asked_for() -> None:
