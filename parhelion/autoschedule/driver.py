@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from parhelion.autoschedule.fallback import settled
 from parhelion.autoschedule.finding import Extent, Given, Number, find_sizes
 from parhelion.autoschedule.measuring import fastest
 from parhelion.autoschedule.result import AutoSchedulerResults
@@ -48,6 +49,7 @@ def apply(
     if len(candidates) > 1:
         images = {} if given is None else given.images
         result = fastest(pipeline, candidates, sizes, images)
+    result = settled(result)
     result.seconds = time.perf_counter() - start
     result.apply()
     return result

@@ -185,6 +185,9 @@ class AutoSchedulerResults:
                 f" {error.what}",
                 detail=self.to_python(),
             ) from error
+        except BaseException:
+            before.restore()
+            raise
 
     def undo(self) -> None:
         """Takes the schedule back: all is as it was before the scheduler was asked."""

@@ -190,3 +190,43 @@ def test_what_an_unread_value_mentions_stays_at_root() -> None:
     for f, got in ((out, first), (g, second)):
         (wanted,) = interpret(f._function, [(0, 128), (0, 128)])
         np.testing.assert_array_equal(np.asarray(got).transpose(), wanted)
+
+
+# Directives that are refused only when the pipeline is lowered.
+
+
+@pytest.mark.filterwarnings("ignore:.*has no effect")
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_refused_where_it_is_placed_stays_as_it_is(count: int) -> None:
+    """Inlined, it has no loop that could not be partitioned."""
+    a, b, last, out = chain()
+    given = (a, b)[:count]
+    for f in given:
+        f.always_partition(y)
+    result = hl.autoschedule(out, [70, 50])
+    names = ", ".join([f.name() for f in given])
+    (note,) = result.notes
+    start = "the schedule that was found is refused beside the directives that are"
+    assert note.startswith(f"{start} there before, so that what it has for {names} is ")
+    assert note.endswith("no likely condition that it could be partitioned by)")
+    assert result.cost is None and not result.decisions
+    for f in given:
+        assert f._function.schedule.compute.place is Place.INLINED
+    # The rest is scheduled.
+    assert "vectorize" in {c.method for c in result.script.calls}
+    same(out, 70, 50)
+    same(out, 9, 3)
+
+
+@pytest.mark.parametrize("scheduler", ["Parhelion", "Mullapudi2016"])
+def test_directives_that_are_refused_with_whatever_is_added(scheduler: str) -> None:
+    _, b, _, out = chain()
+    b.vectorize(x)
+    with pytest.raises(hl.ScheduleError, match="is inlined and has no loop that could"):
+        hl.autoschedule(out, [70, 50], scheduler=scheduler)
+    assert b._function.schedule.compute.place is Place.INLINED
+    assert not directives(out)
+    # With a place that makes the extent known it goes.
+    b.bound(x, 0, 70).compute_root()
+    hl.autoschedule(out, [70, 50], scheduler=scheduler)
+    assert directives(out)

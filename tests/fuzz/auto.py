@@ -45,6 +45,10 @@ LIMIT_ALL = 60.0
 #: In a process of its own: seconds, however busy the computer is.
 HANGS = 600.0
 
+#: Failures beside directives of others that no choice of a scheduler brings about: an
+#: output's own loops, and promises that are not kept.
+NOT_THE_SCHEDULER = (*BROKEN_PROMISES, "writes past the end of any buffer")
+
 #: For each input without a boundary condition, the box that is needed of it.
 Boxes = dict[int, list[tuple[int, int]]]
 
@@ -133,16 +137,19 @@ def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outc
         return replace(found, refused=True, notes=(str(error),))
     except Exception as error:  # whatever it is, no scheduler should cause it
         failure = f"{type(error).__name__}: {error}"
-        if partial is not None and any(one in str(error) for one in BROKEN_PROMISES):
-            failure = ""
+        if partial is not None and any(one in str(error) for one in NOT_THE_SCHEDULER):
+            return replace(found, refused=True, notes=(failure,))
     return replace(found, failure=failure)
 
 
 def last_resort(result: hl.AutoSchedulerResults, partial: bool) -> str:
-    """The note of the default scheduler that it came to nothing, which would hide what
-    went wrong; only beside directives of others there may be no way."""
-    said = [note for note in result.notes if note.startswith("the search came to no")]
-    return "" if partial or not said else said[0]
+    """The note that a scheduler came to nothing, which would hide what went wrong. Only
+    beside directives of others there may be no way, but for failures of ours."""
+    for note in result.notes:
+        refused = "the search came to no legal schedule" in note
+        if (refused and not partial) or "internal error" in note:
+            return note
+    return ""
 
 
 def shrunk(case: Case) -> Case:
