@@ -49,13 +49,14 @@ def kernels(vector_bytes: int, l1: int, l2: int) -> list[Kernel]:
     near = max(_SMALL, min(6 * l1, l2 // 4)) // _PAGE * _PAGE
     far = _far_bytes(l2)
     return [
-        Kernel("operation", "add", 12, 30000),
-        Kernel("scalar", "scalar", 3, 40000),
+        Kernel("operation", "add", 12, 30000, "ones"),
+        Kernel("scalar", "scalar", 3, 40000, "ones"),
         Kernel("load", "load", small, 1200, size=_SMALL),
+        Kernel("broadcast", "broadcast", small, 1200, size=_SMALL),
         Kernel("store", "store", small, 800, size=_SMALL),
-        Kernel("shuffle", "shuffle", 8, 25000),
-        Kernel("lane", "gather", lanes * _SMALL // 2 // vector_bytes, 120),
-        Kernel("latency", "chain", 1, 60000),
+        Kernel("shuffle", "shuffle", 8, 25000, "ones"),
+        Kernel("lane", "gather", lanes * _SMALL // 2 // vector_bytes, 120, "table"),
+        Kernel("latency", "chain", 1, 60000, "ones"),
         Kernel("row", "rows", _ROWS, 20, "rows"),
         Kernel("near_byte", "load", near, 12, "far", near),
         Kernel("far_byte", "load", far, 1, "far", far),
@@ -109,7 +110,7 @@ class _Text:
         shuffle = f"shufflevector {v} {{x}}, {v} %c, {bits} <{even}>"
         self.chains("shuffle", v, 8, shuffle)
         self.chain()
-        for what in ("load", "store", "stream"):
+        for what in ("load", "broadcast", "store", "stream"):
             self.sweep(what)
         self.gather()
         self.rows()
@@ -150,14 +151,22 @@ class _Text:
         )
 
     def sweep(self, what: str) -> None:
-        """Every register of an array in turn, eight at a time."""
+        """Every register of an array in turn, eight at a time, or a number of each."""
         v, w = f"<{self.lanes} x i32>", self.lanes * 4
         body, carried = [], []
         for k in range(8):
             body.append(f"  %o{k} = add nuw nsw i64 %j, {k * w}")
             body.append(f"  %q{k} = getelementptr i8, ptr %a, i64 %o{k}")
-            if what == "load":
-                body.append(f"  %l{k} = load {v}, ptr %q{k}, align 64")
+            if what in ("load", "broadcast"):
+                if what == "load":
+                    body.append(f"  %l{k} = load {v}, ptr %q{k}, align 64")
+                else:
+                    body.append(f"  %e{k} = load i32, ptr %q{k}, align 4")
+                    body.append(f"  %f{k} = insertelement {v} poison, i32 %e{k}, i32 0")
+                    body.append(
+                        f"  %l{k} = shufflevector {v} %f{k}, {v} poison,"
+                        f" {v} zeroinitializer"
+                    )
                 body.append(f"  %y{k}_1 = xor {v} %y{k}, %l{k}")
                 carried.append(f"%y{k}")
             else:
@@ -238,27 +247,29 @@ done:
         )
 
     def rows(self) -> None:
-        """Short rows of lengths that nobody can foretell, which the array has."""
-        v = self.v
+        """Short rows of lengths that nobody can foretell, which the array has; what is
+        done in them costs next to nothing."""
         self.function(
             "rows",
-            f"""  %d = getelementptr i8, ptr %a, i64 {_SMALL}
+            f"""  %d = getelementptr i8, ptr %a, i64 {4 * _ROWS}
   br label %round
 round:
   %i = phi i64 [ 0, %entry ], [ %i1, %next ]
+  %so = phi i64 [ 0, %entry ], [ %s1, %next ]
   br label %row
 row:
   %r = phi i64 [ 0, %round ], [ %r1, %end ]
+  %st = phi i64 [ %so, %round ], [ %s1, %end ]
   %q = getelementptr i32, ptr %a, i64 %r
   %len = load i32, ptr %q, align 4
   %w = zext i32 %len to i64
   br label %sweep
 sweep:
   %j = phi i64 [ 0, %row ], [ %j1, %sweep ]
-  %p = getelementptr {v}, ptr %d, i64 %j
-  %x = load {v}, ptr %p, align 64
-  %y = fadd {v} %x, %x
-  store {v} %y, ptr %p, align 64
+  %s = phi i64 [ %st, %row ], [ %s1, %sweep ]
+  %p = getelementptr i64, ptr %d, i64 %j
+  %x = load i64, ptr %p, align 8
+  %s1 = xor i64 %s, %x
   %j1 = add nuw nsw i64 %j, 1
   %inside = icmp ult i64 %j1, %w
   br i1 %inside, label %sweep, label %end
@@ -271,6 +282,7 @@ next:
   %more = icmp ult i64 %i1, %n
   br i1 %more, label %round, label %done
 done:
+  store i64 %s1, ptr %d, align 8
   ret void
 """,
         )
@@ -332,12 +344,17 @@ class Bench:
         rng = np.random.default_rng(1)
         # What is looked up, and where: see `gather`; the lengths of rows: see `rows`.
         half = _SMALL // 8
-        small = _array(2 * _SMALL)
-        small[: 4 * half].view(np.int32)[:] = rng.integers(0, half, half)
-        rows = _array(2 * _SMALL)
+        table = _array(_SMALL)
+        table[: 4 * half].view(np.int32)[:] = rng.integers(0, half, half)
+        rows = _array(_SMALL)
         rows[: 4 * _ROWS].view(np.int32)[:] = rng.integers(1, _LONGEST, _ROWS)
+        # Normal numbers: with others, some processors take a hundred times as long.
+        ones = _array(_SMALL)
+        ones.view(np.float32)[:] = 1
         self.arrays = {
-            "small": small,
+            "small": _array(_SMALL),
+            "table": table,
+            "ones": ones,
             "rows": rows,
             "far": _array(max(_far_bytes(l2), _PAGES * (_PAGE + _LINE))),
             "chase": _chain(_FAR),
