@@ -85,35 +85,53 @@ def sweep(
     progress: Callable[[int], object],
     ends: float = float("inf"),
 ) -> None:
-    """Runs, chunk by chunk, the points that are not known, and keeps what is found.
+    """Schedules the points that are not known, chunk by chunk, and runs what is new as
+    soon as that is enough for all processes; keeps what is found.
 
     progress: is told how many points are done. ends: when, by `time.monotonic`, no
     further chunk is begun.
     """
     missing = known.missing(points)
+    waiting: list[Point] = []
+    made: dict[Point, Made] = {}
+    fresh: dict[str, Point] = {}
     for k in range(0, len(missing), CHUNK):
-        if time.monotonic() > ends:
-            return
         chunk = missing[k : k + CHUNK]
-        made = make([REFERENCE, *chunk])
-        fresh: dict[str, Point] = {}
+        made |= make([REFERENCE, *chunk])
+        waiting += chunk
         for point in chunk:
             if not made[point].failed and made[point].digest not in known.digests:
                 fresh.setdefault(made[point].digest, point)
-        if known.reference is None:
-            # It may be a point's schedule as well.
-            fresh[made[REFERENCE].digest] = REFERENCE
-        ran: dict[str, Entry] = {}
-        if fresh:
-            texts = {p.label: made[p].python for p in (REFERENCE, *fresh.values())}
-            for entry in run(texts):
-                ran.setdefault(str(entry["label"]), entry)
-        if known.reference is None:
-            chunk = [REFERENCE, *[p for p in chunk if p != REFERENCE]]
-        # An interruption leaves no point without the one that has its time.
-        chunk = sorted(chunk, key=lambda p: p.label not in ran)
-        known.add(_whole(p, made[p], ran.get(p.label, {})) for p in chunk)
-        progress(len([p for p in chunk if p in points]))
+        late = time.monotonic() > ends
+        if late or len(fresh) >= BATCH * JOBS or k + CHUNK >= len(missing):
+            _run(known, waiting, made, list(fresh.values()), run)
+            progress(len(waiting))
+            waiting, fresh = [], {}
+        if late:
+            return
+
+
+def _run(
+    known: Kept,
+    points: Sequence[Point],
+    made: Mapping[Point, Made],
+    fresh: Sequence[Point],
+    run: Run,
+) -> None:
+    """Runs the schedules of the points in `fresh`, and keeps all points."""
+    if known.reference is None:
+        # It may be the schedule of a point as well.
+        mine = made[REFERENCE].digest
+        fresh = [REFERENCE, *[p for p in fresh if made[p].digest != mine]]
+        points = [REFERENCE, *[p for p in points if p != REFERENCE]]
+    ran: dict[str, Entry] = {}
+    if fresh:
+        texts = {p.label: made[p].python for p in (REFERENCE, *fresh)}
+        for entry in run(texts):
+            ran.setdefault(str(entry["label"]), entry)
+    # An interruption leaves no point without the one that has its time.
+    points = sorted(points, key=lambda p: p.label not in ran)
+    known.add(_whole(p, made[p], ran.get(p.label, {})) for p in points)
 
 
 def _whole(point: Point, made: Made, ran: Entry) -> Entry:

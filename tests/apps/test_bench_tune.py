@@ -120,11 +120,14 @@ def test_no_chunk_begins_after_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tune, "CHUNK", 4)
+    monkeypatch.setattr(tune, "BATCH", 2)
     clock = iter([0.0, 10.0, 20.0])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    known, fake = Kept("blur", 1, tmp_path), Fake()
-    tune.sweep(known, FULL, fake.make, fake.run, lambda n: None, ends=15.0)
-    assert len(FULL) - len(known.missing(FULL)) == 8
+    known, fake, done = Kept("blur", 1, tmp_path), Fake(), list[int]()
+    tune.sweep(known, FULL, fake.make, fake.run, done.append, ends=15.0)
+    # Four new schedules are enough to run them: chunk 1 has four, the others fewer.
+    assert len(FULL) - len(known.missing(FULL)) == sum(done) == 12
+    assert done == [4, 8]
 
 
 def test_the_first_points_of_a_search_are_from_everywhere() -> None:
