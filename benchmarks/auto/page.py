@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.auto import predictions
 from benchmarks.auto import table as found_in
+from benchmarks.auto.steady import STEADY
 from benchmarks.auto.table import SCHEDULERS, Row
 from benchmarks.report import table
 
@@ -30,10 +31,12 @@ and by ours, beside the schedules that experts wrote (all that the benchmarks kn
 under both modules); written by `make bench-auto`. The contenders of one application
 run in turn in one process, one process for each number of threads, and their results
 are compared with each other. Times are minima in milliseconds; in brackets, the
-multiple of the fastest expert schedule's. A scheduler is told the sizes of the case's
-own arrays as estimates, and `parallelism`, the number of threads. Adams2019 searches
-in a process of its own, with at most {search_seconds} s and {search_gb} GB; what it
-finds is kept under `benchmarks/schedules/adams2019` and run from there.
+multiple of the fastest expert schedule's. Time is taken in two rounds, and in up to
+three more where the two least minima differ by more than {steady:.0%}. A scheduler is
+told the sizes of the case's own arrays as estimates, and `parallelism`, the number of
+threads. Adams2019 searches in a process of its own, with at most {search_seconds} s of
+the processor and {search_gb} GB; what it finds is kept under
+`benchmarks/schedules/adams2019` and run from there.
 
 ![Throughput relative to the fastest]({plot})
 
@@ -56,14 +59,17 @@ As Figure 6 of the paper: for each application the throughput relative to the fa
 ## Beside others
 
 VGG-16 beside the CPU build of PyTorch, where the paper has Caffe; ratios are of our
-times over its.
+times over its. It is an extra of its own: `pip install parhelion[torch]`, or `make
+.venv/.stamp-torch` before `make bench-auto`.
 
 {rivals}
 
 ## With other names, and at other sizes
 
 The same with every Func, Var, RDom, image and Param renamed (`--renamed`), and with
-both sides of the images (for VGG-16 the batch) halved and doubled (`--scale`).
+both sides of the images (for VGG-16 the batch) halved and doubled (`--scale`). `--lean`
+leaves out what these lines do not speak of: Adams2019, and all but the two experts that
+were fastest in the plain run.
 
 {others}
 
@@ -98,6 +104,22 @@ files in turn with the schedulers. The ratio is the file's time over the schedul
 ## To note
 
 {notes}
+
+## How to run it
+
+```sh
+make bench-auto                                          # all but what follows
+python -m benchmarks.auto --search                       # Adams2019's searches
+python -m benchmarks.auto --lean --pinned                # the kept schedules
+python -m benchmarks.auto --lean --renamed               # other names
+python -m benchmarks.auto --lean --scale 0.5             # other sizes
+python -m benchmarks.auto --lean --scale 2
+python -m benchmarks.auto --draw --page docs/autoschedule-benchmarks.md
+```
+
+Figures are kept under `out`; `--resume` goes on where a run was interrupted, and
+`--update --apps NAME` measures an application again. Tuning and specialising have [a
+page of their own](autoschedule-tuning.md).
 """
 
 
@@ -132,6 +154,7 @@ def write(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
         _PAGE.format(
+            steady=STEADY,
             search_seconds=adams.SECONDS,
             search_gb=adams.MEMORY >> 30,
             plot=plot.name,
