@@ -7,7 +7,7 @@ nothing: they are the addresses of the loads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -202,8 +202,7 @@ class Work:
 
     def _coordinate(self, e: Expr) -> None:
         """Visits a coordinate: only what is not an affine part of the address costs."""
-        for atom in linear(e).terms:
-            inner = _stripped(atom)
+        for inner, _ in _moving(e, self._loops):
             if isinstance(inner, Var | E.Imm):
                 continue
             if isinstance(inner, E.Min | E.Max | E.Div | E.Mod) and not _has_data(
@@ -223,8 +222,7 @@ class Work:
         divided: dict[tuple[int, Var], float] = {}
         for d, a in enumerate(e.args):
             step: dict[Var, int | None] = {}
-            for atom, k in linear(a).terms.items():
-                inner = _stripped(atom)
+            for inner, k in _moving(a, self._loops):
                 for v in self._depends(inner):
                     if inner is v and step.get(v, 0) is not None:
                         step[v] = (step.get(v) or 0) + k
@@ -243,24 +241,28 @@ def _exprs(e: Expr) -> list[Expr]:
     return [c for c in e.children() if isinstance(c, Expr)]
 
 
-def _stripped(e: Expr) -> Expr:
-    """What is clamped, marked or promised, without that: inside of the image it moves
-    as its operand does."""
-    while True:
-        if isinstance(e, Intrinsic) and e.op in _FREE and e.args:
-            e = e.args[0]
-        elif isinstance(e, E.Min | E.Max):
-            moving = [
-                c for c in (e.a, e.b) if any(v.origin is None for v in free_vars(c))
-            ]
-            if len(moving) != 1:
-                return e
-            e = moving[0]
-            terms = linear(e).terms
-            if len(terms) == 1:
-                e = next(iter(terms))
+def _moving(e: Expr, loops: frozenset[Var]) -> Iterator[tuple[Expr, int]]:
+    """The terms of a coordinate with their multiples. What is clamped, marked or
+    promised counts without that: inside of the image it moves as its operand does."""
+    for atom, k in linear(e).terms.items():
+        inner = _stripped(atom, loops)
+        if inner is None:
+            yield atom, k
         else:
-            return e
+            for term, n in _moving(inner, loops):
+                yield term, k * n
+
+
+def _stripped(e: Expr, loops: frozenset[Var]) -> Expr | None:
+    """The operand of a mark, or the one side of a clamp that moves with the loops, and
+    with one only: that loop can be cut where it is clamped. None for anything else."""
+    if isinstance(e, Intrinsic) and e.op in _FREE and e.args:
+        return e.args[0]
+    if isinstance(e, E.Min | E.Max):
+        sides = [c for c in (e.a, e.b) if not loops.isdisjoint(free_vars(c))]
+        if len(sides) == 1 and len(free_vars(sides[0]) & loops) == 1:
+            return sides[0]
+    return None
 
 
 def _fraction(e: Expr, v: Var) -> float | None:

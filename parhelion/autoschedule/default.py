@@ -2,7 +2,8 @@
 
 It goes beyond the 2016 paper where its discussion says that it falls short: sliding
 windows beside overlapped tiles, another place for each producer of a group, blocks of
-registers as a level of the hierarchy, and a cost model in nanoseconds.
+registers as a level of the hierarchy, large reductions in parts, and a cost model in
+nanoseconds.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from parhelion.autoschedule.calibrate import known
 from parhelion.autoschedule.decisions import Decision, Lazily, Option, cost_text
-from parhelion.autoschedule.emit import script_of
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.fallback import fallback, refused
+from parhelion.autoschedule.found import Finder, Found
 from parhelion.autoschedule.params import Parameter, Parameters
 from parhelion.autoschedule.plan import Group
 from parhelion.autoschedule.result import AutoSchedulerResults
@@ -32,6 +33,11 @@ PARAMETERS = Parameters(
         Parameter("parallelism", "int", "how many threads there will be", 1, 4096),
         Parameter("budget", "int", "how many groups are evaluated at most", 0),
         Parameter("measure", "int", "how many candidates are run and timed", 0, 1000),
+        Parameter(
+            "reassociate",
+            "bool",
+            "whether large sums and products of floats may be computed in parts",
+        ),
     ],
 )
 
@@ -52,38 +58,47 @@ class DefaultScheduler:
         told = PARAMETERS.read(params.extra)
         threads = told.get("parallelism")
         computer = known(int(threads) if threads is not None else None)
-        search = Search(tuple(outputs), sizes, computer.machine)
-        if computer.trouble:
-            search.notes.append(computer.trouble)
-        if "budget" in told:
-            search.budget = int(told["budget"])
+        finder = Finder(
+            tuple(outputs),
+            sizes,
+            computer.machine,
+            int(told["budget"]) if "budget" in told else None,
+            bool(told.get("reassociate", True)),
+            [computer.trouble] if computer.trouble else [],
+        )
+        search = finder.search()
         try:
-            state = search.run()
-            script = _script(state)
+            found = finder.found(search.run())
+            script = found.script()
         except Exception as error:  # no pipeline may make it fail: the note tells
             return _fallback(search, target, params, error)
         illegal = refused(script)
         if illegal is not None:
             return _fallback(search, target, params, illegal)
-        found = _result(state, script, target, params)
-        found.machine = computer.source
+        made = _result(found, found.state, script, target, params)
+        made.machine = computer.source
         count = int(told.get("measure", 0))
         if count > 1:
-            found.candidates = _candidates(state, script, count - 1, target, params)
-            for other in found.candidates:
+            made.candidates = _candidates(found, script, count - 1, target, params)
+            for other in made.candidates:
                 other.machine = computer.source
-        return found
+        return made
 
 
 def _result(
-    state: State, script: Script, target: Target, params: AutoschedulerParams
+    found: Found,
+    state: State,
+    script: Script,
+    target: Target,
+    params: AutoschedulerParams,
 ) -> AutoSchedulerResults:
+    """state: of the search of `found`."""
     cost = state.cost * _NANO
     return AutoSchedulerResults(
         target=target,
         autoscheduler_params=params,
         script=script,
-        decisions=Lazily(lambda: _decisions(state)),
+        decisions=Lazily(lambda: _decisions(found, state)),
         notes=tuple(state.search.notes),
         cost=cost,
         predicted_seconds=cost,
@@ -91,25 +106,29 @@ def _result(
 
 
 def _candidates(
-    state: State,
+    found: Found,
     script: Script,
     count: int,
     target: Target,
     params: AutoschedulerParams,
 ) -> list[AutoSchedulerResults]:
     """The schedules next to the one that was chosen, those of least cost first."""
+    state = found.state
     graph = state.model.graph
-    near = [s for f in graph.everything for _, s in state.others(f)]
-    found: list[AutoSchedulerResults] = []
+
+    def near() -> list[State]:
+        return [s for f in graph.everything for _, s in state.others(f)]
+
+    made: list[AutoSchedulerResults] = []
     seen = [script.calls]
-    for other in sorted(near, key=lambda s: s.cost):
-        if len(found) == count:
+    for other in sorted(found.within(near), key=lambda s: s.cost):
+        if len(made) == count:
             break
-        made = _script(other)
-        if made.calls not in seen and refused(made) is None:
-            seen.append(made.calls)
-            found.append(_result(other, made, target, params))
-    return found
+        one = found.script(other)
+        if one.calls not in seen and refused(one) is None:
+            seen.append(one.calls)
+            made.append(_result(found, other, one, target, params))
+    return made
 
 
 def _fallback(
@@ -128,21 +147,19 @@ def _fallback(
     )
 
 
-def _script(state: State) -> Script:
-    model = state.model
-    return script_of(
-        state.plan(), model.graph, model.regions, model.machine, state.search.freedom
-    )
+def _making(found: Found, state: State) -> Callable[[], Script]:
+    return lambda: found.script(state)
 
 
-def _making(state: State) -> Callable[[], Script]:
-    return lambda: _script(state)
+def _decisions(found: Found, state: State) -> list[Decision]:
+    """Which reductions are in parts; for each group, the dearest first, how it is
+    tiled, and where its Funcs are computed, beside the other ways; what is inlined."""
+    reductions = found.decisions() if state is found.state else []
+    return reductions + found.within(lambda: _of_groups(found, state))
 
 
-def _decisions(state: State) -> list[Decision]:
-    """For each group, the dearest first: how it is tiled, and where its Funcs are
-    computed, beside the other ways. Then what is inlined."""
-    found: list[Decision] = []
+def _of_groups(found: Found, state: State) -> list[Decision]:
+    made: list[Decision] = []
     home = state.home()
     graph = state.model.graph
     groups = sorted(state.groups.values(), key=lambda g: -g.cost)
@@ -152,34 +169,39 @@ def _decisions(state: State) -> list[Decision]:
             f" {cost_text(state.cost * _NANO, 's')}"
         )
         if any(t for t in g.tiling.tile) or len(groups) <= _FEW:
-            found.append(_tiling(state, g, heading))
+            made.append(_tiling(found, state, g, heading))
         for f in (g.root, *g.members):
             if state.search.freedom.move(f):
-                found.append(_place(state, f, heading))
+                made.append(_place(found, state, f, heading))
     inlined = sorted(graph.inlined - home.keys(), key=lambda f: f.name)
     inside = [
-        _place(state, f, "inlined") for f in inlined if state.search.freedom.move(f)
+        _place(found, state, f, "inlined")
+        for f in inlined
+        if state.search.freedom.move(f)
     ]
-    return found + sorted(inside, key=lambda d: -(d.gain or 0.0))
+    return made + sorted(inside, key=lambda d: -(d.gain or 0.0))
 
 
 #: Pipelines of no more groups than this tell of those that are not tiled too.
 _FEW = 8
 
 
-def _place(state: State, f: Function, heading: str) -> Decision:
+def _place(found: Found, state: State, f: Function, heading: str) -> Decision:
     chosen = Option(str(state.place(f)), state.cost * _NANO)
-    others = [Option(str(p), s.cost * _NANO, _making(s)) for p, s in state.others(f)]
+    others = [
+        Option(str(p), s.cost * _NANO, _making(found, s)) for p, s in state.others(f)
+    ]
     return Decision("place", f.name, chosen, (chosen, *others), group=heading)
 
 
-def _tiling(state: State, g: Group, heading: str) -> Decision:
+def _tiling(found: Found, state: State, g: Group, heading: str) -> Decision:
     chosen = Option(tiling_text(g), state.cost * _NANO)
     others = []
     for other in state.search.tilings(state.model, g.root, g.members, 4):
         if tiling_text(other) != chosen.label:
             made = State(state.search, state.model, {**state.groups, g.root: other})
-            others.append(Option(tiling_text(other), made.cost * _NANO, _making(made)))
+            label, cost = tiling_text(other), made.cost * _NANO
+            others.append(Option(label, cost, _making(found, made)))
     return Decision("tile", g.root.name, chosen, (chosen, *others), group=heading)
 
 

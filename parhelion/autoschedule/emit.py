@@ -13,9 +13,10 @@ from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Group, Level, Loops, Plan
 from parhelion.autoschedule.regions import Regions
-from parhelion.autoschedule.script import Script, VarArg, var_arg
+from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
-from parhelion.schedule.directives import Place, TailStrategy
+from parhelion.schedule.directives import Place, Rename, TailStrategy
 
 
 def script_of(
@@ -24,9 +25,11 @@ def script_of(
     regions: Regions,
     machine: Machine,
     freedom: Freedom,
+    script: Script | None = None,
 ) -> Script:
-    """The directives of a plan; what the user has scheduled stays."""
-    script = Script(graph.outputs)
+    """The directives of a plan; what the user has scheduled stays. script: those that
+    come before it, to be continued."""
+    script = Script(graph.outputs) if script is None else script
     growth = Growth(regions)
     for group in plan.groups:
         _Emitter(script, group, graph, regions, machine, freedom, growth).write()
@@ -137,7 +140,7 @@ class _Emitter:
         around = [names[d].outer for d in outer if d in pure and names[d].outer]
         wanted = [
             *[VarArg(n) for n in block],
-            *[var_arg(r) for r in stage.rvars],
+            *[_loop_over(stage, r) for r in stage.rvars],
             *[VarArg(n) for n in inner],
             *[VarArg(n) for n in around],
         ]
@@ -278,6 +281,15 @@ class _Emitter:
                     for d in range(len(access.steps)):
                         found[d] = None
         return list(found)
+
+
+def _loop_over(stage: Stage, r: Var) -> VarArg | RVarArg:
+    """The loop over a reduction's variable: those that `rfactor` makes have the names
+    of the loops that they come from."""
+    for t in stage.definition.schedule.transforms:
+        if isinstance(t, Rename) and t.old is r:
+            r = t.new
+    return var_arg(r)
 
 
 def _fresh(name: str, taken: set[str]) -> str:

@@ -26,8 +26,13 @@ class Freedom:
     are to be computed as a whole, as nobody can tell what part is needed where.
     """
 
-    def __init__(self, outputs: Sequence[Function]) -> None:
-        self.outputs = frozenset(outputs)
+    def __init__(
+        self,
+        outputs: Sequence[Function],
+        ours: frozenset[tuple[Function, int]] = frozenset(),
+    ) -> None:
+        """ours: definitions whose directives are the scheduler's own."""
+        self.outputs, self.ours = frozenset(outputs), ours
         self.inlined: set[Function] = set()
         self.placed: set[Function] = set()
         self.looped: set[tuple[Function, int]] = set()
@@ -52,7 +57,7 @@ class Freedom:
         if any(d.fold is not None or d.bound is not None for d in s.storage.values()):
             self.placed.add(f)
         for k, d in enumerate(f.stages()):
-            if d.schedule.touched:
+            if d.schedule.touched and (f, k) not in self.ours:
                 self.looped.add((f, k))
             other = d.schedule.fused_with
             if other is not None:

@@ -182,6 +182,8 @@ class Script:
     order: tuple[Function, ...] = field(init=False)
     rvars: dict[IRVar, tuple[Function, int, int]] = field(init=False)
     images: tuple[BufferSym, ...] = field(init=False)
+    #: Funcs that calls of this script have made when it was tried, by these calls.
+    parts: dict[Function, Made] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.outputs = tuple(self.outputs)
@@ -198,6 +200,7 @@ class Script:
         made = object.__new__(Script)
         made.outputs, made.calls = self.outputs, list(self.calls)
         made.order, made.rvars, made.images = self.order, self.rvars, self.images
+        made.parts = dict(self.parts)
         return made
 
     def add(self, function: Target, stage: int, method: str, *args: object) -> Made:
@@ -207,6 +210,9 @@ class Script:
         directive of a script, or a Func that the pipeline does not have.
         """
         known = FUNC_METHODS if stage < 0 else STAGE_METHODS
+        if isinstance(function, Function):
+            function = self.parts.get(function, function)
+        given = tuple([self._named(to_arg(a)) for a in args])
         if method not in known:
             where = "a Func as a whole" if stage < 0 else "the loops of a definition"
             raise InternalError(
@@ -216,7 +222,7 @@ class Script:
             raise InternalError(
                 f"internal error: {function.name} is no Func of the pipeline"
             )
-        images = [a.image for a in map(to_arg, args) if isinstance(a, ImageArg)]
+        images = [a.image for a in given if isinstance(a, ImageArg)]
         if isinstance(function, BufferSym):
             images.append(function)
             if method != "in_":
@@ -228,8 +234,14 @@ class Script:
                 raise InternalError(
                     f"internal error: {image.name} is no ImageParam of the pipeline"
                 )
-        self.calls.append(Call(function, stage, method, tuple(map(to_arg, args))))
+        self.calls.append(Call(function, stage, method, given))
         return Made(len(self.calls) - 1)
+
+    def _named(self, arg: Arg) -> Arg:
+        """A Func that a call of this script makes, by that call."""
+        if isinstance(arg, FuncArg):
+            return self.parts.get(arg.function, arg)
+        return arg
 
     def acknowledge(self) -> None:
         """Adds `unscheduled` for each definition that is left without directives though
@@ -244,16 +256,19 @@ class Script:
                 for k in range(1, len(stages)):
                     if not given[k]:
                         self.add(f, k, "unscheduled")
+        for part in self.parts.values():
+            if (part, 0) in touched and (part, 1) not in touched:
+                self.add(part, 1, "unscheduled")
 
     # Applying.
 
-    def apply(self) -> None:
-        """Gives the directives to the Funcs.
+    def apply(self) -> list[Any]:
+        """Gives the directives to the Funcs. Returns what each of them returned.
 
         Raises what the directive raises that is refused, with those before it in
         place: `schedule.snapshot.Snapshot` undoes them.
         """
-        results: list[object] = []
+        results: list[Any] = []
         for call in self.calls:
             target: Func | Stage | ImageParam
             if isinstance(call.function, BufferSym):
@@ -263,6 +278,7 @@ class Script:
                 target = _receiver(function, call.stage)
             args = [self._value(a, call, results) for a in call.args]
             results.append(getattr(target, call.method)(*args))
+        return results
 
     def _function(self, given: Function | Made, results: Sequence[object]) -> Function:
         if isinstance(given, Function):

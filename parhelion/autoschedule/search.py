@@ -45,12 +45,14 @@ class Search:
     freedom: what of it is not decided by the user or by what the Funcs are.
     budget: after how many evaluations of groups to stop looking for better. It is no
     time, so that the same pipeline gets the same schedule on a busy computer.
+    ours: definitions whose directives are the scheduler's own (see `factored`).
     """
 
     outputs: tuple[Function, ...]
     sizes: Sizes
     machine: Machine
     budget: int = 1200
+    ours: frozenset[tuple[Function, int]] = frozenset()
     memo: dict[object, Group] = field(default_factory=dict)
     evaluations: int = 0
     freedom: Freedom = field(init=False)
@@ -58,7 +60,7 @@ class Search:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.freedom = Freedom(self.outputs)
+        self.freedom = Freedom(self.outputs, self.ours)
 
     def run(self) -> State:
         """The best state that it comes to before the deadline."""
