@@ -34,7 +34,7 @@ from tests.fuzz.build import Program, buffer_of, build, set_plain_images
 from tests.fuzz.case import Case
 from tests.fuzz.draw import draw
 from tests.fuzz.execute import Array, compare, compiled, destinations, interpreted
-from tests.fuzz.partial import Refused, changed, give_some, states
+from tests.fuzz.partial import Refused, changed, give_some, legal_alone, states
 from tests.fuzz.process import NoAnswer, Process
 from tests.fuzz.run import seeds
 from tests.fuzz.storage import BROKEN_PROMISES
@@ -99,7 +99,7 @@ def run_auto(
 
 
 def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outcome:
-    own = replace(case, schedule=())
+    own = given = replace(case, schedule=())
     found = Outcome()
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -110,6 +110,7 @@ def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outc
             program = build(own)
             if partial is not None:
                 found = replace(found, kept=give_some(program, case, partial))
+                given = program.case
             before = states(program)
             outputs = program.outputs()
             began = time.monotonic()
@@ -137,7 +138,9 @@ def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outc
         return replace(found, refused=True, notes=(str(error),))
     except Exception as error:  # whatever it is, no scheduler should cause it
         failure = f"{type(error).__name__}: {error}"
-        if partial is not None and any(one in str(error) for one in NOT_THE_SCHEDULER):
+        told = any(one in str(error) for one in NOT_THE_SCHEDULER)
+        illegal = isinstance(error, hl.ScheduleError) and not legal_alone(given)
+        if partial is not None and (told or illegal):
             return replace(found, refused=True, notes=(failure,))
     return replace(found, failure=failure)
 

@@ -11,7 +11,7 @@ import parhelion as hl
 from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.sites import realization_order
 from tests.fuzz.apply import Scheduler
-from tests.fuzz.build import Program
+from tests.fuzz.build import Program, build
 from tests.fuzz.case import Case
 from tests.fuzz.draw import used
 
@@ -38,6 +38,17 @@ def give_some(program: Program, case: Case, rng: random.Random) -> int:
     except hl.ScheduleError as error:
         raise Refused(str(error).split("\n")[0]) from error
     return sum(scheduler.accepted.values())
+
+
+def legal_alone(given: Case) -> bool:
+    """Whether a program compiles with no more than the directives of the case."""
+    program = build(given)
+    try:
+        Scheduler(program).run()
+        hl.Pipeline(program.outputs()).compile_jit()
+    except hl.ScheduleError:
+        return False
+    return True
 
 
 def states(program: Program) -> list[tuple[Any, ...]]:
