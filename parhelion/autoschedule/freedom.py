@@ -1,4 +1,4 @@
-"""What the default scheduler may decide of each Func, and what the user has decided.
+"""What a scheduler may decide of each Func, and what the user has decided.
 
 Whatever is scheduled already stays as it is: the place of a Func that has one, the
 loops of a definition that has directives, loops in which the user computes or stores
@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from parhelion.autoschedule.graph import can_inline
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import LoopLevel, Place
+from parhelion.schedule.idle import layout_calls
 from parhelion.schedule.sites import callees, realization_order
 
 
@@ -21,9 +23,11 @@ class Freedom:
 
     inlined: Funcs that the user wants inline. placed: those whose place he chose, or
     that have to stay where they are for other reasons. looped: definitions that have
-    directives. named: Funcs in whose loops the user computes or stores others.
-    given: Funcs that foreign code reads, which cannot be inlined. whole: those that
-    are to be computed as a whole, as nobody can tell what part is needed where.
+    directives. named: Funcs in whose loops the user computes or stores others, and
+    these loops. windows: Funcs in whose loops something is computed that is stored
+    further out, so that they cannot be parallel. given: Funcs that foreign code reads,
+    which cannot be inlined. whole: those that are to be computed as a whole, as nobody
+    can tell what part is needed where.
     """
 
     def __init__(
@@ -36,7 +40,8 @@ class Freedom:
         self.inlined: set[Function] = set()
         self.placed: set[Function] = set()
         self.looped: set[tuple[Function, int]] = set()
-        self.named: set[Function] = set()
+        self.named: dict[Function, set[Var]] = {}
+        self.windows: set[Function] = set()
         self.given: set[Function] = set()
         self.whole: set[Function] = set()
         order = realization_order(outputs)
@@ -67,6 +72,8 @@ class Freedom:
                     self.looped.update((g, n) for n in range(len(g.stages())))
         for level in (s.compute, s.store, s.hoist):
             self._name(level)
+        if s.store is not None and s.store is not s.compute and s.compute.func:
+            self.windows.add(s.compute.func)
 
     def _keep_within(self, order: Sequence[Function]) -> None:
         """What reads a Func that is computed in loops of another one stays there too:
@@ -105,7 +112,9 @@ class Freedom:
 
     def _name(self, level: LoopLevel | None) -> None:
         if level is not None and level.func is not None:
-            self.named.add(level.func)
+            loops = self.named.setdefault(level.func, set())
+            if level.var is not None:
+                loops.add(level.var)
 
     def move(self, f: Function) -> bool:
         """Whether the place of a Func is to be chosen."""
@@ -118,7 +127,8 @@ class Freedom:
             and can_inline(f, tuple(self.outputs))
             and f not in self.given
             and f not in self.named
-            and not self._has_loops(f)
+            and not self.has_loops(f)
+            and not any(layout_calls(f))
         )
 
     def nest(self, f: Function) -> bool:
@@ -137,7 +147,7 @@ class Freedom:
         return (
             f.extern is None
             and f not in self.named
-            and not self._has_loops(f)
+            and not self.has_loops(f)
             and (f in self.outputs or f.schedule.compute.place is not Place.LOOP)
         )
 
@@ -145,7 +155,8 @@ class Freedom:
         """Whether the loops of a definition are to be chosen."""
         return f.extern is None and f not in self.named and (f, k) not in self.looped
 
-    def _has_loops(self, f: Function) -> bool:
+    def has_loops(self, f: Function) -> bool:
+        """Whether one definition of a Func at least has its loops already."""
         return any((f, k) in self.looped for k in range(len(f.stages())))
 
 

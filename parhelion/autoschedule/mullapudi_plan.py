@@ -14,7 +14,7 @@ from math import inf
 import numpy as np
 
 from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.fixed import Fixed
+from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph, Stage, can_inline
 from parhelion.autoschedule.loopnests import Name, Wishes, write_loops
 from parhelion.autoschedule.mullapudi_groups import Group, Grouping, Shapes, Tile
@@ -95,7 +95,7 @@ class Plan:
         self.style = style
         self.outputs, self.sizes, self.params = tuple(outputs), sizes, params
         self.forced = forced or Forced()
-        self.fixed = Fixed(self.outputs)
+        self.freedom = Freedom(self.outputs)
         self.notes: list[str] = []
         graph, regions = self._bounded()
         first = Model(graph, regions)
@@ -103,7 +103,7 @@ class Plan:
             (f, s.index): first.points(s) for f in graph.order for s in graph.stages[f]
         }
         unread = _unread(graph)
-        keep = [f for f in graph.order if self.fixed.whole(f) or f in unread]
+        keep = [f for f in graph.order if not self.freedom.inline(f) or f in unread]
         self.inlines = Inlines(
             graph, points, params.load_cost, keep, self.forced.inlined
         )
@@ -130,16 +130,14 @@ class Plan:
         Where nobody can tell that, a Func is inlined if it may be, which is always
         legal; if not, something is guessed, and a note says so.
         """
-        asked = {f for f in self.fixed.inlined if can_inline(f, self.outputs)}
+        asked = set(self.freedom.inlined)
         while True:
             graph = Graph.of(self.outputs, asked)
             regions = Regions(graph, self.sizes, guess=GUESS)
             lost = {
                 f
                 for f in regions.unknown
-                if isinstance(f, Function)
-                and can_inline(f, self.outputs)
-                and not self.fixed.whole(f)
+                if isinstance(f, Function) and self.freedom.inline(f)
             }
             if not lost:
                 break
@@ -154,16 +152,13 @@ class Plan:
     def _stays(self, f: Function) -> bool:
         """Whether a Func must not be computed in the tiles of another one."""
         analysed = all(map(self.style.analysed, self.graph.stages[f]))
-        return not analysed or f in self.fixed.placed or f in self.unread
+        nested = self.freedom.nest(f) and not self.freedom.has_loops(f)
+        return not (analysed and nested) or f in self.unread
 
     def _solid(self, f: Function) -> bool:
         """Whether the loops of a Func are given, one of its definitions' at least."""
         analysed = all(map(self.style.analysed, self.graph.stages[f]))
-        return (
-            not analysed
-            or f in self.fixed.named
-            or any(self.fixed.stage(f, k) for k in range(len(f.stages())))
-        )
+        return not analysed or f in self.freedom.named or self.freedom.has_loops(f)
 
     @property
     def cost(self) -> float:
@@ -179,20 +174,20 @@ class Plan:
             if group is not None:
                 self._write_group(script, group)
         for f in self.unread:
-            if f not in self.graph.stages and f not in self.fixed.placed:
+            if f not in self.graph.stages and self.freedom.move(f):
                 script.add(f, -1, "compute_root")
         script.acknowledge()
         return script
 
     def _write_group(self, script: Script, group: Group) -> None:
         g = group.output
-        if g not in self.outputs and g not in self.fixed.placed:
+        if self.freedom.move(g):
             script.add(g, -1, "compute_root")
         if g.extern is not None:
             return
         at: Name | None = None
         for stage, tiled in zip(self.graph.stages[g], group.stages, strict=True):
-            if self.fixed.stage(g, stage.index):
+            if (g, stage.index) in self.freedom.looped:
                 continue
             tile = self.forced.tiles.get((g, stage.index), tiled.tile)
             members = group.members if stage.index == group.host else []
@@ -201,8 +196,8 @@ class Plan:
                 self.params.lanes(self.model.bits(stage)),
                 tile,
                 self.loop_reuse(group, stage) if self.style.reorders else None,
-                0 if g in self.fixed.windows else self.style.tasks(self.params),
-                self.fixed.named.get(g, ()),
+                0 if g in self.freedom.windows else self.style.tasks(self.params),
+                self.freedom.named.get(g, ()),
             )
             level = write_loops(script, stage, wishes)
             if members:
@@ -213,7 +208,7 @@ class Plan:
     def given(self, stage: Stage) -> bool:
         """Whether the loops of a definition are the user's."""
         f = stage.func
-        return self.fixed.stage(f, stage.index) or f in self.fixed.named
+        return (f, stage.index) in self.freedom.looped or f in self.freedom.named
 
     def movable(self, stage: Stage) -> list[int]:
         """The loops that may be next to the innermost; reductions keep their order."""
@@ -252,14 +247,14 @@ class Plan:
             if f not in boxes:
                 continue
             for stage in self.graph.stages[f]:
-                if self.fixed.stage(f, stage.index):
+                if (f, stage.index) in self.freedom.looped:
                     continue
                 loops = extents(self.model.regions.loops(stage, boxes[f]))
                 wishes = Wishes(
                     [max(1, int(_one(n))) for n in loops],
                     self.params.lanes(self.model.bits(stage)),
                     reuse=self._member_reuse(stage),
-                    named=self.fixed.named.get(f, ()),
+                    named=self.freedom.named.get(f, ()),
                 )
                 write_loops(script, stage, wishes)
 

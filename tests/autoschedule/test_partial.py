@@ -80,6 +80,8 @@ def test_a_definition_with_directives_keeps_them_and_the_others_get_some() -> No
     result = hl.autoschedule(out, [64, 64], scheduler="Mullapudi2016")
     touched = {c.stage for c in result.script.calls if c.function is f._function}
     assert touched >= {0, 2} and 1 not in touched
+    # Its place is nobody's yet.
+    assert f._function.schedule.compute.place is Place.ROOT
     same(out, 64, 64)
     same(out, 3, 2)
 
