@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import TypeVar
 
 from parhelion.analysis.linear import linear
 from parhelion.autoschedule.graph import Recoordinate, Source, Stage
@@ -17,8 +18,12 @@ from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Function
-from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.node import Node
+from parhelion.ir.rewrite import free_vars
+from parhelion.ir.stmt import Stmt
 from parhelion.types import Type
+
+_N = TypeVar("_N", Expr, Stmt)
 
 #: How much an operation costs, in units of one addition of its type.
 _NODES: Mapping[type, float] = {
@@ -113,32 +118,64 @@ class Access:
         return self.steps[dimension].get(v, 0)
 
 
-def shared(stage: Stage, v: Var, count: int) -> tuple[float, float]:
-    """How much of the operations and of the loads is left when so many neighbours along
-    a loop are computed together: what several of them need is computed once.
+class _Moved(Recoordinate):
+    """An expression as it is so many steps of a loop further on."""
+
+    def __init__(self, v: Var, steps: int) -> None:
+        super().__init__()
+        self.v = v
+        self.memo[v] = build.add(v, build.int32(steps))
+
+    def go(self, n: _N) -> _N:
+        if isinstance(n, Expr) and self.v not in free_vars(n):
+            return n
+        return super().go(n)
+
+
+class Copies:
+    """A definition for neighbours along one of its loops, computed together: what
+    several of them need is computed once.
 
     A vertical stencil of an inlined horizontal one needs ``count + 2`` rows of it for
     `count` rows of its own, not three times as many.
     """
-    operations: set[Expr] = set()
-    loads: set[Expr] = set()
-    alone = (0.0, 0)
-    for k in range(count):
-        moved = Recoordinate()
-        env = {v: build.add(v, build.int32(k))}
-        for e in stage.values:
-            for n in nodes(moved.go(substitute(e, env)) if k else moved.go(e)):
-                if isinstance(n, FuncCall | ImageLoad):
-                    loads.add(n)
-                elif isinstance(n, Expr):
-                    operations.add(n)
-        if k == 0:
-            alone = sum(_weight(n)[0] for n in operations), len(loads)
-    weight = sum(_weight(n)[0] for n in operations)
-    return (
-        weight / (alone[0] * count) if alone[0] else 1.0,
-        len(loads) / (alone[1] * count) if alone[1] else 1.0,
-    )
+
+    def __init__(self, stage: Stage, v: Var) -> None:
+        plain = Recoordinate()
+        self._values = [plain.go(e) for e in stage.values]
+        self._v = v
+        self._seen: set[Node] = set()
+        #: Operations and loads of so many copies.
+        self._totals: list[tuple[float, int]] = [(0.0, 0)]
+
+    def left(self, count: int) -> tuple[float, float]:
+        """How much of the operations and of the loads is left for each of `count`
+        copies, of what one would take by itself."""
+        while len(self._totals) <= count:
+            self._another()
+        weight, loads = self._totals[count]
+        one, first = self._totals[1]
+        return (
+            weight / (one * count) if one else 1.0,
+            loads / (first * count) if first else 1.0,
+        )
+
+    def _another(self) -> None:
+        steps = len(self._totals) - 1
+        moved = _Moved(self._v, steps)
+        stack: list[Node] = [moved.go(e) if steps else e for e in self._values]
+        weight, loads = self._totals[-1]
+        while stack:
+            n = stack.pop()
+            if n in self._seen:
+                continue
+            self._seen.add(n)
+            if isinstance(n, FuncCall | ImageLoad):
+                loads += 1
+            elif isinstance(n, Expr):
+                weight += _weight(n)[0]
+            stack.extend(n.children())
+        self._totals.append((weight, loads))
 
 
 class Work:
@@ -312,4 +349,4 @@ def element_bytes(source: Source) -> int:
     return max(1, source.type.width // 8)
 
 
-__all__ = ["CALL", "Access", "Operation", "Work", "element_bytes"]
+__all__ = ["CALL", "Access", "Copies", "Operation", "Work", "element_bytes"]

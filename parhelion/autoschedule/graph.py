@@ -49,6 +49,11 @@ class Stage:
         return self.loops[len(self.rvars) :]
 
     @cached_property
+    def dimensions(self) -> tuple[int, ...]:
+        """Which dimensions of the Func those are."""
+        return tuple([self.func.args.index(v) for v in self.pure])
+
+    @cached_property
     def rvars(self) -> tuple[Var, ...]:
         return () if self.rdom is None else self.rdom.vars
 
@@ -84,7 +89,31 @@ def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
     )
 
 
-class Inliner(Rewriter):
+class Recoordinate(Rewriter):
+    """Coordinates in one form, after a substitution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._forms: dict[Expr, Expr] = {}
+
+    def coordinates(self, args: Sequence[Expr]) -> tuple[Expr, ...]:
+        made = []
+        for a in args:
+            e = self.go(a)
+            found = self._forms.get(e)
+            if found is None:
+                found = self._forms[e] = _canonical(e)
+            made.append(found)
+        return tuple(made)
+
+    def on_imageload(self, n: ImageLoad) -> Expr:
+        return ImageLoad(n.type, n.image, self.coordinates(n.args))
+
+    def on_funccall(self, n: FuncCall) -> Expr:
+        return FuncCall(n.type, n.func, self.coordinates(n.args), n.index)
+
+
+class Inliner(Recoordinate):
     """Puts definitions in place of calls, coordinates in one form for one place."""
 
     def __init__(self, inlined: frozenset[Function]) -> None:
@@ -101,17 +130,8 @@ class Inliner(Rewriter):
             self.bodies[f] = found
         return found
 
-    def coordinate(self, e: Expr) -> Expr:
-        return _canonical(self.go(e))
-
-    def coordinates(self, args: Sequence[Expr]) -> tuple[Expr, ...]:
-        return tuple([self.coordinate(a) for a in args])
-
     def on_intrinsic(self, n: Intrinsic) -> Expr:
         return self.go(n.args[0]) if n.op == "memoize_tag" else n.map(self.go)
-
-    def on_imageload(self, n: ImageLoad) -> Expr:
-        return ImageLoad(n.type, n.image, self.coordinates(n.args))
 
     def on_funccall(self, n: FuncCall) -> Expr:
         args = self.coordinates(n.args)
@@ -119,18 +139,6 @@ class Inliner(Rewriter):
             return FuncCall(n.type, n.func, args, n.index)
         env = {v: a for v, a in zip(n.func.args, args, strict=True) if a is not v}
         return self._after.go(substitute(self.of(n.func)[n.index], env))
-
-
-class Recoordinate(Rewriter):
-    """Coordinates in one form, after a substitution."""
-
-    def on_imageload(self, n: ImageLoad) -> Expr:
-        args = tuple([_canonical(self.go(a)) for a in n.args])
-        return ImageLoad(n.type, n.image, args)
-
-    def on_funccall(self, n: FuncCall) -> Expr:
-        args = tuple([_canonical(self.go(a)) for a in n.args])
-        return FuncCall(n.type, n.func, args, n.index)
 
 
 def _canonical(e: Expr) -> Expr:

@@ -179,7 +179,7 @@ class _Trial:
 def _inlined(s: Stage, inliner: Inliner) -> Stage:
     return replace(
         s,
-        args=tuple([inliner.coordinate(a) for a in s.args]),
+        args=inliner.coordinates(s.args),
         values=tuple([inliner.go(v) for v in s.values]),
         predicate=inliner.go(s.predicate),
     )

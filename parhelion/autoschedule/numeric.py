@@ -18,6 +18,8 @@ from parhelion.ir.function import ReductionDomain
 
 #: An integer, or one for each candidate.
 Number = Any
+#: An expression, None for what nobody knows, or a sequence of these.
+Nested = Expr | None | Sequence["Nested"]
 #: Gives the number that a Var stands for; None if nobody knows.
 Lookup = Callable[[Var], int | float | None]
 
@@ -27,32 +29,28 @@ class NotNumeric(Exception):
 
 
 def compiled(
-    exprs: Sequence[Expr | None], args: Sequence[Var], lookup: Lookup
-) -> tuple[Callable[..., tuple[Number, ...]], tuple[bool, ...]]:
-    """A function of `args` that gives the values of the expressions, and which of them
-    it knows: those of the others (None, or data that only a run has) are None."""
+    exprs: Sequence[Nested], args: Sequence[Var], lookup: Lookup
+) -> tuple[Callable[..., tuple[Any, ...]], tuple[bool, ...]]:
+    """A function of `args` that gives the values of the expressions, in tuples where
+    there are sequences of them: None for None, and for data that only a run has. And of
+    each of `exprs`, whether all of it is known."""
     writer = _Writer(args, lookup)
-    results: list[str] = []
-    for e in exprs:
-        try:
-            results.append("None" if e is None else writer.name_of(e))
-        except NotNumeric:
-            results.append("None")
+    answers = [writer.answer(e) for e in exprs]
     names = ", ".join(writer.args.values())
     body = "\n".join(f"    {line}" for line in writer.lines)
-    answer = "".join(f"{r}, " for r in results)
+    answer = "".join([f"{one}, " for one in answers])
     source = f"def values({names}):\n{body}\n    return ({answer})\n"
     scope: dict[str, Any] = dict(_HELPERS)
     exec(compile(source, "<bounds>", "exec"), scope)
-    return scope["values"], tuple(r != "None" for r in results)
+    return scope["values"], tuple(["None" not in one for one in answers])
 
 
 def value_of(e: Expr, lookup: Lookup) -> int | float | None:
     """The value of an expression without free loops, if it is known."""
-    function, known = compiled([e], (), lookup)
-    if not known[0]:
-        return None
-    found: int | float = function()[0]
+    if isinstance(e, E.Imm):
+        return e.value
+    function, _ = compiled([e], (), lookup)
+    found: int | float | None = function()[0]
     return found
 
 
@@ -71,13 +69,15 @@ def _modulo(a: Number, b: Number) -> Number:
     return np.where(np.equal(b, 0), 0, a - _divide(a, b) * b)
 
 
-def _least(a: Number, b: Number) -> Number:
+def least(a: Number, b: Number) -> Number:
+    """The lesser of two numbers, or of each two."""
     if isinstance(a, int) and isinstance(b, int):
         return a if a < b else b
     return np.minimum(a, b)
 
 
-def _greatest(a: Number, b: Number) -> Number:
+def greatest(a: Number, b: Number) -> Number:
+    """The greater of two numbers, or of each two."""
     if isinstance(a, int) and isinstance(b, int):
         return a if a > b else b
     return np.maximum(a, b)
@@ -104,8 +104,8 @@ _HELPERS: Mapping[str, Any] = {
     "divide": _divide,
     "ratio": _ratio,
     "modulo": _modulo,
-    "least": _least,
-    "greatest": _greatest,
+    "least": least,
+    "greatest": greatest,
     "choose": _choose,
     "truncate": _truncate,
     "negate": np.logical_not,
@@ -164,6 +164,15 @@ class _Writer:
         self.names.update(self.args.items())
         self.unknown: set[Expr] = set()
 
+    def answer(self, of: Nested) -> str:
+        """What the function returns of this."""
+        if isinstance(of, Sequence):
+            return "(" + "".join([f"{self.answer(one)}, " for one in of]) + ")"
+        try:
+            return "None" if of is None else self.name_of(of)
+        except NotNumeric:
+            return "None"
+
     def name_of(self, e: Expr) -> str:
         found = self.names.get(e)
         if found is None:
@@ -207,6 +216,8 @@ class _Writer:
                 if kind is E.Mod:
                     raise NotNumeric
                 return f"ratio({a}, {b})"
+            if isinstance(e.b, E.Imm) and e.b.value > 0:
+                return f"{a} // {b}" if kind is E.Div else f"{a} % {b}"
             return f"{'divide' if kind is E.Div else 'modulo'}({a}, {b})"
         if isinstance(e, E.Not):
             return f"negate({self.name_of(e.a)})"
@@ -233,4 +244,12 @@ class _Writer:
         return a
 
 
-__all__ = ["Lookup", "NotNumeric", "Number", "compiled", "value_of"]
+__all__ = [
+    "Lookup",
+    "NotNumeric",
+    "Number",
+    "compiled",
+    "greatest",
+    "least",
+    "value_of",
+]

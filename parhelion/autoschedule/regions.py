@@ -6,17 +6,17 @@ once per definition, then evaluated for as many candidate tiles at once as they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.box import narrow
 from parhelion.autoschedule.estimates import FAR, Box, Sizes
 from parhelion.autoschedule.graph import Graph, Source, Stage
-from parhelion.autoschedule.numeric import Number, compiled, value_of
+from parhelion.autoschedule.numeric import Number, compiled, greatest, least, value_of
 from parhelion.autoschedule.touching import boxes_needed
 from parhelion.errors import BoundsError
-from parhelion.ir.expr import Expr, Var
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function, ReductionDomain
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32
@@ -47,26 +47,16 @@ class Reads:
         found = boxes_needed(stage.exprs, scope, values.of)
         self.symbolic, self.ends = found, dict(zip(stage.loops, ends, strict=True))
         self.sources: tuple[Source, ...] = tuple(found)
-        flat: list[Expr | None] = []
-        for box in found.values():
-            for side in box:
-                flat += [side.lo, side.hi]
-        if stage.index:
-            written = [bounds_of(a, scope, values.of) for a in stage.args]
-            for side in written:
-                flat += [side.lo, side.hi]
+        sides = [[(side.lo, side.hi) for side in box] for box in found.values()]
         args = [v for pair in ends for v in pair]
-        self._function, _ = compiled(flat, args, sizes.lookup)
-        self._ranks = [len(box) for box in found.values()]
+        self._function, known = compiled(sides, args, sizes.lookup)
+        #: Those of which only a run knows how far they are read.
+        self.open = [s for s, sure in zip(found, known, strict=True) if not sure]
 
     def boxes(self, spans: Sequence[Span]) -> Iterable[tuple[Source, Spans]]:
         """The spans of each source that is touched."""
-        flat = self._function(*[end for span in spans for end in span])
-        at = 0
-        for source, rank in zip(self.sources, self._ranks, strict=True):
-            ends = flat[at : at + 2 * rank]
-            yield source, tuple(zip(ends[::2], ends[1::2], strict=True))
-            at += 2 * rank
+        found = self._function(*[end for span in spans for end in span])
+        return zip(self.sources, found, strict=True)
 
 
 class Values:
@@ -145,8 +135,7 @@ class Regions:
 
     def loops(self, stage: Stage, box: Sequence[Span]) -> Spans:
         """The span of each loop of a stage that computes `box` of its Func."""
-        own = dict(zip(stage.func.args, box, strict=True))
-        return (*self.domain(stage.rdom), *[own[v] for v in stage.pure])
+        return (*self.domain(stage.rdom), *[box[d] for d in stage.dimensions])
 
     def touched(self, stage: Stage, box: Sequence[Span]) -> dict[Source, Spans]:
         """What a stage needs of each source in order to compute `box` of its Func, or,
@@ -155,9 +144,10 @@ class Regions:
 
     def touched_by(self, stage: Stage, spans: Sequence[Span]) -> dict[Source, Spans]:
         """As `touched`, for spans of the loops of the stage."""
-        found = {}
-        for source, box in self.reads(stage).boxes(spans):
-            found[source] = self._filled(source, box)
+        reads = self.reads(stage)
+        found = dict(reads.boxes(spans))
+        for source in reads.open:
+            found[source] = self._filled(source, found[source])
         return found
 
     def needed(
@@ -179,8 +169,6 @@ class Regions:
 
     def _filled(self, source: Source, spans: Spans) -> Spans:
         """`spans`, with what is not known of them as the whole run needs it."""
-        if all(lo is not None and hi is not None for lo, hi in spans):
-            return spans
         whole = self.bounds[source]
         return tuple(
             [
@@ -242,18 +230,9 @@ class Regions:
 
 def hull(a: Spans, b: Spans) -> Spans:
     """The smallest box around both."""
-    least, greatest = _extremes(a, b)
     return tuple(
         [(least(p[0], q[0]), greatest(p[1], q[1])) for p, q in zip(a, b, strict=True)]
     )
-
-
-def _extremes(a: Spans, b: Spans) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    import numpy as np
-
-    if all(isinstance(end, int) for box in (a, b) for span in box for end in span):
-        return min, max
-    return np.minimum, np.maximum
 
 
 def extents(box: Spans) -> tuple[Number, ...]:

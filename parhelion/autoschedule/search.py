@@ -207,13 +207,11 @@ class Search:
             choices += register_blocks(model, root, plain[root])
         elif not members:
             choices += row_blocks(model, root, plain[root])
+        blocks = [m for m, level in members.items() if level is Level.BLOCK]
         made = []
         for own in choices:
-            loops = {**plain, root: own}
-            for m, level in members.items():
-                if level is Level.BLOCK:
-                    loops[m] = inside_block(model, m, root, own, order)
-            made.append(loops)
+            inside = inside_block(model, blocks, root, own, order)
+            made.append({**plain, root: own, **inside})
         if len(made) > _FEW_BLOCKS:
             # By what a point costs in the core alone.
             def by_core(loops: Mapping[Function, Loops]) -> float:
@@ -241,10 +239,7 @@ def _group(
     """The group that candidate `k` is."""
     sizes = [int(t[k]) for t in tiles.sizes]
     tile = tuple([0 if s >= e else s for s, e in zip(sizes, extents, strict=True)])
-    terms = {
-        name: float(np.broadcast_to(t, costs.total.shape)[k])
-        for name, t in costs.terms.items()
-    }
+    terms = {name: float(t[k]) for name, t in costs.terms.items()}
     return Group(
         root,
         dict(members),

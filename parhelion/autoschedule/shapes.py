@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from parhelion.autoschedule.cost import shared
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model, Tiles
 from parhelion.autoschedule.plan import Loops
@@ -139,12 +138,11 @@ def row_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     row = row_dimension(loops, extents)
     if row < 0 or loops.vector < 0 or f.updates:
         return
-    v = f.args[row]
     weight = model.work(first).arithmetic + len(model.work(first).loads)
     for rows in (2, 4, 8):
         if rows * 4 > extents[row] or rows * weight > _MOST_WEIGHT:
             continue
-        if max(shared(first, v, rows)) > 0.8:
+        if max(model.shared(first, row, rows)) > 0.8:
             continue
         block = list(loops.block)
         block[row] = rows
@@ -187,17 +185,32 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
 
 
 def inside_block(
-    model: Model, f: Function, root: Function, loops: Loops, order: Sequence[Function]
-) -> Loops:
-    """The loops of a Func that is computed for each block of a group's root."""
+    model: Model,
+    members: Sequence[Function],
+    root: Function,
+    loops: Loops,
+    order: Sequence[Function],
+) -> dict[Function, Loops]:
+    """The loops of Funcs that are computed for each block of a group's root. order: all
+    Funcs of the group, consumers first."""
+    if not members:
+        return {}
     spans = []
     bounds = model.regions.bounds
     for (lo, hi), b in zip(bounds[root], loops.block, strict=True):
         start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
         spans.append((start, start + b - 1))
     needed = model.regions.needed(order, {root: tuple(spans)})
-    # Of what this block does not need, as the edges of a branch, there is no point.
-    extents = [max(1, int(hi - lo + 1)) for lo, hi in needed.get(f, bounds[f])]
+    found = {}
+    for m in members:
+        # Of what this block does not need, as the edges of a branch, there is no point.
+        extents = [max(1, int(hi - lo + 1)) for lo, hi in needed.get(m, bounds[m])]
+        found[m] = _unrolled(model, m, extents)
+    return found
+
+
+def _unrolled(model: Model, f: Function, extents: Sequence[int]) -> Loops:
+    """As many loops in one block as may be unrolled, the innermost first."""
     own = plain_loops(model, f, extents)
     block = list(own.block)
     total = 1

@@ -52,7 +52,7 @@ def stage_speed(
     together (of the vector's loop a multiple of `lanes`), `trips` how far the loops
     over reduction variables go; `local`, that nothing but the block is stored;
     `sharing`, how much of the operations and loads is left of what each point would
-    take by itself (see `cost.shared`)."""
+    take by itself (see `cost.Copies`)."""
     stage = work.stage
     vectors = max(1, -(-block.get(vector, 1) // lanes)) if vector is not None else 1
 
