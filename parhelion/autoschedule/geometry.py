@@ -44,9 +44,9 @@ class Geometry:
     low, full: where the root begins and its extents. count: of candidates. tile, block:
     the extents of one tile, and of one block. trips: of each loop, the innermost first.
     extents: of the root at each level. row_level, tile_level: those of the loop over a
-    tile's rows, and of the one over tiles. instances: how often the inside of each
-    level runs. needed: the spans of every source at all levels, one after the other,
-    and then those of two rows together.
+    tile's rows, and of the one over tiles. rows: trips of the former. instances: how
+    often the inside of each level runs. needed: the spans of every source at all
+    levels, one after the other, and then those of two rows together.
     """
 
     def __init__(
@@ -80,20 +80,19 @@ class Geometry:
         self.trips: list[Numbers] = []
         self.extents: list[list[Any]] = [list(extents)]
         self.row_level = 0
+        self.rows: Numbers = np.ones(self.count)
         for d in self.own.order:
             n = np.ceil(self.tile[d] / extents[d])
             extents[d] = self.tile[d]
             if d == self.tiles.row:
                 # Members at ROW are computed inside this loop.
-                self.row_level = len(self.trips)
-            self.trips.append(n)
-            self.extents.append(list(extents))
+                self.row_level, self.rows = len(self.trips), n
+            self._add(n, extents)
         self.tile_level = len(self.trips)
         for d in self.tiles.outer:
             n = np.ceil(self.full[d] / extents[d])
             extents[d] = np.full(self.count, self.full[d])
-            self.trips.append(n)
-            self.extents.append(list(extents))
+            self._add(n, extents)
         if self.tiles.row < 0:
             self.row_level = self.tile_level
         after: Numbers = np.ones(self.count)
@@ -102,6 +101,12 @@ class Geometry:
             after = after * n
             self.instances.append(after)
         self.instances.reverse()
+
+    def _add(self, n: Numbers, extents: Sequence[Any]) -> None:
+        """A loop of so many iterations, if any candidate has more than one."""
+        if n.max() > 1:
+            self.trips.append(n)
+            self.extents.append(list(extents))
 
     def _spans(self) -> Spans:
         """Of the root: at each level, and then of two rows."""

@@ -188,6 +188,20 @@ class Model:
         return _GroupCost(frame, members, loops).costs()
 
 
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A member of a group, computed inside a loop level.
+
+    stored: bytes of one run's results. traffic: bytes written and read in all.
+    computing: nanoseconds of the core in all.
+    """
+
+    level: int
+    stored: Numbers
+    traffic: Numbers
+    computing: Numbers
+
+
 class _Frame:
     """What a group costs wherever its members are computed.
 
@@ -206,6 +220,43 @@ class _Frame:
         self.written = self._written()
         self.threads, self.tasks = self._find_threads()
         self.pages, self.packed = self._find_pages((self.root, *members))
+        self._members: dict[tuple[Function, Level, Loops], _Member] = {}
+
+    def member(self, m: Function, at: Level, loops: Loops) -> _Member:
+        """What a member costs at a level."""
+        found = self._members.get((m, at, loops))
+        if found is None:
+            found = self._members[m, at, loops] = self._member(m, at, loops)
+        return found
+
+    def _member(self, m: Function, at: Level, loops: Loops) -> _Member:
+        geometry = self.geometry
+        level = geometry.tile_level if at is Level.TILE else 0
+        if at is Level.ROW:
+            level = geometry.row_level
+        runs = geometry.instances[level]
+        box = list(geometry.box(m)[:, level])
+        if at is Level.ROW and geometry.tiles.row >= 0:
+            box = self._sliding(m, box)
+        one = self.model.computing(m, loops, box)
+        stored = geometry.volumes(m)[level]
+        return _Member(
+            level, stored, 2 * stored * runs, runs * (one + self.machine.produce)
+        )
+
+    def _sliding(self, m: Function, box: list[Numbers]) -> list[Numbers]:
+        """What a row has to compute anew: averaged over a tile, whose first row
+        computes all that it needs."""
+        geometry = self.geometry
+        both = geometry.box(m)[:, -1]
+        grown = [d for d in range(len(box)) if (both[d] > box[d]).any()]
+        if len(grown) != 1:
+            return box
+        d = grown[0]
+        made = list(box)
+        new = np.minimum(both[d] - box[d], box[d])
+        made[d] = new + (box[d] - new) / geometry.rows
+        return made
 
     def _written(self) -> Numbers:
         machine, geometry = self.machine, self.geometry
@@ -312,19 +363,17 @@ class _GroupCost:
         members: Mapping[Function, Level],
         loops: Mapping[Function, Loops],
     ) -> None:
-        self.frame, self.members, self.loops = frame, members, loops
+        self.frame = frame
+        self.members = [frame.member(m, at, loops[m]) for m, at in members.items()]
         self.geometry, self.machine = frame.geometry, frame.machine
-
-    def level_of(self, member: Function) -> int:
-        at = self.members[member]
-        if at is Level.TILE:
-            return self.geometry.tile_level
-        return self.geometry.row_level if at is Level.ROW else 0
 
     def costs(self) -> Costs:
         frame, machine = self.frame, self.machine
         near, far, written = self._traffic()
-        compute = self._compute() + frame.pages
+        compute = frame.computing
+        for m in self.members:
+            compute = compute + m.computing
+        compute = compute + frame.pages
         moving = near * machine.near_byte + far * machine.far_byte
         moving = moving + written
         greater, lesser = np.maximum(compute, moving), np.minimum(compute, moving)
@@ -342,42 +391,12 @@ class _GroupCost:
         }
         return Costs(total, terms, frame.packed)
 
-    def _compute(self) -> Numbers:
-        geometry = self.geometry
-        total = self.frame.computing
-        for m in self.members:
-            at = self.level_of(m)
-            runs = geometry.instances[at]
-            box = list(geometry.box(m)[:, at])
-            if self.members[m] is Level.ROW and geometry.tiles.row >= 0:
-                box = self._sliding(m, box)
-            one = self.frame.model.computing(m, self.loops[m], box)
-            total = total + runs * (one + self.machine.produce)
-        return np.asarray(total, dtype=np.float64)
-
-    def _sliding(self, m: Function, box: list[Numbers]) -> list[Numbers]:
-        """What a row has to compute anew: averaged over a tile, whose first row
-        computes all that it needs."""
-        geometry = self.geometry
-        both = geometry.box(m)[:, -1]
-        grown = [d for d in range(len(box)) if (both[d] > box[d]).any()]
-        if len(grown) != 1:
-            return box
-        d = grown[0]
-        rows = np.maximum(1, geometry.trips[geometry.row_level])
-        made = list(box)
-        new = np.minimum(both[d] - box[d], box[d])
-        made[d] = new + (box[d] - new) / rows
-        return made
-
     def _traffic(self) -> tuple[Numbers, Numbers, Numbers]:
         """Bytes that come from the second-level cache, bytes from beyond it, and the
         time of writing what leaves the group."""
         machine, geometry = self.machine, self.geometry
         # Wherever a member is computed, it is there while the loops inside run.
-        stored: Numbers = np.zeros(geometry.count)
-        for m in self.members:
-            stored += geometry.volumes(m)[self.level_of(m)]
+        stored = sum([m.stored for m in self.members], np.zeros(geometry.count))
         sets = geometry.touched + stored
         # Those of both caches: caches by levels by candidates.
         fits = sets <= np.array([machine.l1 * 0.8, machine.l2 * 0.8])[:, None, None]
@@ -394,11 +413,11 @@ class _GroupCost:
                 loaded = np.where(fits[:, None, level], once, anew)
             near, far = loaded.sum(axis=1)
         for m in self.members:
-            at = self.level_of(m)
-            traffic = 2 * geometry.volumes(m)[at] * geometry.instances[at]
-            near = near + np.where(fits[0, at], 0, traffic)
-            far = far + np.where(fits[1, at], 0, traffic)
-            spilt = spilt + np.where(fits[1, at], 0, traffic / 2)
+            spills = ~fits[:, m.level]
+            near = near + spills[0] * m.traffic
+            out = spills[1] * m.traffic
+            far = far + out
+            spilt = spilt + out / 2
         extra = machine.far_write - machine.far_byte
         return near, far, self.frame.written + spilt * extra
 
