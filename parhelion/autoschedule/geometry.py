@@ -133,11 +133,11 @@ class Geometry:
             # What is never read is not needed at all.
             spans = self.needed.get(source, self.regions.bounds[source])
             levels = len(self.extents) + 1
-            flat = np.empty((len(spans), levels * self.count))
+            flat = np.empty((len(spans), levels * self.count), np.int64)
             for made, (lo, hi) in zip(flat, spans, strict=True):
-                np.subtract(hi, lo, out=made)
-            flat += 1
-            found = self._boxes[source] = flat.reshape(-1, levels, self.count)
+                np.subtract(hi, lo, out=made, casting="unsafe")
+            sizes = (flat + 1).astype(np.float64)
+            found = self._boxes[source] = sizes.reshape(-1, levels, self.count)
         return found
 
     def volumes(self, source: Source) -> Numbers:

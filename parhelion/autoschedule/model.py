@@ -57,7 +57,10 @@ class Model:
         self._copies: dict[tuple[Stage, int], Copies] = {}
         self._speeds: dict[tuple[Stage, Loops], Speed] = {}
         self._models: dict[frozenset[Function], Model] = {graph.inlined: self}
+        self._blocks: dict[tuple[tuple[Stage, ...], Loops], float] = {}
         self._frames = _Frames()
+        #: What `shapes.plain_loops` has found, by stages and extents.
+        self.plain: dict[tuple[tuple[Stage, ...], tuple[int, ...]], Loops] = {}
 
     def with_inlined(self, f: Function) -> Model:
         """The model of the graph with `f` inlined, knowing what this one knows."""
@@ -77,7 +80,8 @@ class Model:
         )
         made._works, made._speeds = self._works, self._speeds
         made._copies, made._models = self._copies, self._models
-        made._frames = self._frames
+        made._frames, made._blocks = self._frames, self._blocks
+        made.plain = self.plain
         return made
 
     def work(self, stage: Stage) -> Work:
@@ -150,6 +154,14 @@ class Model:
         return [max(1, hi - lo + 1) for lo, hi in self.regions.bounds[f]]
 
     # One Func over one box.
+
+    def one_block(self, f: Function, loops: Loops) -> float:
+        """Nanoseconds in the core for all stages over one block."""
+        key = self.graph.stages[f], loops
+        found = self._blocks.get(key)
+        if found is None:
+            found = self._blocks[key] = float(self.computing(f, loops, loops.block))
+        return found
 
     def computing(self, f: Function, loops: Loops, box: Sequence[Any]) -> Any:
         """Nanoseconds in the core for all stages over a box of these extents: numbers,

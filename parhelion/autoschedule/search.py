@@ -8,6 +8,7 @@ both together. Then single decisions are looked at again in the light of all oth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -173,7 +174,7 @@ class Search:
     ) -> list[Group]:
         """The cheapest ways to tile a group and to block its registers, the cheapest
         first."""
-        extents = model.extents(root)
+        extents = tuple(model.extents(root))
         plain = {f: plain_loops(model, f, model.extents(f)) for f in (root, *members)}
         reduces = [
             f
@@ -217,11 +218,11 @@ class Search:
             def by_core(loops: Mapping[Function, Loops]) -> float:
                 block = loops[root].block
                 inside = sum(
-                    float(model.computing(f, loops[f], loops[f].block))
+                    model.one_block(f, loops[f])
                     for f in order
                     if f is root or members[f] is Level.BLOCK
                 )
-                return inside / float(np.prod(block))
+                return inside / math.prod(block)
 
             made = sorted(made, key=by_core)[:_FEW_BLOCKS]
         yield from made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,14 @@ def lanes_for(f: Function, machine: Machine, extent: int) -> int:
 
 def plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
     """Vectors along the dimension that is cheapest for them, everything else serial."""
+    key = model.graph.stages[f], tuple(extents)
+    found = model.plain.get(key)
+    if found is None:
+        found = model.plain[key] = _plain_loops(model, f, extents)
+    return found
+
+
+def _plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
     rank = len(extents)
     best: tuple[float, Loops] | None = None
     for d in vector_dimensions(extents):
@@ -77,15 +86,16 @@ def row_dimension(loops: Loops, extents: Sequence[int]) -> int:
     return -1
 
 
+@lru_cache(maxsize=512)
 def tile_choices(
-    loops: Loops, extents: Sequence[int], turned: bool = False
-) -> Iterator[Tiles]:
-    """The tiles of a group's root, as few arrays as possible. turned: also with the
-    loop over tiles along the vectors outside of the others."""
+    loops: Loops, extents: tuple[int, ...], turned: bool = False
+) -> Sequence[Tiles]:
+    """The tiles of a group's root, as few arrays as possible: the same objects for the
+    same loops. turned: also with the loop over tiles along the vectors outside of the
+    others."""
     rank = len(extents)
     if rank == 0:
-        yield Tiles((), (), -1)
-        return
+        return [Tiles((), (), -1)]
     row = row_dimension(loops, extents)
     sizes: list[list[int]] = []
     for d, e in enumerate(extents):
@@ -109,12 +119,13 @@ def tile_choices(
         np.array([one[d] for one in every], dtype=np.int64) for d in range(rank)
     )
     natural = tuple(range(rank))
-    yield Tiles(arrays, natural, row)
+    found = [Tiles(arrays, natural, row)]
     if turned and loops.vector >= 0:
         # What depends on the vectors' dimension alone stays in a cache meanwhile.
         last = (*[d for d in natural if d != loops.vector], loops.vector)
         if last != natural:
-            yield Tiles(arrays, last, row)
+            found.append(Tiles(arrays, last, row))
+    return found
 
 
 def block_choices(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
