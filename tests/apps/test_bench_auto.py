@@ -38,7 +38,7 @@ from benchmarks.auto.estimates import boxes, set_estimates
 from benchmarks.auto.load import Others, used
 from benchmarks.auto.renamed import Renamed
 from benchmarks.auto.runtime import padded
-from benchmarks.auto.steady import steady
+from benchmarks.auto.steady import lesser, steady
 from benchmarks.case import Case, Image, Output, Tolerance
 from benchmarks.cases import ORDER, case
 
@@ -441,6 +441,40 @@ def test_a_time_that_is_not_found_twice_is_taken_again() -> None:
     }
     assert found["wild"]["spread"] == 1.0
     assert steady({}, 1.0, measure) == {}
+
+
+def test_a_row_that_is_measured_again_keeps_the_lesser_times() -> None:
+    def entry(least: float, spread: float, digest: str) -> dict[str, Any]:
+        times = {"min": least, "median": least + 1, "runs": 3, "spread": spread}
+        return {**times, "digest": digest}
+
+    old = {
+        "slower": entry(2.0, 0.5, "a"),
+        "faster": entry(1.0, 0.5, "a"),
+        "other": entry(1.0, 0.0, "a"),
+        "gone": entry(1.0, 0.0, "a"),
+        "failed": {"failed": "crashed"},
+    }
+    new = {
+        "slower": entry(1.0, 0.01, "a"),
+        "faster": entry(1.25, 0.0, "a"),
+        "other": entry(2.0, 0.0, "b"),
+        "failed": entry(1.0, 0.0, "a"),
+    }
+    found = lesser({"contenders": old}, {"contenders": new, "took": 5.0})
+    assert found["took"] == 5.0
+    made = found["contenders"]
+    assert {n: (e["min"], e["spread"]) for n, e in made.items()} == {
+        "slower": (1.0, 0.01),
+        "faster": (1.0, 0.25),
+        "other": (2.0, 0.0),
+        "gone": (1.0, 0.0),
+        "failed": (1.0, 0.0),
+    }
+    assert made["faster"]["runs"] == 6 and made["faster"]["median"] == 2.0
+    failed = {"failed": "no end", "took": 1.0}
+    assert lesser({"contenders": old}, failed) == {"contenders": old}
+    assert lesser({}, failed) == failed
 
 
 def test_operations_become_the_seconds_that_fit_best() -> None:
