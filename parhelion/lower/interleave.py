@@ -14,7 +14,8 @@ known whether x is even:
 
 The largest expressions that gain by it are taken apart, so that what they compute from
 their loads is interleaved once; where an expression also has dense loads, which lose by
-it, its operands are looked at one by one.
+it, its operands are looked at one by one. A look-up, whose index is data, gains nothing
+by being done in parts: its index is interleaved, before it is widened.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import Stmt
 from parhelion.simplify.driver import simplify
+from parhelion.types import Type
 
 #: The most phases. Beyond, a gather is as good as the shuffles.
 MOST_PHASES = 8
@@ -65,10 +67,25 @@ class _Interleave(Rewriter):
 
     def go(self, n: _N) -> _N:
         if isinstance(n, Expr) and n.type.count > 1 and n not in self.memo:
-            made = self._taken_apart(n)
+            made = self._looked_up(n) if type(n) is Load else None
+            made = made or self._taken_apart(n)
             if made is not None:
                 self.memo[n] = made
         return super().go(n)
+
+    def _looked_up(self, n: Load) -> Expr | None:
+        """A look-up with its index interleaved; None for other loads."""
+        if n.predicate is not None or not self._loads(n.index):
+            return None
+        casts: list[Type] = []
+        index = n.index
+        while isinstance(index, Cast) and index.a.type.width <= index.type.width:
+            casts.append(index.type)
+            index = index.a
+        index = self.go(index)
+        for t in reversed(casts):
+            index = Cast(t, index)
+        return Load(n.type, n.buffer, index, None)
 
     def _taken_apart(self, e: Expr) -> Expr | None:
         """`e` as interleaved phases, if that is better."""
@@ -131,7 +148,7 @@ class _Interleave(Rewriter):
         if isinstance(e, (Broadcast, Ramp)):
             one = e.value if isinstance(e, Broadcast) else e.base
             return one.type.count == 1
-        if type(e) is Load and self._period(e.index) == 1:
+        if type(e) is Load and (self._period(e.index) == 1 or self._loads(e.index)):
             return False
         return _is_elementwise(e) and all(
             self._is_loose(c) for c in e.children() if isinstance(c, Expr)

@@ -85,6 +85,16 @@ def test_a_dense_load_beside_it_stays_whole() -> None:
     assert made.value.a is load(G, x) and isinstance(made.value.b, Shuffle)
 
 
+def test_a_look_up_takes_an_index_that_is_interleaved() -> None:
+    x = Ramp(mul(X, int32(2)), int32(1), 8)
+    half, even = Div(x, wide(2, 8)), EQ(Mod(x, wide(2, 8)), wide(0, 8))
+    index = Select(even, load(G, half), load(H, half))
+    made = simplify(interleave_phases(store(load(F, index))))
+    dense = Ramp(X, int32(1), 4)
+    turned = Shuffle((load(G, dense), load(H, dense)), (0, 4, 1, 5, 2, 6, 3, 7))
+    assert made is store(load(F, turned))
+
+
 @pytest.mark.parametrize(
     "value",
     [
