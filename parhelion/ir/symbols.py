@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from parhelion.errors import Site
-from parhelion.ir.build import int32
+from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr, Var
 from parhelion.types import INT32, Type
 
@@ -65,6 +65,25 @@ class DimSym:
         self.fixed_stride: Expr | None = int32(1) if d == 0 else None
         self.estimate_min: Expr | None = None
         self.estimate_extent: Expr | None = None
+
+    @property
+    def known_min(self) -> Expr:
+        """The constant that was promised (and is checked), else the run-time value."""
+        return _known(self.fixed_min, self.min)
+
+    @property
+    def known_extent(self) -> Expr:
+        """As `known_min`."""
+        return _known(self.fixed_extent, self.extent)
+
+    @property
+    def known_stride(self) -> Expr:
+        """As `known_min`."""
+        return _known(self.fixed_stride, self.stride)
+
+
+def _known(promised: Expr | None, run_time: Var) -> Expr:
+    return run_time if promised is None or const_int(promised) is None else promised
 
 
 class BufferSym:

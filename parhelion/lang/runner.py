@@ -425,7 +425,11 @@ class Runner:
         for _ in range(_MAX_ROUNDS):
             env = self.environment(program, wanted)
             grown = {
-                sym: joined(box, region_of(program.lowered.written.get(sym), env))
+                sym: _promised(
+                    sym,
+                    box,
+                    joined(box, region_of(program.lowered.written.get(sym), env)),
+                )
                 for sym, box in wanted.items()
             }
             if grown == wanted:
@@ -536,6 +540,15 @@ def region_of(regions: Sequence[Region] | None, env: Mapping[Var, Number]) -> Bo
         lo, hi = int(evaluate(r.min, env)), int(evaluate(r.max, env))
         box.append((lo, max(hi - lo + 1, 0)))
     return box
+
+
+def _promised(sym: BufferSym, asked: Box, grown: Box) -> Box:
+    """What is written, but as asked where a size was promised: to ask for another is an
+    error, which the code reports."""
+    return [
+        g if d.known_extent is d.extent else a
+        for d, a, g in zip(sym.dims, asked, grown, strict=True)
+    ]
 
 
 def joined(a: Box | None, b: Box) -> Box:

@@ -130,9 +130,9 @@ class _Flatten(Rewriter):
     def outside(self, buffer: BufferSym) -> _Place:
         """The layout of a buffer that the caller gives."""
         zero = imm(0, self.index)
-        strides = tuple([self.wide(_stride(d)) for d in buffer.dims])
+        strides = tuple([self.wide(d.known_stride) for d in buffer.dims])
         sums = [
-            mul(self.wide(_known(d.fixed_min, d.min)), stride)
+            mul(self.wide(d.known_min), stride)
             for d, stride in zip(buffer.dims, strides, strict=True)
         ]
         total = _sum(reversed(sums), zero)
@@ -424,18 +424,9 @@ def _sum(terms: Iterable[Expr], zero: Expr) -> Expr:
     return zero if total is None else total
 
 
-def _known(promised: Expr | None, run_time: Var) -> Expr:
-    """A constant that was promised (and is checked), else the run-time value."""
-    return run_time if promised is None or const_int(promised) is None else promised
-
-
-def _stride(d: DimSym) -> Expr:
-    return _known(d.fixed_stride, d.stride)
-
-
 def _rank(d: DimSym) -> int:
     """Dense dimensions come first in an index, so that its vector part is at hand."""
-    stride = const_int(_stride(d))
+    stride = const_int(d.known_stride)
     return 1 if stride is None else 0 if stride == 1 else 2
 
 

@@ -587,7 +587,7 @@ def _buffer_region(f: Function) -> Region:
     """What the caller asks of an output: the region of its buffer."""
     return tuple(
         [
-            Range(d.min, simplify(sub(add(d.min, d.extent), _ONE)))
+            Range(d.known_min, simplify(sub(add(d.known_min, d.known_extent), _ONE)))
             for d in f.buffers[0].dims
         ]
     )

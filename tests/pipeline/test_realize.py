@@ -469,3 +469,22 @@ def test_sizes_that_are_no_list() -> None:
         ramp().realize(8, 6)  # type: ignore[arg-type]
     with pytest.raises(hl.TypeMismatchError, match="extents and a Target, not 'host'"):
         ramp().realize([8, 6], "host")  # type: ignore[arg-type]
+
+
+def test_promised_bounds_of_an_output_are_known_to_its_producers() -> None:
+    x, c = hl.Var("x"), hl.Var("c")
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    mixed, out = hl.Func("mixed"), hl.Func("out")
+    mixed[x, c] = hl.select(c == 3, image[x, 0], image[x, c])
+    out[x, c] = mixed[x, c] + mixed[x, 3]
+    mixed.compute_root().unroll(c)
+    out.output_buffer().dim(1).set_bounds(0, 3)
+    pixels = np.arange(32, dtype=np.uint8).reshape(4, 8)
+    image.set(hl.Buffer(pixels))
+    # To unroll, the extent must be a constant: channels 0 to 3.
+    found = np.asarray(out.realize([8, 3]))
+    np.testing.assert_array_equal(found, pixels[:3] + pixels[0])
+    with pytest.raises(
+        hl.BufferError_, match="extent of out.dim.1. must be 3, but it is 2"
+    ):
+        out.realize([8, 2])
