@@ -50,7 +50,7 @@ class Known:
 
 def measure(machine: Machine | None = None) -> Fit:
     """Times small loops on this computer, the shortest of some runs each. Takes about a
-    third of a second, most of it compiling. Raises InternalError where LLVM cannot
+    third of a second, compiling included. Raises InternalError where LLVM cannot
     compile them."""
     machine = machine or host()
     bench = Bench(machine.vector_bytes, machine.l1, machine.l2)
