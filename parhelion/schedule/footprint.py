@@ -13,7 +13,7 @@ smaller one is taken.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from parhelion.analysis.linear import build, difference, linear
@@ -35,7 +35,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import Definition, Function
-from parhelion.ir.rewrite import Rewriter, free_vars, nodes, substitute
+from parhelion.ir.rewrite import Rewriter, free_vars, nodes
 from parhelion.schedule.spans import Span, Spans
 from parhelion.types import INT32
 
@@ -88,13 +88,28 @@ def reads_of(f: Function, d: Definition) -> Reads:
         return Reads([], [], predicate)
     calls: dict[tuple[Function, Point], None] = {}
     for e in dict.fromkeys((*d.values, *d.args, predicate)):
-        for n in nodes(e):
-            if type(n) is FuncCall and n.func is not f:
+        for n in _calls(e):
+            if n.func is not f:
                 calls[n.func, n.args] = None
     coords = [
         Coordinate.of(a) for a in dict.fromkeys([a for _, args in calls for a in args])
     ]
     return Reads(list(calls), coords, predicate)
+
+
+def _calls(root: Expr) -> Iterator[FuncCall]:
+    """The reads of Funcs in an expression, each once, outer ones first. What reads no
+    data has none."""
+    seen: set[Expr] = set()
+    stack = [root]
+    while stack:
+        e = stack.pop()
+        if e in seen or not reads_data(e):
+            continue
+        seen.add(e)
+        if type(e) is FuncCall:
+            yield e
+        stack.extend(reversed([c for c in e.children() if isinstance(c, Expr)]))
 
 
 def work(values: Iterable[Expr]) -> int:
@@ -149,10 +164,22 @@ class _Interior(Rewriter):
     def __init__(self, middle: Mapping[Var, int], fixed: Iterable[Var]) -> None:
         super().__init__()
         self.middle, self.fixed = middle, frozenset(fixed)
+        self._values: dict[Expr, int | float | bool | None] = {}
+
+    def moved(self, e: Expr, env: Mapping[Var, Expr]) -> Expr:
+        """An expression in which Vars stand for others, which are in this form."""
+        inner = _Interior(self.middle, ())
+        inner.fixed, inner._values = self.fixed, self._values
+        inner.memo.update(env.items())
+        return inner.go(e)
 
     def value(self, e: Expr) -> int | float | bool | None:
         """The value in the middle, if pixels do not decide it."""
-        return evaluate(e, self.middle) if is_known(e, self.middle) else None
+        if e in self._values:
+            return self._values[e]
+        known = evaluate(e, self.middle) if is_known(e, self.middle) else None
+        self._values[e] = known
+        return known
 
     def _first_if(self, n: Min | Max, sign: int) -> Expr:
         a, b = self.go(n.a), self.go(n.b)
@@ -358,7 +385,7 @@ def _moved(
         if c.shift is not None:
             found = build(linear(key[1]).shifted(c.shift), INT32)
         else:
-            found = _canonical(inside.go(substitute(c.expr, env)))
+            found = _canonical(inside.moved(c.expr, env))
         memo[key] = found
     return found
 
