@@ -204,6 +204,17 @@ class Work:
         """The cost of all operations, each in units of one addition."""
         return sum(o.weight for o in self.operations)
 
+    @cached_property
+    def recurs(self) -> bool:
+        """Whether it is a scan: an iteration over the reduction's domain reads what
+        other iterations have written at other places."""
+        stage = self.stage
+        domain = frozenset(stage.rvars)
+        return any(
+            a.source is stage.func and a.args != stage.args and a.depends & domain
+            for a in self.loads
+        )
+
     def _depends(self, e: Expr) -> frozenset[Var]:
         return free_vars(e) & self._loops
 

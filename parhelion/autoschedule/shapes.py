@@ -51,6 +51,7 @@ def plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
 def _plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
     rank = len(extents)
     best: tuple[float, Loops] | None = None
+    scan = any(s.rvars and model.work(s).recurs for s in model.graph.stages[f])
     for d in vector_dimensions(extents):
         lanes = 1 if d < 0 else lanes_for(f, model.machine, extents[d])
         if lanes <= 1:
@@ -61,13 +62,29 @@ def _plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
         order = tuple(
             ([d] if d > 0 else []) + [k for k in range(rank) if k != d or d <= 0]
         )
-        loops = Loops(d, lanes, tuple(block), order)
-        cost = float(model.computing(f, loops, list(extents)))
-        # Dense memory decides between equals.
-        if best is None or cost < best[0] * 0.95:
-            best = cost, loops
+        plain = Loops(d, lanes, tuple(block), order)
+        for loops in (plain, *(scan_blocks(model, f, plain, extents) if scan else ())):
+            cost = float(model.computing(f, loops, list(extents)))
+            # Dense memory decides between equals.
+            if best is None or cost < best[0] * 0.95:
+                best = cost, loops
     assert best is not None
     return best[1]
+
+
+def scan_blocks(
+    model: Model, f: Function, loops: Loops, extents: Sequence[int]
+) -> Iterator[Loops]:
+    """Blocks of several lines, or of several vectors, for scans: while one line waits
+    for its last result, the others go on."""
+    most = most_copies(model, f)
+    for d, e in enumerate(extents):
+        for lines in (2, 4) if d == loops.vector else (2, 4, 8, 12):
+            if lines > most or lines * loops.block[d] > e:
+                break
+            block = list(loops.block)
+            block[d] *= lines
+            yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
 
 
 def vector_dimensions(extents: Sequence[int]) -> list[int]:
@@ -243,5 +260,6 @@ __all__ = [
     "lanes_for",
     "plain_loops",
     "row_dimension",
+    "scan_blocks",
     "tile_choices",
 ]

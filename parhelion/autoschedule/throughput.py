@@ -22,6 +22,8 @@ from parhelion.ir.rewrite import free_vars
 _MOST_STRIDE = 4
 #: How many addresses the scalar registers hold besides what a loop needs anyway.
 _ADDRESSES = 10
+#: Nanoseconds from storing a number to having loaded it again.
+_FORWARD = 3.5
 #: Nanoseconds of one iteration of a reduction's loop, whatever is in it.
 _ROUND = 0.4
 
@@ -119,6 +121,9 @@ def stage_speed(
     if kept and reduction:
         # One chain of dependent additions for each register that is kept.
         total = max(total, machine.latency * rounds)
+    if work.recurs:
+        # Each iteration waits for what the one before has stored, and computes on it.
+        total = max(total, (_FORWARD + 2 * machine.latency) * rounds)
     return Speed(total, kept)
 
 
