@@ -13,6 +13,7 @@ from parhelion.autoschedule.finding import Extent, Given, Number, find_sizes
 from parhelion.autoschedule.measuring import fastest
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.errors import TypeMismatchError, here
+from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -25,6 +26,7 @@ from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.runner import check_image, check_output
 from parhelion.lang.target_api import Target
+from parhelion.runtime.program import compiling
 from parhelion.runtime.state import Reach
 from parhelion.schedule.snapshot import Snapshot
 
@@ -41,7 +43,13 @@ def apply(
     before = Snapshot(functions)
     start = time.perf_counter()
     sizes = find_sizes(functions, given)
-    result = scheduler.schedule(functions, sizes, target, params)
+
+    def search() -> AutoSchedulerResults:
+        with compiling():
+            return scheduler.schedule(functions, sizes, target, params)
+
+    # Expressions are as deep as those that passes walk, and nodes as short-lived.
+    result = run_deep(search)
     candidates = [result, *result.candidates]
     for one in candidates:
         one.script.acknowledge()

@@ -200,14 +200,16 @@ class AutoSchedulerResults:
 
     def _as_before(self, make: Callable[[], _T]) -> _T:
         """What `make` gives while the Funcs are as the scheduler found them."""
+        from parhelion.ir.deep import run_deep
+
         if self.before is None:
-            return make()
+            return run_deep(make)
         from parhelion.schedule.snapshot import Snapshot
 
         now = Snapshot(self.script.outputs, self.before.functions)
         self.before.restore()
         try:
-            return make()
+            return run_deep(make)
         finally:
             now.restore()
 

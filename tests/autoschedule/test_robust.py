@@ -181,3 +181,26 @@ def test_what_is_read_where_no_point_is(first: int) -> None:
     rows = y > first if first < 1000 else (y > 2) & (y < 1)
     out[x, y] = hl.select(rows, f[x, y], x)
     check(out, (64, 64), (7, 9))
+
+
+@pytest.mark.parametrize("scheduler", ["Parhelion", "Mullapudi2016"])
+def test_expressions_as_deep_as_the_compiler_takes_them(scheduler: str) -> None:
+    """A long expression, and the same as many Funcs that are all inlined."""
+    deep, chain = hl.Func("deep"), hl.Func("chain")
+    e = hl.u32(x + y)
+    chain[x, y] = e
+    for k in range(150):
+        e = e * 3 + k
+        longer = hl.Func("chain")
+        longer[x, y] = chain[x, y] * 3 + k
+        chain = longer
+    deep[x, y] = e
+    for out in (deep, chain):
+        result = hl.autoschedule(out, [64, 40], scheduler=scheduler)
+        assert not result.notes
+        assert "vectorize" in [call.method for call in result.script.calls]
+        assert str(result.explain())
+        wanted = np.add.outer(np.arange(64), np.arange(40)).astype(np.uint32)
+        for k in range(150):
+            wanted = wanted * np.uint32(3) + np.uint32(k)
+        assert np.array_equal(np.asarray(out.realize([64, 40])).T, wanted)
