@@ -215,6 +215,16 @@ class Work:
             for a in self.loads
         )
 
+    @cached_property
+    def alike(self) -> Mapping[tuple[frozenset[Var], int, bool], float]:
+        """The cost of all operations that depend on the same loops, are as wide, and
+        are done alike on vectors: by these three."""
+        found: dict[tuple[frozenset[Var], int, bool], float] = {}
+        for o in self.operations:
+            key = o.depends, o.bits, o.scalar
+            found[key] = found.get(key, 0.0) + o.weight
+        return found
+
     def _depends(self, e: Expr) -> frozenset[Var]:
         return free_vars(e) & self._loops
 

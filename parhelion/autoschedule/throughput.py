@@ -71,19 +71,15 @@ def stage_speed(
         return count
 
     total = 0.0
-    for o in work.operations:
-        count = times(o.depends)
-        if vector is None or vector not in o.depends:
-            total += o.weight * count * machine.scalar
-        elif o.scalar:
-            total += o.weight * count * lanes * machine.scalar
+    for (depends, bits, scalar), weight in work.alike.items():
+        count = times(depends)
+        if vector is None or vector not in depends:
+            total += weight * count * machine.scalar
+        elif scalar:
+            total += weight * count * lanes * machine.scalar
         else:
-            total += (
-                o.weight
-                * count
-                * registers_of(lanes, o.bits, machine)
-                * (machine.operation)
-            )
+            each = registers_of(lanes, bits, machine) * machine.operation
+            total += weight * count * each
     total *= sharing[0]
     reduction = frozenset(trips)
     kept = unkept = 0
