@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -200,9 +202,14 @@ def test_what_an_unread_value_mentions_stays_at_root() -> None:
 @pytest.mark.filterwarnings("ignore:.*has no effect")
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_is_refused_where_it_is_placed_stays_as_it_is(count: int) -> None:
-    """Inlined, it has no loop that could not be partitioned."""
-    a, b, last, out = chain()
-    given = (a, b)[:count]
+    """Inlined, it has no loop that could not be partitioned. No boundary condition
+    and no tail of a split is there to do that by, wherever it is computed."""
+    first, *given, out = hl.funcs("first b c out")
+    first[x, y] = hl.floor(hl.sqrt(hl.f32(x * y)))
+    made = [first, *given, out]
+    for f, g in itertools.pairwise(made):
+        g[x, y] = hl.floor(hl.sqrt(f[x, y]) + hl.sqrt(f[x, y + 1]))
+    given = given[:count]
     for f in given:
         f.always_partition(y)
     result = hl.autoschedule(out, [70, 50])
