@@ -22,6 +22,11 @@ from parhelion.ir.rewrite import free_vars
 _MOST_STRIDE = 4
 #: How many addresses the scalar registers hold besides what a loop needs anyway.
 _ADDRESSES = 10
+#: Lanes of less than 32 bits are loaded and put into their places one by one: no
+#: instruction gathers them. So many times the lanes of one that there is take that.
+_NARROW = 2.0
+#: A scattered lane is dearer than a gathered one.
+_SCATTER = 2.0
 #: Nanoseconds from storing a number to having loaded it again.
 _FORWARD = 3.5
 #: Nanoseconds of one iteration of a reduction's loop, whatever is in it.
@@ -134,24 +139,25 @@ def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> fl
     if vector not in a.depends:
         return machine.broadcast
     count = registers_of(lanes, a.bits, machine)
+    gathered = lanes * machine.lane * (1.0 if a.bits >= 32 else _NARROW)
     first = _storage(a)[0]
     for d in range(len(a.steps)):
         if d == first:
             continue
         step = a.step(d, vector)
         if step != 0:
-            return lanes * machine.lane
+            return gathered
     step = a.step(first, vector)
     if step is None:
         share = a.divided.get((first, vector))
         if share is not None and 0 < share < 1:
             return count * (machine.load + 2 * machine.shuffle)
-        return lanes * machine.lane
+        return gathered
     if step == 1:
         return count * machine.load
     if step == -1 or 2 <= step <= _MOST_STRIDE:
         return count * (abs(step) * machine.load + abs(step) * machine.shuffle)
-    return lanes * machine.lane
+    return gathered
 
 
 def _storage(a: Access) -> Sequence[int]:
@@ -170,7 +176,7 @@ def store_time(
     order = stage.func.schedule.storage_order or range(len(stage.args))
     dense = bool(stage.args) and stage.args[next(iter(order))] is vector
     count = registers_of(lanes, bits, machine)
-    return count * machine.store if dense else lanes * machine.lane
+    return count * machine.store if dense else lanes * machine.lane * _SCATTER
 
 
 def _written(stage: Stage) -> frozenset[Var]:

@@ -152,3 +152,19 @@ def reference(case: object, size: list[int]) -> hl.Buffer:
     found = app.output.realize(size)
     assert isinstance(found, hl.Buffer)
     return found
+
+
+def test_what_would_be_gathered_and_scattered_byte_by_byte_is_no_vector() -> None:
+    """Histograms of rows: vectors across rows would look up each lane by itself."""
+    y, i = hl.Var("y"), hl.Var("i")
+    rng = np.random.default_rng(3)
+    image = hl.Buffer(rng.integers(0, 255, (64, 512)).astype(np.uint8))
+    r = hl.RDom([(0, 512)])
+    counts = hl.Func("counts")
+    counts[i, y] = 0
+    counts[hl.i32(image[r.x, y] / 2 + image[r.x, y] / 4), y] += 1
+    wanted = interpreted(counts, (256, 64))
+    result = hl.autoschedule(counts, [256, 64], parallelism=2)
+    update = [c.method for c in result.script.calls if c.stage == 1]
+    assert "vectorize" not in update and "parallel" in update
+    assert np.array_equal(np.asarray(counts.realize([256, 64])), wanted)
