@@ -14,7 +14,7 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench bench-auto fuzz clean
+.PHONY: demo test check format bench bench-auto fuzz fuzz-auto clean
 .DELETE_ON_ERROR:
 
 $(PY):
@@ -51,6 +51,14 @@ bench-auto: $(VENV)/.stamp-bench
 # CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
+
+# CASES random pipelines under the schedule of each automatic scheduler.
+fuzz-auto: CASES = 500
+fuzz-auto: $(VENV)/.stamp-test
+	for name in Mullapudi2016 Parhelion; do \
+	  $(PY) -m tests.fuzz.auto --cases $(CASES) --seed $(SEED) --jobs $(JOBS) \
+	    --scheduler $$name $(ARGS) || exit 1; \
+	done
 
 clean:
 	rm -rf $(VENV) out build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -37,7 +37,8 @@ def apply(
     params: AutoschedulerParams,
     given: Given | None = None,
 ) -> AutoSchedulerResults:
-    """Asks the scheduler that `params` names, and applies its script."""
+    """Asks the scheduler that `params` names, and applies its script. If it fails, the
+    Funcs are as they were before."""
     functions = tuple(pipeline._functions())
     scheduler = find_autoscheduler(params.name)
     before = Snapshot(functions)
@@ -48,18 +49,22 @@ def apply(
         with compiling():
             return scheduler.schedule(functions, sizes, target, params)
 
-    # Expressions are as deep as those that passes walk, and nodes as short-lived.
-    result = run_deep(search)
-    candidates = [result, *result.candidates]
-    for one in candidates:
-        one.script.acknowledge()
-        one.sizes, one.before = sizes, before
-    if len(candidates) > 1:
-        images = {} if given is None else given.images
-        result = fastest(pipeline, candidates, sizes, images)
-    result = settled(result)
-    result.seconds = time.perf_counter() - start
-    result.apply()
+    try:
+        # Expressions are as deep as those that passes walk, and nodes as short-lived.
+        result = run_deep(search)
+        candidates = [result, *result.candidates]
+        for one in candidates:
+            one.script.acknowledge()
+            one.sizes, one.before = sizes, before
+        if len(candidates) > 1:
+            images = {} if given is None else given.images
+            result = fastest(pipeline, candidates, sizes, images)
+        result = settled(result)
+        result.seconds = time.perf_counter() - start
+        result.apply()
+    except BaseException:
+        before.restore()
+        raise
     return result
 
 

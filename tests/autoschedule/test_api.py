@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule.script import Script
 from parhelion.lang import autoscheduling
 from parhelion.runtime.state import Reach
 from parhelion.schedule.snapshot import Snapshot
@@ -194,6 +195,20 @@ def test_a_schedule_that_is_refused_is_a_bug_and_leaves_no_trace() -> None:
         script.order[0], -1, "store_at", script.order[1], x
     )
     with pytest.raises(hl.InternalError, match="the schedule of Toy is refused"):
+        hl.autoschedule(out, [64, 32], scheduler="Toy")
+    assert nest([out]) == before
+
+
+def test_a_scheduler_that_fails_leaves_no_trace() -> None:
+    (out,) = blur()
+    before = nest([out])
+
+    def gives_and_fails(script: Script) -> None:
+        script.apply()
+        raise KeyError("lost")
+
+    TOY.give = gives_and_fails
+    with pytest.raises(KeyError, match="lost"):
         hl.autoschedule(out, [64, 32], scheduler="Toy")
     assert nest([out]) == before
 
