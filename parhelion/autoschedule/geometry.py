@@ -136,7 +136,8 @@ class Geometry:
             flat = np.empty((len(spans), levels * self.count), np.int64)
             for made, (lo, hi) in zip(flat, spans, strict=True):
                 np.subtract(hi, lo, out=made, casting="unsafe")
-            sizes = (flat + 1).astype(np.float64)
+            # Of what a box does not need, there is no point.
+            sizes = np.maximum(flat + 1, 0).astype(np.float64)
             found = self._boxes[source] = sizes.reshape(-1, levels, self.count)
         return found
 

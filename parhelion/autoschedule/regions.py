@@ -236,14 +236,15 @@ def hull(a: Spans, b: Spans) -> Spans:
 
 
 def extents(box: Spans) -> tuple[Number, ...]:
-    return tuple([hi - lo + 1 for lo, hi in box])
+    """How long a box is in each dimension; 0 where it ends before it begins."""
+    return tuple([greatest(hi - lo + 1, 0) for lo, hi in box])
 
 
 def points(box: Spans) -> Number:
     """How many points a box has."""
     count: Number = 1
-    for lo, hi in box:
-        count = count * (hi - lo + 1)
+    for extent in extents(box):
+        count = count * extent
     return count
 
 

@@ -52,6 +52,11 @@ class State:
         """Nanoseconds on all threads together."""
         return sum(g.cost for g in self.groups.values())
 
+    def gains(self, on: State) -> bool:
+        """Whether this state is worth the change from another one. No state gains on
+        one that gains on it, so that every walk comes to an end."""
+        return self.cost < on.cost - _WORTH * abs(on.cost)
+
     def plan(self) -> Plan:
         order = [f for f in self.model.graph.order if f in self.groups]
         return Plan(self.model.graph.inlined, [self.groups[f] for f in order])
@@ -90,7 +95,7 @@ class State:
                     other = state.moved(f, place)
                     if other is not None and (best is None or other.cost < best.cost):
                         best = other
-            if best is None or best.cost > state.cost * (1 - _WORTH):
+            if best is None or not best.gains(state):
                 return state
             state = best
         return state
@@ -106,7 +111,7 @@ class State:
                 break
             best = state
             for _, other in state.others(f):
-                if other.cost < best.cost * (1 - _WORTH):
+                if other.gains(best):
                     best = other
             state = best
         return state

@@ -9,6 +9,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.state import State
 from parhelion.interp import interpret_all
 from parhelion.schedule.directives import Place
 
@@ -204,3 +205,27 @@ def test_expressions_as_deep_as_the_compiler_takes_them(scheduler: str) -> None:
         for k in range(150):
             wanted = wanted * np.uint32(3) + np.uint32(k)
         assert np.array_equal(np.asarray(out.realize([64, 40])).T, wanted)
+
+
+def test_what_a_block_needs_nothing_of_costs_nothing() -> None:
+    """Most rows read nothing of f, which is a box that ends before it begins."""
+    f, g, h, out = hl.funcs("f g h out")
+    f[x, y] = hl.floor(hl.sqrt(hl.f32(x * x + y)))
+    g[x, y] = hl.floor(hl.sqrt(f[x, y] + f[x + 1, y]))
+    h[x, y] = hl.floor(hl.sqrt(g[x, y] + g[x + 2, y]))
+    out[x, y] = hl.select((y > 0) & (y < 4), h[x, y] + h[x + 1, y], hl.f32(x))
+    result = hl.autoschedule(out, [64, 64])
+    assert result.cost is not None and result.cost > 0
+    for decision in result.decisions:
+        assert all(option.cost > 0 for option in decision.options)
+
+
+@pytest.mark.parametrize("cost", [-10.0, 0.0, 10.0])
+def test_no_state_gains_on_one_of_the_same_cost(cost: float) -> None:
+    class At(State):
+        @property
+        def cost(self) -> float:
+            return self.groups  # type: ignore[return-value]
+
+    one, same, less = [At(*[None] * 2, c) for c in (cost, cost, cost - 1)]  # type: ignore[arg-type]
+    assert not one.gains(same) and not one.gains(less) and less.gains(one)
