@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from parhelion.autoschedule.graph import Graph, Stage
+from parhelion.autoschedule.layout import Layout
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Group, Level
 from parhelion.autoschedule.regions import Regions
@@ -61,14 +62,20 @@ class Way:
 
 
 class Factoring:
-    """A pipeline with some of its reductions in parts, as long as `applied` goes on.
+    """A pipeline with some of its reductions in parts, and some Funcs in other storage
+    orders, as long as `applied` goes on.
 
     Raises ScheduleError for a reduction that cannot be computed in parts: if its
     operation is not known to be associative, or its order decides.
     """
 
-    def __init__(self, outputs: Sequence[Function], ways: Sequence[Way]) -> None:
-        self.ways = tuple(ways)
+    def __init__(
+        self,
+        outputs: Sequence[Function],
+        ways: Sequence[Way],
+        layouts: Sequence[Layout] = (),
+    ) -> None:
+        self.ways, self.layouts = tuple(ways), tuple(layouts)
         self._before = Snapshot(outputs)
         self._script = Script(tuple(outputs))
         made: list[Made] = []
@@ -84,6 +91,9 @@ class Factoring:
                 others += [v for _, v in way.kept[1:]]
                 dense = (way.kept[0][1], *others)
                 self._script.add(part, -1, "reorder_storage", *dense)
+        for one in layouts:
+            names = [VarArg(name) for name in one.names]
+            self._script.add(one.function, -1, "reorder_storage", *names)
         try:
             results = self._script.apply()
             #: The Func of each way's parts.

@@ -1,7 +1,8 @@
 """What the default scheduler comes to: a state of its search, with parts or without.
 
 The search runs on the pipeline as it is. Where large reductions turn out to leave lanes
-or threads idle, it runs once more with these in parts, and the cheaper schedule stays.
+or threads idle, it runs once more with these in parts; where vectors gather what lies
+in memory in the wrong order, with another one. The cheapest schedule stays.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from parhelion.autoschedule.emit import script_of
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.factored import Factoring, Reduction, Way, reductions
 from parhelion.autoschedule.fallback import refused
+from parhelion.autoschedule.layout import Layout, layouts
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search import Search
@@ -23,7 +25,7 @@ from parhelion.ir.function import Function
 
 _T = TypeVar("_T")
 
-#: With parts, the whole must take no more than this share of the time without.
+#: A change must leave no more than this share of the time.
 _WORTH = 0.97
 _NANO = 1e-9
 
@@ -52,29 +54,42 @@ class Finder:
 
     def found(self, plain: State) -> Found:
         """The best schedule, given the one that has no reductions in parts."""
-        whole = Found(self, plain)
-        whole.reductions = reductions(plain, self.floats)
-        ways = [one.best for one in whole.reductions]
-        if not any(ways):
-            return whole
-        parted = self.with_ways([way for way in ways if way is not None])
-        if parted.state.cost > plain.cost * _WORTH:
-            return whole
-        illegal = refused(parted.script())
-        if illegal is not None:
-            plain.search.notes.append(
-                "large reductions stay whole, as they cannot be in parts here"
-                f" ({illegal.what})"
-            )
-            return whole
-        parted.reductions = whole.reductions
-        return parted
+        best = Found(self, plain)
+        candidates = reductions(plain, self.floats)
+        ways = [one.best for one in candidates if one.best is not None]
+        if ways:
+            best = self._better(best, self.trial(ways, ()), "reductions in parts")
+        best.reductions = candidates
+        state = best.state
+        parts = [] if best.factoring is None else best.factoring.parts
+        for layout in best.within(lambda: layouts(state)):
+            if layout.function in parts:
+                continue  # each trial makes its own, with lanes side by side
+            other = self.trial(best.ways, (*best.layouts, layout))
+            stored = layout.function not in other.state.model.graph.inlined
+            if stored:
+                other.reductions = candidates
+                best = self._better(best, other, "another storage order")
+        return best
 
-    def with_ways(self, ways: Sequence[Way]) -> Found:
-        """The schedule that the search finds with these reductions in parts."""
-        if not ways:
+    def _better(self, best: Found, other: Found, what: str) -> Found:
+        """The other schedule if it takes less time and is legal."""
+        if other.state.cost > best.state.cost * _WORTH:
+            return best
+        illegal = refused(other.script())
+        if illegal is not None:
+            best.state.search.notes.append(
+                f"{what} would gain, but cannot be had here ({illegal.what})"
+            )
+            return best
+        return other
+
+    def trial(self, ways: Sequence[Way], layouts: Sequence[Layout]) -> Found:
+        """The schedule that the search finds with these reductions in parts, and these
+        storage orders."""
+        if not ways and not layouts:
             return Found(self, self.search().run())
-        factoring = Factoring(self.outputs, ways)
+        factoring = Factoring(self.outputs, ways, layouts)
         with factoring.applied():
             return Found(self, self.search(factoring.ours).run(), factoring)
 
@@ -92,6 +107,10 @@ class Found:
     @property
     def ways(self) -> tuple[Way, ...]:
         return () if self.factoring is None else self.factoring.ways
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        return () if self.factoring is None else self.factoring.layouts
 
     def within(self, make: Callable[[], _T]) -> _T:
         """What `make` gives while the pipeline is the one that was searched."""
@@ -114,8 +133,19 @@ class Found:
         )
 
     def decisions(self) -> list[Decision]:
-        """Of each large reduction: whether it is computed in parts, and in which."""
-        return [self._parts(one) for one in self.reductions]
+        """Of each large reduction, whether it is computed in parts, and in which; of
+        each Func that lies in memory otherwise than by default, what that gains."""
+        parts = [self._parts(one) for one in self.reductions]
+        return parts + [self._layout(one) for one in self.layouts]
+
+    def _layout(self, layout: Layout) -> Decision:
+        chosen = Option(layout.label, self.state.cost * _NANO)
+        rest = [one for one in self.layouts if one is not layout]
+        other = self.finder.trial(self.ways, rest)
+        names = ", ".join([v.name for v in layout.function.args])
+        plain = Option(names, other.state.cost * _NANO, other.script)
+        name = layout.function.name
+        return Decision("storage", name, chosen, (chosen, plain), group="storage")
 
     def _parts(self, reduction: Reduction) -> Decision:
         now = next((w for w in self.ways if w.function is reduction.function), None)
@@ -124,7 +154,8 @@ class Found:
         rest = [way for way in self.ways if way is not now]
         for way in (None, *[way for _, way in reduction.ways]):
             if way is not now:
-                other = self.finder.with_ways(rest if way is None else [*rest, way])
+                ways = rest if way is None else [*rest, way]
+                other = self.finder.trial(ways, self.layouts)
                 options.append(
                     Option(_label(way), other.state.cost * _NANO, other.script)
                 )
