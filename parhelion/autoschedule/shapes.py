@@ -11,7 +11,9 @@ import numpy as np
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model, Tiles
 from parhelion.autoschedule.plan import Loops
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars
 
 #: A dimension of at most so many points is small: a colour, not a coordinate.
 SMALL = 4
@@ -188,7 +190,15 @@ def most_copies(model: Model, f: Function) -> int:
 def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     """Blocks of several vectors and several lines, for what reductions reuse."""
     extents = model.extents(f)
-    others = [d for d in loops.order if d != loops.vector and extents[d] > 1][:2]
+    guards = frozenset[Var]().union(
+        *[free_vars(s.predicate) for s in model.graph.stages[f]]
+    )
+    # What a condition asks for each line is asked in each copy of unrolled lines.
+    others = [
+        d
+        for d in loops.order
+        if d != loops.vector and extents[d] > 1 and f.args[d] not in guards
+    ][:2]
     most = most_copies(model, f)
     wide = [1]
     if loops.vector >= 0:
