@@ -7,7 +7,9 @@ nothing: they are the addresses of the loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeVar
@@ -132,38 +134,111 @@ class _Moved(Recoordinate):
         return super().go(n)
 
 
+class _Known(Recoordinate):
+    """Leaves out what constants decide: the colours that a choice is not about."""
+
+    def __init__(self, known: Mapping[Var, int]) -> None:
+        super().__init__()
+        for v, value in known.items():
+            self.memo[v] = build.int32(value)
+
+    def on_eq(self, n: E.EQ) -> Expr:
+        return build.eq(self.go(n.a), self.go(n.b))
+
+    def on_ne(self, n: E.NE) -> Expr:
+        return build.ne(self.go(n.a), self.go(n.b))
+
+    def on_lt(self, n: E.LT) -> Expr:
+        return build.lt(self.go(n.a), self.go(n.b))
+
+    def on_le(self, n: E.LE) -> Expr:
+        return build.le(self.go(n.a), self.go(n.b))
+
+    def on_and(self, n: E.And) -> Expr:
+        return build.land(self.go(n.a), self.go(n.b))
+
+    def on_or(self, n: E.Or) -> Expr:
+        return build.lor(self.go(n.a), self.go(n.b))
+
+    def on_not(self, n: E.Not) -> Expr:
+        return build.lnot(self.go(n.a))
+
+    def on_select(self, n: E.Select) -> Expr:
+        cond = self.go(n.cond)
+        if build.is_true(cond):
+            return self.go(n.a)
+        if build.is_false(cond):
+            return self.go(n.b)
+        return E.Select(cond, self.go(n.a), self.go(n.b))
+
+
 class Copies:
-    """A definition for neighbours along one of its loops, computed together: what
-    several of them need is computed once.
+    """A definition for points that are computed together: what several of them need is
+    computed once.
 
     A vertical stencil of an inlined horizontal one needs ``count + 2`` rows of it for
-    `count` rows of its own, not three times as many.
+    `count` rows of its own, not three times as many. v: the loop along which points are
+    neighbours, if any. known: loops of which all iterations are done, and which these
+    are; what is chosen by them is known in each.
     """
 
-    def __init__(self, stage: Stage, v: Var) -> None:
+    def __init__(
+        self, stage: Stage, v: Var | None, known: Mapping[Var, range] = {}
+    ) -> None:
         plain = Recoordinate()
-        self._values = [plain.go(e) for e in stage.values]
-        self._v = v
+        values = [plain.go(e) for e in stage.values]
+        self._v, self._known = v, known
+        self._values = values
+        if known:
+            self._values = []
+            for at in itertools.product(*known.values()):
+                settled = _Known(dict(zip(known, at, strict=True)))
+                self._values += [settled.go(e) for e in values]
         self._seen: set[Node] = set()
         #: Operations and loads of so many copies.
         self._totals: list[tuple[float, int]] = [(0.0, 0)]
+        #: Those of a point: for each, how often the known loops compute it by
+        #: themselves, and whether neighbours do anew.
+        self._alone = self._by_loops(values)
 
     def left(self, count: int) -> tuple[float, float]:
-        """How much of the operations and of the loads is left for each of `count`
-        copies, of what one would take by itself."""
+        """How much of the operations and of the loads is left for `count` neighbours,
+        of what they would be by the loops that each of them depends on."""
         while len(self._totals) <= count:
             self._another()
         weight, loads = self._totals[count]
-        one, first = self._totals[1]
-        return (
-            weight / (one * count) if one else 1.0,
-            loads / (first * count) if first else 1.0,
-        )
+        (one, more), (first, next_) = self._alone
+        each, read = one + more * count, first + next_ * count
+        return weight / each if each else 1.0, loads / read if read else 1.0
+
+    def _by_loops(
+        self, values: Sequence[Expr]
+    ) -> tuple[tuple[float, float], tuple[float, float]]:
+        weights, loads = [0.0, 0.0], [0.0, 0.0]
+        seen: set[Node] = set()
+        stack: list[Node] = list(values)
+        while stack:
+            n = stack.pop()
+            if n in seen:
+                continue
+            seen.add(n)
+            if isinstance(n, Expr):
+                free = free_vars(n)
+                times = math.prod([len(r) for v, r in self._known.items() if v in free])
+                moves = int(self._v in free)
+                if isinstance(n, FuncCall | ImageLoad):
+                    loads[moves] += times
+                else:
+                    weights[moves] += _weight(n)[0] * times
+            stack.extend(n.children())
+        return (weights[0], weights[1]), (loads[0], loads[1])
 
     def _another(self) -> None:
         steps = len(self._totals) - 1
-        moved = _Moved(self._v, steps)
-        stack: list[Node] = [moved.go(e) if steps else e for e in self._values]
+        stack: list[Node] = list(self._values)
+        if steps and self._v is not None:
+            moved = _Moved(self._v, steps)
+            stack = [moved.go(e) for e in self._values]
         weight, loads = self._totals[-1]
         while stack:
             n = stack.pop()

@@ -27,6 +27,7 @@ from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.throughput import Speed, stage_speed
+from parhelion.codegen.tables import MOST, WIDTH
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym
 
@@ -34,6 +35,8 @@ from parhelion.ir.symbols import BufferSym
 _UNHIDDEN = 0.25
 #: Nanoseconds of one block, whatever is in it.
 _BLOCK = 1.0
+#: Blocks of more points are not looked at for what their points share.
+_MOST_COPIES = 32
 #: How many pages the translation buffers know.
 _NEAR_PAGES, _FAR_PAGES = 64, 1024
 
@@ -54,7 +57,7 @@ class Model:
     def __init__(self, graph: Graph, regions: Regions, machine: Machine) -> None:
         self.graph, self.regions, self.machine = graph, regions, machine
         self._works: dict[Stage, Work] = {}
-        self._copies: dict[tuple[Stage, int], Copies] = {}
+        self._copies: dict[object, Copies] = {}
         self._speeds: dict[tuple[Stage, Loops], Speed] = {}
         self._models: dict[frozenset[Function], Model] = {graph.inlined: self}
         self._blocks: dict[tuple[tuple[Stage, ...], Loops], float] = {}
@@ -113,24 +116,59 @@ class Model:
                 trips,
                 loops.local,
                 self._sharing(stage, loops),
+                self._tables(stage),
             )
         return found
 
+    def _tables(self, stage: Stage) -> dict[Source, int]:
+        """The Funcs that a stage reads which fit a few registers, and their bytes."""
+        found: dict[Source, int] = {}
+        if self.machine.vector_bytes >= WIDTH:
+            for s in stage.sources():
+                if isinstance(s, Function):
+                    size = element_bytes(s) * math.prod(self.extents(s))
+                    if size <= WIDTH * MOST:
+                        found[s] = size
+        return found
+
     def _sharing(self, stage: Stage, loops: Loops) -> tuple[float, float]:
-        """What is left of operations and loads where a block has several rows."""
+        """What is left of operations and loads of a block's points."""
         if stage.index or stage.rvars or loops.vector < 0:
             return 1.0, 1.0
-        rows = [d for d, n in enumerate(loops.block) if n > 1 and d != loops.vector]
-        if len(rows) != 1:
-            return 1.0, 1.0
-        return self.shared(stage, rows[0], loops.block[rows[0]])
+        counts = [
+            (d, n) for d, n in enumerate(loops.block) if n > 1 and d != loops.vector
+        ]
+        return self.shared(stage, tuple(counts))
 
-    def shared(self, stage: Stage, d: int, count: int) -> tuple[float, float]:
-        """What is left of operations and loads when so many neighbours along dimension
-        `d` are computed together (`Copies.left`)."""
-        found = self._copies.get((stage, d))
+    def shared(
+        self, stage: Stage, counts: tuple[tuple[int, int], ...]
+    ) -> tuple[float, float]:
+        """What is left of operations and loads when so many points of each of these
+        dimensions are computed together (`Copies.left`)."""
+        own, whole = stage.func.args, self.regions.bounds[stage.func]
+        known: list[int] = []
+        rows: list[tuple[int, int]] = []
+        for d, n in counts:
+            lo, hi = whole[d]
+            if n == hi - lo + 1:
+                known.append(d)
+            else:
+                rows.append((d, n))
+        if (
+            not counts
+            or len(rows) > 1
+            or math.prod(n for _, n in counts) > _MOST_COPIES
+        ):
+            return 1.0, 1.0
+        (row, count) = rows[0] if rows else (-1, 1)
+        key = stage, row, tuple([(d, whole[d]) for d in known])
+        found = self._copies.get(key)
         if found is None:
-            found = self._copies[stage, d] = Copies(stage, stage.func.args[d])
+            found = self._copies[key] = Copies(
+                stage,
+                own[row] if row >= 0 else None,
+                {own[d]: range(whole[d][0], whole[d][1] + 1) for d in known},
+            )
         return found.left(count)
 
     def reader(self, source: Source, funcs: Sequence[Function]) -> Function | None:
@@ -248,26 +286,24 @@ class _Frame:
             level = geometry.row_level
         runs = geometry.instances[level]
         box = list(geometry.box(m)[:, level])
-        if at is Level.ROW and geometry.tiles.row >= 0:
-            box = self._sliding(m, box)
         one = self.model.computing(m, loops, box)
+        if at is Level.ROW and geometry.tiles.row >= 0:
+            # The first row of a tile computes all that it needs, others what is new.
+            later = self.model.computing(m, loops, self._new_in_row(m, box))
+            one = later + (one - later) / geometry.rows
         stored = geometry.volumes(m)[level]
         return _Member(
             level, stored, 2 * stored * runs, runs * (one + self.machine.produce)
         )
 
-    def _sliding(self, m: Function, box: list[Numbers]) -> list[Numbers]:
-        """What a row has to compute anew: averaged over a tile, whose first row
-        computes all that it needs."""
-        geometry = self.geometry
-        both = geometry.box(m)[:, -1]
-        grown = [d for d in range(len(box)) if (both[d] > box[d]).any()]
-        if len(grown) != 1:
-            return box
-        d = grown[0]
+    def _new_in_row(self, m: Function, box: list[Numbers]) -> list[Numbers]:
+        """What a row has to compute that the row before it has not."""
+        both = self.geometry.box(m)[:, -1]
         made = list(box)
-        new = np.minimum(both[d] - box[d], box[d])
-        made[d] = new + (box[d] - new) / geometry.rows
+        grown = [d for d in range(len(box)) if (both[d] > box[d]).any()]
+        if len(grown) == 1:
+            (d,) = grown
+            made[d] = np.minimum(both[d] - box[d], box[d])
         return made
 
     def _written(self) -> Numbers:

@@ -18,16 +18,17 @@ from parhelion.autoschedule.cost import element_bytes
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph
+from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Costs, Model, Tiles
 from parhelion.autoschedule.plan import Group, Level, Loops, Tiling
 from parhelion.autoschedule.regions import Regions, points
 from parhelion.autoschedule.shapes import (
     block_choices,
-    inside_block,
     plain_loops,
     register_blocks,
     row_blocks,
+    small_in_rows,
     tile_choices,
 )
 from parhelion.autoschedule.state import State
@@ -55,6 +56,7 @@ class Search:
     budget: int = 1200
     ours: frozenset[tuple[Function, int]] = frozenset()
     memo: dict[object, Group] = field(default_factory=dict)
+    inner: dict[object, Loops] = field(default_factory=dict)
     evaluations: int = 0
     freedom: Freedom = field(init=False)
     #: What could not be analysed, a sentence each.
@@ -175,7 +177,7 @@ class Search:
         """The cheapest ways to tile a group and to block its registers, the cheapest
         first."""
         extents = tuple(model.extents(root))
-        plain = {f: plain_loops(model, f, model.extents(f)) for f in (root, *members)}
+        plain = plain_loops(model, root, extents)
         reduces = [
             f
             for f in (root, *members)
@@ -198,21 +200,24 @@ class Search:
         model: Model,
         root: Function,
         members: Mapping[Function, Level],
-        plain: Mapping[Function, Loops],
+        plain: Loops,
         reduces: Sequence[Function],
     ) -> Iterator[Mapping[Function, Loops]]:
         """Loops for all Funcs of a group, by the blocks of its root."""
         order = [root, *members]
-        choices = list(block_choices(model, root, plain[root]))
+        choices = list(block_choices(model, root, plain))
         if reduces:
-            choices += register_blocks(model, root, plain[root])
-        elif not members:
-            choices += row_blocks(model, root, plain[root])
-        blocks = [m for m, level in members.items() if level is Level.BLOCK]
+            choices += register_blocks(model, root, plain)
+        else:
+            if Level.ROW in members.values():
+                choices += small_in_rows(model, root, plain)
+            if not members:
+                choices += row_blocks(model, root, plain)
         made = []
         for own in choices:
-            inside = inside_block(model, blocks, root, own, order)
-            made.append({**plain, root: own, **inside})
+            inside = Inside(model, root, own, order, self.inner)
+            loops = {m: inside.loops(m, level) for m, level in members.items()}
+            made.append({root: own, **loops})
         if len(made) > _FEW_BLOCKS:
             # By what a point costs in the core alone.
             def by_core(loops: Mapping[Function, Loops]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -148,17 +149,34 @@ def tile_choices(
 
 
 def block_choices(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
-    """The same loops with other blocks of registers."""
-    extents = model.extents(f)
-    small = [d for d, e in enumerate(extents) if 1 < e <= SMALL and d != loops.vector]
+    """The same loops with other blocks of registers: all of the small dimensions."""
+    small = small_dimensions(model, f, loops)
     yield loops
     if small:
+        extents = model.extents(f)
         block = list(loops.block)
         for d in small:
             block[d] = extents[d]
-        first = list(small)
-        order = tuple(first + [d for d in loops.order if d not in small])
+        order = (*small, *[d for d in loops.order if d not in small])
         yield Loops(loops.vector, loops.lanes, tuple(block), order)
+
+
+def small_dimensions(model: Model, f: Function, loops: Loops) -> list[int]:
+    """Those of few points that vectors do not run along."""
+    extents = model.extents(f)
+    return [d for d, e in enumerate(extents) if 1 < e <= SMALL and d != loops.vector]
+
+
+def small_in_rows(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
+    """The same loops with those of the small dimensions inside the one over rows, so
+    that what is computed for each row serves all of them."""
+    if row_dimension(loops, model.extents(f)) < 0:
+        return
+    first = [d for d in loops.order if d in (loops.vector, *loops.order[:1])]
+    small = [d for d in small_dimensions(model, f, loops) if d not in first]
+    order = (*first, *small, *[d for d in loops.order if d not in (*first, *small)])
+    if order != loops.order:
+        yield Loops(loops.vector, loops.lanes, loops.block, order)
 
 
 def row_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
@@ -169,10 +187,14 @@ def row_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
     if row < 0 or loops.vector < 0 or f.updates:
         return
     weight = model.work(first).arithmetic + len(model.work(first).loads)
+    others = [(d, n) for d, n in enumerate(loops.block) if n > 1 and d != loops.vector]
+    weight *= math.prod([n for _, n in others])
+    alone = model.shared(first, tuple(others))
     for rows in (2, 4, 8):
         if rows * 4 > extents[row] or rows * weight > _MOST_WEIGHT:
             continue
-        if max(model.shared(first, row, rows)) > 0.8:
+        both = model.shared(first, tuple(sorted([*others, (row, rows)])))
+        if any(b > 0.8 * a for a, b in zip(alone, both, strict=True)):
             continue
         block = list(loops.block)
         block[row] = rows
@@ -222,47 +244,9 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
                     yield Loops(loops.vector, loops.lanes, tuple(made), order)
 
 
-def inside_block(
-    model: Model,
-    members: Sequence[Function],
-    root: Function,
-    loops: Loops,
-    order: Sequence[Function],
-) -> dict[Function, Loops]:
-    """The loops of Funcs that are computed for each block of a group's root. order: all
-    Funcs of the group, consumers first."""
-    if not members:
-        return {}
-    spans = []
-    bounds = model.regions.bounds
-    for (lo, hi), b in zip(bounds[root], loops.block, strict=True):
-        start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
-        spans.append((start, start + b - 1))
-    needed = model.regions.needed(order, {root: tuple(spans)})
-    found = {}
-    for m in members:
-        # Of what this block does not need, as the edges of a branch, there is no point.
-        extents = [max(1, int(hi - lo + 1)) for lo, hi in needed.get(m, bounds[m])]
-        found[m] = _unrolled(model, m, extents)
-    return found
-
-
-def _unrolled(model: Model, f: Function, extents: Sequence[int]) -> Loops:
-    """As many loops in one block as may be unrolled, the innermost first."""
-    own = plain_loops(model, f, extents)
-    block = list(own.block)
-    total = 1
-    most = most_copies(model, f)
-    for d in own.order:
-        n = -(-extents[d] // block[d])
-        if total * n <= most:
-            block[d] *= n
-            total *= n
-    return Loops(own.vector, own.lanes, tuple(block), own.order, local=True)
-
-
 __all__ = [
-    "inside_block",
+    "most_copies",
+    "small_in_rows",
     "register_blocks",
     "row_blocks",
     "SMALL",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parhelion.autoschedule.graph import Source
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Group, Level, Plan
 from parhelion.ir.function import Function
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: A change must gain at least this share of the whole.
 _WORTH = 1e-4
+#: More inlined Funcs than this are not moved together.
+_MOST_BESIDE = 5
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,12 @@ class State:
             if self.search.late:
                 break
             best = state
-            for _, other in state.others(f):
+            near = [other for _, other in state.others(f)]
+            if f in state.groups:
+                near += state.slid(f)
+            elif f in state.model.graph.inlined:
+                near += state.restored(f)
+            for other in near:
                 if other.gains(best):
                     best = other
             state = best
@@ -136,11 +144,70 @@ class State:
             return self._inlined(f)
         if f in graph.inlined:
             return self._restored(f, place)
+        if f not in self.groups and place.level is not None:
+            return self._leveled({f: place.level})
         state = self if f in self.groups else self._split(f)
         if place == ROOT:
             return state
         assert place.level is not None
         return state._joined(f, place.level)
+
+    def restored(self, f: Function) -> Iterator[State]:
+        """`f`, which is inlined, in the loops of its group, and all others there at the
+        same level; likewise with what is inlined beside it: where several read the same
+        neighbours, or slide along with it, one alone gains nothing."""
+        for level in (Level.TILE, Level.ROW):
+            state = self.moved(f, Place("at", level))
+            if state is None:
+                continue
+            yield from state.slid(state.home()[f])
+            together: State | None = state
+            for g in self._beside(f):
+                if together is not None:
+                    together = together.moved(g, Place("at", level))
+            if together is not None and together is not state:
+                yield together
+                yield from together.slid(together.home()[f])
+
+    def _beside(self, f: Function) -> list[Function]:
+        """The other inlined Funcs that read a Func which `f` reads too."""
+        inlined = self.model.graph.inlined
+
+        def reads(g: Function) -> set[Source]:
+            pure = g.pure
+            return set() if pure is None else set(pure.mentions()) - inlined
+
+        found = [
+            g
+            for g in self.model.graph.whole
+            if g in inlined and g is not f and reads(f) & reads(g)
+        ]
+        return found if len(found) <= _MOST_BESIDE else []
+
+    def _leveled(self, levels: Mapping[Function, Level]) -> State | None:
+        """Members of one group at other levels of it, what they need no further in;
+        None where one would be further in than what reads it."""
+        (root,) = {self.home()[f] for f in levels}
+        host = self.groups[root]
+        wanted = {**host.members, **levels}
+        members = self._legal(self.model, root, wanted)
+        if any(members[f] < level for f, level in levels.items()):
+            return None
+        if members == host.members:
+            return None
+        group = self.search.group(self.model, root, members)
+        return State(self.search, self.model, {**self.groups, root: group})
+
+    def slid(self, root: Function) -> Iterator[State]:
+        """A group with all that is computed once a tile sliding along its rows instead,
+        and the other way round."""
+        members = self.groups[root].members
+        for old, new in ((Level.TILE, Level.ROW), (Level.ROW, Level.TILE)):
+            levels = {m: new for m, at in members.items() if at is old}
+            levels = {m: at for m, at in levels.items() if self.search.freedom.move(m)}
+            other = self._leveled(levels) if levels else None
+            if other is not None:
+                yield other
 
     def _restored(self, f: Function, place: Place) -> State | None:
         """`f`, which is inlined here, in a place of its own."""

@@ -7,11 +7,12 @@ is shared by its iterations, what does not depend on the vector dimension is a s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parhelion.autoschedule.cost import Access, Work
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import Source, Stage
 from parhelion.autoschedule.machine import Machine
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
@@ -54,12 +55,14 @@ def stage_speed(
     trips: dict[Var, int],
     local: bool,
     sharing: tuple[float, float] = (1.0, 1.0),
+    tables: Mapping[Source, int] | None = None,
 ) -> Speed:
     """The time of one block: `block` says how many points of each loop are done
     together (of the vector's loop a multiple of `lanes`), `trips` how far the loops
     over reduction variables go; `local`, that nothing but the block is stored;
     `sharing`, how much of the operations and loads is left of what each point would
-    take by itself (see `cost.Copies`)."""
+    take by itself (see `cost.Copies`); `tables`, the sources so small that look-ups in
+    them are permutations of registers, and their bytes."""
     stage = work.stage
     vectors = max(1, -(-block.get(vector, 1) // lanes)) if vector is not None else 1
 
@@ -100,7 +103,11 @@ def stage_speed(
             else:
                 kept += cells
             continue
-        one = load_time(a, machine, vector, lanes)
+        size = (tables or {}).get(a.source)
+        if size is not None and vector is not None and _looks_up(a, vector):
+            one = look_up_time(size, a.bits, machine, lanes)
+        else:
+            one = load_time(a, machine, vector, lanes)
         total += times(a.depends) * one * sharing[1]
     written = _written(stage)
     for t in stage.func.types:
@@ -132,6 +139,21 @@ def registers_of(lanes: int, bits: int, machine: Machine) -> int:
     return max(1, -(-lanes * max(8, bits) // (machine.vector_bytes * 8)))
 
 
+def _looks_up(a: Access, vector: Var) -> bool:
+    """Whether a load's lanes are where data say."""
+    return any(
+        a.step(d, vector) is None and (d, vector) not in a.divided
+        for d in range(len(a.steps))
+    )
+
+
+def look_up_time(size: int, bits: int, machine: Machine, lanes: int) -> float:
+    """One look-up of as many numbers as a vector has lanes, in a table of so many bytes
+    whose registers are permuted (see `codegen.tables`)."""
+    registers = -(-size // machine.vector_bytes)
+    return registers * registers_of(lanes, bits, machine) * machine.shuffle
+
+
 def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> float:
     """One load of as many numbers as a vector has lanes."""
     if vector is None:
@@ -151,7 +173,9 @@ def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> fl
     if step is None:
         share = a.divided.get((first, vector))
         if share is not None and 0 < share < 1:
-            return count * (machine.load + 2 * machine.shuffle)
+            # Fewer neighbours, then spread over the lanes.
+            read = registers_of(math.ceil(lanes * share), a.bits, machine)
+            return read * machine.load + count * machine.shuffle
         return gathered
     if step == 1:
         return count * machine.load

@@ -1,0 +1,121 @@
+"""The loops of the Funcs that are computed inside those of a group's root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from parhelion.autoschedule.model import Model
+from parhelion.autoschedule.plan import Level, Loops
+from parhelion.autoschedule.shapes import (
+    block_choices,
+    most_copies,
+    plain_loops,
+    row_blocks,
+    row_dimension,
+)
+from parhelion.ir.function import Function
+
+_Memo = dict[object, Loops]
+
+
+class Inside:
+    """Members' loops under a root with given loops.
+
+    order: the root and its members, consumers first. memo: what is known of other
+    groups; the loops of a Func depend on its definitions and on the box that it is
+    computed over alone.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        root: Function,
+        loops: Loops,
+        order: Sequence[Function],
+        memo: _Memo,
+    ) -> None:
+        self.model, self.root, self.own, self.order = model, root, loops, order
+        self.memo = memo
+        self.row = row_dimension(loops, model.extents(root))
+        self._boxes: dict[int, dict[Function, list[int]]] = {}
+
+    def loops(self, f: Function, level: Level) -> Loops:
+        """Those that take the least time in the core."""
+        model = self.model
+        whole = model.extents(f)
+        if level is Level.BLOCK:
+            box = self._box(f, 0)
+        elif level is Level.ROW and self.row >= 0:
+            box = self._new(f)
+        else:
+            box = whole
+        key = (model.graph.stages[f], level, tuple(whole), tuple(box))
+        found = self.memo.get(key)
+        if found is None:
+            if level is Level.BLOCK:
+                found = _unrolled(model, f, box)
+            else:
+                found = min(
+                    self._choices(f, level, whole, box),
+                    key=lambda made: float(model.computing(f, made, box)),
+                )
+            self.memo[key] = found
+        return found
+
+    def _choices(
+        self, f: Function, level: Level, whole: Sequence[int], box: Sequence[int]
+    ) -> Iterator[Loops]:
+        """Blocks of rows where they fit what is new in a row; of two rows in a tile,
+        whose size is not known yet, so that the tail is short."""
+        plain = plain_loops(self.model, f, whole)
+        for loops in block_choices(self.model, f, plain):
+            yield loops
+            row = row_dimension(loops, whole)
+            for made in row_blocks(self.model, f, loops):
+                rows = made.block[row]
+                if box[row] % rows == 0 if level is Level.ROW else rows <= 2:
+                    yield made
+
+    def _new(self, f: Function) -> list[int]:
+        """The extents of what one more row of blocks needs anew."""
+        one, two = self._box(f, 1), self._box(f, 2)
+        return [b - a if b > a else a for a, b in zip(one, two, strict=True)]
+
+    def _box(self, f: Function, rows: int) -> list[int]:
+        """The extents of what so many rows of blocks need, in the middle of the image;
+        no rows: a single block."""
+        found = self._boxes.get(rows)
+        if found is None:
+            bounds = self.model.regions.bounds
+            spans = []
+            for d, (lo, hi) in enumerate(bounds[self.root]):
+                b = self.own.block[d]
+                if rows and d != self.row:
+                    spans.append((lo, hi))
+                    continue
+                start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
+                spans.append((start, min(hi, start + max(1, rows) * b - 1)))
+            needed = self.model.regions.needed(self.order, {self.root: tuple(spans)})
+            found = self._boxes[rows] = {
+                # Of what is not needed, as the edges of a branch, there is no point.
+                g: [max(1, int(hi - lo + 1)) for lo, hi in needed.get(g, bounds[g])]
+                for g in self.order
+            }
+        return found[f]
+
+
+def _unrolled(model: Model, f: Function, extents: Sequence[int]) -> Loops:
+    """Everything that a block needs at once, as far as the code remains short."""
+    own = plain_loops(model, f, extents)
+    block = list(own.block)
+    total = 1
+    most = most_copies(model, f)
+    for d in own.order:
+        n = -(-extents[d] // block[d])
+        if total * n <= most:
+            block[d] *= n
+            total *= n
+    return Loops(own.vector, own.lanes, tuple(block), own.order, local=True)
+
+
+__all__ = ["Inside"]
