@@ -207,7 +207,9 @@ class Model:
         rounded = math.ceil if isinstance(box[0] if box else 1, int) else np.ceil
         steps = [rounded(e / b) for e, b in zip(box, loops.block, strict=True)]
         total: Any = 0.0
-        own = f.args
+        own, whole = f.args, self.extents(f)
+        # The innermost loop is the first that a block does not do all of.
+        open_ = [d for d in loops.order if loops.block[d] < whole[d]]
         for stage in self.graph.stages[f]:
             blocks: Any = 1
             inner: Any = 1
@@ -215,7 +217,7 @@ class Model:
             for d, v in enumerate(own):
                 if v in pure:
                     blocks = blocks * steps[d]
-                    if d == loops.order[0]:
+                    if open_ and d == open_[0]:
                         inner = steps[d]
             one = self.speed(stage, loops).block
             # A box that is empty has no rows.

@@ -1,0 +1,154 @@
+"""The default scheduler's moves: what changes, what stays, and what it costs."""
+
+from __future__ import annotations
+
+import pytest
+
+import parhelion as hl
+from parhelion.autoschedule.cost import Copies
+from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.graph import Graph
+from parhelion.autoschedule.machine import host
+from parhelion.autoschedule.plan import Level
+from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.state import INLINE, LEVELS, ROOT, State
+from parhelion.ir.function import Function
+
+TILE, ROW, _ = LEVELS
+
+
+def begin(f: hl.Func, box: list[tuple[int, int]]) -> State:
+    """Everything at the root, before anything is searched."""
+    out = f._function
+    search = Search((out,), Sizes({out: tuple(box)}, {}, {}), host(1), budget=0)
+    state = search.run()
+    for g in [*state.model.graph.inlined, *state.model.graph.order]:
+        if g is not out and state.place(g) != ROOT:
+            moved = state.moved(g, ROOT)
+            assert moved is not None
+            state = moved
+    return state
+
+
+def sobel() -> tuple[hl.Func, dict[str, Function]]:
+    """Two derivatives of one smooth Func, and what is made of both."""
+    x, y = hl.Var("x"), hl.Var("y")
+    names = ("smooth", "across", "down", "both")
+    smooth, across, down, both = made = [hl.Func(n) for n in names]
+    smooth[x, y] = hl.sqrt(hl.f32(x * y))
+    across[x, y] = smooth[x + 1, y] - smooth[x - 1, y]
+    down[x, y] = smooth[x, y + 1] - smooth[x, y - 1]
+    total = hl.f32(0.0)
+    for dy in (-1, 0, 1):
+        for dx in (-1, 0, 1):
+            total += across[x + dx, y + dy] * down[x + dx, y + dy]
+    both[x, y] = total
+    return both, {n: f._function for n, f in zip(names, made, strict=True)}
+
+
+def together(state: State, funcs: dict[str, Function], *names: str) -> State:
+    for n in names:
+        moved = state.moved(funcs[n], TILE)
+        assert moved is not None
+        state = moved
+    return state
+
+
+def test_a_member_changes_its_level_and_the_others_stay() -> None:
+    out, funcs = sobel()
+    state = together(
+        begin(out, [(0, 639), (0, 479)]), funcs, "across", "down", "smooth"
+    )
+    root = funcs["both"]
+    before = state.groups[root].members
+    assert set(before) == {funcs[n] for n in ("across", "down", "smooth")}
+    moved = state.moved(funcs["across"], ROW)
+    assert moved is not None and set(moved.groups) == {root}
+    assert moved.groups[root].members == {**before, funcs["across"]: Level.ROW}
+
+
+def test_a_member_goes_no_further_in_than_its_readers() -> None:
+    out, funcs = sobel()
+    state = together(
+        begin(out, [(0, 639), (0, 479)]), funcs, "across", "down", "smooth"
+    )
+    assert state.moved(funcs["smooth"], ROW) is None
+
+
+def test_all_members_slide_together() -> None:
+    out, funcs = sobel()
+    state = together(
+        begin(out, [(0, 639), (0, 479)]), funcs, "across", "down", "smooth"
+    )
+    root = funcs["both"]
+    (other,) = state.slid(root)
+    assert set(other.groups[root].members.values()) == {Level.ROW}
+    (back,) = other.slid(root)
+    assert back.groups[root].members == state.groups[root].members
+
+
+def test_what_is_inlined_beside_it_leaves_along_with_a_func() -> None:
+    out, funcs = sobel()
+    state = together(
+        begin(out, [(0, 639), (0, 479)]), funcs, "across", "down", "smooth"
+    )
+    for n in ("across", "down"):
+        moved = state.moved(funcs[n], INLINE)
+        assert moved is not None
+        state = moved
+    found = [
+        {
+            m.name.split("$")[0]: level
+            for m, level in s.groups[funcs["both"]].members.items()
+        }
+        for s in state.restored(funcs["across"])
+    ]
+    assert {"across": Level.TILE, "down": Level.TILE, "smooth": Level.TILE} in found
+
+
+@pytest.mark.parametrize("rows", [8, 32])
+def test_a_sliding_window_computes_no_row_twice(rows: int) -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    first, second = hl.Func("first"), hl.Func("second")
+    first[x, y] = hl.sqrt(hl.f32(x * y))
+    second[x, y] = first[x, y - 1] + first[x, y] + first[x, y + 1]
+    state = begin(second, [(0, 1023), (0, 1023)])
+    moved = state.moved(first._function, ROW)
+    assert moved is not None
+    model, group = moved.model, moved.groups[second._function]
+    loops = group.loops[first._function]
+    alone = model.computing(first._function, loops, [1024, 1024])
+    root = model.computing(
+        second._function, group.loops[second._function], [1024, 1024]
+    )
+    tall = group.tiling.tile[1] or 1024
+    begins = 1024 * moved.search.machine.produce
+    least = alone * (tall + 2) / tall + root + begins
+    assert group.terms["compute"] == pytest.approx(least, rel=0.05)
+
+
+def test_colours_are_done_together_inside_of_tiles() -> None:
+    x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+    mixed, out = hl.Func("mixed"), hl.Func("out")
+    heavy = hl.sqrt(hl.f32(x * y)) * hl.sqrt(hl.f32(x + y))
+    mixed[x, y, c] = hl.select(c == 0, heavy, hl.select(c == 1, heavy + 1, heavy * 2))
+    out[x, y, c] = mixed[x, y - 1, c] + mixed[x, y + 1, c]
+    state = begin(out, [(0, 639), (0, 479), (0, 2)])
+    moved = state.moved(mixed._function, TILE)
+    assert moved is not None
+    loops = moved.groups[out._function].loops[mixed._function]
+    assert loops.block[2] == 3
+
+
+def test_a_block_of_colours_takes_what_choices_by_colour_leave() -> None:
+    x, c = hl.Var("x"), hl.Var("c")
+    f = hl.Func("f")
+    one, other = hl.f32(x) * 3.0, hl.sqrt(hl.f32(x))
+    f[x, c] = hl.select(c == 0, one, other)
+    graph = Graph.of((f._function,), frozenset())
+    (stage,) = graph.stages[f._function]
+    v = f._function.args[1]
+    known = Copies(stage, None, {v: range(2)}).left(1)[0]
+    unknown = Copies(stage, v).left(2)[0]
+    # Each of the two is computed once, and no choice is left.
+    assert known < 0.8 < unknown
