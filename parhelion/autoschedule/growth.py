@@ -39,6 +39,9 @@ class Growth:
     def _harmless(self, f: Function, d: int) -> bool:
         if f.extern is not None or f.schedule.memo is not None:
             return False
+        # The caller's buffer has no room for more, also where others read it.
+        if f in self.regions.graph.outputs:
+            return False
         v, said = f.args[d], f.schedule.storage.get(d)
         if said is not None and (said.fold is not None or said.bound is not None):
             return False

@@ -229,3 +229,22 @@ def test_no_state_gains_on_one_of_the_same_cost(cost: float) -> None:
 
     one, same, less = [At(*[None] * 2, c) for c in (cost, cost, cost - 1)]  # type: ignore[arg-type]
     assert not one.gains(same) and not one.gains(less) and less.gains(one)
+
+
+def test_what_reads_an_output_asks_for_no_more_than_the_caller_has() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    shown, counted, out = hl.Func("shown"), hl.Func("counted"), hl.Func("out")
+    shown[x, y] = x * 3 + y
+    r = hl.RDom([(0, 5)])
+    counted[x] = shown[x, 0] + 1
+    counted[r.x * 7] += shown[r.x, 1]
+    out[x, y] = counted[x] + y
+    pipeline = hl.Pipeline([out, shown])
+    hl.autoschedule([out, shown], sizes=[41, 26])
+    buffers = [hl.Buffer(hl.Int(32), [41, 26]) for _ in range(2)]
+    pipeline.realize(buffers)
+    xs, ys = np.meshgrid(np.arange(41), np.arange(26))
+    wanted = xs * 3 + 1
+    wanted[:, [0, 7, 14, 21, 28]] += np.arange(5) * 3 + 1
+    assert np.array_equal(np.asarray(buffers[0]), wanted + ys)
+    assert np.array_equal(np.asarray(buffers[1]), xs * 3 + ys)
