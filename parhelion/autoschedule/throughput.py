@@ -198,7 +198,12 @@ def store_time(
     if vector is None:
         return machine.store
     order = stage.func.schedule.storage_order or range(len(stage.args))
-    dense = bool(stage.args) and stage.args[next(iter(order))] is vector
+    first = next(iter(order), -1)
+    # Where another coordinate moves too, as by a look-up, lanes go to places apart.
+    dense = all(
+        a is vector if d == first else vector not in free_vars(a)
+        for d, a in enumerate(stage.args)
+    )
     count = registers_of(lanes, bits, machine)
     return count * machine.store if dense else lanes * machine.lane * _SCATTER
 

@@ -152,3 +152,21 @@ def test_a_block_of_colours_takes_what_choices_by_colour_leave() -> None:
     unknown = Copies(stage, v).left(2)[0]
     # Each of the two is computed once, and no choice is left.
     assert known < 0.8 < unknown
+
+
+def test_a_store_that_data_place_is_a_scatter() -> None:
+    x, y = hl.Var("x"), hl.Var("y")
+    f = hl.Func("f")
+    f[x, y] = 0.0
+    r = hl.RDom([(0, 8)])
+    f[x, hl.i32(hl.sqrt(hl.f32(x * r.x)))] = 1.0
+    f[x, r.x] = hl.sqrt(hl.f32(x * r.x))
+    root = f._function
+    search = Search((root,), Sizes({root: ((0, 639), (0, 63))}, {}, {}), host(1))
+    state = search.run()
+    _, scattered, dense = state.model.graph.stages[root]
+    loops = state.groups[root].loops[root]
+    assert loops.vector == 0
+    model = state.model
+    apart = loops.lanes * search.machine.lane
+    assert model.speed(scattered, loops).block > model.speed(dense, loops).block + apart
