@@ -37,6 +37,10 @@ class Inside:
         self.model, self.root, self.own, self.order = model, root, loops, order
         self.memo = memo
         self.row = row_dimension(loops, model.extents(root))
+        #: The dimensions whose loops are inside of the one over rows.
+        self._within: tuple[int, ...] = ()
+        if self.row >= 0:
+            self._within = loops.order[: loops.order.index(self.row)]
         self._boxes: dict[int, dict[Function, list[int]]] = {}
 
     def loops(self, f: Function, level: Level) -> Loops:
@@ -69,6 +73,11 @@ class Inside:
         whose size is not known yet, so that the tail is short."""
         plain = plain_loops(self.model, f, whole)
         for loops in block_choices(self.model, f, plain):
+            if any(
+                b > max(n, p)
+                for b, n, p in zip(loops.block, box, plain.block, strict=True)
+            ):
+                continue
             yield loops
             row = row_dimension(loops, whole)
             for made in row_blocks(self.model, f, loops):
@@ -90,11 +99,12 @@ class Inside:
             spans = []
             for d, (lo, hi) in enumerate(bounds[self.root]):
                 b = self.own.block[d]
-                if rows and d != self.row:
+                if rows and d in self._within:
                     spans.append((lo, hi))
                     continue
+                more = rows if d == self.row else 1
                 start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
-                spans.append((start, min(hi, start + max(1, rows) * b - 1)))
+                spans.append((start, min(hi, start + max(1, more) * b - 1)))
             needed = self.model.regions.needed(self.order, {self.root: tuple(spans)})
             found = self._boxes[rows] = {
                 # Of what is not needed, as the edges of a branch, there is no point.

@@ -8,8 +8,9 @@ import parhelion as hl
 from parhelion.autoschedule.cost import Copies
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.graph import Graph
+from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import host
-from parhelion.autoschedule.plan import Level
+from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.search import Search
 from parhelion.autoschedule.state import INLINE, LEVELS, ROOT, State
 from parhelion.ir.function import Function
@@ -170,3 +171,16 @@ def test_a_store_that_data_place_is_a_scatter() -> None:
     model = state.model
     apart = loops.lanes * search.machine.lane
     assert model.speed(scattered, loops).block > model.speed(dense, loops).block + apart
+
+
+def test_a_row_inside_of_a_batch_does_one_image_at_a_time() -> None:
+    c, x, y, n = hl.Var("c"), hl.Var("x"), hl.Var("y"), hl.Var("n")
+    edge, out = hl.Func("edge"), hl.Func("out")
+    edge[c, x, y, n] = hl.select(n == 0, 0.5, hl.sqrt(hl.f32(c * x + y)))
+    out[c, x, y, n] = edge[c, x, y, n] + edge[c, x + 1, y, n] + edge[c, x + 2, y, n]
+    state = begin(out, [(0, 63), (0, 99), (0, 49), (0, 3)])
+    f, root = edge._function, out._function
+    for order, images in (((0, 2, 1, 3), 1), ((0, 3, 1, 2), 4)):
+        own = Loops(0, 16, (16, 1, 1, 1), order)
+        inside = Inside(state.model, root, own, [root, f], {})
+        assert inside.loops(f, Level.ROW).block[3] == images
