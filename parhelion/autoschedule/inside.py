@@ -80,9 +80,11 @@ class Inside:
                 continue
             yield loops
             row = row_dimension(loops, whole)
-            for made in row_blocks(self.model, f, loops):
-                rows = made.block[row]
-                if box[row] % rows == 0 if level is Level.ROW else rows <= 2:
+            if row < 0:
+                continue
+            most = box[row] if level is Level.ROW else 2
+            for made in row_blocks(self.model, f, loops, most):
+                if level is Level.TILE or box[row] % made.block[row] == 0:
                     yield made
 
     def _new(self, f: Function) -> list[int]:

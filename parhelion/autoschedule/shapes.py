@@ -179,19 +179,22 @@ def small_in_rows(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
         yield Loops(loops.vector, loops.lanes, loops.block, order)
 
 
-def row_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
-    """Blocks of several rows, where rows share what is inlined or loaded."""
+def row_blocks(
+    model: Model, f: Function, loops: Loops, most: int = 8
+) -> Iterator[Loops]:
+    """Blocks of several rows, at most so many, where rows share what is inlined or
+    loaded."""
     (first, *_) = model.graph.stages[f]
     extents = model.extents(f)
     row = row_dimension(loops, extents)
-    if row < 0 or loops.vector < 0 or f.updates:
+    if row < 0 or loops.vector < 0 or f.updates or most < 2:
         return
     weight = model.work(first).arithmetic + len(model.work(first).loads)
     others = [(d, n) for d, n in enumerate(loops.block) if n > 1 and d != loops.vector]
     weight *= math.prod([n for _, n in others])
     alone = model.shared(first, tuple(others))
     for rows in (2, 4, 8):
-        if rows * 4 > extents[row] or rows * weight > _MOST_WEIGHT:
+        if rows * 4 > extents[row] or rows * weight > _MOST_WEIGHT or rows > most:
             continue
         both = model.shared(first, tuple(sorted([*others, (row, rows)])))
         if any(b > 0.8 * a for a, b in zip(alone, both, strict=True)):
