@@ -119,6 +119,9 @@ class Search:
         them can be computed in registers.
         """
         for f in reversed(list(model.graph.order)):
+            if f not in model.graph.stages:
+                # What was inlined meanwhile does not read it after all.
+                continue
             takes = any(g.updates for g in model.graph.producers.get(f, ()))
             if self.freedom.inline(f) and not takes and self._extra(model, f) <= 0:
                 model = model.with_inlined(f)

@@ -248,3 +248,14 @@ def test_what_reads_an_output_asks_for_no_more_than_the_caller_has() -> None:
     wanted[:, [0, 7, 14, 21, 28]] += np.arange(5) * 3 + 1
     assert np.array_equal(np.asarray(buffers[0]), wanted + ys)
     assert np.array_equal(np.asarray(buffers[1]), xs * 3 + ys)
+
+
+def test_what_only_an_unread_value_of_a_tuple_needs() -> None:
+    x = hl.Var("x")
+    lost, pair, out = hl.Func("lost"), hl.Func("pair"), hl.Func("out")
+    lost[x] = x * 5
+    pair[x] = (lost[x], x + 1)
+    out[x] = pair[x][1] * 2
+    result = hl.autoschedule(out, sizes=[100])
+    assert result.notes == ()
+    assert np.array_equal(np.asarray(out.realize([100])), np.arange(1, 101) * 2)
