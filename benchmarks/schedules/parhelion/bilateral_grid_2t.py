@@ -5,50 +5,52 @@ import parhelion as hl
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
     histogram = pipeline.get_func(1)
-    blur_x = pipeline.get_func(3)
+    blur_z = pipeline.get_func(2)
     blur_y = pipeline.get_func(4)
     bilateral_grid = pipeline.get_func(6)
-    x, xv, y, yi, z, zu, c, xi = hl.vars("x xv y yi z zu c xi")
+    x, xv, y, yi, c, cu, z, yu, xi = hl.vars("x xv y yi c cu z yu xi")
     r_x = histogram.rvars(0)[0]
     r_y = histogram.rvars(0)[1]
 
+    # blur_z
+    (
+        blur_z.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
     # histogram
     (
-        histogram.compute_root()
+        histogram.compute_at(blur_z, y)
         .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
-        .split(y, y, yi, 4, hl.TailStrategy.RoundUp)
-        .split(z, z, zu, 8, hl.TailStrategy.RoundUp)
-        .reorder(xv, zu, x, z, yi, c, y)
+        .split(c, c, cu, 2, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .unroll(zu)
-        .parallel(y)
+        .unroll(cu)
     )
     (
         histogram.update(0)
         .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
-        .split(y, y, yi, 4, hl.TailStrategy.RoundUp)
-        .reorder(xv, r_x, r_y, x, yi, c, y)
+        .split(c, c, cu, 2, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, r_x, r_y, c, x, y)
         .vectorize(xv)
-        .parallel(y)
+        .unroll(cu)
     )
 
     # blur_y
     (
         blur_y.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
-        .reorder(xv, x, yi, y, z, c)
+        .split(y, y, yu, 2)
+        .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
+        .unroll(yu)
         .parallel(c)
-        .parallel(z)
-    )
-
-    # blur_x
-    (
-        blur_x.compute_at(blur_y, y)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
-        .vectorize(xv)
     )
 
     # bilateral_grid

@@ -7,6 +7,7 @@ def schedule(pipeline):
     down_1 = pipeline.get_func(3)
     down_2 = pipeline.get_func(5)
     down_3 = pipeline.get_func(7)
+    down_4 = pipeline.get_func(10)
     down_5 = pipeline.get_func(12)
     down_6 = pipeline.get_func(14)
     down_7 = pipeline.get_func(16)
@@ -19,9 +20,9 @@ def schedule(pipeline):
     up_x_6 = pipeline.get_func(28)
     filled_6 = pipeline.get_func(30)
     up_x_5 = pipeline.get_func(31)
+    filled_5 = pipeline.get_func(33)
     up_x_4 = pipeline.get_func(34)
     filled_4 = pipeline.get_func(36)
-    up_x_3 = pipeline.get_func(37)
     filled_3 = pipeline.get_func(39)
     filled_2 = pipeline.get_func(42)
     filled_1 = pipeline.get_func(45)
@@ -61,15 +62,26 @@ def schedule(pipeline):
         .parallel(c)
     )
 
-    # down_5
+    # down_4
     (
-        down_5.compute_root()
+        down_4.compute_root()
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+    )
+
+    # down_5
+    (
+        down_5.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yu, 8)
+        .reorder(xv, yu, x, y, c)
+        .vectorize(xv)
+        .unroll(yu)
+        .parallel(c)
     )
 
     # down_6
@@ -184,6 +196,26 @@ def schedule(pipeline):
         .parallel(y)
     )
 
+    # up_x_4
+    (
+        up_x_4.compute_root()
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # filled_5
+    (
+        filled_5.compute_root()
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
     # up_x_5
     (
         up_x_5.compute_root()
@@ -192,44 +224,27 @@ def schedule(pipeline):
         .reorder(xv, cu, c, x, y)
         .vectorize(xv)
         .unroll(cu)
-        .parallel(y)
-    )
-
-    # up_x_4
-    (
-        up_x_4.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
-        .reorder(xv, yu, x, y, c)
-        .vectorize(xv)
-        .unroll(yu)
-        .parallel(c)
     )
 
     # filled_3
     (
         filled_3.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 32)
-        .reorder(xv, x, yi, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
-        .parallel(c)
-    )
-
-    # up_x_3
-    (
-        up_x_3.compute_at(filled_3, y)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
-        .vectorize(xv)
+        .unroll(cu)
     )
 
     # filled_4
     (
-        filled_4.compute_at(filled_3, y)
+        filled_4.store_root()
+        .compute_at(filled_3, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # normalized
@@ -247,14 +262,18 @@ def schedule(pipeline):
     (
         filled_1.compute_at(normalized, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # filled_2
     (
         filled_2.compute_at(normalized, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )

@@ -7,6 +7,7 @@ def schedule(pipeline):
     down_1 = pipeline.get_func(3)
     down_2 = pipeline.get_func(5)
     down_3 = pipeline.get_func(7)
+    down_4 = pipeline.get_func(10)
     down_5 = pipeline.get_func(12)
     down_6 = pipeline.get_func(14)
     down_7 = pipeline.get_func(16)
@@ -18,10 +19,8 @@ def schedule(pipeline):
     filled_7 = pipeline.get_func(27)
     up_x_6 = pipeline.get_func(28)
     filled_6 = pipeline.get_func(30)
-    up_x_5 = pipeline.get_func(31)
-    up_x_4 = pipeline.get_func(34)
+    filled_5 = pipeline.get_func(33)
     filled_4 = pipeline.get_func(36)
-    up_x_3 = pipeline.get_func(37)
     filled_3 = pipeline.get_func(39)
     filled_2 = pipeline.get_func(42)
     filled_1 = pipeline.get_func(45)
@@ -32,7 +31,7 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 4)
+        .split(y, y, yi, 8)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
@@ -62,12 +61,26 @@ def schedule(pipeline):
         .parallel(c)
     )
 
+    # down_4
+    (
+        down_4.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, yi, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
     # down_5
     (
         down_5.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(y, y, yu, 8)
+        .reorder(xv, yu, x, y, c)
         .vectorize(xv)
+        .unroll(yu)
         .parallel(c)
     )
 
@@ -169,9 +182,8 @@ def schedule(pipeline):
     (
         up_x_6.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
         .split(c, c, cu, 4)
-        .reorder(xv, cu, c, x, yi, y)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
@@ -189,53 +201,36 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # up_x_5
-    (
-        up_x_5.compute_root()
-        .split(x, x, xv, 16)
-        .split(c, c, cu, 4)
-        .reorder(xv, cu, c, y, x)
-        .vectorize(xv)
-        .unroll(cu)
-        .parallel(x)
-    )
-
-    # up_x_4
-    (
-        up_x_4.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
-        .reorder(xv, yu, x, y, c)
-        .vectorize(xv)
-        .unroll(yu)
-        .parallel(c)
-    )
-
     # filled_3
     (
         filled_3.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 32)
-        .reorder(xv, x, yi, y, c)
+        .split(y, y, yi, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
         .parallel(y)
-    )
-
-    # up_x_3
-    (
-        up_x_3.compute_at(filled_3, y)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
-        .vectorize(xv)
     )
 
     # filled_4
     (
         filled_4.compute_at(filled_3, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # filled_5
+    (
+        filled_5.compute_at(filled_3, y)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
     )
 
     # normalized
@@ -253,14 +248,18 @@ def schedule(pipeline):
     (
         filled_1.compute_at(normalized, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # filled_2
     (
         filled_2.compute_at(normalized, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )

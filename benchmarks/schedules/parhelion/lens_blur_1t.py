@@ -29,22 +29,19 @@ def schedule(pipeline):
     up_4_x = pipeline.get_func(36)
     pull_4 = pipeline.get_func(38)
     pull_3 = pipeline.get_func(41)
-    up_2_x = pipeline.get_func(42)
     pull_2 = pipeline.get_func(44)
     pull_1 = pipeline.get_func(47)
-    up_0_x = pipeline.get_func(48)
     argmin = pipeline.get_func(52)
     depth = pipeline.get_func(53)
-    bokeh_radius = pipeline.get_func(54)
     maximum = pipeline.get_func(55)
     worst_case_y = pipeline.get_func(56)
     maximum_2 = pipeline.get_func(57)
     worst_case = pipeline.get_func(58)
     sample_locations = pipeline.get_func(59)
-    bokeh_radius_squared = pipeline.get_func(60)
+    with_alpha = pipeline.get_func(62)
     output = pipeline.get_func(63)
     final = pipeline.get_func(64)
-    x, xv, y, yi, z, c, yu, cu, xi = hl.vars("x xv y yi z c yu cu xi")
+    x, xv, y, yi, c, cu, z, yu, xi = hl.vars("x xv y yi c cu z yu xi")
     r_x = sum_2.rvars(0)[0]
     near_x = maximum.rvars(0)[0]
     s_x = output.rvars(0)[0]
@@ -54,8 +51,10 @@ def schedule(pipeline):
         push_0.compute_root()
         .split(x, x, xv, 16)
         .split(y, y, yi, 4)
-        .reorder(xv, x, yi, z, c, y)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
+        .unroll(cu)
         .parallel(y)
     )
 
@@ -102,7 +101,7 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
+        .split(y, y, yu, 2)
         .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
         .unroll(yu)
@@ -114,53 +113,64 @@ def schedule(pipeline):
     (
         down_2.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 128)
-        .reorder(xv, x, yi, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(c)
-        .parallel(z)
+        .unroll(cu)
     )
 
     # down_2_x
     (
-        down_2_x.compute_at(down_2, y)
+        down_2_x.store_at(down_2, z)
+        .compute_at(down_2, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # down_3
     (
         down_3.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c, z)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(z)
+        .unroll(cu)
     )
 
     # down_3_x
     (
-        down_3_x.compute_at(down_3, z)
+        down_3_x.store_at(down_3, z)
+        .compute_at(down_3, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # down_4
     (
         down_4.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c, z)
+        .split(y, y, yi, 8)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
+        .unroll(cu)
         .parallel(z)
     )
 
     # down_4_x
     (
-        down_4_x.compute_at(down_4, z)
+        down_4_x.compute_at(down_4, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # down_5_x
@@ -257,9 +267,10 @@ def schedule(pipeline):
     (
         up_5_x.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
         .parallel(z)
     )
 
@@ -267,9 +278,10 @@ def schedule(pipeline):
     (
         pull_5.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
         .parallel(z)
     )
 
@@ -277,9 +289,10 @@ def schedule(pipeline):
     (
         up_4_x.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
         .parallel(z)
     )
 
@@ -287,91 +300,72 @@ def schedule(pipeline):
     (
         pull_2.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 8)
-        .reorder(xv, x, yi, y, z, c)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
         .parallel(z)
-    )
-
-    # up_2_x
-    (
-        up_2_x.compute_at(pull_2, y)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
-        .vectorize(xv)
     )
 
     # pull_3
     (
         pull_3.compute_at(pull_2, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # pull_4
     (
         pull_4.compute_at(pull_2, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
-    # argmin
+    # depth
     (
-        argmin.compute_root()
-        .split(x, x, xi, 256, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xv, 32)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        depth.compute_root()
+        .split(x, x, xi, 256)
+        .split(xi, xi, xv, 64)
+        .split(y, y, yu, 8)
         .reorder(xv, yu, xi, y, x)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
         .parallel(x)
     )
+
+    # argmin
+    (
+        argmin.compute_at(depth, xi)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .reorder(xv, x, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+    )
     (
         argmin.update(0)
-        .split(x, x, xi, 256, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xv, 32)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
-        .reorder(xv, yu, r_x, xi, y, x)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
-        .unroll(yu)
-        .parallel(x)
-    )
-
-    # up_0_x
-    (
-        up_0_x.compute_at(argmin, xi)
-        .split(x, x, xv, 32)
-        .split(y, y, yu, 9)
-        .reorder(xv, yu, x, y, z, c)
-        .vectorize(xv, 16)
-        .unroll(xv)
-        .unroll(yu)
     )
 
     # pull_1
     (
-        pull_1.store_at(argmin, x)
-        .compute_at(argmin, y)
+        pull_1.store_at(depth, x)
+        .compute_at(depth, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-    )
-
-    # depth
-    depth.compute_root().split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv).parallel(y)
-
-    # bokeh_radius
-    (
-        bokeh_radius.compute_root()
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y)
-        .vectorize(xv)
-        .parallel(y)
+        .unroll(cu)
     )
 
     # worst_case_y
@@ -439,7 +433,7 @@ def schedule(pipeline):
     # final
     (
         final.split(x, x, xv, 32)
-        .split(y, y, yi, 32)
+        .split(y, y, yi, 16)
         .split(c, c, cu, 3)
         .reorder(xv, cu, x, c, yi, y)
         .vectorize(xv, 16)
@@ -468,12 +462,14 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
-    # bokeh_radius_squared
+    # with_alpha
     (
-        bokeh_radius_squared.compute_at(final, y)
+        with_alpha.compute_at(final, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # sample_locations

@@ -16,7 +16,6 @@ def schedule(pipeline):
     down_3 = pipeline.get_func(15)
     down_4_x = pipeline.get_func(17)
     down_4 = pipeline.get_func(18)
-    down_5_x = pipeline.get_func(20)
     down_5 = pipeline.get_func(21)
     down_6_x = pipeline.get_func(23)
     down_6 = pipeline.get_func(24)
@@ -29,22 +28,19 @@ def schedule(pipeline):
     up_4_x = pipeline.get_func(36)
     pull_4 = pipeline.get_func(38)
     pull_3 = pipeline.get_func(41)
-    up_2_x = pipeline.get_func(42)
     pull_2 = pipeline.get_func(44)
     pull_1 = pipeline.get_func(47)
-    up_0_x = pipeline.get_func(48)
     argmin = pipeline.get_func(52)
     depth = pipeline.get_func(53)
-    bokeh_radius = pipeline.get_func(54)
     maximum = pipeline.get_func(55)
     worst_case_y = pipeline.get_func(56)
     maximum_2 = pipeline.get_func(57)
     worst_case = pipeline.get_func(58)
     sample_locations = pipeline.get_func(59)
-    bokeh_radius_squared = pipeline.get_func(60)
+    with_alpha = pipeline.get_func(62)
     output = pipeline.get_func(63)
     final = pipeline.get_func(64)
-    x, xv, z, c, y, yu, yi, cu, xi = hl.vars("x xv z c y yu yi cu xi")
+    x, xv, c, cu, z, y, yu, yi, xi = hl.vars("x xv c cu z y yu yi xi")
     r_x = sum_2.rvars(0)[0]
     near_x = maximum.rvars(0)[0]
     s_x = output.rvars(0)[0]
@@ -53,8 +49,10 @@ def schedule(pipeline):
     (
         push_0.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, z, c, y)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, z, y)
         .vectorize(xv)
+        .unroll(cu)
         .parallel(y)
     )
 
@@ -101,7 +99,7 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
+        .split(y, y, yu, 2)
         .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
         .unroll(yu)
@@ -112,82 +110,90 @@ def schedule(pipeline):
     (
         down_2.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 128)
-        .reorder(xv, x, yi, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
         .parallel(z)
     )
 
     # down_2_x
     (
-        down_2_x.compute_at(down_2, y)
+        down_2_x.store_at(down_2, z)
+        .compute_at(down_2, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # down_3
     (
         down_3.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c, z)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
         .parallel(z)
     )
 
     # down_3_x
     (
-        down_3_x.compute_at(down_3, z)
+        down_3_x.store_at(down_3, z)
+        .compute_at(down_3, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # down_4
     (
         down_4.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c, z)
+        .split(y, y, yi, 8)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
+        .unroll(cu)
         .parallel(z)
     )
 
     # down_4_x
     (
-        down_4_x.compute_at(down_4, z)
+        down_4_x.compute_at(down_4, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-    )
-
-    # down_5_x
-    (
-        down_5_x.compute_root()
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
-        .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
     )
 
     # down_5
     (
         down_5.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
-        .reorder(xv, yu, x, y, z, c)
+        .split(y, y, yi, 16)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
-        .unroll(yu)
-        .parallel(c)
+        .unroll(cu)
+        .parallel(y)
     )
 
     # down_6_x
     (
         down_6_x.compute_root()
         .split(x, x, xv, 8)
-        .reorder(xv, x, y, z, c)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
+        .parallel(y)
     )
 
     # down_6
@@ -226,164 +232,150 @@ def schedule(pipeline):
     (
         up_6_x.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(y, y, yi, 8)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
+        .parallel(y)
     )
 
     # pull_6
     (
         pull_6.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
+        .parallel(y)
     )
 
     # up_5_x
     (
         up_5_x.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
+        .parallel(y)
     )
 
     # pull_5
     (
         pull_5.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
-        .parallel(c)
-    )
-
-    # up_4_x
-    (
-        up_4_x.compute_root()
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
-        .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
+        .parallel(y)
     )
 
     # pull_2
     (
         pull_2.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 8)
-        .reorder(xv, x, yi, y, z, c)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
         .parallel(z)
-    )
-
-    # up_2_x
-    (
-        up_2_x.compute_at(pull_2, y)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
-        .vectorize(xv)
     )
 
     # pull_3
     (
         pull_3.compute_at(pull_2, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # pull_4
     (
         pull_4.compute_at(pull_2, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
+        .unroll(cu)
     )
 
-    # argmin
+    # up_4_x
     (
-        argmin.compute_root()
-        .split(x, x, xi, 256, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xv, 32)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        up_4_x.compute_at(pull_2, y)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # depth
+    (
+        depth.compute_root()
+        .split(x, x, xi, 256)
+        .split(xi, xi, xv, 64)
+        .split(y, y, yu, 8)
         .reorder(xv, yu, xi, y, x)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
         .parallel(x)
     )
+
+    # argmin
+    (
+        argmin.compute_at(depth, xi)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .reorder(xv, x, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+    )
     (
         argmin.update(0)
-        .split(x, x, xi, 256, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xv, 32)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
-        .reorder(xv, yu, r_x, xi, y, x)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
+        .vectorize(xv, 16)
+        .unroll(xv)
+    )
+
+    # pull_1
+    (
+        pull_1.store_at(depth, x)
+        .compute_at(depth, y)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # worst_case_y
+    (
+        worst_case_y.compute_root()
+        .split(x, x, xi, 256)
+        .split(xi, xi, xv, 64)
+        .split(y, y, yu, 6)
+        .reorder(xv, yu, xi, y, x)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
         .parallel(x)
     )
 
-    # up_0_x
-    (
-        up_0_x.compute_at(argmin, xi)
-        .split(x, x, xv, 32)
-        .split(y, y, yu, 9)
-        .reorder(xv, yu, x, y, z, c)
-        .vectorize(xv, 16)
-        .unroll(xv)
-        .unroll(yu)
-    )
-
-    # pull_1
-    (
-        pull_1.store_at(argmin, x)
-        .compute_at(argmin, y)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y, z, c)
-        .vectorize(xv)
-    )
-
-    # depth
-    (
-        depth.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
-        .reorder(xv, x, yi, y)
-        .vectorize(xv)
-        .parallel(y)
-    )
-
-    # bokeh_radius
-    (
-        bokeh_radius.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
-        .reorder(xv, x, yi, y)
-        .vectorize(xv)
-        .parallel(y)
-    )
-
-    # worst_case_y
-    (
-        worst_case_y.compute_root()
-        .split(x, x, xv, 32)
-        .split(y, y, yi, 132)
-        .split(yi, yi, yu, 12)
-        .reorder(xv, yu, x, yi, y)
-        .vectorize(xv, 16)
-        .unroll(xv)
-        .unroll(yu)
-        .parallel(y)
-    )
-
     # maximum
     (
-        maximum.compute_at(worst_case_y, x)
-        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        maximum.compute_at(worst_case_y, xi)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
@@ -391,8 +383,8 @@ def schedule(pipeline):
     )
     (
         maximum.update(0)
-        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, near_x, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
@@ -435,7 +427,7 @@ def schedule(pipeline):
     # final
     (
         final.split(x, x, xv, 32)
-        .split(y, y, yi, 32)
+        .split(y, y, yi, 16)
         .split(c, c, cu, 3)
         .reorder(xv, cu, x, c, yi, y)
         .vectorize(xv, 16)
@@ -464,12 +456,14 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
-    # bokeh_radius_squared
+    # with_alpha
     (
-        bokeh_radius_squared.compute_at(final, y)
+        with_alpha.compute_at(final, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # sample_locations

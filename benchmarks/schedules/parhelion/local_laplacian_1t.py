@@ -5,9 +5,9 @@ import parhelion as hl
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
     gray = pipeline.get_func(2)
-    remap = pipeline.get_func(4)
     down_y = pipeline.get_func(6)
     down_x = pipeline.get_func(7)
+    up_x = pipeline.get_func(9)
     down_x_2 = pipeline.get_func(14)
     down_y_2 = pipeline.get_func(16)
     down_x_3 = pipeline.get_func(17)
@@ -33,46 +33,39 @@ def schedule(pipeline):
     down_x_13 = pipeline.get_func(67)
     down_y_13 = pipeline.get_func(73)
     out_l_pyramid_7 = pipeline.get_func(77)
-    up_x = pipeline.get_func(79)
+    up_x_2 = pipeline.get_func(79)
     out_pyramid_6 = pipeline.get_func(81)
-    up_x_2 = pipeline.get_func(82)
+    up_x_3 = pipeline.get_func(82)
     out_pyramid_5 = pipeline.get_func(84)
-    up_x_3 = pipeline.get_func(85)
+    up_x_4 = pipeline.get_func(85)
     out_pyramid_4 = pipeline.get_func(87)
-    up_x_4 = pipeline.get_func(88)
+    up_x_5 = pipeline.get_func(88)
     out_pyramid_3 = pipeline.get_func(90)
-    up_x_5 = pipeline.get_func(91)
     out_pyramid_2 = pipeline.get_func(93)
     out_pyramid_1 = pipeline.get_func(96)
+    up_x_6 = pipeline.get_func(97)
     output = pipeline.get_func(101)
-    x, xv, y, xi, yi, yu, c, cu = hl.vars("x xv y xi yi yu c cu")
+    x, xv, y, yi, yu, xi, c, cu = hl.vars("x xv y yi yu xi c cu")
 
     # gray
     gray.compute_root().split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv).parallel(y)
-
-    # remap
-    remap.compute_root().split(x, x, xv, 16).reorder(xv, x).vectorize(xv)
-
-    # down_y
-    (
-        down_y.compute_root()
-        .split(x, x, xi, 512)
-        .split(xi, xi, xv, 16)
-        .split(y, y, yi, 4)
-        .split(yi, yi, yu, 2)
-        .reorder(xv, yu, xi, yi, hl._0, x, y)
-        .vectorize(xv)
-        .unroll(yu)
-        .parallel(y)
-    )
 
     # down_x
     (
         down_x.compute_root()
         .split(x, x, xv, 16)
+        .split(y, y, yi, 8)
+        .reorder(xv, x, yi, hl._0, y)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # down_y
+    (
+        down_y.compute_at(down_x, y)
+        .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)
-        .parallel(hl._0)
     )
 
     # down_x
@@ -287,7 +280,13 @@ def schedule(pipeline):
     )
 
     # up_x
-    up_x.compute_root().split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv).parallel(y)
+    (
+        up_x_2.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+        .parallel(y)
+    )
 
     # out_pyramid_6
     (
@@ -300,7 +299,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_2.compute_root()
+        up_x_3.compute_root()
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -318,7 +317,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_3.compute_root()
+        up_x_4.compute_root()
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -336,7 +335,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_4.compute_root()
+        up_x_5.compute_root()
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -352,15 +351,6 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # up_x
-    (
-        up_x_5.compute_root()
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y)
-        .vectorize(xv)
-        .parallel(y)
-    )
-
     # out_pyramid_1
     out_pyramid_1.compute_root().split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
 
@@ -369,11 +359,23 @@ def schedule(pipeline):
 
     # output
     (
-        output.split(x, x, xi, 256)
+        output.split(x, x, xi, 512)
         .split(xi, xi, xv, 32)
+        .split(y, y, yi, 64)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, c, xi, y, x)
+        .reorder(xv, cu, c, xi, yi, x, y)
         .vectorize(xv)
         .unroll(cu)
-        .parallel(x)
+        .parallel(y)
+    )
+
+    # up_x
+    up_x_6.compute_at(output, x).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
+
+    # up_x
+    (
+        up_x.compute_at(output, x)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, hl._0)
+        .vectorize(xv)
     )

@@ -5,11 +5,12 @@ import parhelion as hl
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
     powers = pipeline.get_func(1)
+    slice_of = pipeline.get_func(2)
     sum_2 = pipeline.get_func(4)
     reach = pipeline.get_func(5)
     maximum = pipeline.get_func(6)
     max_filter = pipeline.get_func(7)
-    x, xv, y, yu, c, t = hl.vars("x xv y yu c t")
+    x, xv, y, yu, c, t, tv, cu = hl.vars("x xv y yu c t tv cu")
     dy_x = sum_2.rvars(0)[0]
     dx_x = maximum.rvars(0)[0]
     r_x = powers.rvars(0)[0]
@@ -65,16 +66,25 @@ def schedule(pipeline):
         .unroll(yu)
     )
 
+    # slice_of
+    slice_of.compute_root().split(t, t, tv, 16).reorder(tv, t).vectorize(tv)
+
     # powers
     (
         powers.compute_root()
-        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
-        .reorder(xv, x, y, c, t)
-        .vectorize(xv)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(c, c, cu, 3, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, c, x, y, t)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
     )
     (
         powers.update(0)
-        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
-        .reorder(xv, r_x, r_y, x, c)
-        .vectorize(xv)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(c, c, cu, 3, hl.TailStrategy.RoundUp)
+        .reorder(xv, cu, r_x, r_y, c, x)
+        .vectorize(xv, 16)
+        .unroll(xv)
+        .unroll(cu)
     )

@@ -11,7 +11,7 @@ def schedule(pipeline):
     with_alpha = pipeline.get_func(9)
     mean = pipeline.get_func(10)
     nl_means = pipeline.get_func(11)
-    x, xv, y, yi, c, cu, dx, dxu, dy, _0v = hl.vars("x xv y yi c cu dx dxu dy _0v")
+    x, xv, c, cu, y, dx, dxu, dy, _0v, _2u = hl.vars("x xv c cu y dx dxu dy _0v _2u")
     s_x = mean.rvars(0)[0]
     s_y = mean.rvars(0)[1]
     patch_x_x = row.rvars(0)[0]
@@ -21,13 +21,11 @@ def schedule(pipeline):
     # nl_means
     (
         nl_means.split(x, x, xv, 32)
-        .split(y, y, yi, 16)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, x, c, yi, y)
+        .reorder(xv, cu, x, c, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(cu)
-        .parallel(y)
     )
 
     # mean
@@ -52,10 +50,13 @@ def schedule(pipeline):
 
     # with_alpha
     (
-        with_alpha.compute_at(nl_means, y)
+        with_alpha.store_root()
+        .compute_at(nl_means, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # row
@@ -100,7 +101,8 @@ def schedule(pipeline):
 
     # colors
     (
-        colors.compute_at(nl_means, y)
+        colors.store_root()
+        .compute_at(nl_means, y)
         .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
         .reorder(xv, x, y, dx, dy)
         .vectorize(xv)
@@ -114,8 +116,10 @@ def schedule(pipeline):
 
     # repeat_edge
     (
-        repeat_edge.compute_at(nl_means, y)
+        repeat_edge.compute_root()
         .split(hl._0, hl._0, _0v, 16)
-        .reorder(_0v, hl._0, hl._1, hl._2)
+        .split(hl._2, hl._2, _2u, 3)
+        .reorder(_0v, _2u, hl._2, hl._0, hl._1)
         .vectorize(_0v)
+        .unroll(_2u)
     )

@@ -12,6 +12,7 @@ def schedule(pipeline):
     mean = pipeline.get_func(10)
     nl_means = pipeline.get_func(11)
     x, xv, y, yi, c, cu, dx, dxu, dy, _0v = hl.vars("x xv y yi c cu dx dxu dy _0v")
+    _2u = hl.Var("_2u")
     s_x = mean.rvars(0)[0]
     s_y = mean.rvars(0)[1]
     patch_x_x = row.rvars(0)[0]
@@ -54,8 +55,10 @@ def schedule(pipeline):
     (
         with_alpha.compute_at(nl_means, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
+        .unroll(cu)
     )
 
     # row
@@ -116,6 +119,8 @@ def schedule(pipeline):
     (
         repeat_edge.compute_at(nl_means, y)
         .split(hl._0, hl._0, _0v, 16)
-        .reorder(_0v, hl._0, hl._1, hl._2)
+        .split(hl._2, hl._2, _2u, 3)
+        .reorder(_0v, _2u, hl._2, hl._0, hl._1)
         .vectorize(_0v)
+        .unroll(_2u)
     )

@@ -5,6 +5,7 @@ import parhelion as hl
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
     gray = pipeline.get_func(1)
+    blur_y = pipeline.get_func(2)
     unsharp = pipeline.get_func(6)
     x, xi, xv, c, cu, y = hl.vars("x xi xv c cu y")
 
@@ -17,6 +18,15 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(x)
+    )
+
+    # blur_y
+    (
+        blur_y.store_at(unsharp, x)
+        .compute_at(unsharp, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
     )
 
     # gray

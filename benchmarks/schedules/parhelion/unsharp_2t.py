@@ -4,21 +4,36 @@ import parhelion as hl
 
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    gray = pipeline.get_func(1)
     blur_y = pipeline.get_func(2)
     unsharp = pipeline.get_func(6)
-    x, xi, xv, y, yi, c, cu = hl.vars("x xi xv y yi c cu")
+    x, xi, xv, c, cu, y = hl.vars("x xi xv c cu y")
 
     # unsharp
     (
         unsharp.split(x, x, xi, 256)
         .split(xi, xi, xv, 16)
-        .split(y, y, yi, 8)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, c, xi, yi, x, y)
+        .reorder(xv, cu, c, xi, y, x)
         .vectorize(xv)
         .unroll(cu)
-        .parallel(y)
+        .parallel(x)
     )
 
     # blur_y
-    blur_y.compute_at(unsharp, x).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
+    (
+        blur_y.store_at(unsharp, x)
+        .compute_at(unsharp, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+
+    # gray
+    (
+        gray.store_at(unsharp, x)
+        .compute_at(unsharp, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )

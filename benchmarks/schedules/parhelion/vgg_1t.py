@@ -73,19 +73,19 @@ def schedule(pipeline):
     filter_5_1 = pipeline.get_image(11)
     filter_5_2 = pipeline.get_image(9)
     filter_5_3 = pipeline.get_image(7)
-    c, cu, x, xv, n, nu, y, cv, xi, xu, ci = hl.vars("c cu x xv n nu y cv xi xu ci")
-    yu, i, iv, nv = hl.vars("yu i iv nv")
+    c, cu, x, xv, n, nu, y, cv, xu, xi, yu = hl.vars("c cu x xv n nu y cv xu xi yu")
+    ci, i, iv, nv = hl.vars("ci i iv nv")
     r_1_1_x = conv_1_1.rvars(0)[0]
     r_1_1_y = conv_1_1.rvars(0)[1]
     r_1_1_z = conv_1_1.rvars(0)[2]
     r_1_2_x = conv_1_2.rvars(0)[0]
     r_1_2_y = conv_1_2.rvars(0)[1]
     r_1_2_z = conv_1_2.rvars(0)[2]
-    square_1_x = maximum.rvars(0)[0]
-    square_1_y = maximum.rvars(0)[1]
     r_2_1_x = conv_2_1.rvars(0)[0]
     r_2_1_y = conv_2_1.rvars(0)[1]
     r_2_1_z = conv_2_1.rvars(0)[2]
+    square_1_x = maximum.rvars(0)[0]
+    square_1_y = maximum.rvars(0)[1]
     r_2_2_x = conv_2_2.rvars(0)[0]
     r_2_2_y = conv_2_2.rvars(0)[1]
     r_2_2_z = conv_2_2.rvars(0)[2]
@@ -146,13 +146,11 @@ def schedule(pipeline):
     (
         constant_exterior_2.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xi, 12)
-        .split(xi, xi, xu, 6)
-        .reorder(cv, xu, c, xi, y, x, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(n)
     )
 
     # relu_1_1
@@ -217,89 +215,75 @@ def schedule(pipeline):
         .unroll(xu)
     )
 
-    # constant_exterior
-    (
-        constant_exterior_3.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
-    # pool_1
-    (
-        pool_1.compute_at(constant_exterior_3, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
-    # maximum
-    (
-        maximum.compute_at(constant_exterior_3, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-    (
-        maximum.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, square_1_x, square_1_y, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
-    # constant_exterior
-    (
-        constant_exterior_4.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-        .parallel(n)
-    )
-
     # relu_2_1
     (
-        relu_2_1.compute_at(constant_exterior_4, c)
+        relu_2_1.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(x, x, xi, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, xi, n, x, y)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+        .parallel(y)
     )
 
     # conv_2_1
     (
-        conv_2_1.compute_at(constant_exterior_4, c)
+        conv_2_1.compute_at(relu_2_1, c)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_2_1.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_3.compute_at(relu_2_1, x)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+    )
+
+    # pool_1
+    (
+        pool_1.compute_at(relu_2_1, x)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+    )
+
+    # maximum
+    (
+        maximum.compute_at(relu_2_1, x)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+    )
+    (
+        maximum.update(0)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, square_1_x, square_1_y, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
 
     # filter_2_1
@@ -307,7 +291,7 @@ def schedule(pipeline):
 
     # filter_2_1: wrapper
     (
-        filter_2_1_wrapper.compute_at(constant_exterior_4, n)
+        filter_2_1_wrapper.compute_at(relu_2_1, x)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -316,11 +300,11 @@ def schedule(pipeline):
     (
         relu_2_2.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, y, x, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
         .parallel(n)
     )
 
@@ -328,20 +312,29 @@ def schedule(pipeline):
     (
         conv_2_2.compute_at(relu_2_2, c)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_2_2.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_4.store_at(relu_2_2, n)
+        .compute_at(relu_2_2, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
     )
 
     # filter_2_2
@@ -545,43 +538,41 @@ def schedule(pipeline):
     # constant_exterior
     (
         constant_exterior_8.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
 
     # pool_3
     (
-        pool_3.compute_at(constant_exterior_8, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
+        pool_3.store_at(constant_exterior_8, y)
+        .compute_at(constant_exterior_8, x)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
 
     # maximum
     (
-        maximum_3.compute_at(constant_exterior_8, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
+        maximum_3.store_at(constant_exterior_8, y)
+        .compute_at(constant_exterior_8, x)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
     (
         maximum_3.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, square_3_x, square_3_y, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, square_3_x, square_3_y, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
 
     # relu_4_1
@@ -631,9 +622,11 @@ def schedule(pipeline):
     (
         constant_exterior_9.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(y)
     )
 
     # relu_4_2
@@ -682,9 +675,11 @@ def schedule(pipeline):
     (
         constant_exterior_10.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(y)
     )
 
     # relu_4_3
@@ -817,9 +812,11 @@ def schedule(pipeline):
     (
         constant_exterior_12.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(y)
     )
 
     # relu_5_2
@@ -868,9 +865,11 @@ def schedule(pipeline):
     (
         constant_exterior_13.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(y)
     )
 
     # relu_5_3
@@ -943,9 +942,11 @@ def schedule(pipeline):
     (
         pool_5.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(y)
     )
 
     # rectified_1
@@ -1039,9 +1040,11 @@ def schedule(pipeline):
     (
         powers.compute_root()
         .split(i, i, iv, 16)
-        .reorder(iv, i, n)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, n, i)
         .vectorize(iv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(i)
     )
 
     # sum
@@ -1049,4 +1052,11 @@ def schedule(pipeline):
     sum_2.update(0).split(n, n, nv, 4).reorder(nv, classes_x, n).vectorize(nv)
 
     # softmax
-    softmax.split(i, i, iv, 16).reorder(iv, i, n).vectorize(iv).parallel(n)
+    (
+        softmax.split(i, i, iv, 16)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, n, i)
+        .vectorize(iv)
+        .unroll(nu)
+        .parallel(i)
+    )

@@ -73,8 +73,8 @@ def schedule(pipeline):
     filter_5_1 = pipeline.get_image(11)
     filter_5_2 = pipeline.get_image(9)
     filter_5_3 = pipeline.get_image(7)
-    c, cu, x, xi, xv, n, nu, y, cv, yu, xu = hl.vars("c cu x xi xv n nu y cv yu xu")
-    ci, i, ii, iv, nv = hl.vars("ci i ii iv nv")
+    c, cu, x, xv, y, yi, n, nu, cv, xu, yu = hl.vars("c cu x xv y yi n nu cv xu yu")
+    ci, xi, i, ii, iv, nv = hl.vars("ci xi i ii iv nv")
     r_1_1_x = conv_1_1.rvars(0)[0]
     r_1_1_y = conv_1_1.rvars(0)[1]
     r_1_1_z = conv_1_1.rvars(0)[2]
@@ -133,57 +133,57 @@ def schedule(pipeline):
     (
         constant_exterior.compute_root()
         .split(c, c, cu, 3)
-        .split(x, x, xi, 64)
-        .split(xi, xi, xv, 16)
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 4)
         .split(n, n, nu, 4)
-        .reorder(xv, cu, nu, c, n, xi, y, x)
+        .reorder(xv, cu, nu, c, n, x, yi, y)
         .unroll(cu)
         .vectorize(xv)
         .unroll(nu)
-        .parallel(x)
+        .parallel(y)
     )
 
     # constant_exterior
     (
         constant_exterior_2.compute_root()
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, n, x, y)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
-        .parallel(y)
+        .unroll(xu)
+        .parallel(n)
     )
 
     # relu_1_1
     (
         relu_1_1.compute_at(constant_exterior_2, c)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
 
     # conv_1_1
     (
         conv_1_1.compute_at(constant_exterior_2, c)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_1_1.update(0)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, r_1_1_x, r_1_1_y, r_1_1_z, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_1_1_x, r_1_1_y, r_1_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
 
     # relu_1_2
@@ -261,9 +261,9 @@ def schedule(pipeline):
         .unroll(xu)
     )
 
-    # constant_exterior
+    # relu_2_1
     (
-        constant_exterior_4.compute_root()
+        relu_2_1.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
@@ -273,20 +273,9 @@ def schedule(pipeline):
         .parallel(n)
     )
 
-    # relu_2_1
-    (
-        relu_2_1.compute_at(constant_exterior_4, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
     # conv_2_1
     (
-        conv_2_1.compute_at(constant_exterior_4, c)
+        conv_2_1.compute_at(relu_2_1, c)
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
@@ -309,7 +298,7 @@ def schedule(pipeline):
 
     # filter_2_1: wrapper
     (
-        filter_2_1_wrapper.compute_at(constant_exterior_4, n)
+        filter_2_1_wrapper.compute_at(relu_2_1, n)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -318,11 +307,11 @@ def schedule(pipeline):
     (
         relu_2_2.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, y, x, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
         .parallel(n)
     )
 
@@ -330,20 +319,29 @@ def schedule(pipeline):
     (
         conv_2_2.compute_at(relu_2_2, c)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_2_2.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_4.store_at(relu_2_2, n)
+        .compute_at(relu_2_2, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
     )
 
     # filter_2_2
@@ -635,9 +633,11 @@ def schedule(pipeline):
     (
         constant_exterior_9.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(y)
     )
 
     # relu_4_2
@@ -686,9 +686,11 @@ def schedule(pipeline):
     (
         constant_exterior_10.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(y)
     )
 
     # relu_4_3
@@ -822,9 +824,12 @@ def schedule(pipeline):
     (
         constant_exterior_12.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(x, x, xi, 4)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, xi, y, x)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(x)
     )
 
     # relu_5_2
@@ -873,9 +878,12 @@ def schedule(pipeline):
     (
         constant_exterior_13.compute_root()
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(x, x, xi, 4)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, xi, y, x)
         .vectorize(cv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(x)
     )
 
     # relu_5_3
@@ -949,8 +957,10 @@ def schedule(pipeline):
         pool_5.compute_root()
         .split(c, c, ci, 256)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, x, y, n, c)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, ci, x, y, c)
         .vectorize(cv)
+        .unroll(nu)
         .parallel(c)
     )
 
@@ -1048,10 +1058,13 @@ def schedule(pipeline):
     # powers
     (
         powers.compute_root()
-        .split(i, i, iv, 16)
-        .reorder(iv, i, n)
+        .split(i, i, ii, 256)
+        .split(ii, ii, iv, 16)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, n, ii, i)
         .vectorize(iv)
-        .parallel(n)
+        .unroll(nu)
+        .parallel(i)
     )
 
     # sum
@@ -1059,4 +1072,11 @@ def schedule(pipeline):
     sum_2.update(0).split(n, n, nv, 4).reorder(nv, classes_x, n).vectorize(nv)
 
     # softmax
-    softmax.split(i, i, iv, 16).reorder(iv, i, n).vectorize(iv).parallel(n)
+    (
+        softmax.split(i, i, iv, 16)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, n, i)
+        .vectorize(iv)
+        .unroll(nu)
+        .parallel(i)
+    )
