@@ -183,10 +183,11 @@ class Copies:
     """
 
     def __init__(
-        self, stage: Stage, v: Var | None, known: Mapping[Var, range] = {}
+        self, stage: Stage, v: Var | None, known: Mapping[Var, range] | None = None
     ) -> None:
         plain = Recoordinate()
         values = [plain.go(e) for e in stage.values]
+        known = known or {}
         self._v, self._known = v, known
         self._values = values
         if known:
@@ -197,8 +198,6 @@ class Copies:
         self._seen: set[Node] = set()
         #: Operations and loads of so many copies.
         self._totals: list[tuple[float, int]] = [(0.0, 0)]
-        #: Those of a point: for each, how often the known loops compute it by
-        #: themselves, and whether neighbours do anew.
         self._alone = self._by_loops(values)
 
     def left(self, count: int) -> tuple[float, float]:
@@ -214,43 +213,45 @@ class Copies:
     def _by_loops(
         self, values: Sequence[Expr]
     ) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Operations and loads by the loops that they depend on: what neighbours share,
+        and what each computes anew."""
         weights, loads = [0.0, 0.0], [0.0, 0.0]
-        seen: set[Node] = set()
-        stack: list[Node] = list(values)
-        while stack:
-            n = stack.pop()
-            if n in seen:
-                continue
-            seen.add(n)
-            if isinstance(n, Expr):
-                free = free_vars(n)
-                times = math.prod([len(r) for v, r in self._known.items() if v in free])
-                moves = int(self._v in free)
-                if isinstance(n, FuncCall | ImageLoad):
-                    loads[moves] += times
-                else:
-                    weights[moves] += _weight(n)[0] * times
-            stack.extend(n.children())
+        for e in _distinct(values, set()):
+            free = free_vars(e)
+            times = math.prod([len(r) for v, r in self._known.items() if v in free])
+            moves = int(self._v in free)
+            if isinstance(e, FuncCall | ImageLoad):
+                loads[moves] += times
+            else:
+                weights[moves] += _weight(e)[0] * times
         return (weights[0], weights[1]), (loads[0], loads[1])
 
     def _another(self) -> None:
         steps = len(self._totals) - 1
-        stack: list[Node] = list(self._values)
+        values = self._values
         if steps and self._v is not None:
             moved = _Moved(self._v, steps)
-            stack = [moved.go(e) for e in self._values]
+            values = [moved.go(e) for e in values]
         weight, loads = self._totals[-1]
-        while stack:
-            n = stack.pop()
-            if n in self._seen:
-                continue
-            self._seen.add(n)
-            if isinstance(n, FuncCall | ImageLoad):
+        for e in _distinct(values, self._seen):
+            if isinstance(e, FuncCall | ImageLoad):
                 loads += 1
-            elif isinstance(n, Expr):
-                weight += _weight(n)[0]
-            stack.extend(n.children())
+            else:
+                weight += _weight(e)[0]
         self._totals.append((weight, loads))
+
+
+def _distinct(roots: Sequence[Expr], seen: set[Node]) -> Iterator[Expr]:
+    """All expressions in these that have not been `seen`, each once."""
+    stack: list[Node] = list(roots)
+    while stack:
+        n = stack.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        if isinstance(n, Expr):
+            yield n
+        stack.extend(n.children())
 
 
 class Work:

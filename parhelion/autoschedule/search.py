@@ -66,7 +66,7 @@ class Search:
         self.freedom = Freedom(self.outputs, self.ours)
 
     def run(self) -> State:
-        """The best state that it comes to before the deadline."""
+        """The best state that it comes to within the budget."""
         graph, regions = self.bounded()
         model = self.inline_cheap(Model(graph, regions, self.machine))
         state = State(self, model, {})

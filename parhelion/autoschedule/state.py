@@ -101,7 +101,6 @@ class State:
             if best is None or not best.gains(state):
                 return state
             state = best
-        return state
 
     def improved(self) -> State:
         """After one look at each Func, those of the dearest groups first: it goes where
@@ -203,8 +202,11 @@ class State:
         and the other way round."""
         members = self.groups[root].members
         for old, new in ((Level.TILE, Level.ROW), (Level.ROW, Level.TILE)):
-            levels = {m: new for m, at in members.items() if at is old}
-            levels = {m: at for m, at in levels.items() if self.search.freedom.move(m)}
+            levels = {
+                m: new
+                for m, at in members.items()
+                if at is old and self.search.freedom.move(m)
+            }
             other = self._leveled(levels) if levels else None
             if other is not None:
                 yield other
