@@ -14,11 +14,16 @@ bounds inference then asks for the narrower region (`analysis.box`), and flatten
 makes it a load with a predicate. A read is left alone if its index is clamped (a
 boundary condition: it stays inside whatever the condition says) or the same pixel is
 read elsewhere without a condition.
+
+Where a Func is inlined at coordinates that are clamped, or data, neither rule can tell
+any more what the Func's own condition says of its own coordinates. So that it asks for
+no more than it would in loops of its own, it is looked at before (`hides`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from parhelion.analysis.bounds import Bounds, SymInterval
 from parhelion.analysis.box import narrow
@@ -57,6 +62,12 @@ def guard_branches(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
     return tuple([made.rewrite(e, ()) for e in exprs])
 
 
+def hides(coordinates: Sequence[Expr]) -> bool:
+    """Whether reads at what takes the place of a Func's Vars, or depends on it, would
+    be left alone whatever conditions say."""
+    return any(_is_clamped(e) or reads_data(e) for e in coordinates)
+
+
 class _Branches:
     def __init__(self) -> None:
         #: Reads with a condition that narrows them; those that something reads without.
@@ -76,6 +87,10 @@ class _Branches:
             if (e, conditions) in self._seen or not reads_data(e):
                 continue
             self._seen.add((e, conditions))
+            if _is_guarded(e):
+                pixel, cond = e.args
+                stack += [(c, conditions) for c in (*pixel.children(), cond)]
+                continue
             if isinstance(e, FuncCall | ImageLoad):
                 if self.about(e, conditions):
                     self.guarded[e] = None
@@ -131,6 +146,11 @@ class _Branches:
                 self.rewrite(e.a, _inside(conditions, e.cond)),
                 self.rewrite(e.b, _inside(conditions, lnot(e.cond))),
             )
+        if _is_guarded(e):
+            # What its condition says is known, the pixel itself stays as it is.
+            pixel, cond = e.args
+            pixel = pixel.map(lambda c: self.rewrite(c, conditions))
+            return Intrinsic(e.type, e.op, (pixel, self.rewrite(cond, conditions)))
         made = e.map(lambda c: self.rewrite(c, conditions))
         if isinstance(e, FuncCall | ImageLoad) and e not in self.free:
             says = self.about(e, conditions)
@@ -162,8 +182,12 @@ def _is_walked(v: Var) -> bool:
     )
 
 
+def _is_guarded(e: Expr) -> TypeGuard[Intrinsic]:
+    return isinstance(e, Intrinsic) and e.op == "guarded"
+
+
 def _is_clamped(index: Expr) -> bool:
     return any(isinstance(n, Min | Max | Select | Let) for n in nodes(index))
 
 
-__all__ = ["guard_branches"]
+__all__ = ["guard_branches", "hides"]

@@ -18,7 +18,7 @@ from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
 from parhelion.lower.assume import Assuming
-from parhelion.lower.guards import guard_branches
+from parhelion.lower.guards import guard_branches, hides
 from parhelion.schedule.branches import running
 from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
 from parhelion.schedule.sites import realization_order
@@ -133,6 +133,7 @@ class _Inline(Rewriter):
         super().__init__()
         self.keep = keep
         self.bodies: dict[Function, tuple[Expr, ...]] = {}
+        self._guarded: dict[tuple[Function, int], Expr] = {}
 
     def body(self, f: Function) -> tuple[Expr, ...]:
         found = self.bodies.get(f)
@@ -140,6 +141,14 @@ class _Inline(Rewriter):
             assert f.pure is not None
             found = tuple([self.go(v) for v in body(f, f.pure).values])
             self.bodies[f] = found
+        return found
+
+    def guarded(self, f: Function, index: int) -> Expr:
+        """A value of `f`, in which reads that only one branch needs are conditional."""
+        found = self._guarded.get((f, index))
+        if found is None:
+            (found,) = guard_branches((self.body(f)[index],))
+            self._guarded[f, index] = found
         return found
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
@@ -156,7 +165,8 @@ class _Inline(Rewriter):
         if f in self.keep or not inlines(f):
             return FuncCall(n.type, f, args, n.index)
         env = {v: a for v, a in zip(f.args, args, strict=True) if a is not v}
-        return substitute(self.body(f)[n.index], env)
+        it = self.guarded(f, n.index) if hides(args) else self.body(f)[n.index]
+        return substitute(it, env)
 
 
 def _branches(f: Function, k: int, d: Definition, rewrite: Rewriter) -> list[Stage]:

@@ -259,3 +259,21 @@ def test_what_only_an_unread_value_of_a_tuple_needs() -> None:
     result = hl.autoschedule(out, sizes=[100])
     assert result.notes == ()
     assert np.array_equal(np.asarray(out.realize([100])), np.arange(1, 101) * 2)
+
+
+@pytest.mark.parametrize("scheduler", ["Parhelion", "Mullapudi2016"])
+def test_what_is_inlined_needs_no_more_of_an_image(scheduler: str) -> None:
+    """g reads pixels where a condition holds, and is looked up at coordinates that are
+    data. The image has just those pixels, at the size that it was scheduled for and at
+    others."""
+    g, out = hl.funcs("g out")
+    pixels = hl.Buffer(np.arange(7, dtype=np.int32), name="pixels")
+    pixels.set_min([5])
+    places = hl.Buffer(np.arange(20, dtype=np.uint8) * 5 % 23, name="places")
+    g[x, y] = hl.select((x >= 3) & (x < 10), pixels[x + 2], y)
+    out[x, y] = g[hl.clamp(hl.i32(places[x]) + y, 0, 200), y]
+    result = hl.autoschedule(out, sizes=[20, 40], scheduler=scheduler)
+    assert not result.notes and place(g) is Place.INLINED
+    for w, h in ((20, 40), (9, 3), (1, 1)):
+        ((wanted,),) = interpret_all([(out._function, [(0, w), (0, h)])])
+        np.testing.assert_array_equal(np.asarray(out.realize([w, h])).T, wanted)

@@ -217,6 +217,67 @@ def test_mux_reads_what_it_chooses() -> None:
     assert sides == [(0, 0), (1, 1), (0, 3)]
 
 
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("data", [False, True])
+def test_a_func_inlined_where_it_is_clamped_or_looked_up(
+    data: bool, twice: bool
+) -> None:
+    """It needs no more of an image than it would in loops of its own."""
+    image = hl.ImageParam(hl.Int(32), 1, "image")
+    place = hl.Buffer(np.arange(20, dtype=np.uint8) * 7 % 23, name="place")
+
+    def make(image: hl.ImageParam | hl.Buffer) -> tuple[hl.Func, hl.Func]:
+        f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+        g[x] = hl.select(hl.likely((x >= 3) & (x < 9)), image[x + 2], 66)
+        h[x] = g[hl.min(x, 18)] + g[x] if twice else g[x]
+        at = hl.cast(hl.Int(32), place[x]) if data else x
+        f[x] = h[hl.clamp(at, 1, 20) + 1] + x
+        return f, h
+
+    for root in (False, True):
+        f, h = make(image)
+        if root:
+            h.compute_root()
+        assert needed(f, image, [20]) == [(5, 10)]
+    pixels = hl.Buffer(np.arange(100, 106, dtype=np.int32), name="pixels")
+    pixels.set_min([5])
+    every = [lambda f, _, one=one: one(f) for one in ALL]
+    check(lambda: make(pixels), [20], [*every, lambda _, h: h.compute_root()])
+
+
+def test_guards_inside_of_guards() -> None:
+    """A Func that has such reads is inlined again at coordinates of that kind."""
+    image = hl.ImageParam(hl.Int(32), 2, "image")
+    pixels = np.arange(12 * 14, dtype=np.int32).reshape(14, 12)
+
+    def make(image: hl.ImageParam | hl.Buffer) -> tuple[hl.Func, ...]:
+        f, g, h, p = hl.Func("f"), hl.Func("g"), hl.Func("h"), hl.Func("p")
+        p[x] = x % 13
+        g[x, y] = hl.select(x < 9, image[x, y], 1)
+        h[x, y] = hl.select(y < 6, g[hl.clamp(p[y], 2, 11), y], 2)
+        f[x, y] = hl.select(x > 3, h[x, hl.clamp(x * y, 0, 9)], 3)
+        return f, g, h, p
+
+    for root in (False, True):
+        f, g, h, _ = make(image)
+        if root:
+            g.compute_root()
+            h.compute_root()
+        assert needed(f, image, [12, 14]) == [(2, 8), (0, 9)]
+    part = hl.Buffer(np.ascontiguousarray(pixels[:10, 2:9]), name="part")
+    part.set_min([2, 0])
+    check(
+        lambda: make(part),
+        [12, 14],
+        [
+            lambda f, g, h, p: f.vectorize(x, 8),
+            lambda f, g, h, p: p.compute_root(),
+            lambda f, g, h, p: (h.compute_root().vectorize(x, 4), p.compute_root()),
+            lambda f, g, h, p: (g.compute_root(), f.vectorize(y, 4)),
+        ],
+    )
+
+
 def test_no_guard_where_it_says_nothing() -> None:
     """Clamped reads, data-dependent and periodic conditions, and pixels that are read
     without a condition too stay plain loads."""
