@@ -10,7 +10,7 @@ A value that reads memory is shared only between statements with no store to the
 buffer in between. What runs in a loop or an `if` is a block of its own: it runs more
 often, or less, than what stands around it. Index sums stay whole (code generation
 splits them by what varies least), and so do small trees, in which instructions are
-recognised.
+recognised. What `strict_float` is around keeps that mark where it has a name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from parhelion.analysis.rank import is_pure, reads_data, tree_size
-from parhelion.ir.expr import Broadcast, Cast, Expr, Let, Load, Ramp, Var
+from parhelion.ir.expr import Broadcast, Cast, Expr, Intrinsic, Let, Load, Ramp, Var
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes
 from parhelion.ir.stmt import NOP, Assert, Block, Evaluate, LetStmt, Stmt, Store
@@ -158,6 +158,9 @@ class _Names(Rewriter):
         self.chosen = chosen
         self.name = name
         self.pending: list[Stmt] = []
+        #: Whether `strict_float` is around, and what is known if it is (is not).
+        self._strict = False
+        self._other: dict[Expr, Expr] = {}
 
     def go(self, n: _N) -> _N:
         assert isinstance(n, Expr)
@@ -165,10 +168,31 @@ class _Names(Rewriter):
             return n
         found = self.memo.get(n)
         if found is None:
-            found = n.map(self.go)
+            found = self._strictly(n) if _is_strict(n) else n.map(self.go)
             if n in self.chosen:
-                var = Var(self.name("t"), n.type, value=found)
-                self.pending.append(LetStmt(var, found))
+                value = found
+                if self._strict and not _is_strict(found) and _is_rounded(found):
+                    value = Intrinsic(found.type, "strict_float", (found,))
+                var = Var(self.name("t"), n.type, value=value)
+                self.pending.append(LetStmt(var, value))
                 found = var
             self.memo[n] = found
         return cast(_N, found)  # type: ignore[redundant-cast]
+
+    def _strictly(self, n: Expr) -> Expr:
+        """`n`, whose operations are rounded one by one."""
+        if self._strict:
+            return n.map(self.go)
+        self._strict, self.memo, self._other = True, self._other, self.memo
+        found = n.map(self.go)
+        self._strict, self.memo, self._other = False, self._other, self.memo
+        return found
+
+
+def _is_strict(e: Expr) -> bool:
+    return isinstance(e, Intrinsic) and e.op == "strict_float"
+
+
+def _is_rounded(e: Expr) -> bool:
+    """Whether there may be an operation on floats in it."""
+    return any(isinstance(n, Expr) and n.type.is_float() for n in nodes(e))

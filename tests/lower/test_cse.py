@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+import parhelion as hl
 from parhelion.ir.build import add, block, int32, mul
 from parhelion.ir.expr import LE, Expr, Intrinsic, Load, Var
 from parhelion.ir.rewrite import nodes
@@ -17,9 +20,10 @@ from parhelion.ir.stmt import (
 )
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.cse import SMALLEST, common_subexpressions
-from parhelion.types import INT32
+from parhelion.types import INT32, Float
 from tests.lower.execute import execute
 from tests.lower.random_loops import internal
+from tests.support.checking import check
 
 F, G, H = internal("f"), internal("g"), internal("h")
 X = Var("x", INT32)
@@ -129,3 +133,53 @@ def test_a_chain_of_doublings_prints_in_linear_size() -> None:
         e = add(mul(e, e), e)
     made = common_subexpressions(Store(F, e, X, None))
     assert len(text(made)) < 4000
+
+
+def test_what_strict_float_is_around_stays_strict() -> None:
+    """Also where the same value has another use outside of it."""
+    real, one, two = [internal(n, Float(32)) for n in ("real", "one", "two")]
+    e: Expr = Load(real.type, real, X, None)
+    for _ in range(4):
+        e = add(mul(e, e), e)
+    strict = Intrinsic(e.type, "strict_float", (mul(add(e, e), e),))
+    made = common_subexpressions(
+        block(Store(one, strict, X, None), Store(two, mul(e, e), X, None))
+    )
+    marked = {let.var for let in lets(made) if _is_strict(let.value)}
+    plain = {let.var for let in lets(made)} - marked
+    first, second = [n for n in nodes(made) if isinstance(n, Store)]
+    assert marked & set(nodes(first)) and not plain & set(nodes(first))
+    assert plain & set(nodes(second)) and not marked & set(nodes(second))
+
+
+def _is_strict(e: Expr) -> bool:
+    return isinstance(e, Intrinsic) and e.op == "strict_float"
+
+
+def test_strict_values_that_rows_share_have_the_same_bits() -> None:
+    """Divisions by a constant, which other code multiplies by its inverse."""
+    x, y, xi, yi = hl.vars("x y xi yi")
+    data = hl.Buffer(np.arange(40, dtype=np.float32) * 1.37, name="data")
+
+    def make() -> hl.Func:
+        f = hl.Func("f")
+        f[x, y] = hl.f32(y)
+        row = (data[x] * data[x + 1] - data[x + 3] + data[x + 2] * 3.0) / 7.0
+        f[x, y] = hl.strict_float(hl.sqrt(hl.abs(f[x, y])) + row)
+        return f
+
+    check(
+        make,
+        [37, 24],
+        [
+            lambda f: f.update(0).vectorize(x, 16),
+            lambda f: f.update(0).reorder(y, x).unroll(y, 12),
+            lambda f: (
+                f.update(0)
+                .tile(x, y, xi, yi, 16, 12)
+                .reorder(xi, yi, x, y)
+                .vectorize(xi)
+                .unroll(yi)
+            ),
+        ],
+    )
