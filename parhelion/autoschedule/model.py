@@ -7,7 +7,8 @@ group are evaluated at once, as NumPy arrays.
 
 Traffic is counted loop by loop, from the blocks outwards: a loop whose single iteration
 fits in a cache takes from beyond that cache each byte once; one that does not takes it
-anew in every iteration.
+anew in every iteration. What a member stores for a whole tile has to stay in the
+second-level cache only until it is read last.
 """
 
 from __future__ import annotations
@@ -413,7 +414,7 @@ class _GroupCost:
         members: Mapping[Function, Level],
         loops: Mapping[Function, Loops],
     ) -> None:
-        self.frame = frame
+        self.frame, self.levels = frame, members
         self.members = [frame.member(m, at, loops[m]) for m, at in members.items()]
         self.geometry, self.machine = frame.geometry, frame.machine
 
@@ -441,6 +442,43 @@ class _GroupCost:
         }
         return Costs(total, terms, frame.packed)
 
+    def _live(self) -> list[Numbers | None]:
+        """For each member that is computed once a tile, the bytes that are touched from
+        when it is computed to when it is read last. None for members further in."""
+        geometry, graph = self.geometry, self.frame.model.graph
+        level = geometry.tile_level
+        # What runs while the root's loops do: by then, some members are read no more.
+        inner: Any = geometry.touched[level]
+        for m in self.members:
+            if m.level != level:
+                inner = inner + m.stored
+        place = {f: k for k, f in enumerate(self.levels, 1)}
+        live: list[Numbers | None] = []
+        for k, f in enumerate(self.levels, 1):
+            if self.levels[f] is not Level.TILE:
+                live.append(None)
+                continue
+            # Whatever is not computed once a tile runs after all that is.
+            last = min(
+                [
+                    place[c] if self.levels.get(c) is Level.TILE else 0
+                    for c in graph.consumers[f]
+                ],
+                default=0,
+            )
+            own = self.members[k - 1].stored
+            if last:
+                # Its first rows go where those of its reader come.
+                made = np.maximum(own, self.members[last - 1].stored)
+            else:
+                made = inner + own
+            for other in range(last + 1, k):
+                m = self.members[other - 1]
+                if m.level == level:
+                    made = made + m.stored
+            live.append(made)
+        return live
+
     def _traffic(self) -> tuple[Numbers, Numbers, Numbers]:
         """Bytes that come from the second-level cache, bytes from beyond it, and the
         time of writing what leaves the group."""
@@ -449,7 +487,8 @@ class _GroupCost:
         stored = sum([m.stored for m in self.members], np.zeros(geometry.count))
         sets = geometry.touched + stored
         # Those of both caches: caches by levels by candidates.
-        fits = sets <= np.array([machine.l1 * 0.8, machine.l2 * 0.8])[:, None, None]
+        first, last = machine.l1 * 0.8, machine.l2 * 0.8
+        fits = sets <= np.array([first, last])[:, None, None]
         near: Numbers = np.zeros(geometry.count)
         far: Numbers = np.zeros(geometry.count)
         spilt: Numbers = np.zeros(geometry.count)
@@ -462,10 +501,9 @@ class _GroupCost:
                 once = np.minimum(volumes[:, level + 1], anew)
                 loaded = np.where(fits[:, None, level], once, anew)
             near, far = loaded.sum(axis=1)
-        for m in self.members:
-            spills = ~fits[:, m.level]
-            near = near + spills[0] * m.traffic
-            out = spills[1] * m.traffic
+        for m, live in zip(self.members, self._live(), strict=True):
+            near = near + ~fits[0, m.level] * m.traffic
+            out = (~fits[1, m.level] if live is None else live > last) * m.traffic
             far = far + out
             spilt = spilt + out / 2
         extra = machine.far_write - machine.far_byte

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import parhelion as hl
 from parhelion.autoschedule.cost import Copies
 from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.geometry import Tiles
 from parhelion.autoschedule.graph import Graph
 from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import host
+from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.shapes import plain_loops
 from parhelion.autoschedule.state import INLINE, LEVELS, ROOT, State
 from parhelion.ir.function import Function
 
@@ -184,3 +191,30 @@ def test_a_row_inside_of_a_batch_does_one_image_at_a_time() -> None:
         own = Loops(0, 16, (16, 1, 1, 1), order)
         inside = Inside(state.model, root, own, [root, f], {})
         assert inside.loops(f, Level.ROW).block[3] == images
+
+
+def far_bytes(again: bool) -> float:
+    """Of four stages, 256 KB each in a tile, and what is made of the last of them; or
+    of the first `again` as well."""
+    x, y = hl.Var("x"), hl.Var("y")
+    funcs = [hl.Func(f"stage_{k}") for k in range(4)]
+    out = hl.Func("out")
+    funcs[0][x, y] = hl.sqrt(hl.f32(x * y))
+    for before, f in itertools.pairwise(funcs):
+        f[x, y] = hl.sqrt(before[x, y])
+    out[x, y] = funcs[-1][x, y] + (funcs[0][x, y] if again else 0.0)
+    state = begin(out, [(0, 2047), (0, 2047)])
+    small = replace(host(1), l2=1 << 20)
+    model = Model(state.model.graph, state.model.regions, small)
+    members = {f._function: Level.TILE for f in reversed(funcs)}
+    root = out._function
+    plain = plain_loops(model, root, [2048, 2048])
+    loops = dict.fromkeys([root, *members], plain)
+    tiles = Tiles((np.array([2048]), np.array([32])), (0, 1), 1)
+    (far,) = model.group(root, members, loops, tiles).terms["far bytes"]
+    return float(far)
+
+
+def test_what_is_read_no_more_needs_no_cache() -> None:
+    assert far_bytes(again=False) == 0
+    assert far_bytes(again=True) == 2 * 4 * 2048 * 2048
