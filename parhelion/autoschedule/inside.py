@@ -46,13 +46,11 @@ class Inside:
     def loops(self, f: Function, level: Level) -> Loops:
         """Those that take the least time in the core."""
         model = self.model
-        whole = model.extents(f)
+        whole = box = model.extents(f)
         if level is Level.BLOCK:
             box = self._box(f, 0)
         elif level is Level.ROW and self.row >= 0:
             box = self._new(f)
-        else:
-            box = whole
         key = (model.graph.stages[f], level, tuple(whole), tuple(box))
         found = self.memo.get(key)
         if found is None:
@@ -107,7 +105,8 @@ class Inside:
                 more = rows if d == self.row else 1
                 start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
                 spans.append((start, min(hi, start + max(1, more) * b - 1)))
-            needed = self.model.regions.needed(self.order, {self.root: tuple(spans)})
+            wanted = {self.root: tuple(spans)}
+            needed = self.model.regions.needed(self.order, wanted, keep=True)
             found = self._boxes[rows] = {
                 # Of what is not needed, as the edges of a branch, there is no point.
                 g: [max(1, int(hi - lo + 1)) for lo, hi in needed.get(g, bounds[g])]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.autoschedule.cost import Copies, Work, element_bytes
-from parhelion.autoschedule.geometry import PAGE, Geometry, Numbers, Tiles
+from parhelion.autoschedule.geometry import PAGE, Geometry, Need, Nest, Numbers, Tiles
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Level, Loops
@@ -38,6 +38,8 @@ _UNHIDDEN = 0.25
 _BLOCK = 1.0
 #: Blocks of more points are not looked at for what their points share.
 _MOST_COPIES = 32
+#: Of so many roots in loops is known what they need.
+_MOST_ROOTS = 64
 #: How many pages the translation buffers know.
 _NEAR_PAGES, _FAR_PAGES = 64, 1024
 
@@ -62,6 +64,10 @@ class Model:
         self._speeds: dict[tuple[Stage, Loops], Speed] = {}
         self._models: dict[frozenset[Function], Model] = {graph.inlined: self}
         self._blocks: dict[tuple[tuple[Stage, ...], Loops], float] = {}
+        self._counts: dict[
+            tuple[tuple[Stage, ...], Loops], Sequence[tuple[Sequence[int], int, float]]
+        ] = {}
+        self._extents: dict[Function, Sequence[int]] = {}
         self._frames = _Frames()
         #: What `shapes.plain_loops` has found, by stages and extents.
         self.plain: dict[tuple[tuple[Stage, ...], tuple[int, ...]], Loops] = {}
@@ -85,6 +91,7 @@ class Model:
         made._works, made._speeds = self._works, self._speeds
         made._copies, made._models = self._copies, self._models
         made._frames, made._blocks = self._frames, self._blocks
+        made._counts, made._extents = self._counts, self._extents
         made.plain = self.plain
         return made
 
@@ -188,9 +195,13 @@ class Model:
         )
         return found[0] if mentions and not inlined else None
 
-    def extents(self, f: Function) -> list[int]:
+    def extents(self, f: Function) -> Sequence[int]:
         """How much of each dimension of a Func a whole run needs, a point at least."""
-        return [max(1, hi - lo + 1) for lo, hi in self.regions.bounds[f]]
+        found = self._extents.get(f)
+        if found is None:
+            found = tuple([max(1, hi - lo + 1) for lo, hi in self.regions.bounds[f]])
+            self._extents[f] = found
+        return found
 
     # One Func over one box.
 
@@ -205,26 +216,44 @@ class Model:
     def computing(self, f: Function, loops: Loops, box: Sequence[Any]) -> Any:
         """Nanoseconds in the core for all stages over a box of these extents: numbers,
         or arrays of candidates."""
-        rounded = math.ceil if isinstance(box[0] if box else 1, int) else np.ceil
-        steps = [rounded(e / b) for e, b in zip(box, loops.block, strict=True)]
+        if box and isinstance(box[0], int):
+            steps = [-(-e // b) for e, b in zip(box, loops.block, strict=True)]
+        else:
+            # Boxes have whole numbers of points.
+            steps = [
+                e if b == 1 else np.ceil(e / b)
+                for e, b in zip(box, loops.block, strict=True)
+            ]
         total: Any = 0.0
-        own, whole = f.args, self.extents(f)
-        # The innermost loop is the first that a block does not do all of.
-        open_ = [d for d in loops.order if loops.block[d] < whole[d]]
-        for stage in self.graph.stages[f]:
+        for dimensions, inner, one in self._counted(f, loops):
             blocks: Any = 1
-            inner: Any = 1
-            pure = stage.pure
-            for d, v in enumerate(own):
-                if v in pure:
-                    blocks = blocks * steps[d]
-                    if open_ and d == open_[0]:
-                        inner = steps[d]
-            one = self.speed(stage, loops).block
+            for d in dimensions:
+                blocks = blocks * steps[d]
             # A box that is empty has no rows.
-            rows = blocks / np.maximum(inner, 1)
-            total = total + blocks * (one + _BLOCK) + rows * self.machine.row
+            rows = blocks / np.maximum(steps[inner], 1) if inner >= 0 else blocks
+            total = total + blocks * one + rows * self.machine.row
         return total
+
+    def _counted(
+        self, f: Function, loops: Loops
+    ) -> Sequence[tuple[Sequence[int], int, float]]:
+        """For each stage: the dimensions that it has loops over, the innermost of those
+        that a block does not do all of (-1: none), and the time of one block."""
+        stages = self.graph.stages[f]
+        found = self._counts.get((stages, loops))
+        if found is None:
+            whole = self.extents(f)
+            # The innermost loop is the first that a block does not do all of.
+            open_ = [d for d in loops.order if loops.block[d] < whole[d]][:1]
+            found = self._counts[stages, loops] = [
+                (
+                    s.dimensions,
+                    open_[0] if open_ and open_[0] in s.dimensions else -1,
+                    self.speed(s, loops).block + _BLOCK,
+                )
+                for s in stages
+            ]
+        return found
 
     # One group.
 
@@ -255,106 +284,116 @@ class _Member:
     computing: Numbers
 
 
-class _Frame:
-    """What a group costs wherever its members are computed.
+class _Root:
+    """What a root costs in its loops, whatever is computed inside of them.
 
-    geometry: of its root. computing: the core's time for the root. written: the time of
-    writing the root. threads, tasks: how many threads the tiles keep busy, and how many
-    tasks there are. pages, packed: see `_find_pages`.
+    runs: of tiles. written: the time of writing it. threads, tasks: how many threads
+    the tiles keep busy, and how many tasks there are.
     """
 
-    def __init__(self, model: Model, geometry: Geometry, members: Sequence[Function]):
-        self.model, self.geometry, self.machine = model, geometry, model.machine
-        self.root = geometry.root
-        self.runs = geometry.instances[geometry.tile_level]
-        self.computing = self.runs * model.computing(
-            self.root, geometry.own, geometry.tile
-        )
-        self.written = self._written()
+    def __init__(self, model: Model, nest: Nest) -> None:
+        self.nest, self.machine = nest, model.machine
+        self.runs = nest.instances[nest.tile_level]
+        self.written = self._written(nest.root in model.graph.outputs)
         self.threads, self.tasks = self._find_threads()
-        self.pages, self.packed = self._find_pages((self.root, *members))
-        self._members: dict[tuple[Function, Level, Loops], _Member] = {}
 
-    def member(self, m: Function, at: Level, loops: Loops) -> _Member:
-        """What a member costs at a level."""
-        found = self._members.get((m, at, loops))
-        if found is None:
-            found = self._members[m, at, loops] = self._member(m, at, loops)
-        return found
-
-    def _member(self, m: Function, at: Level, loops: Loops) -> _Member:
-        geometry = self.geometry
-        level = geometry.tile_level if at is Level.TILE else 0
-        if at is Level.ROW:
-            level = geometry.row_level
-        runs = geometry.instances[level]
-        box = list(geometry.box(m)[:, level])
-        one = self.model.computing(m, loops, box)
-        if at is Level.ROW and geometry.tiles.row >= 0:
-            # The first row of a tile computes all that it needs, others what is new.
-            later = self.model.computing(m, loops, self._new_in_row(m, box))
-            one = later + (one - later) / geometry.rows
-        stored = geometry.volumes(m)[level]
-        return _Member(
-            level, stored, 2 * stored * runs, runs * (one + self.machine.produce)
-        )
-
-    def _new_in_row(self, m: Function, box: list[Numbers]) -> list[Numbers]:
-        """What a row has to compute that the row before it has not."""
-        both = self.geometry.box(m)[:, -1]
-        made = list(box)
-        grown = [d for d in range(len(box)) if (both[d] > box[d]).any()]
-        if len(grown) == 1:
-            (d,) = grown
-            made[d] = np.minimum(both[d] - box[d], box[d])
-        return made
-
-    def _written(self) -> Numbers:
-        machine, geometry = self.machine, self.geometry
-        size = float(element_bytes(self.root)) * float(np.prod(geometry.full))
+    def _written(self, output: bool) -> Numbers:
+        machine, nest = self.machine, self.nest
+        size = float(element_bytes(nest.root)) * float(np.prod(nest.full))
         if size <= machine.l2 * 0.5:
             price = machine.near_byte
-        elif self.root in self.model.graph.outputs:
+        elif output:
             price = machine.streamed
         else:
             price = machine.far_write
-        written = np.full(geometry.count, size * price)
-        if geometry.full and size > machine.l2 * 0.5:
+        written = np.full(nest.count, size * price)
+        if nest.full and size > machine.l2 * 0.5:
             # Pieces of rows: far memory is fetched and written ahead within a row.
             pieces = self.runs
-            for t in geometry.tile[1:]:
+            for t in nest.tile[1:]:
                 pieces = pieces * t
-            parts = geometry.tile[0] < geometry.full[0]
+            parts = nest.tile[0] < nest.full[0]
             written = written + np.where(parts, pieces * machine.piece, 0.0)
         return written
 
     def _find_threads(self) -> tuple[Numbers, Numbers]:
         threads = self.machine.threads
-        trips: Numbers = np.ones(self.geometry.count)
+        trips: Numbers = np.ones(self.nest.count)
         # From the outermost loop inwards, as many as are needed.
-        for n in reversed(self.geometry.trips[self.geometry.tile_level :]):
+        for n in reversed(self.nest.trips[self.nest.tile_level :]):
             trips = np.where(trips >= 4 * threads, trips, trips * n)
         rounds = np.ceil(trips / threads)
         return trips / rounds, trips
+
+
+class _Frame:
+    """What a group costs wherever its members are computed.
+
+    geometry: of its root. computing: the core's time for the root. pages, packed: see
+    `_find_pages`.
+    """
+
+    def __init__(
+        self, model: Model, of: _Root, geometry: Geometry, members: Sequence[Function]
+    ) -> None:
+        self.model, self.of, self.geometry = model, of, geometry
+        self.machine, self.nest = model.machine, of.nest
+        self.computing = self._computing()
+        self.pages, self.packed = self._find_pages((self.nest.root, *members))
+
+    def _computing(self) -> Numbers:
+        nest = self.nest
+        stages = self.model.graph.stages[nest.root]
+        found = nest.computing.get(stages)
+        if found is None:
+            one = self.model.computing(nest.root, nest.own, nest.tile)
+            found = nest.computing[stages] = self.of.runs * one
+        return found
+
+    def member(self, m: Function, at: Level, loops: Loops) -> _Member:
+        """What a member costs at a level."""
+        need = self.geometry.need(m)
+        key = self.model.graph.stages[m], at, loops
+        found = need.costs.get(key)
+        if found is None:
+            found = need.costs[key] = self._member(need, m, at, loops)
+        return found
+
+    def _member(self, need: Need, m: Function, at: Level, loops: Loops) -> _Member:
+        nest = self.nest
+        level = nest.tile_level if at is Level.TILE else 0
+        if at is Level.ROW:
+            level = nest.row_level
+        runs = nest.instances[level]
+        box = list(need.box[:, level])
+        one = self.model.computing(m, loops, box)
+        if at is Level.ROW and nest.tiles.row >= 0:
+            # The first row of a tile computes all that it needs, others what is new.
+            later = self.model.computing(m, loops, _new_in_row(need, box))
+            one = later + (one - later) / nest.rows
+        stored = need.volumes[level]
+        return _Member(
+            level, stored, 2 * stored * runs, runs * (one + self.machine.produce)
+        )
 
     def _find_pages(
         self, funcs: Sequence[Function]
     ) -> tuple[Numbers, dict[tuple[Source, Function], NDArray[np.bool_]]]:
         """Nanoseconds that blocks lose to pages that they come back to too late, or to
         copying what they need into dense memory, tile by tile, where that is less."""
-        machine, geometry = self.machine, self.geometry
-        level = geometry.tile_level
-        blocks, tiles = geometry.instances[0], self.runs
-        total: Numbers = np.zeros(geometry.count)
+        machine, geometry, nest = self.machine, self.geometry, self.nest
+        level = nest.tile_level
+        blocks, tiles = nest.instances[0], self.of.runs
+        total: Numbers = np.zeros(nest.count)
         packed: dict[tuple[Source, Function], NDArray[np.bool_]] = {}
         for s in geometry.outside:
-            pages = geometry.pages(s)
-            if pages[0].max() <= _NEAR_PAGES:
+            need = geometry.need(s)
+            if need.pages_in_block <= _NEAR_PAGES:
                 continue
+            pages, volumes = need.pages, need.volumes
             loss = blocks * self._page_time(pages[0])
             reader = self.model.reader(s, funcs)
             if reader is not None:
-                volumes = geometry.volumes(s)
                 dense = blocks * self._page_time(volumes[0] / PAGE)
                 copied = volumes[level] / machine.vector_bytes
                 copying = tiles * (
@@ -363,7 +402,7 @@ class _Frame:
                     + machine.produce
                 )
                 fits = volumes[level] <= machine.l2 * 0.6
-                there = level < len(geometry.trips)
+                there = level < len(nest.trips)
                 better = fits & there & (tiles > 1) & (dense + copying < loss)
                 loss = np.where(better, dense + copying, loss)
                 packed[s, reader] = better
@@ -377,6 +416,17 @@ class _Frame:
         return np.where(pages > _NEAR_PAGES, pages * each, 0.0)
 
 
+def _new_in_row(need: Need, box: list[Numbers]) -> list[Numbers]:
+    """What a row has to compute that the row before it has not."""
+    both = need.box[:, -1]
+    made = list(box)
+    grown = [d for d in range(len(box)) if (both[d] > box[d]).any()]
+    if len(grown) == 1:
+        (d,) = grown
+        made[d] = np.minimum(both[d] - box[d], box[d])
+    return made
+
+
 class _Frames:
     """The frames of the group that was looked at last: the search goes on to other
     levels for its members, and seldom comes back to it when it has left it."""
@@ -384,6 +434,7 @@ class _Frames:
     def __init__(self) -> None:
         self._group: object = None
         self._known: dict[tuple[Loops, Tiles], _Frame] = {}
+        self._roots: dict[tuple[Function, Loops, Tiles], _Root] = {}
 
     def of(
         self,
@@ -400,8 +451,19 @@ class _Frames:
             self._known.clear()
         found = self._known.get((own, tiles))
         if found is None:
-            geometry = Geometry(model.regions, root, members, own, tiles)
-            found = self._known[own, tiles] = _Frame(model, geometry, members)
+            of = self._root(model, root, own, tiles)
+            geometry = Geometry(of.nest, model.regions, members)
+            found = self._known[own, tiles] = _Frame(model, of, geometry, members)
+        return found
+
+    def _root(self, model: Model, root: Function, own: Loops, tiles: Tiles) -> _Root:
+        found = self._roots.pop((root, own, tiles), None)
+        if found is None:
+            found = _Root(model, Nest(model.regions, root, own, tiles))
+            if len(self._roots) >= _MOST_ROOTS:
+                del self._roots[next(iter(self._roots))]
+        # The one that was used last is the last that is forgotten.
+        self._roots[root, own, tiles] = found
         return found
 
 
@@ -417,6 +479,7 @@ class _GroupCost:
         self.frame, self.levels = frame, members
         self.members = [frame.member(m, at, loops[m]) for m, at in members.items()]
         self.geometry, self.machine = frame.geometry, frame.machine
+        self.nest = frame.nest
 
     def costs(self) -> Costs:
         frame, machine = self.frame, self.machine
@@ -429,7 +492,7 @@ class _GroupCost:
         moving = moving + written
         greater, lesser = np.maximum(compute, moving), np.minimum(compute, moving)
         serial = greater + _UNHIDDEN * lesser
-        parallel, tasks = frame.threads, frame.tasks
+        parallel, tasks = frame.of.threads, frame.of.tasks
         total = serial / parallel + tasks * machine.task / machine.threads
         terms = {
             "compute": compute,
@@ -442,72 +505,79 @@ class _GroupCost:
         }
         return Costs(total, terms, frame.packed)
 
-    def _live(self) -> list[Numbers | None]:
-        """For each member that is computed once a tile, the bytes that are touched from
-        when it is computed to when it is read last. None for members further in."""
-        geometry, graph = self.geometry, self.frame.model.graph
-        level = geometry.tile_level
+    def _spilt(self, fits: NDArray[np.bool_], room: float) -> Numbers:
+        """Bytes that members write to beyond the second-level cache, and read again.
+
+        What is computed further in than once a tile is kept while the loops around its
+        place run. What is computed once a tile has to stay from then until it is read
+        last. fits: whether the cache holds all that is touched, levels by candidates.
+        """
+        graph, levels = self.frame.model.graph, self.levels
+        level = self.nest.tile_level
+        spilt: Numbers = np.zeros(self.nest.count)
         # What runs while the root's loops do: by then, some members are read no more.
-        inner: Any = geometry.touched[level]
-        for m in self.members:
-            if m.level != level:
+        inner: Any = self.geometry.touched[level]
+        # Bytes of those that are computed once a tile, and come so early in `levels`.
+        before: list[Any] = [0.0]
+        for m, at in zip(self.members, levels.values(), strict=True):
+            if at is Level.TILE:
+                before.append(before[-1] + m.stored)
+            else:
                 inner = inner + m.stored
-        place = {f: k for k, f in enumerate(self.levels, 1)}
-        live: list[Numbers | None] = []
-        for k, f in enumerate(self.levels, 1):
-            if self.levels[f] is not Level.TILE:
-                live.append(None)
-                continue
-            # Whatever is not computed once a tile runs after all that is.
-            last = min(
-                [
-                    place[c] if self.levels.get(c) is Level.TILE else 0
-                    for c in graph.consumers[f]
-                ],
-                default=0,
-            )
-            own = self.members[k - 1].stored
+                before.append(before[-1])
+                spilt = spilt + ~fits[m.level] * m.traffic
+        # Whatever is not computed once a tile runs after all that is.
+        place = {f: k for k, f in enumerate(levels, 1) if levels[f] is Level.TILE}
+        for f, k in place.items():
+            last = min([place.get(c, 0) for c in graph.consumers[f]], default=0)
+            m = self.members[k - 1]
             if last:
                 # Its first rows go where those of its reader come.
-                made = np.maximum(own, self.members[last - 1].stored)
+                live = np.maximum(m.stored, self.members[last - 1].stored)
+                live = live + (before[k - 1] - before[last])
             else:
-                made = inner + own
-            for other in range(last + 1, k):
-                m = self.members[other - 1]
-                if m.level == level:
-                    made = made + m.stored
-            live.append(made)
-        return live
+                live = inner + before[k]
+            spilt = spilt + (live > room) * m.traffic
+        return spilt
 
     def _traffic(self) -> tuple[Numbers, Numbers, Numbers]:
         """Bytes that come from the second-level cache, bytes from beyond it, and the
         time of writing what leaves the group."""
-        machine, geometry = self.machine, self.geometry
+        machine, geometry, nest = self.machine, self.geometry, self.nest
+        # By level, what members store there and how much of that moves.
+        stored: dict[int, Numbers] = {}
+        moved: dict[int, Numbers] = {}
+        for m in self.members:
+            at = m.level
+            if at in stored:
+                stored[at] = stored[at] + m.stored
+                moved[at] = moved[at] + m.traffic
+            else:
+                stored[at], moved[at] = m.stored, m.traffic
         # Wherever a member is computed, it is there while the loops inside run.
-        stored = sum([m.stored for m in self.members], np.zeros(geometry.count))
-        sets = geometry.touched + stored
+        sets = geometry.touched
+        for one in stored.values():
+            sets = sets + one
         # Those of both caches: caches by levels by candidates.
         first, last = machine.l1 * 0.8, machine.l2 * 0.8
         fits = sets <= np.array([first, last])[:, None, None]
-        near: Numbers = np.zeros(geometry.count)
-        far: Numbers = np.zeros(geometry.count)
-        spilt: Numbers = np.zeros(geometry.count)
+        near: Numbers = np.zeros(nest.count)
+        far: Numbers = np.zeros(nest.count)
         if geometry.outside:
             volumes = geometry.incoming
             # From beyond each cache: caches by sources by candidates.
             loaded = np.stack([volumes[:, 0], volumes[:, 0]])
-            for level, n in enumerate(geometry.trips):
+            for level, n in enumerate(nest.trips):
                 anew = n * loaded
                 once = np.minimum(volumes[:, level + 1], anew)
                 loaded = np.where(fits[:, None, level], once, anew)
             near, far = loaded.sum(axis=1)
-        for m, live in zip(self.members, self._live(), strict=True):
-            near = near + ~fits[0, m.level] * m.traffic
-            out = (~fits[1, m.level] if live is None else live > last) * m.traffic
-            far = far + out
-            spilt = spilt + out / 2
+        for at, one in moved.items():
+            near = near + ~fits[0, at] * one
+        spilt = self._spilt(fits[1], last)
+        far = far + spilt
         extra = machine.far_write - machine.far_byte
-        return near, far, self.frame.written + spilt * extra
+        return near, far, self.frame.of.written + spilt / 2 * extra
 
 
 __all__ = ["Costs", "Model", "Tiles"]

@@ -100,6 +100,9 @@ class Regions:
         self.unknown: dict[Source | ReductionDomain, BoundsError] = {}
         self._values = Values(graph)
         self._reads: dict[Stage, Reads] = {} if known is None else known._reads
+        self._numbers: dict[object, dict[Source, Spans]] = (
+            {} if known is None else known._numbers
+        )
         self._domains: dict[ReductionDomain, Spans] = (
             {} if known is None else known._domains
         )
@@ -150,11 +153,25 @@ class Regions:
             found[source] = self._filled(source, found[source])
         return found
 
+    def touched_by_points(self, stage: Stage, box: Spans) -> dict[Source, Spans]:
+        """As `touched`, for a box of numbers, not of arrays; it is kept."""
+        # Some of them may be arrays without dimensions, which are no keys.
+        key = stage, tuple([(float(lo), float(hi)) for lo, hi in box])
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = self.touched(stage, box)
+        return found
+
     def needed(
-        self, members: Sequence[Function], wanted: Mapping[Function, Spans]
+        self,
+        members: Sequence[Function],
+        wanted: Mapping[Function, Spans],
+        keep: bool = False,
     ) -> dict[Source, Spans]:
         """What computing `wanted` needs of everything, through `members` (consumers
-        before producers), which are computed just as far as needed."""
+        before producers), which are computed just as far as needed. keep: what is known
+        of each stage; for numbers only."""
+        touched = self.touched_by_points if keep else self.touched
         found: dict[Source, Spans] = {}
         found.update(wanted.items())
         for f in members:
@@ -162,7 +179,7 @@ class Regions:
             if box is None:
                 continue
             for stage in self.graph.stages[f]:
-                for source, spans in self.touched(stage, found[f]).items():
+                for source, spans in touched(stage, found[f]).items():
                     old = found.get(source)
                     found[source] = spans if old is None else hull(old, spans)
         return found

@@ -11,7 +11,7 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule.cost import Copies
 from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.geometry import Tiles
+from parhelion.autoschedule.geometry import Nest, Tiles
 from parhelion.autoschedule.graph import Graph
 from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import host
@@ -218,3 +218,21 @@ def far_bytes(again: bool) -> float:
 def test_what_is_read_no_more_needs_no_cache() -> None:
     assert far_bytes(again=False) == 0
     assert far_bytes(again=True) == 2 * 4 * 2048 * 2048
+
+
+def test_what_a_root_needs_is_the_same_after_other_groups_of_it() -> None:
+    out, funcs = sobel()
+    model = begin(out, [(0, 1023), (0, 1023)]).model
+    regions, root = model.regions, funcs["both"]
+    sizes = np.array([64, 1024, 1024]), np.array([32, 16, 1024])
+    nest = Nest(
+        regions, root, plain_loops(model, root, [1024, 1024]), Tiles(sizes, (0, 1), 1)
+    )
+    groups = ("", "down", "across down", "across down smooth", "across", "down smooth")
+    for names in (*groups, *groups):
+        members = [funcs[n] for n in names.split()]
+        found = nest.needs(regions, members)
+        wanted = regions.needed((root, *members), {root: nest.spans})
+        assert list(found) == list(wanted)
+        for source, spans in wanted.items():
+            np.testing.assert_array_equal(found[source].spans, spans)
