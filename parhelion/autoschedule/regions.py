@@ -60,21 +60,27 @@ class Reads:
 
 
 class Values:
-    """Bounds of what Funcs hold, for indices that are looked up."""
+    """Bounds of what Funcs hold, for indices that are looked up.
 
-    def __init__(self, graph: Graph) -> None:
+    known: those of another graph of the same pipeline. What a Func holds does not
+    depend on what is inlined.
+    """
+
+    def __init__(self, graph: Graph, known: Values | None = None) -> None:
         self._graph = graph
-        self._known: dict[tuple[Function, int], SymInterval] = {}
+        self._known: dict[tuple[Stage, int], SymInterval] = (
+            {} if known is None else known._known
+        )
 
     def of(self, f: Function, index: int) -> SymInterval:
-        found = self._known.get((f, index))
+        stages = self._graph.stages.get(f)
+        if stages is None or len(stages) > 1 or f.extern is not None:
+            return SymInterval(None, None)
+        found = self._known.get((stages[0], index))
         if found is None:
-            stages = self._graph.stages.get(f)
-            found = SymInterval(None, None)
-            if stages is not None and len(stages) == 1 and f.extern is None:
-                everywhere = {v: SymInterval(None, None) for v in f.args}
-                found = bounds_of(stages[0].values[index], everywhere, self.of)
-            self._known[f, index] = found
+            everywhere = {v: SymInterval(None, None) for v in f.args}
+            found = bounds_of(stages[0].values[index], everywhere, self.of)
+            self._known[stages[0], index] = found
         return found
 
 
@@ -98,7 +104,7 @@ class Regions:
         there is none to be found; 0, the default, raises BoundsError there."""
         self.graph, self.sizes, self.guess = graph, sizes, guess
         self.unknown: dict[Source | ReductionDomain, BoundsError] = {}
-        self._values = Values(graph)
+        self._values: Values = Values(graph, None if known is None else known._values)
         self._reads: dict[Stage, Reads] = {} if known is None else known._reads
         self._numbers: dict[object, dict[Source, Spans]] = (
             {} if known is None else known._numbers
