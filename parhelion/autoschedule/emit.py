@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from parhelion.autoschedule.cost import Work, element_bytes
 from parhelion.autoschedule.freedom import Freedom
@@ -11,9 +11,11 @@ from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
+from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Group, Level, Loops, Plan
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
+from parhelion.autoschedule.throughput import looked_up
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place, Rename, TailStrategy
@@ -112,6 +114,8 @@ class _Emitter:
         pure = [d for d, v in enumerate(f.args) if v in stage.pure]
         tiling = self.group.tiling if f is self.group.root else None
         add = self.script.add
+        if loops.vector in pure and self._alone(stage, loops):
+            loops, names = _one_by_one(loops, names)
         for d in pure:
             own = names[d]
             at = VarArg(f.args[d].name)
@@ -160,6 +164,13 @@ class _Emitter:
                 add(f, k, "unroll", at)
         if f is self.group.root:
             self._parallel(stage, loops, names, around, inner)
+
+    def _alone(self, stage: Stage, loops: Loops) -> bool:
+        """Whether a definition takes less time without the vectors of the others."""
+        if not looked_up(stage, stage.func.args[loops.vector]):
+            return False
+        model = Model(self.graph, self.regions, self.machine)
+        return model.speed(stage, loops).lanes < loops.lanes
 
     def _tail(self, f: Function, d: int) -> tuple[TailStrategy, ...]:
         """RoundUp for Funcs with updates, whose tails would be guarded otherwise, where
@@ -281,6 +292,16 @@ class _Emitter:
                     for d in range(len(access.steps)):
                         found[d] = None
         return list(found)
+
+
+def _one_by_one(loops: Loops, names: list[_Names]) -> tuple[Loops, list[_Names]]:
+    """The same loops without vectors. A tile of one vector keeps a loop inside."""
+    d, block, made = loops.vector, list(loops.block), list(names)
+    block[d] = 1
+    own = made[d]
+    within = own.inner or (own.block if own.outer else "")
+    made[d] = replace(own, inner=within, block="")
+    return replace(loops, vector=-1, lanes=1, block=tuple(block)), made
 
 
 def _loop_over(stage: Stage, r: Var) -> VarArg | RVarArg:

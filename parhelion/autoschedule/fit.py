@@ -43,7 +43,7 @@ SCALED: Mapping[str, tuple[str, ...]] = {
     "far_byte": ("far_byte",),
     "far_write": ("far_write",),
     "streamed": ("streamed",),
-    "fetch": ("piece",),
+    "fetch": ("piece", "fetch"),
     "page": ("page", "far_page"),
 }
 #: Nanoseconds of one unit of each kernel on the computer for which the constants were

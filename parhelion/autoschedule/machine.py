@@ -30,8 +30,9 @@ class Machine:
     row: beginning an innermost loop. produce: beginning a Func's loops inside
     another's. task: one iteration of a parallel loop. uneven: how long threads wait
     for the last of them at the end of a parallel loop, in parts of one task. piece:
-    beginning a part of a row in far memory. page: touching one of more pages than the
-    first-level translation buffer knows; far_page: than the second-level.
+    beginning a part of a row in far memory. fetch: waiting for what is there, and
+    nobody has foreseen. page: touching one of more pages than the first-level
+    translation buffer knows; far_page: than the second-level.
     """
 
     threads: int
@@ -58,6 +59,7 @@ class Machine:
     task: float = 600.0
     uneven: float = 0.2
     piece: float = 25.0
+    fetch: float = 170.0
     page: float = 3.0
     far_page: float = 9.0
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,13 @@ from parhelion.autoschedule.cost import Copies, Work, element_bytes
 from parhelion.autoschedule.geometry import PAGE, Geometry, Need, Nest, Numbers, Tiles
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.machine import Machine
+from parhelion.autoschedule.members import Member, new_in_row
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.regions import Regions
-from parhelion.autoschedule.throughput import Speed, stage_speed
+from parhelion.autoschedule.throughput import Speed, looked_up, stage_speed
+from parhelion.autoschedule.waiting import Rows, in_order
 from parhelion.codegen.tables import MOST, WIDTH
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym
 
@@ -68,6 +71,7 @@ class Model:
             tuple[tuple[Stage, ...], Loops], Sequence[tuple[Sequence[int], int, float]]
         ] = {}
         self._extents: dict[Function, Sequence[int]] = {}
+        self._foreseen: dict[tuple[tuple[Stage, ...], int], list[Source]] = {}
         self._frames = _Frames()
         #: What `shapes.plain_loops` has found, by stages and extents.
         self.plain: dict[tuple[tuple[Stage, ...], tuple[int, ...]], Loops] = {}
@@ -92,6 +96,7 @@ class Model:
         made._copies, made._models = self._copies, self._models
         made._frames, made._blocks = self._frames, self._blocks
         made._counts, made._extents = self._counts, self._extents
+        made._foreseen = self._foreseen
         made.plain = self.plain
         return made
 
@@ -109,24 +114,35 @@ class Model:
             vector = own[loops.vector] if loops.vector >= 0 else None
             if vector is not None and vector not in stage.pure:
                 vector = None
-            block = {v: loops.block[own.index(v)] for v in stage.pure}
-            spans = self.regions.domain(stage.rdom)
-            trips = {
-                v: max(1, int(hi - lo + 1))
-                for v, (lo, hi) in zip(stage.rvars, spans, strict=True)
-            }
-            found = self._speeds[key] = stage_speed(
-                self.work(stage),
-                self.machine,
-                vector,
-                loops.lanes if vector is not None else 1,
-                block,
-                trips,
-                loops.local,
-                self._sharing(stage, loops),
-                self._tables(stage),
-            )
+            found = self._speed(stage, loops, vector)
+            if vector is not None and looked_up(stage, vector):
+                # One after the other, what lanes do in pieces may take less.
+                block = list(loops.block)
+                count, block[loops.vector] = block[loops.vector], 1
+                one = self._speed(stage, replace(loops, block=tuple(block)), None)
+                if one.block * count < found.block:
+                    found = Speed(one.block * count, one.registers)
+            self._speeds[key] = found
         return found
+
+    def _speed(self, stage: Stage, loops: Loops, vector: Var | None) -> Speed:
+        own = stage.func.args
+        spans = self.regions.domain(stage.rdom)
+        trips = {
+            v: max(1, int(hi - lo + 1))
+            for v, (lo, hi) in zip(stage.rvars, spans, strict=True)
+        }
+        return stage_speed(
+            self.work(stage),
+            self.machine,
+            vector,
+            loops.lanes if vector is not None else 1,
+            {v: loops.block[own.index(v)] for v in stage.pure},
+            trips,
+            loops.local,
+            self._sharing(stage, loops),
+            self._tables(stage),
+        )
 
     def _tables(self, stage: Stage) -> dict[Source, int]:
         """The Funcs that a stage reads which fit a few registers, and their bytes."""
@@ -203,6 +219,18 @@ class Model:
             self._extents[f] = found
         return found
 
+    def foreseen(self, f: Function, loops: Loops) -> list[Source]:
+        """What a Func reads in the order of memory (see `in_order`)."""
+        stages = self.graph.stages[f]
+        key = stages, loops.vector
+        found = self._foreseen.get(key)
+        if found is None:
+            vector = f.args[loops.vector] if loops.vector >= 0 else None
+            loads = [a for stage in stages for a in self.work(stage).loads]
+            found = [s for s in in_order(loads, vector) if s is not f]
+            self._foreseen[key] = found
+        return found
+
     # One Func over one box.
 
     def one_block(self, f: Function, loops: Loops) -> float:
@@ -270,20 +298,6 @@ class Model:
         return _GroupCost(frame, members, loops).costs()
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """A member of a group, computed inside a loop level.
-
-    stored: bytes of one run's results. traffic: bytes written and read in all.
-    computing: nanoseconds of the core in all.
-    """
-
-    level: int
-    stored: Numbers
-    traffic: Numbers
-    computing: Numbers
-
-
 class _Root:
     """What a root costs in its loops, whatever is computed inside of them.
 
@@ -338,7 +352,9 @@ class _Frame:
     ) -> None:
         self.model, self.of, self.geometry = model, of, geometry
         self.machine, self.nest = model.machine, of.nest
+        self.rows = Rows(geometry, of.runs, model.regions, model.machine)
         self.computing = self._computing()
+        self.computing = self.waiting(self.nest.root, self.nest.own, self.computing)
         self.pages, self.packed = self._find_pages((self.nest.root, *members))
 
     def _computing(self) -> Numbers:
@@ -350,7 +366,12 @@ class _Frame:
             found = nest.computing[stages] = self.of.runs * one
         return found
 
-    def member(self, m: Function, at: Level, loops: Loops) -> _Member:
+    def waiting(self, f: Function, loops: Loops, computing: Numbers) -> Numbers:
+        """The time of a Func of the group in the core, with what it waits for rows."""
+        waited = self.rows.waited(self.model.foreseen(f, loops), computing)
+        return np.asarray(computing + waited)
+
+    def member(self, m: Function, at: Level, loops: Loops) -> Member:
         """What a member costs at a level."""
         need = self.geometry.need(m)
         key = self.model.graph.stages[m], at, loops
@@ -359,7 +380,7 @@ class _Frame:
             found = need.costs[key] = self._member(need, m, at, loops)
         return found
 
-    def _member(self, need: Need, m: Function, at: Level, loops: Loops) -> _Member:
+    def _member(self, need: Need, m: Function, at: Level, loops: Loops) -> Member:
         nest = self.nest
         level = nest.tile_level if at is Level.TILE else 0
         if at is Level.ROW:
@@ -369,10 +390,10 @@ class _Frame:
         one = self.model.computing(m, loops, box)
         if at is Level.ROW and nest.tiles.row >= 0:
             # The first row of a tile computes all that it needs, others what is new.
-            later = self.model.computing(m, loops, _new_in_row(need, box))
+            later = self.model.computing(m, loops, new_in_row(need, box))
             one = later + (one - later) / nest.rows
         stored = need.volumes[level]
-        return _Member(
+        return Member(
             level, stored, 2 * stored * runs, runs * (one + self.machine.produce)
         )
 
@@ -414,17 +435,6 @@ class _Frame:
         machine = self.machine
         each = np.where(pages > _FAR_PAGES, machine.far_page, machine.page)
         return np.where(pages > _NEAR_PAGES, pages * each, 0.0)
-
-
-def _new_in_row(need: Need, box: list[Numbers]) -> list[Numbers]:
-    """What a row has to compute that the row before it has not."""
-    both = need.box[:, -1]
-    made = list(box)
-    grown = [d for d in range(len(box)) if (both[d] > box[d]).any()]
-    if len(grown) == 1:
-        (d,) = grown
-        made[d] = np.minimum(both[d] - box[d], box[d])
-    return made
 
 
 class _Frames:
@@ -480,13 +490,14 @@ class _GroupCost:
         self.members = [frame.member(m, at, loops[m]) for m, at in members.items()]
         self.geometry, self.machine = frame.geometry, frame.machine
         self.nest = frame.nest
+        self.loops = {m: loops[m] for m in members}
 
     def costs(self) -> Costs:
         frame, machine = self.frame, self.machine
         near, far, written = self._traffic()
         compute = frame.computing
-        for m in self.members:
-            compute = compute + m.computing
+        for (f, made), m in zip(self.loops.items(), self.members, strict=True):
+            compute = compute + frame.waiting(f, made, m.computing)
         compute = compute + frame.pages
         moving = near * machine.near_byte + far * machine.far_byte
         moving = moving + written

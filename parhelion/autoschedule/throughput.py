@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parhelion.analysis.rank import reads_data
 from parhelion.autoschedule.cost import Access, Work
 from parhelion.autoschedule.graph import Source, Stage
 from parhelion.autoschedule.machine import Machine
@@ -39,11 +40,13 @@ class Speed:
     """Nanoseconds of a block of points, without what lies beyond the nearest cache.
 
     block: for one pass over all its reduction variables. registers: how many vectors
-    it keeps from the first of these to the last.
+    it keeps from the first of these to the last. lanes: of its vectors; 1 where points
+    are done one after the other.
     """
 
     block: float
     registers: int
+    lanes: int = 1
 
 
 def stage_speed(
@@ -132,7 +135,7 @@ def stage_speed(
     if work.recurs:
         # Each iteration waits for what the one before has stored, and computes on it.
         total = max(total, (_FORWARD + 2 * machine.latency) * rounds)
-    return Speed(total, kept)
+    return Speed(total, kept, lanes if vector is not None else 1)
 
 
 def registers_of(lanes: int, bits: int, machine: Machine) -> int:
@@ -208,10 +211,24 @@ def store_time(
     return count * machine.store if dense else lanes * machine.lane * _SCATTER
 
 
+def looked_up(stage: Stage, vector: Var) -> bool:
+    """Whether lanes, which would lie side by side, are stored where data say."""
+    order = stage.func.schedule.storage_order or range(len(stage.args))
+    dense = any(stage.args[d] is vector for d in list(order)[:1])
+    return dense and any(reads_data(a) and vector in free_vars(a) for a in stage.args)
+
+
 def _written(stage: Stage) -> frozenset[Var]:
     """The loops that the place of a store depends on."""
     found = frozenset[Var]().union(*[free_vars(a) for a in stage.args])
     return found & frozenset(stage.loops)
 
 
-__all__ = ["Speed", "load_time", "registers_of", "stage_speed", "store_time"]
+__all__ = [
+    "Speed",
+    "load_time",
+    "looked_up",
+    "registers_of",
+    "stage_speed",
+    "store_time",
+]
