@@ -26,9 +26,9 @@ from parhelion.runtime.folders import cache_folder
 
 #: Changes whenever kernels, their usual times or the file do.
 FORMAT = 2
-#: Which constants each kernel scales. Not measured are `task` and `uneven`, which
-#: depend on the number of threads and on who else is running, and the sizes of caches,
-#: which the system tells.
+#: Which constants each kernel scales. Not measured are `task`, which depends on the
+#: number of threads and on who else is running, and the sizes of caches, which the
+#: system tells.
 SCALED: Mapping[str, tuple[str, ...]] = {
     "operation": ("operation",),
     "scalar": ("scalar",),

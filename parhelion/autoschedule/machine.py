@@ -2,8 +2,8 @@
 
 Times are nanoseconds on one core. They were set by hand, for one computer, and are
 scaled to the computer at hand by what `calibrate` measures, and keeps in the user's
-cache folder; all but `task` and `uneven`, which depend on the number of threads and on
-who else is running, and cannot be had in so short a time.
+cache folder; all but `task`, which depends on the number of threads and on who else is
+running, and cannot be had in so short a time.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ class Machine:
     from, or goes to, the second-level cache. far_byte: one read from beyond it;
     far_write: one written there; streamed: one of an output, written past the caches.
     row: beginning an innermost loop. produce: beginning a Func's loops inside
-    another's. task: one iteration of a parallel loop. uneven: how long threads wait
-    for the last of them at the end of a parallel loop, in parts of one task. piece:
-    beginning a part of a row in far memory. fetch: waiting for what is there, and
-    nobody has foreseen. page: touching one of more pages than the first-level
-    translation buffer knows; far_page: than the second-level.
+    another's. task: one iteration of a parallel loop. piece: beginning a part of a row
+    in far memory. fetch: waiting for what is there, and nobody has foreseen. page:
+    touching one of more pages than the first-level translation buffer knows; far_page:
+    than the second-level.
     """
 
     threads: int
@@ -57,7 +56,6 @@ class Machine:
     row: float = 14.0
     produce: float = 60.0
     task: float = 600.0
-    uneven: float = 0.2
     piece: float = 25.0
     fetch: float = 170.0
     page: float = 3.0

@@ -505,9 +505,6 @@ class _GroupCost:
         serial = greater + _UNHIDDEN * lesser
         parallel, tasks = frame.of.threads, frame.of.tasks
         total = serial / parallel + tasks * machine.task / machine.threads
-        # Threads that have nothing left to do wait for those that are behind.
-        waiting = np.where(parallel > 1, machine.uneven * serial / tasks, 0.0)
-        total = total + waiting
         terms = {
             "compute": compute,
             "near bytes": near,

@@ -236,28 +236,3 @@ def test_what_a_root_needs_is_the_same_after_other_groups_of_it() -> None:
         assert list(found) == list(wanted)
         for source, spans in wanted.items():
             np.testing.assert_array_equal(found[source].spans, spans)
-
-
-@pytest.mark.parametrize(
-    ("threads", "uneven", "cheaper"),
-    [(1, 0.2, "long"), (2, 0.2, "short"), (4, 0.2, "short"), (4, 0.0, "long")],
-)
-def test_threads_wait_for_the_last_task(
-    threads: int, uneven: float, cheaper: str
-) -> None:
-    """Four long tasks end less evenly than 32 short ones, which costs threads time."""
-    x, y = hl.Var("x"), hl.Var("y")
-    f = hl.Func("heavy")
-    f[x, y] = hl.sqrt(hl.f32(x + y))
-    out = f._function
-    sizes = Sizes({out: ((0, 1023), (0, 4095))}, {}, {})
-    machine = replace(host(1), threads=threads, uneven=uneven)
-    search = Search((out,), sizes, machine, budget=0)
-    model = search.run().model
-    loops = Loops(vector=0, lanes=16, block=(16, 1), order=(0, 1), local=False)
-    rows = np.array([1024, 128])
-    tiles = Tiles((np.array([1024, 1024]), rows), outer=(0, 1), row=1)
-    costs = model.group(out, {}, {out: loops}, tiles)
-    long, short = costs.total
-    assert list(costs.terms["tasks"]) == [4, 32]
-    assert {"long": long < short, "short": short < long}[cheaper]
