@@ -171,7 +171,9 @@ class Nest:
             # In the middle of the image, where nothing is clamped.
             start = np.maximum(0, (self.full[d] - sizes) // 2)
             block = self.own.block[d]
-            start = low + start // block * block
+            # Of three blocks the second, though the middle is in the first half.
+            inner = np.minimum(1, np.maximum(0, self.full[d] - sizes) // block)
+            start = low + np.maximum(start // block, inner) * block
             spans.append((start, start + sizes - 1))
         return tuple(spans)
 

@@ -103,7 +103,9 @@ class Inside:
                     spans.append((lo, hi))
                     continue
                 more = rows if d == self.row else 1
-                start = lo + max(0, (hi - lo + 1 - b) // 2) // b * b
+                # Of three blocks the second, though the middle is in the first half.
+                beyond = max(0, hi - lo + 1 - b)
+                start = lo + max(beyond // 2 // b, min(1, beyond // b)) * b
                 spans.append((start, min(hi, start + max(1, more) * b - 1)))
             wanted = {self.root: tuple(spans)}
             needed = self.model.regions.needed(self.order, wanted, keep=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from parhelion.autoschedule.geometry import Need, Numbers
+from parhelion.autoschedule.plan import Loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +36,12 @@ def new_in_row(need: Need, box: list[Numbers]) -> list[Numbers]:
     return made
 
 
-__all__ = ["Member", "new_in_row"]
+def rounded_up(box: Sequence[Numbers], loops: Loops) -> Numbers:
+    """How many times larger than a box what is stored of it is: a block at least."""
+    times: Numbers = np.ones(1)
+    for extent, block in zip(box, loops.block, strict=True):
+        times = times * np.maximum(1, block / np.maximum(extent, 1))
+    return times
+
+
+__all__ = ["Member", "new_in_row", "rounded_up"]

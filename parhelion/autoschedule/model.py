@@ -25,7 +25,7 @@ from parhelion.autoschedule.cost import Copies, Work, element_bytes
 from parhelion.autoschedule.geometry import PAGE, Geometry, Need, Nest, Numbers, Tiles
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.machine import Machine
-from parhelion.autoschedule.members import Member, new_in_row
+from parhelion.autoschedule.members import Member, new_in_row, rounded_up
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.throughput import Speed, looked_up, stage_speed
@@ -392,7 +392,7 @@ class _Frame:
             # The first row of a tile computes all that it needs, others what is new.
             later = self.model.computing(m, loops, new_in_row(need, box))
             one = later + (one - later) / nest.rows
-        stored = need.volumes[level]
+        stored = need.volumes[level] * rounded_up(box, loops)
         return Member(
             level, stored, 2 * stored * runs, runs * (one + self.machine.produce)
         )

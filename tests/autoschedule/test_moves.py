@@ -15,6 +15,7 @@ from parhelion.autoschedule.geometry import Nest, Tiles
 from parhelion.autoschedule.graph import Graph
 from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import host
+from parhelion.autoschedule.members import rounded_up
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.search import Search
@@ -236,3 +237,30 @@ def test_what_a_root_needs_is_the_same_after_other_groups_of_it() -> None:
         assert list(found) == list(wanted)
         for source, spans in wanted.items():
             np.testing.assert_array_equal(found[source].spans, spans)
+
+
+def test_of_a_small_box_a_whole_block_is_stored() -> None:
+    loops = Loops(0, 16, (64, 1, 3), (2, 0, 1), local=False)
+    box = [
+        np.array([308.0, 64.0, 16.0]),
+        np.array([5.0] * 3),
+        np.array([3.0, 1.0, 6.0]),
+    ]
+    assert list(rounded_up(box, loops)) == [1, 3, 4]
+
+
+@pytest.mark.parametrize(("extent", "needed"), [(14, 6), (16, 6), (96, 6)])
+def test_a_block_in_the_middle_of_few_is_at_no_edge(extent: int, needed: int) -> None:
+    """Of what only a border needs, blocks in the middle need as much as they have."""
+    x, y = hl.Var("x"), hl.Var("y")
+    inner, padded = hl.Func("inner"), hl.Func("padded")
+    inner[x, y] = hl.sqrt(hl.f32(x * y))
+    padded[x, y] = hl.select((x < 1) | (x > extent), 0.0, inner[x - 1, y])
+    state = begin(padded, [(0, extent + 1), (0, 15)])
+    f, root = inner._function, padded._function
+    own = Loops(1, 16, (6, 16), (0, 1), local=False)
+    inside = Inside(state.model, root, own, [root, f], {})
+    assert inside._box(f, 0)[0] == needed
+    sizes = np.array([extent + 2]), np.array([16])
+    nest = Nest(state.model.regions, root, own, Tiles(sizes, (), 0))
+    assert nest.needs(state.model.regions, [f])[f].box[0, 0, 0] == needed
