@@ -329,12 +329,12 @@ def _on_heap(f: Function, s: S.Allocate) -> None:
     if not build.is_true(s.condition):
         cond = f.value(s.condition)
         total = f.op(f"select i1 {cond}, i64 {total}, i64 0")
-    f.module.declare("ph_malloc", "noalias align 64 ptr", "i64", "nounwind")
-    f.module.declare("ph_free", "void", "ptr", "nounwind")
+    f.module.declare("ph_malloc", "noalias align 64 ptr", "ptr, i64", "nounwind")
+    f.module.declare("ph_free", "void", "ptr, ptr", "nounwind")
     # All ones is never asked of the allocator.
     refused = f.op(f"icmp eq i64 {total}, -1")
     asked = f.op(f"select i1 {refused}, i64 9223372036854775744, i64 {total}")
-    pointer = f.op(f"call ptr @ph_malloc(i64 {asked})")
+    pointer = f.op(f"call ptr @ph_malloc(ptr %ctx, i64 {asked})")
     missing = f.op(f"icmp eq ptr {pointer}, null")
     unwanted = f.op(f"icmp eq i64 {total}, 0")
     ok = f.op(f"xor i1 {missing}, true")

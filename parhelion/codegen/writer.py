@@ -381,7 +381,10 @@ class Function:
 
     def release(self, pointer: str) -> str:
         """The call that ends an allocation."""
-        return f"call void @{self.releases.get(pointer, 'ph_free')}(ptr {pointer})"
+        other = self.releases.get(pointer)
+        if other is not None:
+            return f"call void @{other}(ptr {pointer})"
+        return f"call void @ph_free(ptr %ctx, ptr {pointer})"
 
     def finish(self) -> None:
         """Closes the function and hands its text to the module."""

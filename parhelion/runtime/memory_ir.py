@@ -150,8 +150,8 @@ out:
   ret ptr %p
 }
 
-; Memory aligned to 64 bytes at least, or null.
-define noalias ptr @ph_malloc(i64 %bytes) {
+; Memory aligned to 64 bytes at least, or null; for any context.
+define noalias ptr @ph_malloc(ptr %ctx, i64 %bytes) {
   %impossible = icmp slt i64 %bytes, 0
   br i1 %impossible, label %fail, label %possible
 fail:
@@ -177,7 +177,7 @@ out:
   ret ptr %p
 }
 
-define void @ph_free(ptr %p) {
+define void @ph_free(ptr %ctx, ptr %p) {
   %bytes = call i64 @malloc_usable_size(ptr %p)
   %small = icmp ult i64 %bytes, KEEP_BYTES
   %vast = icmp ugt i64 %bytes, KEEP_TOTAL

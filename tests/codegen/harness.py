@@ -52,8 +52,8 @@ class Context(ctypes.Structure):
     ]
 
 
-_MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
-_FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _BODY = ctypes.CFUNCTYPE(
     ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p
 )
@@ -79,7 +79,7 @@ LARGEST = 1 << 32
 
 
 @_MALLOC
-def _malloc(size: int) -> int | None:
+def _malloc(_ctx: int, size: int) -> int | None:
     if size > LARGEST:
         return None
     found = _libc.aligned_alloc(64, (max(size, 1) + 63) // 64 * 64)
@@ -88,7 +88,7 @@ def _malloc(size: int) -> int | None:
 
 
 @_FREE
-def _free(pointer: int | None) -> None:
+def _free(_ctx: int, pointer: int | None) -> None:
     if pointer:
         del LIVE[pointer]
         _libc.free(pointer)

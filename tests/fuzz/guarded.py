@@ -35,8 +35,8 @@ _LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _LIBC.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _FAILED = ctypes.c_void_p(-1).value
 
-_Malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
-_Free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_Malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_Free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Guard:
             assert address is not None
             threads.symbols()[name] = address
 
-    def malloc(self, size: int) -> int | None:
+    def malloc(self, _context: int | None, size: int) -> int | None:
         if not 0 <= size <= _MOST:
             return None
         try:
@@ -115,7 +115,7 @@ class Guard:
         self.storage[block.at] = block
         return block.at
 
-    def free(self, at: int | None) -> None:
+    def free(self, _context: int | None, at: int | None) -> None:
         if at is None:
             return
         block = self.storage.pop(at, None)

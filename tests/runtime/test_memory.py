@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -13,11 +15,14 @@ from parhelion.runtime import memory_ir, threads
 MIB = 1 << 20
 
 
-def functions() -> tuple[ctypes._FuncPointer, ctypes._FuncPointer]:  # type: ignore[name-defined]
+_MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def functions() -> tuple[Callable[[int], int], Callable[[int | None], None]]:
     symbols = threads.symbols()
-    malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(symbols["ph_malloc"])
-    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(symbols["ph_free"])
-    return malloc, free
+    malloc, free = _MALLOC(symbols["ph_malloc"]), _FREE(symbols["ph_free"])
+    return partial(malloc, None), partial(free, None)
 
 
 @pytest.fixture(autouse=True)

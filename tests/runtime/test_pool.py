@@ -17,8 +17,8 @@ from parhelion.runtime.context import Context
 
 DECLARATIONS = """
 declare i32 @ph_par_for(ptr, ptr, i32, i32, ptr)
-declare ptr @ph_malloc(i64)
-declare void @ph_free(ptr)
+declare ptr @ph_malloc(ptr, i64)
+declare void @ph_free(ptr, ptr)
 declare void @ph_print(ptr, ptr)
 declare i32 @usleep(i32)
 """
@@ -112,7 +112,7 @@ MALLOC = """
 define i32 @malloc_argv(ptr %ctx, ptr %argv) {
   %pn = load ptr, ptr %argv
   %n = load i64, ptr %pn
-  %p = call ptr @ph_malloc(i64 %n)
+  %p = call ptr @ph_malloc(ptr null, i64 %n)
   %null = icmp eq ptr %p, null
   br i1 %null, label %none, label %some
 none:
@@ -120,7 +120,7 @@ none:
 some:
   %a = ptrtoint ptr %p to i64
   %low = and i64 %a, 63
-  call void @ph_free(ptr %p)
+  call void @ph_free(ptr null, ptr %p)
   %bad = icmp ne i64 %low, 0
   %r = select i1 %bad, i32 3, i32 1
   ret i32 %r
