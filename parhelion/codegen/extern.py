@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from parhelion.codegen import effects
 from parhelion.codegen.intrinsics import c_parameter, lowers
 from parhelion.codegen.memory import index_value
+from parhelion.codegen.structs import DIMENSION_BYTES
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
@@ -21,10 +22,6 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.externs import ExternStage, Parameter, stage
 from parhelion.types import INT32, Handle, Type
-
-#: Sizes and offsets in bytes of halide_buffer_t and of one of its dimensions.
-_BUFFER, _DIMENSION = 56, 16
-_HOST, _TYPE, _DIMENSIONS, _DIM = 16, 32, 36, 40
 
 #: (min, extent, stride) texts of each dimension: i32 each.
 _Shape = Sequence[tuple[str, str, str]]
@@ -36,10 +33,11 @@ def run_extern(f: Function, s: S.RunExtern) -> None:
     assert code is not None
     buffers = (*s.inputs, *s.outputs)
     values = iter(s.shapes)
+    size = f.module.target.buffers.size
     # The structs of all buffers, then their dimensions.
-    structs = f.alloca(f"[{_BUFFER * len(buffers)} x i8], align 8")
+    structs = f.alloca(f"[{size * len(buffers)} x i8], align 8")
     total = sum([len(b.dims) for b in buffers])
-    dims = f.alloca(f"[{max(_DIMENSION * total, 1)} x i8], align 8")
+    dims = f.alloca(f"[{max(DIMENSION_BYTES * total, 1)} x i8], align 8")
     addresses: list[str] = []
     done = 0
     for k, (b, place) in enumerate(zip(buffers, s.places, strict=True)):
@@ -51,9 +49,9 @@ def run_extern(f: Function, s: S.RunExtern) -> None:
         host = f.op(
             f"getelementptr {memory_type(b.type)}, ptr {f.pointers[b][0]}, i64 {index}"
         )
-        at = _offset(f, dims, _DIMENSION * done)
+        at = _offset(f, dims, DIMENSION_BYTES * done)
         done += len(b.dims)
-        addresses.append(_offset(f, structs, _BUFFER * k))
+        addresses.append(_offset(f, structs, size * k))
         _fill(f, addresses[-1], host, b.type, at, shape)
     for b in buffers:
         f.forget_loads(b)
@@ -74,22 +72,23 @@ def _query(f: Function, e: E.Intrinsic) -> str:
         (_int32(f, lo), _int32(f, extent), "0")
         for lo, extent in zip(box[::2], box[1::2], strict=True)
     ]
+    size = f.module.target.buffers.size
     asked = [p for p in code.params if p.is_buffer]
     total = sum([p.dimensions or 0 for p in asked])
-    dims = f.alloca(f"[{max(_DIMENSION * total, 1)} x i8], align 8")
+    dims = f.alloca(f"[{max(DIMENSION_BYTES * total, 1)} x i8], align 8")
     inputs: list[str] = []
     done = 0
     for p in asked:
         n = p.dimensions or 0
-        at = _offset(f, dims, _DIMENSION * done)
+        at = _offset(f, dims, DIMENSION_BYTES * done)
         done += n
-        struct = f.alloca(f"[{_BUFFER} x i8], align 8")
+        struct = f.alloca(f"[{size} x i8], align 8")
         _fill(f, struct, "null", p.type, at, [("0", "0", "0")] * n)
         inputs.append(struct)
     outputs: list[str] = []
     for t in code.results:
-        struct = f.alloca(f"[{_BUFFER} x i8], align 8")
-        own = f.alloca(f"[{max(_DIMENSION * len(shape), 1)} x i8], align 8")
+        struct = f.alloca(f"[{size} x i8], align 8")
+        own = f.alloca(f"[{max(DIMENSION_BYTES * len(shape), 1)} x i8], align 8")
         _fill(f, struct, "null", t, own, shape)
         outputs.append(struct)
     _call(f, code, code.name, scalars, inputs, outputs)
@@ -100,7 +99,7 @@ def _query(f: Function, e: E.Intrinsic) -> str:
 def _bound(f: Function, e: E.Intrinsic) -> str:
     asked, number = f.value(e.args[0]), const_int(e.args[1])
     assert number is not None
-    at = _offset(f, asked, number // 2 * _DIMENSION + number % 2 * 4)
+    at = _offset(f, asked, number // 2 * DIMENSION_BYTES + number % 2 * 4)
     return f.op(f"load i32, ptr {at}, align 4")
 
 
@@ -125,16 +124,19 @@ def _fill(
     def put(kind: str, value: str, offset: int) -> None:
         f.out(f"  store {kind} {value}, ptr {_offset(f, struct, offset)}, align 4")
 
-    for offset in (0, 8, 24, 48):  # device, device interface, flags, padding
-        put("i64", "0", offset)
-    put("ptr", host, _HOST)
-    put("i32", str(int(t.kind) | t.width << 8 | 1 << 16), _TYPE)
-    put("i32", str(len(shape)), _DIMENSIONS)
-    put("ptr", dims, _DIM)
+    at = f.module.target.buffers
+    put("i64", "0", at.device)
+    put("ptr", "null", at.interface)
+    put("ptr", host, at.host)
+    put("i64", "0", at.flags)
+    put("i32", str(int(t.kind) | t.width << 8 | 1 << 16), at.type)
+    put("i32", str(len(shape)), at.dimensions)
+    put("ptr", dims, at.dim)
+    put("ptr", "null", at.padding)
     for d, numbers in enumerate(shape):
         for k, text in enumerate((*numbers, "0")):
-            at = _offset(f, dims, _DIMENSION * d + 4 * k)
-            f.out(f"  store i32 {text}, ptr {at}, align 4")
+            place = _offset(f, dims, DIMENSION_BYTES * d + 4 * k)
+            f.out(f"  store i32 {text}, ptr {place}, align 4")
 
 
 def _call(
@@ -182,7 +184,8 @@ def _packed(f: Function, given: Sequence[Expr | str]) -> str:
             if g.type.is_bool():
                 text = f.op(f"zext {value_type(g.type)} {text} to i8")
             f.out(f"  store {memory_type(g.type)} {text}, ptr {address}, align 8")
-        f.out(f"  store ptr {address}, ptr {_offset(f, argv, 8 * i)}, align 8")
+        place = _offset(f, argv, f.module.target.bits // 8 * i)
+        f.out(f"  store ptr {address}, ptr {place}")
     return argv
 
 

@@ -14,6 +14,7 @@ from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.stream_stores import stream_stores
 from parhelion.codegen.streams import end_streams
+from parhelion.codegen.structs import DIMENSION_BYTES
 from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
@@ -28,8 +29,7 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 #: Importing these registers the emitters of their nodes.
 REGISTERED = (extern, intrinsics, memo, memory)
 
-#: Byte offsets in halide_buffer_t, and in the dimensions it points to.
-HOST_OFFSET, DIM_OFFSET, DIM_SIZE = 16, 40, 16
+#: Byte offsets in a `halide_dimension_t`.
 _DIM_FIELDS = {"min": 0, "extent": 4, "stride": 8}
 
 
@@ -105,7 +105,7 @@ def _bind_arguments(f: Function, lowered: Lowered, body: Stmt) -> None:
 
 def _argument(f: Function, slot: str) -> str:
     at = f.op(slot) if slot else "%argv"
-    return f.op(f"load ptr, ptr {at}, align 8, !invariant.load !4")
+    return f.op(f"load ptr, ptr {at}, !invariant.load !4")
 
 
 def _bind_param(f: Function, param: ParamSym, slot: str) -> None:
@@ -120,7 +120,7 @@ def _bind_buffer(
     f: Function, buffer: BufferSym, slot: str, free: frozenset[Var], used: bool
 ) -> None:
     wanted = [
-        (getattr(dim, name), d * DIM_SIZE + offset)
+        (getattr(dim, name), d * DIMENSION_BYTES + offset)
         for d, dim in enumerate(buffer.dims)
         for name, offset in _DIM_FIELDS.items()
         if getattr(dim, name) in free
@@ -128,16 +128,16 @@ def _bind_buffer(
     if not wanted and not used:
         del f.pointers[buffer]
         return
-    struct = _argument(f, slot)
+    struct, fields = _argument(f, slot), f.module.target.buffers
     if used:
-        at = f.op(f"getelementptr i8, ptr {struct}, i64 {HOST_OFFSET}")
-        f.pointers[buffer] = (f.op(f"load ptr, ptr {at}, align 8"), 0)
+        at = f.op(f"getelementptr i8, ptr {struct}, i64 {fields.host}")
+        f.pointers[buffer] = (f.op(f"load ptr, ptr {at}"), 0)
     else:
         del f.pointers[buffer]
     if not wanted:
         return
-    at = f.op(f"getelementptr i8, ptr {struct}, i64 {DIM_OFFSET}")
-    dims = f.op(f"load ptr, ptr {at}, align 8")
+    at = f.op(f"getelementptr i8, ptr {struct}, i64 {fields.dim}")
+    dims = f.op(f"load ptr, ptr {at}")
     for var, offset in wanted:
         at = f.op(f"getelementptr i8, ptr {dims}, i64 {offset}")
         f.bind(var, f.op(f"load i32, ptr {at}, align 4"), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from parhelion.codegen.structs import BufferStruct, buffer_struct
 from parhelion.errors import HalideError
 from parhelion.types import Type
 
@@ -34,6 +35,17 @@ class Target:
 
     def is_x86(self) -> bool:
         return self.arch in ("x86_64", "amd64")
+
+    @property
+    def bits(self) -> int:
+        """Of a pointer: 64 or 32."""
+        narrow = ("i386", "i686", "arm", "riscv32", "wasm32")
+        return 32 if self.arch.startswith(narrow) else 64
+
+    @property
+    def buffers(self) -> BufferStruct:
+        """How `halide_buffer_t` is laid out."""
+        return buffer_struct(self.bits // 8)
 
     def natural_vector_size(self, t: Type) -> int:
         """How many lanes of `t` fill one vector register."""
