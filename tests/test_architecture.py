@@ -24,6 +24,7 @@ LAYERS = (
     ("lower",),
     ("codegen",),
     ("runtime",),
+    ("aot",),
     ("lang",),
     ("imageio",),
     ("autoschedule",),

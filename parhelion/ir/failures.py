@@ -117,3 +117,25 @@ FAILURES: dict[str, Failure] = {
 }
 
 CODES: dict[str, int] = {name: i + 1 for i, name in enumerate(FAILURES)}
+
+#: The numbers by which Halide's public header knows these failures
+#: (`halide_error_code_t`); what it does not know is its generic error.
+HALIDE_CODES: dict[str, int] = {
+    **dict.fromkeys(FAILURES, -1),
+    "input_too_small": -4,
+    "output_too_small": -4,
+    "extent_negative": -28,
+    "size_overflow": -6,
+    "allocation_too_large": -5,
+    "coordinate_overflow": -6,
+    "constraint": -8,
+    "param_below": -9,
+    "param_above": -10,
+    "bound_too_small": -2,
+    "out_of_memory": -11,
+    "fold_too_small": -26,
+    "fold_direction": -25,
+    "storage_bound_too_small": -45,
+    "specialize_fail": -31,
+    "require": -27,
+}

@@ -6,7 +6,7 @@ COUNT = """
 @ph.pool.want = internal global i32 0
 @ph.str.threads = private constant [15 x i8] c"HL_NUM_THREADS\\00"
 
-declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_getaffinity(i32, WORD, ptr)
 declare ptr @getenv(ptr)
 declare i32 @atoi(ptr)
 declare i64 @llvm.ctpop.i64(i64)
@@ -29,7 +29,7 @@ use:
 count:
   %mask = alloca [16 x i64], align 16
   call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
-  %r = call i32 @sched_getaffinity(i32 0, i64 128, ptr %mask)
+  %r = call i32 @sched_getaffinity(i32 0, WORD 128, ptr %mask)
   br label %loop
 loop:
   %i = phi i64 [ 0, %count ], [ %i1, %loop ]

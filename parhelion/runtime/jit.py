@@ -73,7 +73,7 @@ class Compiled:
 
 
 @cache
-def _binding() -> Any:
+def binding() -> Any:
     """llvmlite's binding, made ready for this computer."""
     import llvmlite.binding as llvm
 
@@ -85,14 +85,17 @@ def _binding() -> Any:
 
 
 @cache
-def _target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
+def target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
     """Code generation for `target`: position independent, optimisation level 2.
 
     Level 3 adds no pass that generated code was seen to gain from.
     """
-    llvm = _binding()
+    llvm = binding()
     features = target.feature_string()
-    if target == host_target():
+    if target.arch != host_target().arch:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    elif target == host_target():
         # With what this computer lacks of its CPU's usual features, as a virtual
         # machine may.
         features = llvm.get_host_cpu_features().flatten()
@@ -105,17 +108,23 @@ def _target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
 @cache
 def _jit() -> Any:
     """The process's JIT. Never torn down: pool threads may stand in its code."""
-    llvm = _binding()
+    llvm = binding()
     engine = llvm.create_lljit_compiler(
-        _target_machine(host_target()), use_jit_link=True
+        target_machine(host_target()), use_jit_link=True
     )
     engine._owned = True  # so that the interpreter's exit does not unmap the code
     return engine
 
 
-def _parse(text: str) -> Any:
-    llvm = _binding()
-    context = llvm.create_context()
+def new_context() -> Any:
+    """A context for modules that are to be linked with each other."""
+    return binding().create_context()
+
+
+def parse(text: str, context: Any = None) -> Any:
+    """A module, verified. Raises InternalError if LLVM refuses the text."""
+    llvm = binding()
+    context = context or new_context()
     try:
         module = llvm.parse_assembly(text, context)
         module.verify()
@@ -126,7 +135,7 @@ def _parse(text: str) -> Any:
     return module
 
 
-def _optimise(module: Any, target: Target) -> None:
+def optimise(module: Any, target: Target) -> None:
     """The few passes that pay for themselves on code that comes simplified.
 
     Measured over twelve schedules of four applications (22,000 lines of LLVM text,
@@ -135,9 +144,9 @@ def _optimise(module: Any, target: Target) -> None:
     more and leave 1.2 s. Run times are the same within 5 %, whichever is chosen.
     `sroa` is for small arrays on the stack whose indices became constant.
     """
-    llvm = _binding()
+    llvm = binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    builder = llvm.create_pass_builder(_target_machine(target), tuning)
+    builder = llvm.create_pass_builder(target_machine(target), tuning)
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
@@ -151,8 +160,8 @@ def optimised_text(text: str, target: Target | None = None) -> str:
     """LLVM text after the optimiser (for this computer unless told otherwise)."""
     target = target or host_target()
     with LOCK:
-        module = _parse(text)
-        _optimise(module, target)
+        module = parse(text)
+        optimise(module, target)
         return str(module)
 
 
@@ -160,9 +169,9 @@ def assembly_text(text: str, target: Target | None = None) -> str:
     """The assembly that LLVM text becomes."""
     target = target or host_target()
     with LOCK:
-        module = _parse(text)
-        _optimise(module, target)
-        return str(_target_machine(target).emit_assembly(module))
+        module = parse(text)
+        optimise(module, target)
+        return str(target_machine(target).emit_assembly(module))
 
 
 def object_code(
@@ -179,11 +188,11 @@ def object_code(
     times = times or CompileTimes()
     with LOCK:
         start = time.perf_counter()
-        module = _parse(text)
+        module = parse(text)
         parsed = time.perf_counter()
-        _optimise(module, target)
+        optimise(module, target)
         optimised = time.perf_counter()
-        code = bytes(_target_machine(target, level).emit_object(module))
+        code = bytes(target_machine(target, level).emit_object(module))
         times.parse = parsed - start
         times.optimise = optimised - parsed
         times.emit = time.perf_counter() - optimised
@@ -199,7 +208,7 @@ def load(
     `exports`. `imports` are addresses of symbols that libc and libm do not have.
     """
     with LOCK:
-        llvm = _binding()
+        llvm = binding()
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in imports.items():
             builder.import_symbol(name, address)

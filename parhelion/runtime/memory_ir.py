@@ -30,9 +30,9 @@ MEMORY = """
 @ph.kept.hand = internal global i64 0
 @ph.kept.lock = internal global i32 0
 
-declare i32 @posix_memalign(ptr, i64, i64)
-declare i64 @malloc_usable_size(ptr)
-declare i32 @madvise(ptr, i64, i32)
+declare i32 @posix_memalign(ptr, WORD, WORD)
+declare WORD @malloc_usable_size(ptr)
+declare i32 @madvise(ptr, WORD, i32)
 declare void @free(ptr)
 
 define internal i1 @ph.kept.try() {
@@ -131,11 +131,24 @@ take:
   ret ptr %found
 }
 
+; Sizes as the C library takes them, and back.
+define internal WORD @ph.word(i64 %n) {
+  %w = NARROW
+  ret WORD %w
+}
+
+define internal i64 @ph.wide(WORD %n) {
+  %w = WIDEN
+  ret i64 %w
+}
+
 define internal ptr @ph.fresh(i64 %bytes) {
   %slot = alloca ptr
   %huge = icmp uge i64 %bytes, HUGE_BYTES
   %alignment = select i1 %huge, i64 HUGE_PAGE, i64 64
-  %r = call i32 @posix_memalign(ptr %slot, i64 %alignment, i64 %bytes)
+  %size = call WORD @ph.word(i64 %bytes)
+  %least = call WORD @ph.word(i64 %alignment)
+  %r = call i32 @posix_memalign(ptr %slot, WORD %least, WORD %size)
   %ok = icmp eq i32 %r, 0
   br i1 %ok, label %got, label %failed
 failed:
@@ -144,7 +157,7 @@ got:
   %p = load ptr, ptr %slot
   br i1 %huge, label %advise, label %out
 advise:
-  %a = call i32 @madvise(ptr %p, i64 %bytes, i32 14)
+  %a = call i32 @madvise(ptr %p, WORD %size, i32 14)
   br label %out
 out:
   ret ptr %p
@@ -178,7 +191,8 @@ out:
 }
 
 define void @ph_free(ptr %ctx, ptr %p) {
-  %bytes = call i64 @malloc_usable_size(ptr %p)
+  %size = call WORD @malloc_usable_size(ptr %p)
+  %bytes = call i64 @ph.wide(WORD %size)
   %small = icmp ult i64 %bytes, KEEP_BYTES
   %vast = icmp ugt i64 %bytes, KEEP_TOTAL
   %never = or i1 %small, %vast
@@ -225,8 +239,8 @@ put:
 """
 
 PRINT = """
-declare i64 @write(i32, ptr, i64)
-declare i64 @strlen(ptr)
+declare WORD @write(i32, ptr, WORD)
+declare WORD @strlen(ptr)
 
 ; Prints through the context's function, or to the standard output without one.
 define void @ph_print(ptr %ctx, ptr %text) {
@@ -240,8 +254,8 @@ call:
   call void %fn(ptr %user, ptr %text)
   ret void
 plain:
-  %n = call i64 @strlen(ptr %text)
-  %w = call i64 @write(i32 1, ptr %text, i64 %n)
+  %n = call WORD @strlen(ptr %text)
+  %w = call WORD @write(i32 1, ptr %text, WORD %n)
   ret void
 }
 """

@@ -48,9 +48,14 @@ ACQUIRE_SPINS = 400
 
 _PAUSE = {
     "x86_64": "call void @llvm.x86.sse2.pause()",
-    "aarch64": 'call void asm sideeffect "yield", ""()',
+    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
+    "arm": "call void @llvm.arm.hint(i32 1)",
 }
-_PAUSE_DECL = {"x86_64": "declare void @llvm.x86.sse2.pause()"}
+_PAUSE_DECL = {
+    "x86_64": "declare void @llvm.x86.sse2.pause()",
+    "aarch64": "declare void @llvm.aarch64.hint(i32)",
+    "arm": "declare void @llvm.arm.hint(i32)",
+}
 
 # Offsets in a task: what all threads read lies on its first cache line, what they
 # write (cursor, workers) on the second.
@@ -82,7 +87,7 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(i64)
+declare i32 @pthread_detach(WORD)
 declare i32 @pthread_key_create(ptr, ptr)
 declare ptr @pthread_getspecific(i32)
 declare i32 @pthread_setspecific(i32, ptr)
@@ -139,7 +144,7 @@ open:
 define internal i32 @ph.pool.spawn(ptr %main, ptr %argument) {
   %all = alloca [128 x i8], align 16
   %old = alloca [128 x i8], align 16
-  %thread = alloca i64
+  %thread = alloca WORD
   %a = call i32 @sigfillset(ptr %all)
   %b = call i32 @pthread_sigmask(i32 2, ptr %all, ptr %old)
   %r = call i32 @pthread_create(ptr %thread, ptr null, ptr %main, ptr %argument)
@@ -147,8 +152,8 @@ define internal i32 @ph.pool.spawn(ptr %main, ptr %argument) {
   %bad = icmp ne i32 %r, 0
   br i1 %bad, label %out, label %detach
 detach:
-  %t = load i64, ptr %thread
-  %d = call i32 @pthread_detach(i64 %t)
+  %t = load WORD, ptr %thread
+  %d = call i32 @pthread_detach(WORD %t)
   br label %out
 out:
   ret i32 %r
@@ -526,11 +531,13 @@ leave:
 """
 
 
-def runtime_ir(architecture: str, print_offset: int, user_offset: int) -> str:
-    """The whole module, for "x86_64" or "aarch64" on Linux.
+def runtime_ir(
+    architecture: str, print_offset: int, user_offset: int, bits: int = 64
+) -> str:
+    """The whole module, for a processor family ("x86_64", "aarch64", "arm", …) on Linux.
 
     print_offset, user_offset: where the context keeps its print function and the
-    pointer to pass it, in bytes.
+    pointer to pass it, in bytes. bits: of a pointer.
     """
     names = {
         "PAUSE": _PAUSE.get(architecture, "; no pause instruction"),
@@ -546,6 +553,9 @@ def runtime_ir(architecture: str, print_offset: int, user_offset: int) -> str:
         "KEEP_TOTAL": str(memory_ir.KEEP_TOTAL),
         "HUGE_BYTES": str(memory_ir.HUGE_BYTES),
         "HUGE_PAGE": str(memory_ir.HUGE_PAGE),
+        "WORD": f"i{bits}",
+        "NARROW": "add i64 %n, 0" if bits == 64 else "trunc i64 %n to i32",
+        "WIDEN": "add i64 %n, 0" if bits == 64 else "zext i32 %n to i64",
     }
     pause = _PAUSE_DECL.get(architecture, "")
     parts = (

@@ -1,0 +1,1 @@
+"""Ahead-of-time code: object files and headers for programs without Python."""

@@ -1,0 +1,539 @@
+"""The exported functions of an object file: the pipeline as C callers see it.
+
+``int NAME(…)`` checks the buffers it is given, answers bounds queries, sets up the
+context that compiled code wants (`runtime.context`), runs it, and reports a failure:
+the message goes to ``halide_error``, the code of Halide's public header is the result.
+``NAME_argv`` takes an array of addresses, ``NAME_metadata`` tells of the arguments.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+
+import numpy as np
+
+from parhelion.aot.interface import Interface, Parameter
+from parhelion.codegen.module import FailureSite, quoted
+from parhelion.codegen.structs import DIMENSION_BYTES
+from parhelion.codegen.target import Target
+from parhelion.codegen.types import memory_type
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import FloatImm, Imm
+from parhelion.ir.failures import FAILURES, HALIDE_CODES
+from parhelion.ir.pipeline import ArgKind, Lowered
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.types import Type
+
+#: The context that compiled code is given (see `runtime.context.Context`), in bytes.
+_CONTEXT, _ARGS, _PRINT, _USER = 96, 16, 80, 88
+#: Bytes of the longest message.
+_MESSAGE = 1024
+
+#: Codes of `halide_error_code_t` for what is checked here.
+_BAD_TYPE, _NO_STRUCT, _NO_HOST, _BAD_DIMENSIONS = -3, -12, -34, -43
+
+
+class _Text:
+    """LLVM text of one module, with its constants."""
+
+    def __init__(self) -> None:
+        self.globals: list[str] = []
+        self.functions: list[str] = []
+        self._strings: dict[bytes, str] = {}
+
+    def bytes(self, raw: bytes) -> str:
+        """An array constant."""
+        text = "".join(
+            chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in raw
+        )
+        return f'[{len(raw)} x i8] c"{text}"'
+
+    def string(self, data: str) -> str:
+        """The address of a constant, NUL-terminated UTF-8 string."""
+        raw = data.encode() + b"\0"
+        if raw not in self._strings:
+            name = self._strings[raw] = f"@entry.str.{len(self._strings)}"
+            self.globals.append(
+                f"{name} = private unnamed_addr constant {self.bytes(raw)}"
+            )
+        return self._strings[raw]
+
+    def constant(self, name: str, value: str, align: int = 0) -> str:
+        note = f", align {align}" if align else ""
+        self.globals.append(f"@{name} = private constant {value}{note}")
+        return f"@{name}"
+
+
+def entry_text(
+    interface: Interface,
+    lowered: Lowered,
+    target: Target,
+    target_name: str,
+    body: str,
+    query: str,
+    places: dict[BufferSym, int],
+    failures: Sequence[FailureSite],
+) -> str:
+    """The module with the exported functions.
+
+    body, query: the compiled functions' symbols. places: see `query.query_of`.
+    failures: what the body's assertions report.
+    """
+    made = _Entry(interface, lowered, target, target_name)
+    made.report(failures)
+    made.function(body, query, places)
+    made.argv()
+    made.metadata()
+    lines = [
+        f"; entry of {interface.name}",
+        f'target triple = "{target.triple}"',
+        *made.text.globals,
+        *_DECLARED,
+        f"declare i32 @{quoted(body)}(ptr, ptr)",
+        f"declare i32 @{quoted(query)}(ptr, ptr)",
+        *made.text.functions,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_DECLARED = (
+    "declare void @halide_error(ptr, ptr)",
+    "declare void @halide_print(ptr, ptr)",
+    "declare i32 @snprintf(ptr, ptr, ptr, ...)",
+    "declare void @llvm.memset.p0.i32(ptr, i8, i32, i1)",
+)
+
+
+def _c_argument(p: Parameter) -> str:
+    """The LLVM type in which C passes an argument."""
+    if p.is_buffer:
+        return "ptr"
+    # A short float travels as its bits.
+    short = p.type.is_float() and p.type.width == 16
+    return "i16" if short else memory_type(p.type)
+
+
+class _Entry:
+    def __init__(
+        self, interface: Interface, lowered: Lowered, target: Target, target_name: str
+    ) -> None:
+        self.interface, self.lowered, self.target = interface, lowered, target
+        self.target_name = target_name
+        self.text = _Text()
+        self.lines: list[str] = []
+        self._count = 0
+        self.word = f"i{target.bits}"
+
+    # Writing a function.
+
+    def op(self, text: str) -> str:
+        name = f"%v{self._count}"
+        self._count += 1
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def out(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def label(self, wish: str) -> str:
+        self._count += 1
+        return f"{wish}{self._count}"
+
+    def begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+
+    def at(self, pointer: str, offset: int) -> str:
+        if not offset:
+            return pointer
+        return self.op(f"getelementptr i8, ptr {pointer}, i32 {offset}")
+
+    def end(self, header: str) -> None:
+        lines = "\n".join(self.lines)
+        self.text.functions.append(f"{header} {{\nentry:\n{lines}\n}}\n")
+        self.lines = []
+
+    # Failures.
+
+    def report(self, failures: Sequence[FailureSite]) -> None:
+        """``i32 report(context, user)``: tells halide_error what the record says."""
+        forms = [_form(site) for site in failures]
+        texts = ", ".join([f"ptr {self.text.string(text)}" for text, _ in forms])
+        codes = ", ".join([f"i32 {HALIDE_CODES[s.code]}" for s in failures])
+        n = len(forms)
+        table = self.text.constant("entry.forms", f"[{n} x ptr] [{texts}]")
+        numbers = self.text.constant("entry.codes", f"[{n} x i32] [{codes}]")
+        line = self.op(f"alloca [{_MESSAGE} x i8], align 16")
+        site = self.op(f"load i32, ptr {self.at('%ctx', 4)}")
+        place = self.op(f"getelementptr ptr, ptr {table}, i32 {site}")
+        form = self.op(f"load ptr, ptr {place}")
+        place = self.op(f"getelementptr i32, ptr {numbers}, i32 {site}")
+        code = self.op(f"load i32, ptr {place}")
+        args = [self.at("%ctx", _ARGS + 8 * i) for i in range(8)]
+        done, plain = "done", "plain"
+        special = [(i, kinds) for i, (_, kinds) in enumerate(forms) if "double" in kinds]
+        cases = " ".join([f"i32 {i}, label %real{i}" for i, _ in special])
+        self.out(f"switch i32 {site}, label %{plain} [{cases}]")
+        for label, kinds in [
+            (plain, ["i64"] * 8),
+            *[(f"real{i}", kinds) for i, kinds in special],
+        ]:
+            self.begin(label)
+            given = "".join(
+                [
+                    f", {kind} {self.op(f'load {kind}, ptr {a}, align 8')}"
+                    for kind, a in zip(kinds, args, strict=False)
+                ]
+            )
+            self.op(
+                f"call i32 (ptr, ptr, ptr, ...) @snprintf(ptr {line}, "
+                f"ptr inttoptr ({self.word} {_MESSAGE} to ptr), ptr {form}{given})"
+            )
+            self.out(f"br label %{done}")
+        self.begin(done)
+        self.out(f"call void @halide_error(ptr %user, ptr {line})")
+        self.out(f"ret i32 {code}")
+        self.end("define internal i32 @entry.report(ptr %ctx, ptr %user)")
+
+    def refuse(self, wrong: str, code: int, message: str, *numbers: str) -> None:
+        """Leaves with an error if `wrong` (an i1) holds; numbers are i32 values."""
+        bad, good = self.label("bad"), self.label("good")
+        self.out(f"br i1 {wrong}, label %{bad}, label %{good}")
+        self.begin(bad)
+        text = self.text.string(message)
+        if numbers:
+            line = self.op(f"alloca [{_MESSAGE} x i8], align 16")
+            given = "".join([f", i32 {n}" for n in numbers])
+            self.op(
+                f"call i32 (ptr, ptr, ptr, ...) @snprintf(ptr {line}, "
+                f"ptr inttoptr ({self.word} {_MESSAGE} to ptr), ptr {text}{given})"
+            )
+            text = line
+        self.out(f"call void @halide_error(ptr %user, ptr {text})")
+        self.out(f"ret i32 {code}")
+        self.begin(good)
+
+    # The function.
+
+    def function(self, body: str, query: str, places: dict[BufferSym, int]) -> None:
+        parameters = self.interface.parameters
+        listed = [f"{_c_argument(p)} %{p.name}.arg" for p in parameters]
+        if self.interface.user_context:
+            listed.insert(0, "ptr %user")
+        else:
+            self.out("%user = inttoptr i32 0 to ptr")
+        by_symbol = {p.argument.symbol: p for p in parameters}
+        buffers = [p for p in parameters if p.is_buffer]
+        argv = self._arguments(by_symbol)
+        context = self._context()
+        for p in buffers:
+            null = self.op(f"icmp eq ptr %{p.name}.arg, null")
+            self.refuse(null, _NO_STRUCT, f"the buffer argument '{p.name}' is NULL")
+        if buffers:
+            self._answer_queries(query, argv, context, buffers, places)
+        for p in buffers:
+            self._check(p)
+        result = self.op(f"call i32 @{quoted(body)}(ptr {context}, ptr {argv})")
+        failed = self.op(f"icmp ne i32 {result}, 0")
+        self.out(f"br i1 {failed}, label %failed, label %fine")
+        self.begin("failed")
+        code = self.op(f"call i32 @entry.report(ptr {context}, ptr %user)")
+        self.out(f"ret i32 {code}")
+        self.begin("fine")
+        self.out("ret i32 0")
+        self.end(f"define i32 @{self.interface.name}({', '.join(listed)})")
+
+    def _context(self) -> str:
+        context = self.op(f"alloca [{_CONTEXT} x i8], align 16")
+        self.out(
+            f"call void @llvm.memset.p0.i32(ptr {context}, i8 0, i32 {_CONTEXT}, "
+            "i1 false)"
+        )
+        self.out(f"store ptr @halide_print, ptr {self.at(context, _PRINT)}, align 8")
+        self.out(f"store ptr %user, ptr {self.at(context, _USER)}, align 8")
+        return context
+
+    def _arguments(
+        self, by_symbol: dict[BufferSym | ParamSym, Parameter]
+    ) -> str:
+        """The array of addresses that the body takes."""
+        args = self.lowered.args
+        # One more for the query's table.
+        argv = self.op(f"alloca [{len(args) + 1} x ptr], align 8")
+        for i, a in enumerate(args):
+            p = by_symbol.get(a.symbol)
+            if p is None:
+                assert isinstance(a.symbol, BufferSym)
+                place = self._embedded(a.symbol, i)
+            elif p.is_buffer:
+                place = f"%{p.name}.arg"
+            else:
+                t = _c_argument(p)
+                place = self.op(f"alloca {t}, align 8")
+                self.out(f"store {t} %{p.name}.arg, ptr {place}")
+            slot = self.at(argv, i * self.target.bits // 8)
+            self.out(f"store ptr {place}, ptr {slot}")
+        return argv
+
+    def _embedded(self, symbol: BufferSym, number: int) -> str:
+        """The struct of an image that is part of the object file."""
+        layout = symbol.bound._layout()
+        # Dimension 0, the array's last axis, is dense there, whatever it is here.
+        raw = np.asarray(symbol.bound).tobytes()
+        pixels = self.text.constant(f"entry.pixels.{number}", self.text.bytes(raw), 64)
+        stride, dims = 1, []
+        for lo, extent in zip(layout.mins, layout.extents, strict=True):
+            dims += [lo, extent, stride, 0]
+            stride *= extent
+        shape = ", ".join([f"i32 {n}" for n in dims])
+        table = self.text.constant(
+            f"entry.dims.{number}", f"[{len(dims)} x i32] [{shape}]"
+        )
+        t = symbol.type
+        kind = f"i8 {int(t.kind)}, i8 {t.width}, i16 1"
+        value = (
+            "{ i64, ptr, ptr, i64, i8, i8, i16, i32, ptr, ptr } { i64 0, ptr null, "
+            f"ptr {pixels}, i64 0, {kind}, i32 {len(layout.extents)}, "
+            f"ptr {table}, ptr null }}"
+        )
+        return self.text.constant(f"entry.image.{number}", value, 8)
+
+    def _check(self, p: Parameter) -> None:
+        """The type, dimensions and pixels of a buffer."""
+        fields, given, t = self.target.buffers, f"%{p.name}.arg", p.type
+        what = f"the buffer '{p.name}'"
+        code, bits = (
+            self.op(f"load i8, ptr {self.at(given, fields.type + k)}") for k in (0, 1)
+        )
+        wide = self.op(f"zext i8 {code} to i32"), self.op(f"zext i8 {bits} to i32")
+        one = self.op(f"icmp ne i8 {code}, {int(t.kind)}")
+        two = self.op(f"icmp ne i8 {bits}, {t.width}")
+        self.refuse(
+            self.op(f"or i1 {one}, {two}"),
+            _BAD_TYPE,
+            f"{what} must be of type {t} (code {int(t.kind)}, {t.width} bits), but its "
+            "type has code %d and %d bits",
+            *wide,
+        )
+        count = self.op(f"load i32, ptr {self.at(given, fields.dimensions)}")
+        wrong = self.op(f"icmp ne i32 {count}, {p.dimensions}")
+        self.refuse(
+            wrong,
+            _BAD_DIMENSIONS,
+            f"{what} must have {p.dimensions} dimensions, but it has %d",
+            count,
+        )
+        host = self.op(f"load ptr, ptr {self.at(given, fields.host)}")
+        none = self.op(f"icmp eq ptr {host}, null")
+        self.refuse(none, _NO_HOST, f"{what} has no pixels in memory: its host is NULL")
+
+    # Bounds queries.
+
+    def _answer_queries(
+        self,
+        query: str,
+        argv: str,
+        context: str,
+        buffers: Sequence[Parameter],
+        places: dict[BufferSym, int],
+    ) -> None:
+        fields = self.target.buffers
+        asked: list[str] = []
+        for p in buffers:
+            given = f"%{p.name}.arg"
+            host = self.op(f"load ptr, ptr {self.at(given, fields.host)}")
+            device = self.op(f"load i64, ptr {given}, align 4")
+            none = self.op(f"icmp eq ptr {host}, null")
+            nowhere = self.op(f"icmp eq i64 {device}, 0")
+            asked.append(self.op(f"and i1 {none}, {nowhere}"))
+        some = asked[0]
+        for one in asked[1:]:
+            some = self.op(f"or i1 {some}, {one}")
+        yes, no = self.label("asked"), self.label("unasked")
+        self.out(f"br i1 {some}, label %{yes}, label %{no}")
+        self.begin(yes)
+        total = sum([2 * p.dimensions for p in buffers])
+        table = self.op(f"alloca [{max(total, 1)} x i32], align 8")
+        struct = self.op(f"alloca [{fields.size} x i8], align 8")
+        self.out(f"store ptr {table}, ptr {self.at(struct, fields.host)}")
+        dims = self.op(f"alloca [{DIMENSION_BYTES} x i8], align 8")
+        self.out(f"store ptr {dims}, ptr {self.at(struct, fields.dim)}")
+        for offset, value in ((0, 0), (4, max(total, 1)), (8, 1), (12, 0)):
+            self.out(f"store i32 {value}, ptr {self.at(dims, offset)}")
+        slot = self.at(argv, len(self.lowered.args) * self.target.bits // 8)
+        self.out(f"store ptr {struct}, ptr {slot}")
+        result = self.op(f"call i32 @{quoted(query)}(ptr {context}, ptr {argv})")
+        for p, one in zip(buffers, asked, strict=True):
+            symbol = p.argument.symbol
+            assert isinstance(symbol, BufferSym)
+            tell, told = self.label("tell"), self.label("told")
+            self.out(f"br i1 {one}, label %{tell}, label %{told}")
+            self.begin(tell)
+            self._tell(p, table, places[symbol])
+            self.out(f"br label %{told}")
+            self.begin(told)
+        self.out(f"ret i32 {result}")
+        self.begin(no)
+
+    def _tell(self, p: Parameter, table: str, place: int) -> None:
+        """Writes a region into a buffer struct: its type, and dense dimensions."""
+        fields, given, t = self.target.buffers, f"%{p.name}.arg", p.type
+        word = int(t.kind) | t.width << 8 | 1 << 16
+        self.out(f"store i32 {word}, ptr {self.at(given, fields.type)}, align 4")
+        count = self.at(given, fields.dimensions)
+        self.out(f"store i32 {p.dimensions}, ptr {count}, align 4")
+        dims = self.op(f"load ptr, ptr {self.at(given, fields.dim)}")
+        stride = "1"
+        for d in range(p.dimensions):
+            lo = self.op(f"load i32, ptr {self.at(table, 4 * (place + 2 * d))}")
+            extent = self.op(f"load i32, ptr {self.at(table, 4 * (place + 2 * d + 1))}")
+            for k, value in enumerate((lo, extent, stride, "0")):
+                at = self.at(dims, DIMENSION_BYTES * d + 4 * k)
+                self.out(f"store i32 {value}, ptr {at}, align 4")
+            stride = self.op(f"mul i32 {stride}, {extent}")
+
+    # The other functions.
+
+    def argv(self) -> None:
+        given: list[str] = []
+        if self.interface.user_context:
+            # Halide's argv has the address of the context first.
+            slot = self.op("load ptr, ptr %args")
+            given.append(f"ptr {self.op(f'load ptr, ptr {slot}')}")
+        for p in self.interface.parameters:
+            at = self.at("%args", len(given) * self.target.bits // 8)
+            value = self.op(f"load ptr, ptr {at}")
+            if not p.is_buffer:
+                value = self.op(f"load {_c_argument(p)}, ptr {value}")
+            given.append(f"{_c_argument(p)} {value}")
+        name = self.interface.name
+        result = self.op(f"call i32 @{name}({', '.join(given)})")
+        self.out(f"ret i32 {result}")
+        self.end(f"define i32 @{name}_argv(ptr %args)")
+
+    def metadata(self) -> None:
+        """`halide_filter_metadata_t` and what it points to."""
+        name = self.interface.name
+        kind = "{ ptr, i32, i32, { i8, i8, i16 }, ptr, ptr, ptr, ptr, ptr }"
+        rows = [f"{kind} {self._argument(p)}" for p in self.interface.parameters]
+        if self.interface.user_context:
+            rows.insert(0, f"{kind} {self._context_argument()}")
+        table = self.text.constant(
+            "entry.arguments", f"[{len(rows)} x {kind}] [{', '.join(rows)}]"
+        )
+        texts = self.text.string(self.target_name), self.text.string(name)
+        whole = self.text.constant(
+            "entry.metadata",
+            f"{{ i32, i32, ptr, ptr, ptr }} {{ i32 1, i32 {len(rows)}, ptr {table}, "
+            f"ptr {texts[0]}, ptr {texts[1]} }}",
+        )
+        self.out(f"ret ptr {whole}")
+        self.end(f"define ptr @{name}_metadata()")
+
+    def _context_argument(self) -> str:
+        kind = "{ i8, i8, i16 } { i8 3, i8 64, i16 1 }"
+        name = self.text.string("__user_context")
+        nulls = ", ".join(["ptr null"] * 5)
+        return f"{{ ptr {name}, i32 0, i32 0, {kind}, {nulls} }}"
+
+    def _argument(self, p: Parameter) -> str:
+        a, t = p.argument, p.type
+        number = {ArgKind.SCALAR: 0, ArgKind.INPUT: 1, ArgKind.OUTPUT: 2}[a.kind]
+        described = f"{{ i8, i8, i16 }} {{ i8 {int(t.kind)}, i8 {t.width}, i16 1 }}"
+        scalars, boxes = ["ptr null"] * 4, "ptr null"
+        if isinstance(a.symbol, ParamSym):
+            s = a.symbol
+            least, most = (_constant(e) for e in (s.lo, s.hi))
+            for i, value in enumerate((s.value, least, most, s.estimate)):
+                if isinstance(value, int | float):
+                    scalars[i] = f"ptr {self._scalar(value, t)}"
+        else:
+            boxes = f"ptr {self._estimates(a.symbol)}"
+        name = self.text.string(p.name)
+        return (
+            f"{{ ptr {name}, i32 {number}, i32 {p.dimensions}, {described}, "
+            f"{', '.join(scalars)}, {boxes} }}"
+        )
+
+    def _scalar(self, value: float, t: Type) -> str:
+        """A `halide_scalar_value_t`: eight bytes that begin with the value."""
+        if t.is_float() and not t.is_bfloat() and t.width >= 32:
+            raw = np.array(value, f"<f{t.width // 8}").tobytes()
+        else:
+            raw = (int(value) & (1 << 64) - 1).to_bytes(8, "little")
+        name = f"entry.scalar.{len(self.text.globals)}"
+        return self.text.constant(name, self.text.bytes(raw.ljust(8, b"\0")), 8)
+
+    def _estimates(self, symbol: BufferSym) -> str:
+        """Pointers to the estimated min and extent of each dimension, or null."""
+        pointers: list[str] = []
+        for dim in symbol.dims:
+            for e in (dim.estimate_min, dim.estimate_extent):
+                known = None if e is None else const_int(e)
+                name = f"entry.estimate.{len(self.text.globals)}"
+                pointers.append(
+                    "ptr null"
+                    if known is None
+                    else f"ptr {self.text.constant(name, f'i64 {known}')}"
+                )
+        if all(p == "ptr null" for p in pointers):
+            return "null"
+        name = f"entry.estimates.{len(self.text.globals)}"
+        return self.text.constant(
+            name, f"[{len(pointers)} x ptr] [{', '.join(pointers)}]"
+        )
+
+
+def _constant(e: object) -> int | float | None:
+    if isinstance(e, FloatImm):
+        return e.value
+    return e.value if isinstance(e, Imm) else None
+
+
+def _form(site: FailureSite) -> tuple[str, list[str]]:
+    """A message as a format of printf, and the types of the numbers it takes."""
+    failure = FAILURES[site.code]
+    kinds: list[str] = []
+    shown: list[str] = []
+    for arg in site.args:
+        if isinstance(arg, str):
+            shown.append(arg.replace("%", "%%"))
+            continue
+        real = arg.is_float()
+        kinds.append("double" if real else "i64")
+        unsigned = arg.is_uint() and not arg.is_bool()
+        shown.append("%g" if real else ("%llu" if unsigned else "%lld"))
+    if site.code == "require":
+        return failure.template.replace("{0}", "".join(shown)), kinds
+    parts: list[str] = []
+    order: list[int] = []
+    numbered = [i for i, a in enumerate(site.args) if not isinstance(a, str)]
+    for text, field, _, conversion in string.Formatter().parse(failure.template):
+        parts.append(text.replace("%", "%%"))
+        if field is not None:
+            i = int(field)
+            word = shown[i]
+            parts.append(f"'{word}'" if conversion == "r" else word)
+            if i in numbered:
+                order.append(numbered.index(i))
+    # printf takes its numbers in the order of the record, or by their position.
+    text = "".join(parts)
+    if order != sorted(set(order)) or order != list(range(len(kinds))):
+        text = _positional(failure.template, shown, numbered)
+    return text, kinds
+
+
+def _positional(template: str, shown: Sequence[str], numbered: Sequence[int]) -> str:
+    """The format with the position of each number written out (POSIX)."""
+    parts: list[str] = []
+    for text, field, _, conversion in string.Formatter().parse(template):
+        parts.append(text.replace("%", "%%"))
+        if field is not None:
+            i = int(field)
+            word = shown[i]
+            if i in numbered:
+                word = f"%{numbered.index(i) + 1}$" + word[1:]
+            parts.append(f"'{word}'" if conversion == "r" else word)
+    return "".join(parts)
+
+__all__ = ["entry_text"]

@@ -1,0 +1,157 @@
+"""Object files of pipelines, and the other forms of the same module.
+
+A pipeline's module has three parts, linked before code is made: the compiled body with
+its bounds query, the exported functions around it (`entry`), and the run time
+(`runtime_ir`), of which what nothing calls is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from parhelion.aot.entry import entry_text
+from parhelion.aot.llvm_module import link, module_assembly, module_object
+from parhelion.aot.interface import Interface, interface_of
+from parhelion.aot.query import query_of
+from parhelion.aot.runtime_ir import aot_runtime
+from parhelion.codegen.llvm import emit_with_sites
+from parhelion.codegen.module import quoted
+from parhelion.codegen.target import Target
+from parhelion.errors import HalideError, here
+from parhelion.ir import stmt as S
+from parhelion.ir.deep import run_deep
+from parhelion.ir.pipeline import Lowered
+from parhelion.ir.rewrite import Rewriter, nodes
+
+#: What only a process with Python can offer.
+_MEMO = "ph_memo_find"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a target string asks of ahead-of-time code besides its processor's features.
+
+    user_context: the functions take a context of the caller's first. runtime: the
+    object has the run time. asserts: calls are checked.
+    """
+
+    user_context: bool = False
+    runtime: bool = True
+    asserts: bool = True
+
+
+class Program:
+    """A lowered pipeline as the LLVM module of an object file.
+
+    target_name: as users write the target. Raises HalideError for what cannot run
+    without Python.
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        name: str,
+        target: Target,
+        target_name: str,
+        wishes: Wishes,
+    ) -> None:
+        self.interface: Interface = interface_of(lowered, name, wishes.user_context)
+        self.target, self.wishes = target, wishes
+        if not wishes.asserts:
+            lowered = replace(lowered, body=without_asserts(lowered.body))
+        body_name, query_name = f"{name}.body", f"{name}.query"
+        body = emit_with_sites(replace(lowered, name=body_name), target)
+        _refuse_python(lowered, body.text, body.imports)
+        asked, places = query_of(lowered, query_name)
+        query = emit_with_sites(asked, target)
+        entry = entry_text(
+            self.interface,
+            lowered,
+            target,
+            target_name,
+            f"{body_name}_argv",
+            f"{query_name}_argv",
+            places,
+            body.failures,
+        )
+        self.texts = [_by_name(body.text, body.imports), query.text, entry]
+
+    def linked(self) -> Any:
+        """The whole module, its own functions internal but for the exported ones."""
+        name = self.interface.name
+        own = [f"{name}.body_argv", f"{name}.query_argv"]
+        texts = list(self.texts)
+        if self.wishes.runtime:
+            texts.append(aot_runtime(self.target))
+        return link(texts, self.target, own)
+
+    def object_code(self) -> bytes:
+        """An object file: ELF for Linux."""
+        return module_object(self.linked(), self.target)
+
+    def assembly(self) -> str:
+        return module_assembly(self.linked(), self.target)
+
+    def llvm(self) -> str:
+        return str(self.linked())
+
+    def bitcode(self) -> bytes:
+        return bytes(self.linked().as_bitcode())
+
+    @property
+    def exports(self) -> tuple[str, ...]:
+        name = self.interface.name
+        return (name, f"{name}_argv", f"{name}_metadata")
+
+
+def runtime_object(target: Target) -> bytes:
+    """An object file with the run time alone, all of it."""
+    module = link([aot_runtime(target, needed=True)], target, [])
+    return module_object(module, target)
+
+
+class _Unchecked(Rewriter):
+    def on_assert(self, s: S.Assert) -> S.Stmt:
+        return S.NOP
+
+
+def without_asserts(body: S.Stmt) -> S.Stmt:
+    """The program without the checks of what it is given (the feature no_asserts)."""
+    return run_deep(lambda: _Unchecked().go(body))
+
+
+def _by_name(text: str, imports: dict[str, int]) -> str:
+    """Foreign functions by the names that the linker knows."""
+    for symbol in imports:
+        name = symbol.split("@")[0]
+        if name == "function":
+            raise HalideError(
+                "a C function that was given by its address has no name to link with",
+                at=here(),
+                hint="give its name, or a function of a ctypes library",
+            )
+        if name != symbol:
+            text = text.replace(f"@{quoted(symbol)}", f"@{quoted(name)}")
+    return text
+
+
+def _refuse_python(lowered: Lowered, text: str, imports: dict[str, int]) -> None:
+    if f"@{_MEMO}" in text:
+        raise HalideError(
+            "a memoized Func cannot be compiled ahead of time yet: its results are kept "
+            "by a process with Python",
+            at=here(),
+        )
+    for s in nodes(lowered.body):
+        if isinstance(s, S.RunExtern):
+            code = s.func.extern
+            if code is not None and code.packed:
+                raise HalideError(
+                    f"Func {s.func.label!r} is computed by a Python function, which no "
+                    "object file can call",
+                    at=s.func.site,
+                )
+
+
+__all__ = ["Program", "Wishes", "runtime_object", "without_asserts"]
