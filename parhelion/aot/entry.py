@@ -171,7 +171,9 @@ class _Entry:
         code = self.op(f"load i32, ptr {place}")
         args = [self.at("%ctx", _ARGS + 8 * i) for i in range(8)]
         done, plain = "done", "plain"
-        special = [(i, kinds) for i, (_, kinds) in enumerate(forms) if "double" in kinds]
+        special = [
+            (i, kinds) for i, (_, kinds) in enumerate(forms) if "double" in kinds
+        ]
         cases = " ".join([f"i32 {i}, label %real{i}" for i, _ in special])
         self.out(f"switch i32 {site}, label %{plain} [{cases}]")
         for label, kinds in [
@@ -253,9 +255,7 @@ class _Entry:
         self.out(f"store ptr %user, ptr {self.at(context, _USER)}, align 8")
         return context
 
-    def _arguments(
-        self, by_symbol: dict[BufferSym | ParamSym, Parameter]
-    ) -> str:
+    def _arguments(self, by_symbol: dict[BufferSym | ParamSym, Parameter]) -> str:
         """The array of addresses that the body takes."""
         args = self.lowered.args
         # One more for the query's table.
@@ -535,5 +535,6 @@ def _positional(template: str, shown: Sequence[str], numbered: Sequence[int]) ->
                 word = f"%{numbered.index(i) + 1}$" + word[1:]
             parts.append(f"'{word}'" if conversion == "r" else word)
     return "".join(parts)
+
 
 __all__ = ["entry_text"]

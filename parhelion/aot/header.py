@@ -104,7 +104,8 @@ def _explained(interface: Interface) -> list[str]:
             what = "output" if p.is_output else "input"
             plural = "" if p.dimensions == 1 else "s"
             lines.append(
-                f"_{p.name}_buffer: {what} of {p.type}, {p.dimensions} dimension{plural}"
+                f"_{p.name}_buffer: {what} of {p.type}, "
+                f"{p.dimensions} dimension{plural}"
             )
         else:
             lines.append(f"_{p.name}: {p.type}")

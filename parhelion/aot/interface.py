@@ -12,12 +12,15 @@ from parhelion.types import Type
 
 #: Words that no parameter may be called.
 _RESERVED = frozenset(
-    "alignas alignof and asm auto bool break case catch char class const constexpr "
-    "continue decltype default delete do double else enum explicit export extern false "
-    "float for friend goto if inline int long mutable namespace new not nullptr "
-    "operator or private protected public register restrict return short signed sizeof "
-    "static struct switch template this throw true try typedef typename union unsigned "
-    "using virtual void volatile while xor".split()
+    re.findall(
+        r"\w+",
+        """alignas alignof and asm auto bool break case catch char class const constexpr
+        continue decltype default delete do double else enum explicit export extern
+        false float for friend goto if inline int long mutable namespace new not nullptr
+        operator or private protected public register restrict return short signed
+        sizeof static struct switch template this throw true try typedef typename union
+        unsigned using virtual void volatile while xor""",
+    )
 )
 
 
@@ -88,11 +91,8 @@ def c_type(t: Type) -> str:
     return f"uint{t.width}_t"
 
 
-def interface_of(
-    lowered: Lowered, name: str, user_context: bool = False
-) -> Interface:
-    """The C interface of a pipeline. Raises HalideError for a name that is none in C.
-    """
+def interface_of(lowered: Lowered, name: str, user_context: bool = False) -> Interface:
+    """The C interface of a pipeline. Raises HalideError for a name that C has not."""
     check_name(name)
     taken: set[str] = set()
     parameters: list[Parameter] = []

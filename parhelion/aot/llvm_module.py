@@ -1,4 +1,4 @@
-"""LLVM modules of object files: linked from parts, cleaned, and written for a target."""
+"""LLVM modules of object files: linked from parts, and written for a target."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def link(texts: Sequence[str], target: Target, internal: Sequence[str]) -> Any:
             first.get_function(name).linkage = "internal"
         jit.optimise(first, target)
         llvm = jit.binding()
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+        builder = llvm.create_pass_builder(
+            machine, llvm.create_pipeline_tuning_options()
+        )
         passes = llvm.create_new_module_pass_manager()
         passes.add_global_dead_code_eliminate_pass()
         passes.run(first, builder)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from parhelion.aot.entry import entry_text
-from parhelion.aot.llvm_module import link, module_assembly, module_object
 from parhelion.aot.interface import Interface, interface_of
+from parhelion.aot.llvm_module import link, module_assembly, module_object
 from parhelion.aot.query import query_of
 from parhelion.aot.runtime_ir import aot_runtime
 from parhelion.codegen.llvm import emit_with_sites
@@ -139,8 +139,8 @@ def _by_name(text: str, imports: dict[str, int]) -> str:
 def _refuse_python(lowered: Lowered, text: str, imports: dict[str, int]) -> None:
     if f"@{_MEMO}" in text:
         raise HalideError(
-            "a memoized Func cannot be compiled ahead of time yet: its results are kept "
-            "by a process with Python",
+            "a memoized Func cannot be compiled ahead of time yet: its results are "
+            "kept by a process with Python",
             at=here(),
         )
     for s in nodes(lowered.body):

@@ -248,7 +248,9 @@ def _shared(text: str, linkage: str) -> str:
     """Definitions of which the linker keeps one, and other libraries see none."""
     kind = f"{linkage} hidden"
     text = re.sub(r"^define internal ", f"define {kind} ", text, flags=re.M)
-    text = re.sub(r"^define (?=(noalias )?\w+ @ph_)", f"define {kind} ", text, flags=re.M)
+    text = re.sub(
+        r"^define (?=(noalias )?\w+ @ph_)", f"define {kind} ", text, flags=re.M
+    )
     text = re.sub(r"= internal (global|constant)", rf"= {kind} \1", text)
     return text
 

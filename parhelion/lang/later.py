@@ -18,26 +18,8 @@ class Later:
             f"{type(self).__name__}.{method} is not available yet", at=here()
         )
 
-    def compile_to(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("compile_to")
-
-    def compile_to_bitcode(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("compile_to_bitcode")
-
     def compile_to_conceptual_stmt(self, *given: object, **named: object) -> NoReturn:
         self._not_yet("compile_to_conceptual_stmt")
-
-    def compile_to_file(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("compile_to_file")
-
-    def compile_to_header(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("compile_to_header")
-
-    def compile_to_object(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("compile_to_object")
-
-    def compile_to_static_library(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("compile_to_static_library")
 
     def compile_to_multitarget_object_files(
         self, *given: object, **named: object

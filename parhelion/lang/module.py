@@ -13,14 +13,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
+from parhelion.aot.archive import Member, archive
+from parhelion.aot.header import header_text
+from parhelion.aot.objects import Program, Wishes
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.loop_dump import lowered_page, lowered_text, write
-from parhelion.lang.target_api import Target, TargetArch, get_host_target
-from parhelion.runtime import jit
+from parhelion.lang.machines import machine_of
+from parhelion.lang.target_api import (
+    Target,
+    TargetArch,
+    TargetFeature,
+    get_host_target,
+)
 from parhelion.runtime.program import compiling
 
 
@@ -50,11 +58,14 @@ class OutputFileType(enum.Enum):
     device_code = 20
 
 
-#: What can be written. The rest needs code that runs without this process: its thread
-#: pool, its messages and its C interface.
+#: What can be written.
 _WRITTEN = (
     OutputFileType.assembly,
+    OutputFileType.bitcode,
+    OutputFileType.c_header,
     OutputFileType.llvm_assembly,
+    OutputFileType.object,
+    OutputFileType.static_library,
     OutputFileType.stmt,
     OutputFileType.stmt_html,
 )
@@ -63,10 +74,10 @@ _WRITTEN = (
 class Module:
     """A lowered pipeline: its name, its target and its program."""
 
-    __slots__ = ("_llvm", "_lowered", "_target")
+    __slots__ = ("_lowered", "_made", "_target")
     _lowered: Lowered
     _target: Target
-    _llvm: str | None
+    _made: Program | None
 
     def __init__(self, name: str, target: Target) -> None:
         raise HalideError(
@@ -78,7 +89,7 @@ class Module:
     @classmethod
     def _of(cls, lowered: Lowered, target: Target) -> Module:
         made = object.__new__(cls)
-        made._lowered, made._target, made._llvm = lowered, target, None
+        made._lowered, made._target, made._made = lowered, target, None
         return made
 
     def name(self) -> str:
@@ -103,10 +114,11 @@ class Module:
         raise HalideError("Module.append is not available yet", at=here())
 
     def compile(self, outputs: Mapping[OutputFileType, str | os.PathLike[str]]) -> None:
-        """Writes files: ``{hl.OutputFileType.assembly: "blur.s"}``.
+        """Writes files: ``{hl.OutputFileType.object: "blur.o"}``.
 
-        Assembly, LLVM assembly, and the lowered program as text or as a page of HTML
-        can be written. Raises HalideError for other kinds, before any file is.
+        Objects, static libraries, headers, assembly, LLVM assembly and bitcode, and the
+        lowered program as text or as a page of HTML. Raises HalideError for other
+        kinds, and for a Func that only Python can compute, before any file is written.
         """
         for kind in outputs:
             if kind not in _WRITTEN:
@@ -116,28 +128,52 @@ class Module:
                     at=here(),
                     legal=[f"OutputFileType.{k.name}" for k in _WRITTEN],
                 )
-        for kind, filename in outputs.items():
-            write(filename, self._text(kind))
+        contents = [(self._content(kind), path) for kind, path in outputs.items()]
+        for content, path in contents:
+            if isinstance(content, bytes):
+                with open(path, "wb") as file:
+                    file.write(content)
+            else:
+                write(path, content)
 
-    def _text(self, kind: OutputFileType) -> str:
+    def _content(self, kind: OutputFileType) -> str | bytes:
         if kind is OutputFileType.stmt:
             return str(self)
         if kind is OutputFileType.stmt_html:
             with compiling():
                 return lowered_page(self._lowered)
-        code = self._llvm_text()
+        program = self._program()
+        if kind is OutputFileType.c_header:
+            return header_text(program.interface, str(self._target))
         if kind is OutputFileType.assembly:
-            return jit.assembly_text(code)
-        return jit.optimised_text(code)
+            return program.assembly()
+        if kind is OutputFileType.llvm_assembly:
+            return program.llvm()
+        if kind is OutputFileType.bitcode:
+            return program.bitcode()
+        code = program.object_code()
+        if kind is OutputFileType.object:
+            return code
+        return archive([Member(f"{self.name()}.o", code, program.exports)])
 
-    def _llvm_text(self) -> str:
-        from parhelion.codegen.llvm import emit_with_sites
-        from parhelion.codegen.target import host_target
-
-        if self._llvm is None:
+    def _program(self) -> Program:
+        """Its code, made once."""
+        if self._made is None:
+            target = self._target
+            wishes = Wishes(
+                user_context=target.has_feature(TargetFeature.UserContext),
+                runtime=not target.has_feature(TargetFeature.NoRuntime),
+                asserts=not target.has_feature(TargetFeature.NoAsserts),
+            )
             with compiling():
-                self._llvm = emit_with_sites(self._lowered, host_target()).text
-        return self._llvm
+                self._made = Program(
+                    self._lowered,
+                    self.name(),
+                    machine_of(target),
+                    str(target),
+                    wishes,
+                )
+        return self._made
 
     def __str__(self) -> str:
         """The lowered program."""
@@ -148,21 +184,13 @@ class Module:
         return f"<parhelion.Module {self.name()!r}>"
 
 
-def checked_target(target: Target | None) -> Target:
-    """The target of a Module: this computer, unless told otherwise, which must then
-    be of its kind."""
-    host = get_host_target()
-    if target is None or target.arch is TargetArch.ArchUnknown:
-        return host
+def known_target(target: Target | None) -> Target:
+    """The target of a Module: this computer, unless told otherwise."""
+    if target is None:
+        return get_host_target()
     if not isinstance(target, Target):
         raise TypeMismatchError(f"a target is a Target, not {target!r}", at=here())
-    if (target.arch, target.os) != (host.arch, host.os):
-        raise HalideError(
-            f"code for {target} cannot be made yet: this computer is {host}",
-            at=here(),
-            legal=["hl.get_host_target()"],
-        )
-    return target
+    return get_host_target() if target.arch is TargetArch.ArchUnknown else target
 
 
 def with_arguments(

@@ -15,6 +15,7 @@ from parhelion.ir.pipeline import ArgKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.later import LaterForPipelines
 from parhelion.lang.loop_dump import (
     StmtOutputFormat,
@@ -22,9 +23,10 @@ from parhelion.lang.loop_dump import (
     write,
     write_lowered,
 )
+from parhelion.lang.machines import machine_of
 from parhelion.lang.module import (
     Module,
-    checked_target,
+    known_target,
     missing_argument,
     with_arguments,
 )
@@ -33,7 +35,7 @@ from parhelion.lang.runner import (
     Runner,
     check_output,
 )
-from parhelion.lang.target_api import Target, strict
+from parhelion.lang.target_api import Target, TargetFeature, strict
 from parhelion.runtime.program import Variant
 from parhelion.runtime.state import Reach
 
@@ -48,7 +50,7 @@ Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
-class Pipeline(LaterForPipelines):
+class Pipeline(CompileTo, LaterForPipelines):
     """Funcs to be computed in one call.
 
     Compiled code is kept until a definition, a schedule or a promise changes, in a
@@ -252,22 +254,27 @@ class Pipeline(LaterForPipelines):
     def compile_to_module(
         self,
         arguments: Sequence[ArgumentLike],
-        fn_name: str,
+        fn_name: str = "",
         target: Target | None = None,
     ) -> Module:
         """The lowered program, kept as the algorithm and schedule are now: a function
-        `fn_name` of the given ImageParams and Params, in that order, and then of the
-        output buffers, to be written to files by `Module.compile`.
+        `fn_name` (else called as the first output) of the given ImageParams and
+        Params, in that order, and then of the output buffers, to be written to files
+        by `Module.compile`. It serves images of the layouts that are promised (by
+        default: dense in dimension 0), whatever images are set now.
 
         Raises DefinitionError if the pipeline uses an image or Param that is not among
-        the arguments, and HalideError for a target unlike this computer.
+        the arguments, and HalideError for a target that code cannot be made for.
         """
         from parhelion.lang.callable import symbols_of
 
         runner = self._ready()
-        machine, given = checked_target(target), symbols_of(arguments)
-        with runner.lowered(self._variant(runner, target), name=fn_name) as lowered:
-            return Module._of(with_arguments(lowered, given, fn_name), machine)
+        goal, given = known_target(target), symbols_of(arguments)
+        large = goal.has_feature(TargetFeature.LargeBuffers)
+        variant = Variant(index64=large, strict_float=strict(goal))
+        name = fn_name or self._functions()[0].name
+        with runner.lowered(variant, name=name, machine=machine_of(goal)) as lowered:
+            return Module._of(with_arguments(lowered, given, name), goal)
 
     def apply_autoscheduler(
         self, target: Target, autoscheduler_params: AutoschedulerParams
@@ -366,31 +373,11 @@ class Pipeline(LaterForPipelines):
                 )
             return emit_c(lowered, [*given, *runner.targets], name)
 
-    def compile_to_llvm_assembly(
-        self,
-        filename: str | os.PathLike[str],
-        arguments: Sequence[ArgumentLike] = (),
-        fn_name: str | Target = "",
-        target: Target | None = None,
-    ) -> None:
-        """Writes the optimised LLVM module to a file, as text."""
-        write(filename, self.llvm_text())
-
     def llvm_text(self, optimised: bool = True) -> str:
         """The LLVM module, after the optimiser or as code generation wrote it."""
         runner = self._ready()
         compiled = runner.program(self._variant(runner)).call.compiled
         return compiled.llvm() if optimised else compiled.text
-
-    def compile_to_assembly(
-        self,
-        filename: str | os.PathLike[str],
-        arguments: Sequence[ArgumentLike] = (),
-        fn_name: str | Target = "",
-        target: Target | None = None,
-    ) -> None:
-        """Writes the machine code to a file, as assembly."""
-        write(filename, self.assembly_text())
 
     def assembly_text(self) -> str:
         """The machine code, as assembly."""

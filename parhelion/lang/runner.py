@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from parhelion.errors import (
     BoundsError,
@@ -47,6 +48,9 @@ from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split, epoch
 from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
 from parhelion.types import round_float
+
+if TYPE_CHECKING:
+    from parhelion.codegen.target import Target as Machine
 
 Number = int | float | bool
 Box = list[tuple[int, int]]
@@ -175,12 +179,17 @@ class Runner:
 
     @contextmanager
     def lowered(
-        self, variant: Variant, vectors: bool = True, name: str = ""
+        self,
+        variant: Variant,
+        vectors: bool = True,
+        name: str = "",
+        machine: Machine | None = None,
     ) -> Iterator[Lowered]:
-        """The lowered program with its body, made anew, for looking at; as a function
-        `name`, by default that of the first output."""
+        """The lowered program with its body, made anew; as a function `name`, by
+        default that of the first output, for a machine, by default this computer."""
         with compiling():
-            yield lowered_for(self.outputs, name or self.name, variant, vectors)
+            name = name or self.name
+            yield lowered_for(self.outputs, name, variant, vectors, machine)
 
     def is_new(self) -> bool:
         """Whether `judge` has not seen the pipeline as it is now."""

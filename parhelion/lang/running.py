@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self, SupportsIndex
 
 from parhelion.ir.function import Function
+from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.later import LaterForFuncs
 from parhelion.schedule.directives import touch
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from parhelion.lang.target_api import Target
 
 
-class Running(LaterForFuncs):
+class Running(CompileTo, LaterForFuncs):
     """The methods that compile and run, for a class that has a `_function`.
 
     Each is the method of that name of a `Pipeline` with this one output, which is
@@ -101,26 +102,6 @@ class Running(LaterForFuncs):
     ) -> None:
         """Writes the pipeline to a file as a C function, to be read."""
         self._pipeline().compile_to_c(filename, arguments, fn_name, target)
-
-    def compile_to_llvm_assembly(
-        self,
-        filename: str | os.PathLike[str],
-        arguments: Sequence[ArgumentLike] = (),
-        fn_name: str | Target = "",
-        target: Target | None = None,
-    ) -> None:
-        """Writes the LLVM IR to a file."""
-        self._pipeline().compile_to_llvm_assembly(filename, arguments, fn_name, target)
-
-    def compile_to_assembly(
-        self,
-        filename: str | os.PathLike[str],
-        arguments: Sequence[ArgumentLike] = (),
-        fn_name: str | Target = "",
-        target: Target | None = None,
-    ) -> None:
-        """Writes the machine's assembly text to a file."""
-        self._pipeline().compile_to_assembly(filename, arguments, fn_name, target)
 
     def compile_to_module(
         self,

@@ -67,7 +67,7 @@ class TargetFeature(enum.Enum):
 
 
 #: LLVM's names of the features that a target string may list.
-_LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
+LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
     TargetFeature.SSE41: ("sse4.1",),
     TargetFeature.AVX: ("avx",),
     TargetFeature.AVX2: ("avx2",),
@@ -248,7 +248,7 @@ def get_host_target() -> Target:
     host = host_target()
     arch = TargetArch.ARM if host.arch in ("aarch64", "arm64") else TargetArch.X86
     system = {"Linux": TargetOS.Linux, "Darwin": TargetOS.OSX}
-    features = [f for f, names in _LLVM_FEATURES.items() if all(map(host.has, names))]
+    features = [f for f, names in LLVM_FEATURES.items() if all(map(host.has, names))]
     return Target(system.get(platform.system(), TargetOS.OSUnknown), arch, 64, features)
 
 

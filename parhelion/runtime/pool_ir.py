@@ -534,7 +534,8 @@ leave:
 def runtime_ir(
     architecture: str, print_offset: int, user_offset: int, bits: int = 64
 ) -> str:
-    """The whole module, for a processor family ("x86_64", "aarch64", "arm", …) on Linux.
+    """The whole module, for a processor family ("x86_64", "aarch64", "arm", …) and
+    Linux.
 
     print_offset, user_offset: where the context keeps its print function and the
     pointer to pass it, in bytes. bits: of a pointer.

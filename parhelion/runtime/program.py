@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from parhelion.errors import Site
 from parhelion.ir import node
@@ -27,6 +28,9 @@ from parhelion.runtime import jit
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
 from parhelion.schedule.directives import Split
+
+if TYPE_CHECKING:
+    from parhelion.codegen.target import Target
 
 #: One compilation at a time: promises are changed on shared symbols, and the table of
 #: nodes is swept after each.
@@ -217,10 +221,14 @@ def compiling() -> Iterator[None]:
 
 
 def lowered_for(
-    outputs: Sequence[Function], name: str, variant: Variant, vectors: bool = True
+    outputs: Sequence[Function],
+    name: str,
+    variant: Variant,
+    vectors: bool = True,
+    machine: Target | None = None,
 ) -> Lowered:
     """The imperative program, body and all; without `vectors`, all its loops are
-    loops. Call it inside `compiling`."""
+    loops. It is for this computer unless told otherwise. Call it inside `compiling`."""
     from parhelion.codegen.target import host_target
     from parhelion.lower.passes import lower
 
@@ -232,7 +240,7 @@ def lowered_for(
             strict_float=variant.strict_float,
             guard_tails=variant.guard_tails,
             vectors=vectors,
-            narrowest_masked=host_target().narrowest_masked,
+            narrowest_masked=(machine or host_target()).narrowest_masked,
         )
 
 

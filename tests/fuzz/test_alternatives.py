@@ -44,10 +44,10 @@ def raises(_: Guard) -> str:
 
 
 def overruns(guard: Guard) -> str:
-    at = guard.malloc(3)
+    at = guard.malloc(None, 3)
     assert at is not None
     ctypes.memset(at + 3, 0, 1)
-    guard.free(at)
+    guard.free(None, at)
     return ""
 
 

@@ -1,0 +1,167 @@
+"""`compile_to_…`: what Func and Pipeline write to files, by Halide's names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from parhelion.errors import TypeMismatchError, here
+
+if TYPE_CHECKING:
+    from parhelion.lang.callable import Argument, ArgumentLike
+    from parhelion.lang.module import Module, OutputFileType
+    from parhelion.lang.target_api import Target
+
+_Path = str | os.PathLike[str]
+
+
+class CompileTo:
+    """Methods that write files, for a class that makes Modules.
+
+    All take the arguments of the compiled function in order (ImageParams, Params, or
+    what `infer_arguments` gives; without any, all that are needed, in the order of
+    their first use), its name (else the first output's) and the target (else this
+    computer). They raise DefinitionError if an argument is missing, and HalideError for
+    a target or a Func that code cannot be made for.
+    """
+
+    __slots__ = ()
+
+    def compile_to_module(
+        self,
+        arguments: Sequence[ArgumentLike],
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> Module:
+        raise NotImplementedError
+
+    def infer_arguments(self) -> list[Argument]:
+        raise NotImplementedError
+
+    def _module(
+        self,
+        arguments: Sequence[ArgumentLike],
+        fn_name: str | Target,
+        target: Target | None,
+    ) -> Module:
+        """The Module; the name may be left out, as some of Halide's overloads do."""
+        from parhelion.lang.target_api import Target
+
+        given = arguments or self.infer_arguments()
+        if isinstance(fn_name, Target):
+            return self.compile_to_module(given, "", fn_name)
+        if not isinstance(fn_name, str):
+            raise TypeMismatchError(
+                f"the name of a function is a string, not {fn_name!r:.60}", at=here()
+            )
+        return self.compile_to_module(given, fn_name, target)
+
+    def compile_to(
+        self,
+        outputs: Mapping[OutputFileType, _Path],
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes several files of one compilation:
+        ``{hl.OutputFileType.object: "blur.o", hl.OutputFileType.c_header: "blur.h"}``.
+        """
+        self._module(arguments, fn_name, target).compile(outputs)
+
+    def compile_to_file(
+        self,
+        filename_prefix: _Path,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes an object file and a header: ``PREFIX.o`` and ``PREFIX.h``."""
+        from parhelion.lang.module import OutputFileType as Kind
+
+        prefix = os.fspath(filename_prefix)
+        files: dict[Kind, _Path] = {
+            Kind.object: f"{prefix}.o",
+            Kind.c_header: f"{prefix}.h",
+        }
+        self.compile_to(files, arguments, fn_name, target)
+
+    def compile_to_static_library(
+        self,
+        filename_prefix: _Path,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes a static library and a header: ``PREFIX.a`` and ``PREFIX.h``."""
+        from parhelion.lang.module import OutputFileType as Kind
+
+        prefix = os.fspath(filename_prefix)
+        files: dict[Kind, _Path] = {
+            Kind.static_library: f"{prefix}.a",
+            Kind.c_header: f"{prefix}.h",
+        }
+        self.compile_to(files, arguments, fn_name, target)
+
+    def compile_to_object(
+        self,
+        filename: _Path,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes an object file, which needs libc, libm and pthreads alone."""
+        from parhelion.lang.module import OutputFileType as Kind
+
+        self._module(arguments, fn_name, target).compile({Kind.object: filename})
+
+    def compile_to_header(
+        self,
+        filename: _Path,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the C header of the compiled function."""
+        from parhelion.lang.module import OutputFileType as Kind
+
+        self._module(arguments, fn_name, target).compile({Kind.c_header: filename})
+
+    def compile_to_bitcode(
+        self,
+        filename: _Path,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes LLVM's bitcode of the whole module, run time included."""
+        from parhelion.lang.module import OutputFileType as Kind
+
+        self._module(arguments, fn_name, target).compile({Kind.bitcode: filename})
+
+    def compile_to_llvm_assembly(
+        self,
+        filename: _Path,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the optimised LLVM module as text, run time included."""
+        from parhelion.lang.module import OutputFileType as Kind
+
+        self._module(arguments, fn_name, target).compile({Kind.llvm_assembly: filename})
+
+    def compile_to_assembly(
+        self,
+        filename: _Path,
+        arguments: Sequence[ArgumentLike] = (),
+        fn_name: str | Target = "",
+        target: Target | None = None,
+    ) -> None:
+        """Writes the machine code as assembly, run time included."""
+        from parhelion.lang.module import OutputFileType as Kind
+
+        self._module(arguments, fn_name, target).compile({Kind.assembly: filename})
+
+
+__all__ = ["CompileTo"]

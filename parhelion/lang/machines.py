@@ -1,0 +1,93 @@
+"""What a `Target` is to code generation: a triple, a processor and its features.
+
+Code for a named target uses what the target names, and what every processor that has
+that also has (those of the level that LLVM calls by the processor's name), so that it
+runs on all computers of that description. Only the target that is this computer's own,
+in a process, gets what this computer has besides.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen.target import Target as Machine
+from parhelion.codegen.target import make_target
+from parhelion.errors import HalideError, here
+from parhelion.lang.target_api import (
+    LLVM_FEATURES,
+    Target,
+    TargetArch,
+    TargetFeature,
+    TargetOS,
+)
+
+_F = TargetFeature
+
+#: For each x86 level, the highest first: the feature that asks for it, the processor
+#: that LLVM knows it by, and what that processor has for sure.
+_V2 = ("sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cx16")
+_HASWELL = (*_V2, "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe")
+_SKYLAKE = (*_HASWELL, "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")
+_CANNONLAKE = (*_SKYLAKE, "avx512ifma", "avx512vbmi")
+_SAPPHIRE = (*_CANNONLAKE, "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512bf16")
+_X86_LEVELS: tuple[tuple[TargetFeature, str, tuple[str, ...]], ...] = (
+    (_F.AVX512_SapphireRapids, "sapphirerapids", _SAPPHIRE),
+    (_F.AVX512_Cannonlake, "cannonlake", _CANNONLAKE),
+    (_F.AVX512_Skylake, "skylake-avx512", _SKYLAKE),
+    (_F.AVX2, "haswell", _HASWELL),
+    (_F.AVX, "corei7-avx", (*_V2, "avx")),
+    (_F.SSE41, "penryn", ("sse3", "ssse3", "sse4.1")),
+)
+
+#: Triples of (architecture, bits) on each system, and the plainest processor there.
+_LINUX: dict[tuple[TargetArch, int], tuple[str, str, tuple[str, ...]]] = {
+    (TargetArch.X86, 64): ("x86_64-unknown-linux-gnu", "x86-64", ()),
+    (TargetArch.X86, 32): ("i686-unknown-linux-gnu", "pentium4", ()),
+    (TargetArch.ARM, 64): ("aarch64-unknown-linux-gnu", "generic", ("neon",)),
+    (TargetArch.ARM, 32): (
+        "armv7a-unknown-linux-gnueabihf",
+        "generic",
+        ("neon", "vfp3", "dsp"),
+    ),
+    (TargetArch.RISCV, 64): (
+        "riscv64-unknown-linux-gnu",
+        "generic-rv64",
+        ("m", "a", "f", "d", "c"),
+    ),
+}
+#: WebAssembly has no system of its own that matters here.
+_WASM: tuple[str, str, tuple[str, ...]] = ("wasm32-unknown-unknown", "generic", ())
+
+
+def machine_of(target: Target) -> Machine:
+    """The machine that ahead-of-time code for `target` is made for.
+
+    Raises HalideError for a target that LLVM's text is not written for here.
+    """
+    if target.arch is TargetArch.WebAssembly:
+        triple, cpu, always = _WASM
+    else:
+        known = _LINUX.get((target.arch, target.bits))
+        if known is None or target.os not in (TargetOS.Linux, TargetOS.NoOS):
+            raise HalideError(
+                f"code for {target} cannot be made",
+                at=here(),
+                legal=[*[f"{a.value}-{b}-linux" for a, b in _LINUX], "wasm-32-noos"],
+            )
+        triple, cpu, always = known
+        if target.os is TargetOS.NoOS:
+            triple = triple.replace("linux-gnu", "none-elf", 1).replace(
+                "elfeabihf", "eabihf"
+            )
+    features = set(always)
+    if target.arch is TargetArch.X86:
+        for asked, name, has in _X86_LEVELS:
+            if target.has_feature(asked):
+                cpu = name
+                features.update(has)
+                break
+    for feature, names in LLVM_FEATURES.items():
+        if target.has_feature(feature):
+            features.update(names)
+    return make_target(triple, cpu, tuple(features))
+
+
+__all__ = ["machine_of"]
