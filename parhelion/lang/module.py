@@ -154,7 +154,11 @@ class Module:
         code = program.object_code()
         if kind is OutputFileType.object:
             return code
-        return archive([Member(f"{self.name()}.o", code, program.exports)])
+        return archive([Member(f"{self._symbol()}.o", code, program.exports)])
+
+    def _symbol(self) -> str:
+        """Its name in C: of a Func whose name was taken, with the number after ``_``."""
+        return self.name().replace("$", "_")
 
     def _program(self) -> Program:
         """Its code, made once."""
@@ -168,7 +172,7 @@ class Module:
             with compiling():
                 self._made = Program(
                     self._lowered,
-                    self.name(),
+                    self._symbol(),
                     machine_of(target),
                     str(target),
                     wishes,
