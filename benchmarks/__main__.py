@@ -52,6 +52,29 @@ def compile_times(case: Case, repeats: int) -> dict[str, Any]:
     return found | {"passes": json.loads(text)}
 
 
+def start_times(case: Case, repeats: int) -> dict[str, Any]:
+    """Starts of a program that uses the case: cold, with nothing kept of an earlier
+    one, and warm, after one."""
+    found: dict[str, Any] = {"cold": [], "warm": []}
+    with tempfile.TemporaryDirectory() as bytecode:
+        for k in range(repeats + 1):
+            with tempfile.TemporaryDirectory() as folder:
+                kept = {
+                    "PYTHONDONTWRITEBYTECODE": "",
+                    "PYTHONPYCACHEPREFIX": bytecode,
+                    "PARHELION_BENCH_CACHE": folder,
+                }
+                for start in ("cold", "warm"):
+                    command = ("-m", "benchmarks.starttime", case.name)
+                    told = json.loads(child(*command, setting=kept))
+                    if told["lowered"] != (start == "cold"):
+                        raise Failed(f"a {start} start, but {told}")
+                    # The first round only writes the byte code.
+                    if k:
+                        found[start].append(told)
+    return found
+
+
 def import_time(repeats: int) -> dict[str, Any]:
     code = (
         "import time, numpy; t = time.perf_counter(); import parhelion; "
@@ -122,6 +145,9 @@ def measure_case(
     if not options.no_compile:
         repeats = options.repeats
         parts["compile"] = (lambda: compile_times(case, repeats), report.compile_line)
+    if not options.no_start:
+        starts = options.repeats
+        parts["start"] = (lambda: start_times(case, starts), report.start_line)
     for part, (measured, lines) in parts.items():
         if options.resume and part in entry:
             continue
@@ -141,6 +167,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--repeats", type=int, default=3, help="of cold starts")
     parser.add_argument("--no-run", action="store_true", help="compile times only")
     parser.add_argument("--no-compile", action="store_true", help="run times only")
+    parser.add_argument("--no-start", action="store_true", help="no starts")
     parser.add_argument("--json", type=Path, default=Path("out/bench.json"))
     parser.add_argument(
         "--update", action="store_true", help="keep the JSON file's other figures"

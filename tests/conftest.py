@@ -13,6 +13,9 @@ from tests.support.golden import Golden
 #: measured or read for them; in programs that tests start, too.
 os.environ["HL_MACHINE"] = "default"
 
+#: Tests change the compiler; what it makes then must not be kept.
+os.environ["PARHELION_CACHE"] = "off"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

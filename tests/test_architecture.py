@@ -16,7 +16,7 @@ MAP = ROOT / "docs" / "map.md"
 
 #: Lowest first. A module imports from its own layer or from lower ones.
 LAYERS = (
-    ("errors", "types"),
+    ("errors", "types", "version"),
     ("ir",),
     ("analysis",),
     ("simplify",),
@@ -29,7 +29,8 @@ LAYERS = (
     ("imageio",),
     ("autoschedule",),
     ("__init__",),
-    ("tools",),
+    ("cli",),
+    ("__main__", "tools"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 

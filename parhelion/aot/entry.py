@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from parhelion.aot.interface import Interface, Parameter
-from parhelion.codegen.module import FailureSite, quoted
+from parhelion.codegen.failure_site import FailureSite
+from parhelion.codegen.module import quoted
 from parhelion.codegen.structs import DIMENSION_BYTES
 from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type

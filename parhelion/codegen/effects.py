@@ -8,7 +8,8 @@ All of that is cold code at the end of the function.
 from __future__ import annotations
 
 from parhelion.codegen.expr import convert
-from parhelion.codegen.module import MAX_FAILURE_ARGS, FailureSite
+from parhelion.codegen.failure_site import FailureSite
+from parhelion.codegen.module import MAX_FAILURE_ARGS
 from parhelion.codegen.vector import all_lanes, extract
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.ir import expr as E

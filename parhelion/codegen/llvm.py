@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from parhelion.codegen import effects, extern, intrinsics, memo, memory
 from parhelion.codegen.lane_sums import sum_by_lanes
-from parhelion.codegen.module import Emitted, FailureSite, Module, quoted
+from parhelion.codegen.failure_site import FailureSite
+from parhelion.codegen.module import Emitted, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.stream_stores import stream_stores
 from parhelion.codegen.streams import end_streams

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -67,6 +67,12 @@ class Param(Operand):
     """
 
     __slots__ = ("_sym",)
+
+    @classmethod
+    def _of(cls, sym: ParamSym) -> Self:
+        made = cls.__new__(cls)
+        made._sym = sym
+        return made
 
     def __init__(
         self,

@@ -163,7 +163,8 @@ class Runner:
                 found = self._programs.get(variant)
                 if found is None:
                     sites = self.reach.sites()
-                    found = build(self.outputs, self.name, variant, sites)
+                    state = self.reach.look()
+                    found = build(self.outputs, self.name, variant, sites, state)
                     self._programs[variant] = found
                     # Images that only a schedule mentions come to light here.
                     images = [a.symbol for a in found.lowered.args]

@@ -50,18 +50,23 @@ class CompileTimes:
 class Compiled:
     """A loaded module. It stays loaded as long as this object lives.
 
-    text: the module as code generation wrote it. address: of the function `name`.
-    entry: that function, callable with two addresses.
+    source: gives the module as code generation wrote it. address: of the function
+    `name`. entry: that function, callable with two addresses.
     """
 
     name: str
-    text: str
+    source: Callable[[], str] = field(repr=False)
     target: Target
     address: int
     object_code: bytes
     times: CompileTimes
     entry: Callable[[int, int], int]
     _library: Any = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The module as code generation wrote it."""
+        return self.source()
 
     def llvm(self) -> str:
         """The optimised LLVM module, as text."""
@@ -235,20 +240,35 @@ def compile_module(
     addresses of user's functions that it calls. Raises InternalError if LLVM refuses
     the text.
     """
-    from parhelion.runtime import memo, threads
-
     times = CompileTimes()
     target = target or host_target()
     code = object_code(text, target, times)
+    return load_module(code, name, lambda: text, target, foreign, times)
+
+
+def load_module(
+    code: bytes,
+    name: str,
+    source: Callable[[], str],
+    target: Target,
+    foreign: Mapping[str, int] | None = None,
+    times: CompileTimes | None = None,
+) -> Compiled:
+    """Loads an object file that was made of a module as `compile_module` takes it.
+    `source` gives the module's text, for those who look at it."""
+    from parhelion.runtime import memo, threads
+
+    times = times or CompileTimes()
     start = time.perf_counter()
     entry = f"{name}_argv"
-    imports = threads.symbols() if "@ph_" in text else {}
-    if "@ph_memo_" in text:
+    # The names stand in the object's symbol table.
+    imports = threads.symbols() if b"ph_" in code else {}
+    if b"ph_memo_" in code:
         imports = {**imports, **memo.symbols()}
     imports = {**imports, **(foreign or {})}
     library, addresses = load(code, (entry,), imports)
     times.load = time.perf_counter() - start
     address = addresses[entry]
     return Compiled(
-        name, text, target, address, code, times, EntryPoint(address), library
+        name, source, target, address, code, times, EntryPoint(address), library
     )

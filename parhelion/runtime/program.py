@@ -12,8 +12,9 @@ import gc
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from parhelion.errors import Site
@@ -24,9 +25,10 @@ from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym, DimSym
-from parhelion.runtime import jit
+from parhelion.runtime import cache, jit, keys, records
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
+from parhelion.runtime.state import Fingerprint
 from parhelion.schedule.directives import Split
 
 if TYPE_CHECKING:
@@ -249,17 +251,64 @@ def build(
     name: str,
     variant: Variant,
     sites: Mapping[str, Site | None],
+    state: Fingerprint,
 ) -> Program:
-    """Lowers, compiles and loads a pipeline for this computer."""
-    from parhelion.codegen.llvm import emit_with_sites
+    """Lowers, compiles and loads a pipeline for this computer, or has its code from the
+    persistent cache. state: the fingerprint of the outputs as they are now."""
     from parhelion.codegen.target import host_target
     from parhelion.runtime.threads import PRINT_ADDRESS
 
     target = host_target()
+    key = _key(state, name, variant, target)
+    if key is not None:
+        kept = cache.load(key.digest)
+        if kept is not None:
+            record = records.unpack(kept, tuple(outputs), key.symbols)
+            source = partial(records.module_text, record.text)
+            compiled = jit.load_module(record.code, name, source, target)
+            args = record.lowered.args
+            call = Call(compiled, args, record.failures, sites, PRINT_ADDRESS)
+            return Program(record.lowered, variant, call)
+    return _compiled(outputs, name, variant, sites, target, key)
+
+
+def _key(
+    state: Fingerprint, name: str, variant: Variant, target: Target
+) -> keys.Key | None:
+    """What the cache knows the program by; None where it is not to be kept."""
+    if cache.folder() is None:
+        return None
+    try:
+        return keys.key_of((keys.compiler(), target, name, variant, *state))
+    except keys.NotPortable:
+        return None
+
+
+def _compiled(
+    outputs: Sequence[Function],
+    name: str,
+    variant: Variant,
+    sites: Mapping[str, Site | None],
+    target: Target,
+    key: keys.Key | None,
+) -> Program:
+    """A pipeline lowered, compiled and loaded, and kept under its key."""
+    from parhelion.codegen.llvm import emit_with_sites
+    from parhelion.runtime.threads import PRINT_ADDRESS
+    from parhelion.schedule import rules
+
+    warned = rules.given
     with compiling():
         lowered = lowered_for(outputs, name, variant)
         emitted = emit_with_sites(lowered, target)
         lowered = replace(lowered, body=NOP)
-    compiled = jit.compile_module(emitted.text, name, target, emitted.imports)
-    call = Call(compiled, lowered.args, emitted.failures, sites, PRINT_ADDRESS)
+    text, failures = emitted.text, emitted.failures
+    compiled = jit.compile_module(text, name, target, emitted.imports)
+    if key is not None and not emitted.imports and rules.given == warned:
+        code = compiled.object_code
+        with suppress(records.NotRecordable):
+            cache.store(
+                key.digest, records.pack(lowered, failures, code, text, key.symbols)
+            )
+    call = Call(compiled, lowered.args, failures, sites, PRINT_ADDRESS)
     return Program(lowered, variant, call)

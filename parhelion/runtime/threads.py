@@ -50,15 +50,20 @@ def _build() -> _Runtime:
     with _LOCK:
         if _runtime is not None:
             return _runtime
-        from parhelion.runtime import jit
+        from parhelion.runtime import cache, jit
+        from parhelion.runtime.keys import digest_of
         from parhelion.runtime.pool_ir import runtime_ir
 
         architecture = host_target().arch
         text = runtime_ir(architecture, Context.print_fn.offset, Context.user.offset)
         names = NAMES + _CONTROLS
-        # Level 0 takes 7 ms where level 2 takes 45, and all that runs here often is
-        # an atomic instruction for each chunk of iterations.
-        code = jit.object_code(text, level=0)
+        name = digest_of(text, host_target())
+        code = cache.load(name)
+        if code is None:
+            # Level 0 takes 7 ms where level 2 takes 45, and all that runs here often
+            # is an atomic instruction for each chunk of iterations.
+            code = jit.object_code(text, level=0)
+            cache.store(name, code)
         library, addresses = jit.load(code, names, {})
         # Pool threads stand in this code until the process ends.
         library.detach()

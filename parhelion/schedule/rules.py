@@ -52,8 +52,15 @@ class ScheduleWarning(UserWarning):
     """A directive that is legal but has no effect, or undoes another one."""
 
 
+#: How many warnings were given: what is warned of is warned of whenever it is lowered,
+#: so that its code is not kept for other processes.
+given = 0
+
+
 def warn(what: str, at: Site | None) -> None:
     """Warns of a directive that has no effect, at the user's line."""
+    global given
+    given += 1
     if at is None:
         warnings.warn(what, ScheduleWarning, stacklevel=2)
     else:

@@ -51,11 +51,11 @@ def test_blur_from_c(machine: Machine, headers: str, tmp_path: Path) -> None:
         f"needs 0 + {HEIGHT + 2}",
         "same 1",
         "loops 1, left 0",
-        "told: input image 'input' is too small in dimension 0: the pipeline reads 0 to "
-        f"{WIDTH + 1}, but the image covers 0 to {WIDTH}",
+        "told: input image 'input' is too small in dimension 0: the pipeline reads 0 "
+        f"to {WIDTH + 1}, but the image covers 0 to {WIDTH}",
         "small -4",
-        "told: the buffer 'input' must be of type uint16 (code 1, 16 bits), but its type "
-        "has code 1 and 8 bits",
+        "told: the buffer 'input' must be of type uint16 (code 1, 16 bits), but its "
+        "type has code 1 and 8 bits",
         "type -3",
         "told: the buffer 'input' must have 2 dimensions, but it has 3",
         "dimensions -43",

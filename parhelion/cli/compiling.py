@@ -1,0 +1,78 @@
+"""``parhelion compile``: files for programs without Python."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+import parhelion as hl
+from parhelion.cli.problem import Problem
+from parhelion.cli.programs import load
+
+#: What each word for a kind of file means, and how the file's name ends.
+_KINDS = {
+    "object": (hl.OutputFileType.object, ".o"),
+    "library": (hl.OutputFileType.static_library, ".a"),
+    "header": (hl.OutputFileType.c_header, ".h"),
+    "assembly": (hl.OutputFileType.assembly, ".s"),
+    "llvm": (hl.OutputFileType.llvm_assembly, ".ll"),
+    "bitcode": (hl.OutputFileType.bitcode, ".bc"),
+    "stmt": (hl.OutputFileType.stmt, ".stmt"),
+    "html": (hl.OutputFileType.stmt_html, ".html"),
+}
+
+
+@click.command("compile")
+@click.argument("program", metavar="FILE[:NAME]")
+@click.option(
+    "-o",
+    "--output",
+    metavar="PREFIX",
+    help="What the files' names begin with. [default: the pipeline's name]",
+)
+@click.option(
+    "-e",
+    "--emit",
+    default="library,header",
+    show_default=True,
+    metavar="KIND,…",
+    help=f"Kinds of files: {', '.join(_KINDS)}.",
+)
+@click.option("--name", help="The function's name. [default: the pipeline's]")
+@click.option(
+    "--target",
+    default="host",
+    show_default=True,
+    help="As x86-64-linux-avx2, arm-64-linux or arm-32-linux.",
+)
+@click.option(
+    "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
+)
+def compile_command(
+    program: str,
+    output: str | None,
+    emit: str,
+    name: str | None,
+    target: str,
+    schedule: str | None,
+) -> None:
+    """Compile a pipeline ahead of time, for programs in C, C++ and others."""
+    kinds = [word.strip() for word in emit.split(",") if word.strip()]
+    unknown = [k for k in kinds if k not in _KINDS]
+    if unknown or not kinds:
+        raise Problem(f"--emit {emit}: no such kind of file", legal=list(_KINDS))
+    made = load(program, schedule)
+    prefix = output or made.name
+    files: dict[hl.OutputFileType, str | os.PathLike[str]] = {
+        _KINDS[k][0]: f"{prefix}{_KINDS[k][1]}" for k in kinds
+    }
+    Path(prefix).parent.mkdir(parents=True, exist_ok=True)
+    arguments = [*made.inputs.values(), *made.params.values()]
+    made.pipeline.compile_to(files, arguments, name or made.name, hl.Target(target))
+    for path in files.values():
+        click.echo(f"{path}: {os.path.getsize(path)} bytes")
+
+
+__all__ = ["compile_command"]

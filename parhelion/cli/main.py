@@ -1,0 +1,42 @@
+"""``parhelion``: the command, and what it does with errors."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from parhelion.cli.caching import cache
+from parhelion.cli.compiling import compile_command
+from parhelion.cli.doctor import doctor
+from parhelion.cli.problem import Problem
+from parhelion.cli.running import bench, run
+from parhelion.cli.scheduling import schedule
+from parhelion.errors import HalideError
+from parhelion.version import VERSION
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="parhelion")
+def commands() -> None:
+    """Image-processing pipelines: run, compile, schedule and measure them.
+
+    A pipeline is named by its file, or FILE:NAME: a Func or Pipeline of the file, or a
+    function that makes one, like the applications' algorithm(hl).
+    """
+
+
+for one in (run, bench, compile_command, schedule, doctor, cache):
+    commands.add_command(one)
+
+
+def main() -> None:
+    """The entry point: messages instead of tracebacks for what users can mend."""
+    try:
+        commands.main(prog_name="parhelion", standalone_mode=True)
+    except (Problem, HalideError) as error:
+        print(f"parhelion: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+__all__ = ["commands", "main"]

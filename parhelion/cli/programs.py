@@ -1,0 +1,165 @@
+"""Pipelines in files: what FILE or FILE:NAME on the command line means.
+
+NAME is a Func or Pipeline of the file, or a function that makes one: of no arguments,
+or of the module, as those of the applications (``algorithm(hl)``). It may also give an
+object with `output`, `inputs` and `params`, as applications do. A function ``schedule``
+or a table ``SCHEDULES`` of the file is used where nothing else schedules the pipeline.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import parhelion as hl
+from parhelion.cli.problem import Problem
+
+#: Names that are looked for when a file has several pipelines and none is named.
+_USUAL = ("algorithm", "pipeline", "output")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A pipeline out of a file. inputs, params: its images and scalars by name."""
+
+    name: str
+    pipeline: hl.Pipeline
+    output: hl.Func
+    inputs: Mapping[str, hl.ImageParam]
+    params: Mapping[str, hl.Param]
+
+
+def load(place: str, schedule: str | None = None) -> Program:
+    """The pipeline that FILE or FILE:NAME means. schedule: a name in the file's table
+    of schedules, or of a function of the module and the pipeline's maker's result.
+
+    Raises Problem if there is none, or several of which none has a usual name.
+    """
+    path, wanted = _split(place)
+    module = _import(path)
+    name, maker = _chosen(module, path, wanted)
+    made = _made(maker)
+    program = _program(name, path, made)
+    _schedule(module, path, made, schedule)
+    return program
+
+
+def _split(place: str) -> tuple[Path, str]:
+    file, colon, name = place.rpartition(":")
+    if not colon or not name.isidentifier():
+        file, name = place, ""
+    path = Path(file)
+    if not path.is_file():
+        raise Problem(f"there is no file {file!r}")
+    return path, name
+
+
+def _import(path: Path) -> ModuleType:
+    """The file as a module, its folder (and that of its package) on the path."""
+    root = path.resolve().parent
+    parts = [path.stem]
+    while (root / "__init__.py").exists():
+        parts.insert(0, root.name)
+        root = root.parent
+    for folder in (str(path.resolve().parent), str(root)):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    name = ".".join(parts)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Problem(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _chosen(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
+    if wanted:
+        if not hasattr(module, wanted):
+            raise Problem(f"{path} has no {wanted!r}", legal=_candidates(module))
+        return wanted, getattr(module, wanted)
+    found = _candidates(module)
+    for usual in _USUAL:
+        if usual in found:
+            return usual, getattr(module, usual)
+    if len(found) == 1:
+        return found[0], getattr(module, found[0])
+    if not found:
+        raise Problem(
+            f"{path} has no pipeline: no Func, no Pipeline, and no function "
+            "`algorithm(hl)` that makes one"
+        )
+    raise Problem(f"{path} has several pipelines: say {path}:NAME", legal=found)
+
+
+def _candidates(module: ModuleType) -> list[str]:
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (
+            isinstance(value, hl.Func | hl.Pipeline)
+            or (name in _USUAL and inspect.isfunction(value))
+        )
+    ]
+
+
+def _made(maker: Any) -> Any:
+    if isinstance(maker, hl.Func | hl.Pipeline) or not callable(maker):
+        return maker
+    needed = [
+        p
+        for p in inspect.signature(maker).parameters.values()
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(needed) > 1:
+        listed = ", ".join([p.name for p in needed])
+        raise Problem(
+            f"{maker.__name__}({listed}) takes more than the module: a pipeline's "
+            "maker takes nothing, or the module"
+        )
+    return maker(hl) if needed else maker()
+
+
+def _program(name: str, path: Path, made: Any) -> Program:
+    if hasattr(made, "output") and hasattr(made, "inputs"):
+        pipeline = hl.Pipeline([made.output])
+        return Program(
+            path.stem, pipeline, made.output, made.inputs, getattr(made, "params", {})
+        )
+    if isinstance(made, hl.Func):
+        made = hl.Pipeline([made])
+    if not isinstance(made, hl.Pipeline):
+        raise Problem(f"{path}:{name} gives {type(made).__name__}, which is no pipeline")
+    inputs: dict[str, hl.ImageParam] = {}
+    params: dict[str, hl.Param] = {}
+    for a in made.infer_arguments():
+        if a.is_buffer():
+            inputs[a.name] = hl.ImageParam._of(a._symbol)
+        else:
+            params[a.name] = hl.Param._of(a._symbol)
+    stem = path.stem if name in _USUAL else name
+    return Program(stem, made, made.outputs()[0], inputs, params)
+
+
+def _schedule(module: ModuleType, path: Path, made: Any, wanted: str | None) -> None:
+    """Applies the schedule that is asked for, or the file's own."""
+    table: Mapping[str, Callable[[Any, Any], object]] = getattr(module, "SCHEDULES", {})
+    if wanted is None:
+        maker = getattr(module, "schedule", None)
+        if callable(maker):
+            maker(hl, made)
+        return
+    if wanted not in table:
+        raise Problem(f"{path} has no schedule {wanted!r}", legal=list(table))
+    table[wanted](hl, made)
+
+
+__all__ = ["Program", "load"]

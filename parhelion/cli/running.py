@@ -1,0 +1,240 @@
+"""``parhelion run`` and ``parhelion bench``: a pipeline on image files."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+import parhelion as hl
+from parhelion.cli.pictures import Array, fitted, read, write
+from parhelion.cli.problem import Problem
+from parhelion.cli.programs import Program, load
+
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False}
+
+
+def given_params(program: Program, given: Sequence[str]) -> None:
+    """Sets Params from words like ``levels=8``."""
+    for word in given:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise Problem(f"--param {word}: write NAME=VALUE")
+        param = program.params.get(name)
+        if param is None:
+            raise Problem(
+                f"{program.name} has no Param {name!r}", legal=list(program.params)
+            )
+        param.set(_value(text, param.type(), name))
+
+
+def _value(text: str, t: hl.Type, name: str) -> int | float | bool:
+    try:
+        if t.is_bool():
+            return _WORDS[text.lower()] if text.lower() in _WORDS else bool(int(text))
+        return float(text) if t.is_float() else int(text, 0)
+    except ValueError as error:
+        raise Problem(f"{text!r} is no value for {name!r} of type {t}") from error
+
+
+def given_images(program: Program, files: Sequence[str]) -> dict[str, Array]:
+    """The inputs' pixels: files in the order of the inputs, or NAME=FILE."""
+    found: dict[str, Array] = {}
+    free = [name for name in program.inputs]
+    for word in files:
+        name, equals, file = word.partition("=")
+        if not (equals and name in program.inputs):
+            if not free:
+                raise Problem(
+                    f"{program.name} has {len(program.inputs)} inputs; "
+                    f"{len(files)} files are given",
+                    legal=list(program.inputs),
+                )
+            name, file = free[0], word
+        free.remove(name)
+        found[name] = fitted(read(Path(file)), program.inputs[name], name)
+    if free:
+        raise Problem(
+            f"{program.name} needs an image for {', '.join(map(repr, free))}",
+            hint="files are given in the order of the inputs, or as NAME=FILE",
+        )
+    for name, pixels in found.items():
+        program.inputs[name].set(hl.Buffer(pixels))
+    return found
+
+
+def output_size(
+    program: Program, images: Mapping[str, Array], asked: str | None
+) -> list[int]:
+    """The extents to compute: those asked for, or the largest that the first image
+    is large enough for."""
+    dims = program.output.dimensions()
+    if asked is not None:
+        try:
+            size = [int(n) for n in asked.split("x")]
+        except ValueError as error:
+            raise Problem(f"--size {asked}: write WIDTHxHEIGHT") from error
+        if len(size) != dims:
+            raise Problem(f"--size {asked}: the output has {dims} dimensions")
+        return size
+    if not images:
+        raise Problem("the output's size is not known: give --size WIDTHxHEIGHT")
+    first = next(iter(images.values()))
+    size = list(first.shape[::-1])[:dims]
+    size += [1] * (dims - len(size))
+    return _shrunk(program, images, size)
+
+
+def _shrunk(
+    program: Program, images: Mapping[str, Array], size: list[int]
+) -> list[int]:
+    """`size`, less what the images lack at their edges."""
+    names = list(images)
+    for name in names:
+        program.inputs[name].reset()
+    try:
+        program.pipeline.infer_input_bounds(size)
+        lack = [0] * len(size)
+        for name in names:
+            needed = program.inputs[name].get()
+            for d in range(min(len(size), needed.dimensions())):
+                dim = needed.dim(d)
+                short = dim.extent() - images[name].shape[::-1][d]
+                lack[d] = max(lack[d], short)
+    finally:
+        for name in names:
+            program.inputs[name].set(hl.Buffer(images[name]))
+    return [max(1, n - k) for n, k in zip(size, lack, strict=True)]
+
+
+_program = click.argument("program", metavar="FILE[:NAME]")
+_params = click.option(
+    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a Param."
+)
+_size = click.option(
+    "--size", metavar="WxH…", help="Extents of the output. [default: the image's]"
+)
+_schedule = click.option(
+    "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
+)
+_auto = click.option(
+    "--auto",
+    is_flag=False,
+    flag_value="Parhelion",
+    metavar="[SCHEDULER]",
+    help="Schedule it automatically (by Parhelion, or Mullapudi2016).",
+)
+
+
+@click.command()
+@_program
+@click.argument("files", nargs=-1, required=True, metavar="[INPUT…] OUTPUT")
+@_params
+@_size
+@_schedule
+@_auto
+def run(
+    program: str,
+    files: tuple[str, ...],
+    params: tuple[str, ...],
+    size: str | None,
+    schedule: str | None,
+    auto: str | None,
+) -> None:
+    """Run a pipeline on image files.
+
+    Inputs are PNG, JPEG, TIFF or .npy files, in the order of the pipeline's inputs or
+    as NAME=FILE; the last file is written. Levels are converted to the inputs' types.
+    """
+    *inputs, output = files
+    made, extents = prepared(program, inputs, params, size, schedule, auto)
+    start = time.perf_counter()
+    made.pipeline.compile_jit()
+    compiled = time.perf_counter()
+    pixels = np.asarray(made.output.realize(extents))
+    done = time.perf_counter()
+    write(Path(output), pixels)
+    shape = " x ".join(map(str, extents))
+    click.echo(
+        f"{output}: {shape}, compiled in {compiled - start:.2f} s, computed in "
+        f"{1e3 * (done - compiled):.1f} ms"
+    )
+
+
+def prepared(
+    program: str,
+    inputs: Sequence[str],
+    params: Sequence[str],
+    size: str | None,
+    schedule: str | None,
+    auto: str | None,
+) -> tuple[Program, list[int]]:
+    """The program with its inputs and schedule, and the extents of its output."""
+    made = load(program, schedule)
+    given_params(made, params)
+    images = given_images(made, inputs)
+    extents = output_size(made, images, size)
+    if auto is not None:
+        hl.autoschedule(made.output, sizes=extents, scheduler=auto)
+    return made, extents
+
+
+@click.command()
+@_program
+@click.argument("files", nargs=-1, metavar="[INPUT…]")
+@_params
+@_size
+@_schedule
+@_auto
+@click.option(
+    "--seconds", default=2.0, show_default=True, help="How long to repeat it."
+)
+@click.option("--threads", type=int, help="How many threads. [default: all]")
+def bench(
+    program: str,
+    files: tuple[str, ...],
+    params: tuple[str, ...],
+    size: str | None,
+    schedule: str | None,
+    auto: str | None,
+    seconds: float,
+    threads: int | None,
+) -> None:
+    """Measure a pipeline on image files: least and median time of many runs."""
+    made, extents = prepared(program, files, params, size, schedule, auto)
+    if threads is not None:
+        hl.set_num_threads(threads)
+    start = time.perf_counter()
+    made.pipeline.compile_jit()
+    compiled = time.perf_counter() - start
+    out: Any = made.output.realize(extents)
+    times: list[float] = []
+    with click.progressbar(length=100, label="measuring", file=_stderr()) as bar:
+        begin = time.perf_counter()
+        shown = 0
+        while not times or time.perf_counter() - begin < seconds:
+            start = time.perf_counter()
+            made.output.realize(out)
+            times.append(time.perf_counter() - start)
+            now = min(100, int(100 * (time.perf_counter() - begin) / seconds))
+            bar.update(now - shown)
+            shown = now
+    pixels = float(np.prod(extents))
+    least, median = min(times), statistics.median(times)
+    click.echo(
+        f"{made.name}: {1e3 * least:.3f} ms at least, {1e3 * median:.3f} ms in the "
+        f"median of {len(times)} runs; {pixels / least / 1e6:.1f} megapixels a second; "
+        f"compiled in {compiled:.2f} s; {hl.get_num_threads()} threads"
+    )
+
+
+def _stderr() -> Any:
+    return click.get_text_stream("stderr")
+
+
+__all__ = ["bench", "prepared", "run"]

@@ -1,0 +1,80 @@
+"""``parhelion schedule``: a schedule found, printed as Python, and explained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import parhelion as hl
+from parhelion.cli.problem import Problem
+from parhelion.cli.programs import Program, load
+from parhelion.cli.running import given_images, given_params, output_size
+
+
+@click.command()
+@click.argument("program", metavar="FILE[:NAME]")
+@click.argument("files", nargs=-1, metavar="[INPUT…]")
+@click.option(
+    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a Param."
+)
+@click.option("--size", metavar="WxH…", help="Extents of the output.")
+@click.option(
+    "--scheduler",
+    default="Parhelion",
+    show_default=True,
+    help="Parhelion or Mullapudi2016.",
+)
+@click.option("--threads", type=int, help="How many threads. [default: all]")
+@click.option("--measure", type=int, help="Measure so many candidates, take the best.")
+@click.option("--explain", is_flag=True, help="Tell what was decided, and why.")
+@click.option("-o", "--output", type=Path, help="Write the Python code to a file.")
+def schedule(
+    program: str,
+    files: tuple[str, ...],
+    params: tuple[str, ...],
+    size: str | None,
+    scheduler: str,
+    threads: int | None,
+    measure: int | None,
+    explain: bool,
+    output: Path | None,
+) -> None:
+    """Find a schedule for a pipeline, and print it as Python code.
+
+    It is made for the sizes of the images given, or for --size. What the file's own
+    `schedule` has decided stays.
+    """
+    made = load(program)
+    given_params(made, params)
+    extents = _sizes(made, files, size)
+    options: dict[str, int] = {}
+    if threads is not None:
+        options["parallelism"] = threads
+    if measure is not None:
+        options["measure"] = measure
+    found = hl.autoschedule(
+        made.output, sizes=extents, scheduler=scheduler, **options
+    )
+    code = found.to_python()
+    if output is not None:
+        output.write_text(code)
+        click.echo(f"wrote {output}")
+    else:
+        click.echo(code)
+    if explain:
+        click.echo(found.explain())
+
+
+def _sizes(made: Program, files: tuple[str, ...], size: str | None) -> list[int]:
+    if not files:
+        if size is None:
+            raise Problem(
+                "for what size is the schedule to be?",
+                hint="give the input images, or --size WIDTHxHEIGHT",
+            )
+        return output_size(made, {}, size)
+    return output_size(made, given_images(made, files), size)
+
+
+__all__ = ["schedule"]

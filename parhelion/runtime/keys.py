@@ -1,0 +1,178 @@
+"""Names for programs that are the same in every process: digests of what they mean.
+
+A digest is taken of a fingerprint (`state.Reach.look`), which has everything that
+lowering reads. Objects are numbered in the order in which they are met, and told by
+their contents, so that the same program gives the same digest wherever it is built;
+lines of the user's source are left out, as no code follows from them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from parhelion.errors import Site
+from parhelion.ir.deep import run_deep
+from parhelion.ir.expr import Extern, Var
+from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.node import Node
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.types import Type
+from parhelion.version import VERSION
+
+Symbol = BufferSym | ParamSym
+
+
+class NotPortable(Exception):
+    """Something that other processes cannot have: the address of foreign code."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Key:
+    """digest: in hexadecimal digits. symbols: the images and Params met, in order; the
+    same for equal digests."""
+
+    digest: str
+    symbols: tuple[Symbol, ...]
+
+
+def key_of(parts: Iterable[object]) -> Key:
+    """The key of a program. Raises NotPortable if it depends on this process, and
+    TypeError for a kind of object that no program was known to have."""
+    teller = _Teller()
+    run_deep(lambda: teller.tell(tuple(parts)))
+    return Key(teller.hash.hexdigest(), tuple(teller.symbols))
+
+
+@functools.cache
+def compiler() -> tuple[str, ...]:
+    """What tells this compiler from others: its version and LLVM's, and when the files
+    of its passes were last changed."""
+    import llvmlite
+
+    stamps: list[str] = []
+    for part in ("", *_PASSES):
+        for entry in sorted(os.scandir(ROOT / part), key=lambda e: e.name):
+            if entry.name.endswith(".py"):
+                told = entry.stat()
+                stamps.append(f"{part}/{entry.name} {told.st_size} {told.st_mtime_ns}")
+    digest = hashlib.sha256("\n".join(stamps).encode()).hexdigest()
+    return (VERSION, llvmlite.__version__, digest)
+
+
+#: The folder of the package, and the folders of what decides about code.
+ROOT = Path(__file__).parent.parent
+_PASSES = "ir analysis simplify schedule lower codegen runtime".split()
+
+
+def digest_of(text: str, target: object) -> str:
+    """The name of what a module's text becomes on a target."""
+    return key_of((compiler(), text, target)).digest
+
+
+class _Teller:
+    """Writes values into a hash."""
+
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+        self.symbols: list[Symbol] = []
+        self._numbers: dict[int, bytes] = {}
+        #: Whatever has a number stays alive, so that no other gets its identity.
+        self._kept: list[object] = []
+
+    def tell(self, value: object) -> None:
+        """Writes a value; the second time, only its number."""
+        handler = _PLAIN.get(type(value))
+        if handler is not None:
+            self.hash.update(handler(value))
+            return
+        if isinstance(value, tuple | list):
+            self.hash.update(b"(%d" % len(value))
+            for one in value:
+                self.tell(one)
+            return
+        if isinstance(value, enum.Enum):
+            self.hash.update(f"e{type(value).__name__}.{value.name};".encode())
+            return
+        if isinstance(value, Site):
+            return
+        if isinstance(value, frozenset):
+            self._set(value)
+            return
+        number = self._numbers.get(id(value))
+        if number is not None:
+            self.hash.update(number)
+            return
+        self._numbers[id(value)] = b"#%d;" % len(self._numbers)
+        self._kept.append(value)
+        self.hash.update(f"<{type(value).__name__}".encode())
+        self._contents(value)
+        self.hash.update(b">")
+
+    def _contents(self, value: object) -> None:
+        if isinstance(value, Extern) and "@" in value.name:
+            raise NotPortable(value.name)
+        if isinstance(value, Var):
+            self._fields(value, ("type", "name", "lo", "hi", "value", "origin"))
+        elif isinstance(value, Node):
+            self._fields(value, value.FIELDS)
+        elif isinstance(value, Function):
+            if value.extern is not None:
+                raise NotPortable(value.name)
+            self._fields(value, ("name", "label", "args", "types"))
+        elif isinstance(value, ReductionDomain):
+            self._fields(value, ("mins", "extents", "predicate"))
+        elif isinstance(value, Definition):
+            self._fields(value, ("args", "values", "rdom"))
+        elif isinstance(value, BufferSym):
+            self.symbols.append(value)
+            fields = ("name", "type", "role", "func", "value_index", "host_alignment")
+            self._fields(value, (*fields, "wrapper"))
+            self.tell((len(value.dims), value.bound is not None))
+        elif isinstance(value, ParamSym):
+            self.symbols.append(value)
+            self._fields(value, ("name", "type"))
+        elif dataclasses.is_dataclass(value):
+            self._fields(value, [f.name for f in dataclasses.fields(value)])
+        else:
+            raise TypeError(f"a program has a {type(value).__name__} in it")
+
+    def _fields(self, value: object, names: Iterable[str]) -> None:
+        for name in names:
+            self.tell(getattr(value, name))
+
+    def _set(self, value: frozenset[object]) -> None:
+        """In an order that does not depend on the process: that of what they say."""
+        told: list[tuple[str, object]] = []
+        for one in value:
+            alone = _Teller()
+            alone.tell(one)
+            told.append((alone.hash.hexdigest(), one))
+        self.hash.update(b"{%d" % len(told))
+        for _, one in sorted(told, key=lambda pair: pair[0]):
+            self.tell(one)
+
+
+def _text(value: Any) -> bytes:
+    raw = value.encode()
+    return b"s%d:%s" % (len(raw), raw)
+
+
+_PLAIN: dict[type, Callable[[Any], bytes]] = {
+    type(None): lambda _: b"n;",
+    bool: lambda v: b"t;" if v else b"f;",
+    int: lambda v: b"i%d;" % v,
+    # All of its bits.
+    float: lambda v: f"d{v.hex()};".encode(),
+    str: _text,
+    bytes: lambda v: b"b%d:%s" % (len(v), v),
+    Type: lambda v: b"T%d.%d.%d;" % (v.kind, v.width, v.count),
+}
+
+__all__ = ["Key", "NotPortable", "Symbol", "key_of"]

@@ -1,0 +1,226 @@
+"""The names of cached programs: the same for the same program, others for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import parhelion as hl
+from parhelion.codegen.target import host_target, make_target
+from parhelion.ir import names
+from parhelion.runtime import keys
+from parhelion.runtime.program import Variant, _key
+from parhelion.runtime.state import Reach
+from tests.cache.programs import child
+
+x, y = hl.Var("x"), hl.Var("y")
+xi, yi = hl.Var("xi"), hl.Var("yi")
+Guard = hl.TailStrategy.GuardWithIf
+
+
+class Parts:
+    """A pipeline of two stages, an update and a parameter, to be varied."""
+
+    def __init__(
+        self,
+        factor: int = 3,
+        shift: float = 0.5,
+        type: hl.Type | None = None,
+        name: str = "f",
+        offset: int = 1,
+        steps: int = 8,
+        edge: bool = False,
+    ) -> None:
+        self.image = hl.ImageParam(type or hl.UInt(8), 2, "image")
+        self.gain = hl.Param(hl.Float(32), "gain", 1.0)
+        self.f, self.g = hl.Func(name), hl.Func("g")
+        source: Any = self.image
+        if edge:
+            source = hl.BoundaryConditions.repeat_edge(self.image)
+        self.f[x, y] = hl.i32(source[x + offset, y]) * factor
+        r = hl.RDom([(0, steps)], "r")
+        self.g[x, y] = hl.f32(self.f[x, y]) * self.gain
+        self.g[x, y] += self.f[x + r, y] + shift
+        self.r = r
+
+
+def digest(parts: Parts, variant: Variant | None = None, target: Any = None) -> str:
+    state = Reach([parts.g._function]).look()
+    found = _key(state, "g", variant or Variant(), target or host_target())
+    assert found is not None
+    return found.digest
+
+
+def plain(**given: Any) -> Callable[[], str]:
+    return lambda: digest(Parts(**given))
+
+
+def scheduled(change: Callable[[Parts], object]) -> Callable[[], str]:
+    def make() -> str:
+        parts = Parts()
+        change(parts)
+        return digest(parts)
+
+    return make
+
+
+def with_stride(stride: int | None) -> Callable[[], str]:
+    def make() -> str:
+        parts = Parts()
+        strides = frozenset([(parts.image._sym, ((0, stride),))])
+        return digest(parts, Variant(strides=strides))
+
+    return make
+
+
+def without_feature() -> str:
+    host = host_target()
+    fewer = make_target(host.triple, host.cpu, host.features[1:])
+    return digest(Parts(), target=fewer)
+
+
+def other_processor() -> str:
+    host = host_target()
+    return digest(Parts(), target=make_target(host.triple, "x86-64", host.features))
+
+
+PROGRAMS: dict[str, Callable[[], str]] = {
+    "as it is": plain(),
+    "an integer constant": plain(factor=4),
+    "a float constant": plain(shift=0.25),
+    "a float constant's last bit": plain(shift=0.5000000596046448),
+    "the sign of zero": plain(shift=-0.0),
+    "zero": plain(shift=0.0),
+    "an image's type": plain(type=hl.Int(8)),
+    "an image's width": plain(type=hl.UInt(16)),
+    "a coordinate": plain(offset=2),
+    "a reduction's extent": plain(steps=9),
+    "a boundary condition": plain(edge=True),
+    "a name": plain(name="other"),
+    "compute_root": scheduled(lambda p: p.f.compute_root()),
+    "compute_at": scheduled(lambda p: p.f.compute_at(p.g, y)),
+    "compute_at another loop": scheduled(lambda p: p.f.compute_at(p.g, x)),
+    "store_root": scheduled(lambda p: p.f.store_root().compute_at(p.g, y)),
+    "store_in": scheduled(lambda p: p.f.compute_root().store_in(hl.MemoryType.Stack)),
+    "vectorize": scheduled(lambda p: p.g.vectorize(x, 8, Guard)),
+    "vectorize wider": scheduled(lambda p: p.g.vectorize(x, 16, Guard)),
+    "another tail": scheduled(lambda p: p.g.vectorize(x, 8, hl.TailStrategy.RoundUp)),
+    "parallel": scheduled(lambda p: p.g.parallel(y)),
+    "unroll": scheduled(lambda p: p.g.unroll(x, 2, Guard)),
+    "tile": scheduled(lambda p: p.g.tile(x, y, xi, yi, 8, 8, Guard)),
+    "reorder": scheduled(lambda p: p.g.reorder(y, x)),
+    "an update's vectorize": scheduled(lambda p: p.g.update(0).vectorize(x, 8, Guard)),
+    "an update's parallel": scheduled(lambda p: p.g.update(0).parallel(y)),
+    "atomic": scheduled(lambda p: p.g.update(0).atomic()),
+    "reorder_storage": scheduled(lambda p: p.f.compute_root().reorder_storage(y, x)),
+    "fold_storage": scheduled(
+        lambda p: p.f.store_root().compute_at(p.g, y).fold_storage(y, 4)
+    ),
+    "align_storage": scheduled(lambda p: p.f.compute_root().align_storage(x, 16)),
+    "bound": scheduled(lambda p: p.g.bound(x, 0, 64)),
+    "another bound": scheduled(lambda p: p.g.bound(x, 0, 32)),
+    "align_bounds": scheduled(lambda p: p.g.align_bounds(x, 4)),
+    "prefetch": scheduled(lambda p: p.g.prefetch(p.image, y, y, 2)),
+    "memoize": scheduled(lambda p: p.f.compute_root().memoize()),
+    "async": scheduled(lambda p: p.f.compute_root().async_()),
+    "specialize": scheduled(lambda p: p.g.specialize(p.gain == 1.0)),
+    "another specialize": scheduled(lambda p: p.g.specialize(p.gain == 2.0)),
+    "trace_stores": scheduled(lambda p: p.f.compute_root().trace_stores()),
+    "a wrapper": scheduled(lambda p: p.f.in_(p.g).compute_root()),
+    "a Param's range": scheduled(lambda p: p.gain.set_range(0.0, 2.0)),
+    "another range": scheduled(lambda p: p.gain.set_range(0.0, 3.0)),
+    "a promised stride": scheduled(lambda p: p.image.dim(0).set_stride(3)),
+    "a promised extent": scheduled(lambda p: p.image.dim(0).set_bounds(0, 64)),
+    "an alignment": scheduled(lambda p: p.image.set_host_alignment(64)),
+    "an argument's stride": with_stride(3),
+    "any stride": with_stride(None),
+    "64-bit indices": lambda: digest(Parts(), Variant(index64=True)),
+    "strict_float": lambda: digest(Parts(), Variant(strict_float=True)),
+    "guarded tails": lambda: digest(Parts(), Variant(guard_tails=True)),
+    "a feature less": without_feature,
+    "another processor": other_processor,
+}
+
+
+def made(make: Callable[[], str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The digest that a new process would have."""
+    monkeypatch.setattr(names, "_TAKEN", {})
+    return make()
+
+
+@pytest.fixture(autouse=True)
+def on(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("PARHELION_CACHE", str(tmp_path))
+
+
+def test_whatever_differs_has_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, str] = {}
+    for what, make in PROGRAMS.items():
+        one = made(make, monkeypatch)
+        assert one == made(make, monkeypatch), f"{what}: not the same again"
+        assert one not in found, f"{what} is taken for: {found[one]}"
+        found[one] = what
+
+
+def test_versions_and_passes_have_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = made(plain(), monkeypatch)
+    found = {before}
+    ours, llvm, passes = keys.compiler()
+    for other in ((ours + "1", llvm, passes), (ours, "0", passes), (ours, llvm, "")):
+        monkeypatch.setattr(keys, "compiler", lambda told=other: told)
+        found.add(made(plain(), monkeypatch))
+    assert len(found) == 4
+
+
+def test_the_compiler_is_known_by_its_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """A change of any file of the passes is a change of the compiler."""
+    for part in ("", *keys._PASSES):
+        (tmp_path / part).mkdir(exist_ok=True)
+        (tmp_path / part / "one.py").write_text("1")
+    monkeypatch.setattr(keys, "ROOT", tmp_path)
+    seen = {keys.compiler.__wrapped__()}
+    for part in ("", *keys._PASSES):
+        (tmp_path / part / "one.py").write_text("11")
+        seen.add(keys.compiler.__wrapped__())
+    assert len(seen) == 2 + len(keys._PASSES)
+
+
+def test_values_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the values of Params, nor pixels, nor hints, nor lines of the source."""
+    before = made(plain(), monkeypatch)
+
+    def value(p: Parts) -> None:
+        p.gain.set(7.0)
+        p.image.set(hl.Buffer(hl.UInt(8), [20, 20]))
+        p.g.set_estimates([(0, 100), (0, 100)])
+
+    assert made(scheduled(value), monkeypatch) == before
+
+
+def test_another_process_has_the_same_names() -> None:
+    source = """
+import tests.cache.test_keys as t
+print([make() for make in [t.plain(), t.plain(edge=True)]])
+"""
+    runs = [
+        child(source, "/nonexistent", PYTHONHASHSEED=seed).stdout for seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1] != ""
+
+
+def test_foreign_code_has_no_name() -> None:
+    f = hl.Func("f")
+    f[x] = hl.extern_function("abs", hl.Int(32), [hl.Int(32)])(x)
+    import ctypes
+
+    other = hl.Func("other")
+    pointer = ctypes.CDLL(None).labs
+    other[x] = hl.extern_function(pointer, hl.Int(64), [hl.Int(64)])(hl.i64(x))
+    for func in (f, other):
+        state = Reach([func._function]).look()
+        found = _key(state, "f", Variant(), host_target())
+        assert (found is None) == (func is other)

@@ -1,0 +1,195 @@
+"""The persistent cache on the disk: what is kept, for how long, and what may go wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from parhelion.runtime import cache
+from tests.cache.programs import BLUR, ROOT, child, outcome
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PARHELION_CACHE", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.bin"))
+
+
+def test_what_is_stored_is_found(folder: Path) -> None:
+    assert cache.load("a") is None
+    cache.store("a", b"first")
+    cache.store("b", b"")
+    assert cache.load("a") == b"first"
+    assert cache.load("b") == b""
+    cache.store("a", b"second")
+    assert cache.load("a") == b"second"
+    told = cache.usage()
+    assert (told.folder, told.files) == (folder, 2)
+    assert told.bytes == sum([f.stat().st_size for f in files(folder)])
+    cache.discard("a")
+    assert cache.load("a") is None
+    assert cache.clear() == 1
+    assert cache.usage().files == 0
+
+
+@pytest.mark.parametrize("word", ["0", "off", "OFF", "false"])
+def test_it_can_be_off(
+    word: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PARHELION_CACHE", word)
+    monkeypatch.chdir(tmp_path)
+    cache.store("a", b"x")
+    assert cache.load("a") is None
+    assert cache.usage().folder is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_byte_counts(folder: Path) -> None:
+    """A file of which any byte is wrong, or any part is missing, is as good as none."""
+    contents = bytes(range(40))
+    cache.store("a", contents)
+    (path,) = files(folder)
+    whole = path.read_bytes()
+    for i in range(len(whole)):
+        path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
+        assert cache.load("a") is None
+        assert not path.exists()
+        path.write_bytes(whole[:i])
+        assert cache.load("a") is None
+    path.write_bytes(whole + b"\0")
+    assert cache.load("a") is None
+    path.write_bytes(whole)
+    assert cache.load("a") == contents
+
+
+def test_what_was_used_least_recently_goes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARHELION_CACHE_MB", "1")
+    size = 100 << 10
+    for i in range(9):
+        cache.store(f"n{i}", bytes(size))
+        os.utime(folder / f"n{i}.bin", (i, i))
+    assert cache.load("n0") is not None  # and so it is the youngest
+    cache.store("n9", bytes(size))
+    cache.store("n10", bytes(size))
+    assert cache.usage().bytes <= 0.8 * (1 << 20) + size
+    kept = {f.stem for f in files(folder)}
+    assert {"n0", "n9", "n10"} <= kept
+    assert not {"n1", "n2"} & kept
+    # What is larger than all of it is not kept at all.
+    cache.store("huge", bytes(2 << 20))
+    assert cache.load("huge") is None
+
+
+def test_what_a_dead_process_left_is_cleared(folder: Path) -> None:
+    cache.store("a", b"x")
+    (folder / ".new-rest").write_bytes(b"half")
+    assert cache.clear() == 2
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("PARHELION_CACHE", str(tmp_path / "file" / "kept"))
+    cache.store("a", b"x")
+    assert cache.load("a") is None
+    assert cache.usage().files == 0
+    assert outcome(BLUR, tmp_path / "file" / "kept")[1]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_read_only(folder: Path) -> None:
+    folder.mkdir()
+    folder.chmod(0o500)
+    try:
+        cache.store("a", b"x")
+        assert cache.load("a") is None
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
+    """No file may grow beyond 4 KB: writing fails in the middle of each."""
+    source = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n" + BLUR
+    )
+    exact, _ = outcome(BLUR, "0")
+    for _ in range(2):
+        assert outcome(source, tmp_path) == (exact, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
+    exact, compiled = outcome(BLUR, "0")
+    assert compiled
+    assert outcome(BLUR, tmp_path) == (exact, True)
+    assert outcome(BLUR, tmp_path) == (exact, False)
+    assert outcome(BLUR, "off") == (exact, True)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "garbled", "empty"])
+def test_damaged_files_are_compiled_again(damage: str, tmp_path: Path) -> None:
+    exact, _ = outcome(BLUR, tmp_path)
+    for path in files(tmp_path):
+        whole = path.read_bytes()
+        if damage == "truncated":
+            path.write_bytes(whole[: len(whole) // 2])
+        elif damage == "empty":
+            path.write_bytes(b"")
+        else:
+            # All of the machine code.
+            path.write_bytes(whole[:300] + bytes(b ^ 0x55 for b in whole[300:]))
+    assert outcome(BLUR, tmp_path) == (exact, True)
+    assert outcome(BLUR, tmp_path) == (exact, False)
+
+
+def test_sixteen_processes_at_once(tmp_path: Path) -> None:
+    exact, _ = outcome(BLUR, "0")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PARHELION_CACHE": str(tmp_path),
+    }
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", BLUR],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(16)
+    ]
+    for one in running:
+        told, _ = one.communicate(timeout=300)
+        assert one.returncode == 0
+        assert told.split()[0] == exact
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".new-")]
+    assert outcome(BLUR, tmp_path) == (exact, False)
+
+
+def test_code_that_warns_is_compiled_each_time(tmp_path: Path) -> None:
+    """What it warns of is warned of again."""
+    source = """
+import sys
+import parhelion as hl
+x, y = hl.Var("x"), hl.Var("y")
+f, g = hl.Func("f"), hl.Func("g")
+f[x, y] = x + y
+g[x, y] = f[x, y] * 2
+f.vectorize(x, 4)
+g.realize([16, 16])
+"""
+    first, second = (child(source, tmp_path).stderr for _ in range(2))
+    assert "Warning" in first
+    assert first == second

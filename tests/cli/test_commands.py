@@ -1,0 +1,208 @@
+"""The command line: each command as a user types it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from apps import hist
+from apps.common import read_image
+
+click = pytest.importorskip("click")
+iio = pytest.importorskip("imageio.v3")
+
+from click.testing import CliRunner  # noqa: E402
+
+from parhelion.cli.main import commands  # noqa: E402
+from parhelion.cli.problem import Problem  # noqa: E402
+from parhelion.errors import HalideError  # noqa: E402
+
+ROOT = Path(__file__).parent.parent.parent
+PHOTO = ROOT / "apps" / "data" / "astronaut.png"
+BLUR, HIST = str(ROOT / "apps" / "blur.py"), str(ROOT / "apps" / "hist.py")
+
+OWN = """
+import parhelion as hl
+x, y, c = hl.vars("x y c")
+picture = hl.ImageParam(hl.Float(32), 3, "picture")
+gain = hl.Param(hl.Float(32), "gain", 1.0)
+bright, dark = hl.Func("bright"), hl.Func("dark")
+bright[x, y, c] = hl.min(picture[x, y, c] * gain, 1.0)
+dark[x, y, c] = picture[x, y, c] / 2.0
+"""
+
+
+def said(*words: object) -> str:
+    """What a command prints, if it ends well."""
+    done = CliRunner().invoke(commands, [str(w) for w in words])
+    if done.exception is not None:
+        raise done.exception
+    assert done.exit_code == 0
+    return str(done.output)
+
+
+def refused(*words: object) -> str:
+    """What a command that fails says."""
+    with pytest.raises((Problem, HalideError)) as caught:
+        said(*words)
+    return str(caught.value)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    return file
+
+
+def test_help_tells_of_every_command() -> None:
+    told = said("--help")
+    for name in ("run", "bench", "compile", "schedule", "doctor", "cache"):
+        assert name in told
+        assert "Usage" in said(name, "--help")
+
+
+def test_run_an_application(tmp_path: Path) -> None:
+    out = tmp_path / "made" / "out.png"
+    told = said("run", BLUR, PHOTO, out, "--schedule", "tiled")
+    assert told.startswith(f"{out}: 510 x 510, compiled in ")
+    grey = np.rint(
+        np.tensordot((0.299, 0.587, 0.114), read_image(PHOTO), 1) / 255 * 65535
+    )
+    found = np.asarray(iio.imread(out))
+    assert found.dtype == np.uint16 and found.shape == (510, 510)
+    # Thirds are rounded down twice.
+    windows = np.lib.stride_tricks.sliding_window_view(grey, (3, 3))
+    assert np.abs(windows.mean((2, 3)) - found).max() < 3
+
+
+def test_run_with_a_pipeline_of_ones_own(own: Path, tmp_path: Path) -> None:
+    for suffix, exact in (("png", False), ("tiff", True), ("npy", True)):
+        out = tmp_path / f"out.{suffix}"
+        said("run", f"{own}:bright", PHOTO, out, "--param", "gain=0.5")
+        found = np.load(out) if suffix == "npy" else np.asarray(iio.imread(out))
+        if suffix == "npy":
+            found = np.moveaxis(found, 0, 2)
+        wanted = np.asarray(iio.imread(PHOTO)) / np.float32(255) * np.float32(0.5)
+        if exact:
+            np.testing.assert_allclose(found, wanted, atol=1e-6)
+        else:
+            assert found.dtype == np.uint8
+            assert np.abs(found - wanted * 255).max() <= 0.5 + 1e-3
+
+
+def test_run_gives_the_size_that_is_asked_for(own: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.npy"
+    said("run", f"{own}:dark", PHOTO, out, "--size", "100x50x3")
+    assert np.load(out).shape == (3, 50, 100)
+
+
+def test_run_schedules_by_itself(tmp_path: Path) -> None:
+    plain, auto = tmp_path / "plain.npy", tmp_path / "auto.npy"
+    said("run", HIST, PHOTO, plain)
+    said("run", HIST, PHOTO, auto, "--auto")
+    np.testing.assert_array_equal(np.load(plain), np.load(auto))
+    assert np.abs(np.load(plain).astype(int) - hist.process(read_image(PHOTO))).max() <= 2
+
+
+def test_compile(own: Path, tmp_path: Path) -> None:
+    prefix = tmp_path / "made" / "bright"
+    told = said(
+        *("compile", f"{own}:bright", "-o", prefix, "--emit", "object,header,stmt"),
+        *("--target", "arm-64-linux"),
+    )
+    assert [line.split(":")[0] for line in told.splitlines()] == [
+        f"{prefix}.{end}" for end in ("o", "h", "stmt")
+    ]
+    assert (prefix.with_suffix(".o")).read_bytes()[:4] == b"\x7fELF"
+    assert "int bright(" in prefix.with_suffix(".h").read_text()
+
+
+def test_schedule(own: Path, tmp_path: Path) -> None:
+    told = said("schedule", f"{own}:bright", PHOTO, "--explain")
+    assert "def schedule(pipeline):" in told
+    out = tmp_path / "found.py"
+    words = ("--size", "640x480x3", "--scheduler", "Mullapudi2016", "--threads", 4)
+    told = said("schedule", f"{own}:bright", *words, "-o", out)
+    assert told == f"wrote {out}\n"
+    compile(out.read_text(), str(out), "exec")
+
+
+def test_bench(own: Path) -> None:
+    told = said("bench", f"{own}:bright", PHOTO, "--seconds", 0.1)
+    last = told.splitlines()[-1]
+    assert last.startswith("bright: ") and " megapixels a second" in last
+
+
+def test_doctor() -> None:
+    told = said("doctor")
+    assert told.splitlines()[-1].split() == ["a", "pipeline", "runs"]
+    assert "cache" in told and "GPU" in told
+
+
+def test_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: Path) -> None:
+    assert said("cache", "info") == "the cache is off (PARHELION_CACHE)\n"
+    monkeypatch.setenv("PARHELION_CACHE", str(tmp_path / "kept"))
+    said("run", f"{own}:dark", PHOTO, tmp_path / "out.npy")
+    told = said("cache", "info").splitlines()
+    assert told[0] == f"folder  {tmp_path / 'kept'}"
+    assert told[1].split()[0] == "files" and int(told[1].split()[1]) >= 1
+    assert said("cache", "clear").startswith("deleted ")
+    assert said("cache", "info").splitlines()[1].split() == ["files", "0"]
+
+
+def test_messages(own: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.png"
+    assert refused("run", "none.py", PHOTO, out) == "there is no file 'none.py'"
+    assert refused("run", f"{own}:none", PHOTO, out).startswith(
+        f"{own} has no 'none'\n  there is: "
+    )
+    assert refused("run", own, PHOTO, out) == (
+        f"{own} has several pipelines: say {own}:NAME\n  there is: bright, dark"
+    )
+    assert refused("run", f"{own}:dark", out) == (
+        "own:dark needs an image for 'picture'\n"
+        "  hint: files are given in the order of the inputs, or as NAME=FILE"
+    ).replace("own:dark", "dark")
+    assert refused("run", f"{own}:dark", "none.png", out) == (
+        "there is no file 'none.png'"
+    )
+    assert refused("run", f"{own}:dark", own, out).startswith(
+        f"{own} cannot be read as an image: "
+    )
+    assert refused("run", f"{own}:bright", PHOTO, out, "-p", "lift=2") == (
+        "bright has no Param 'lift'\n  there is: gain"
+    )
+    assert refused("run", f"{own}:bright", PHOTO, out, "-p", "gain=big") == (
+        "'big' is no value for 'gain' of type float32"
+    )
+    assert refused("run", BLUR, PHOTO, out, "--schedule", "none").startswith(
+        f"{BLUR} has no schedule 'none'\n  there is: inline, root, tiled"
+    )
+    assert refused("compile", f"{own}:dark", "--emit", "shader").startswith(
+        "--emit shader: no such kind of file\n  there is: object, library"
+    )
+    assert "unknown part 'vax'" in refused(
+        "compile", f"{own}:dark", "-o", tmp_path / "d", "--target", "vax-64-linux"
+    )
+    assert refused("schedule", f"{own}:dark") == (
+        "for what size is the schedule to be?\n"
+        "  hint: give the input images, or --size WIDTHxHEIGHT"
+    )
+
+
+def test_as_a_program(tmp_path: Path) -> None:
+    """Messages go to the standard error, without a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "parhelion", "run", "none.py", "a.png", "b.png"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "parhelion: there is no file 'none.py'\n"
