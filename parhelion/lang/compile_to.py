@@ -103,6 +103,45 @@ class CompileTo:
         }
         self.compile_to(files, arguments, fn_name, target)
 
+    def compile_to_multitarget_static_library(
+        self,
+        filename_prefix: _Path,
+        arguments: Sequence[ArgumentLike],
+        targets: Sequence[Target],
+    ) -> None:
+        """Writes a static library and a header, ``PREFIX.a`` and ``PREFIX.h``: the
+        function for each target, and one of the first output's name that calls the
+        first whose features the processor has. The last target must serve all."""
+        from parhelion.lang.multitarget import write_library
+
+        given = arguments or self.infer_arguments()
+        write_library(
+            lambda name, target: self.compile_to_module(given, name, target),
+            self.compile_to_module(given, "", targets[-1] if targets else None).name(),
+            filename_prefix,
+            targets,
+        )
+
+    def compile_to_multitarget_object_files(
+        self,
+        filename_prefix: _Path,
+        arguments: Sequence[ArgumentLike],
+        targets: Sequence[Target],
+        suffixes: Sequence[str],
+    ) -> None:
+        """As `compile_to_multitarget_static_library`, in object files
+        ``PREFIX-SUFFIX.o``, ``PREFIX.o``, which chooses, and ``PREFIX.h``."""
+        from parhelion.lang.multitarget import write_objects
+
+        given = arguments or self.infer_arguments()
+        write_objects(
+            lambda name, target: self.compile_to_module(given, name, target),
+            self.compile_to_module(given, "", targets[-1] if targets else None).name(),
+            filename_prefix,
+            targets,
+            suffixes,
+        )
+
     def compile_to_object(
         self,
         filename: _Path,

@@ -21,16 +21,6 @@ class Later:
     def compile_to_conceptual_stmt(self, *given: object, **named: object) -> NoReturn:
         self._not_yet("compile_to_conceptual_stmt")
 
-    def compile_to_multitarget_object_files(
-        self, *given: object, **named: object
-    ) -> NoReturn:
-        self._not_yet("compile_to_multitarget_object_files")
-
-    def compile_to_multitarget_static_library(
-        self, *given: object, **named: object
-    ) -> NoReturn:
-        self._not_yet("compile_to_multitarget_static_library")
-
 
 class LaterForFuncs(Later):
     """Those of Func alone."""

@@ -21,20 +21,21 @@ from parhelion.lang.target_api import (
 
 _F = TargetFeature
 
-#: For each x86 level, the highest first: the feature that asks for it, the processor
-#: that LLVM knows it by, and what that processor has for sure.
 _V2 = ("sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cx16")
-_HASWELL = (*_V2, "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe")
-_SKYLAKE = (*_HASWELL, "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")
-_CANNONLAKE = (*_SKYLAKE, "avx512ifma", "avx512vbmi")
+_V3 = (*_V2, "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe")
+_V4 = (*_V3, "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl")
+_CANNONLAKE = (*_V4, "avx512ifma", "avx512vbmi")
 _SAPPHIRE = (*_CANNONLAKE, "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512bf16")
+#: For each x86 level, the highest first: the feature that asks for it, the processor
+#: that LLVM knows a level by that is no higher, and what there is for sure. No level is
+#: a maker's processor, as others have what it has without all of its features.
 _X86_LEVELS: tuple[tuple[TargetFeature, str, tuple[str, ...]], ...] = (
-    (_F.AVX512_SapphireRapids, "sapphirerapids", _SAPPHIRE),
-    (_F.AVX512_Cannonlake, "cannonlake", _CANNONLAKE),
-    (_F.AVX512_Skylake, "skylake-avx512", _SKYLAKE),
-    (_F.AVX2, "haswell", _HASWELL),
-    (_F.AVX, "corei7-avx", (*_V2, "avx")),
-    (_F.SSE41, "penryn", ("sse3", "ssse3", "sse4.1")),
+    (_F.AVX512_SapphireRapids, "x86-64-v4", _SAPPHIRE),
+    (_F.AVX512_Cannonlake, "x86-64-v4", _CANNONLAKE),
+    (_F.AVX512_Skylake, "x86-64-v4", _V4),
+    (_F.AVX2, "x86-64-v3", _V3),
+    (_F.AVX, "x86-64-v2", (*_V2, "avx")),
+    (_F.SSE41, "x86-64", ("sse3", "ssse3", "sse4.1")),
 )
 
 #: Triples of (architecture, bits) on each system, and the plainest processor there.

@@ -84,6 +84,8 @@ def binding() -> Any:
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    # For the few instructions that have no name in LLVM's language (`aot.choose`).
+    llvm.initialize_native_asmparser()
     # The generated code calls libm; ORC finds it among the global symbols.
     ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
     return llvm

@@ -1,0 +1,111 @@
+"""One function compiled for several targets, of which each computer takes its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from parhelion.aot.archive import Member, archive
+from parhelion.aot.choose import chooser_text
+from parhelion.aot.header import header_text
+from parhelion.aot.interface import Interface
+from parhelion.aot.llvm_module import link, module_object
+from parhelion.aot.objects import Program
+from parhelion.errors import HalideError, here
+from parhelion.lang.machines import machine_of
+from parhelion.lang.module import Module
+from parhelion.lang.target_api import Target, TargetFeature
+
+#: Makes a Module of a name, for a target.
+Maker = Callable[[str, Target], Module]
+
+
+def compiled_for(
+    make: Maker, name: str, targets: Sequence[Target], suffixes: Sequence[str]
+) -> tuple[list[Member], Interface]:
+    """Object files: the function for each target, and the one that chooses, last.
+
+    targets: from the most demanding to the least, which must serve wherever the
+    library is used. suffixes: what is added to the name for each.
+    Raises HalideError where there are no targets, or they are not of one kind.
+    """
+    _check(targets)
+    symbol = name.replace("$", "_")
+    members: list[Member] = []
+    choices = []
+    interface: Interface | None = None
+    for target, suffix in zip(targets, suffixes, strict=True):
+        own = f"{symbol}{suffix}"
+        program: Program = make(own, target)._program()
+        members.append(Member(f"{own}.o", program.object_code(), program.exports))
+        choices.append((own, machine_of(target)))
+        interface = program.interface
+    assert interface is not None
+    whole = Interface(
+        symbol, interface.parameters, interface.embedded, interface.user_context
+    )
+    base = machine_of(targets[-1])
+    module = link([chooser_text(whole, base, choices)], base, [])
+    exports = (symbol, f"{symbol}_argv", f"{symbol}_metadata")
+    members.append(Member(f"{symbol}.o", module_object(module, base), exports))
+    return members, whole
+
+
+def write_library(
+    make: Maker,
+    name: str,
+    prefix: str | os.PathLike[str],
+    targets: Sequence[Target],
+) -> None:
+    """``PREFIX.a`` with all of it, and ``PREFIX.h``."""
+    suffixes = ["_" + str(t).replace("-", "_") for t in targets]
+    members, interface = compiled_for(make, name, targets, suffixes)
+    Path(f"{os.fspath(prefix)}.a").write_bytes(archive(members))
+    text = header_text(interface, ", ".join(map(str, targets)))
+    Path(f"{os.fspath(prefix)}.h").write_text(text)
+
+
+def write_objects(
+    make: Maker,
+    name: str,
+    prefix: str | os.PathLike[str],
+    targets: Sequence[Target],
+    suffixes: Sequence[str],
+) -> None:
+    """``PREFIX-SUFFIX.o`` for each target, ``PREFIX.o``, which chooses, and
+    ``PREFIX.h``."""
+    if len(suffixes) != len(targets):
+        raise HalideError(
+            f"{len(targets)} targets need as many suffixes, not {len(suffixes)}",
+            at=here(),
+        )
+    plain = ["_" + "".join([c if c.isalnum() else "_" for c in s]) for s in suffixes]
+    members, interface = compiled_for(make, name, targets, plain)
+    start = os.fspath(prefix)
+    ends = [*[f"-{s}" for s in suffixes], ""]
+    for member, end in zip(members, ends, strict=True):
+        Path(f"{start}{end}.o").write_bytes(member.data)
+    text = header_text(interface, ", ".join(map(str, targets)))
+    Path(f"{start}.h").write_text(text)
+
+
+def _check(targets: Sequence[Target]) -> None:
+    if not targets:
+        raise HalideError("code for no target at all is asked for", at=here())
+    first = targets[0]
+    for t in targets:
+        if (t.arch, t.os, t.bits) != (first.arch, first.os, first.bits):
+            raise HalideError(
+                f"{first} and {t} are no computers that one program runs on", at=here()
+            )
+        context = TargetFeature.UserContext
+        if t.has_feature(context) != first.has_feature(context):
+            raise HalideError(
+                f"{first} and {t} do not take the same arguments: all have the feature "
+                "user_context, or none",
+                at=here(),
+            )
+
+
+__all__ = ["write_library", "write_objects"]
