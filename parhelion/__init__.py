@@ -161,6 +161,9 @@ from parhelion.lang.mathfuncs import tanh as tanh
 from parhelion.lang.mathfuncs import trunc as trunc
 from parhelion.lang.module import Module as Module
 from parhelion.lang.module import OutputFileType as OutputFileType
+from parhelion.lang.module import (
+    compile_standalone_runtime as compile_standalone_runtime,
+)
 from parhelion.lang.param import Param as Param
 from parhelion.lang.pipeline import Pipeline as Pipeline
 from parhelion.lang.rdom import Range as Range
@@ -228,5 +231,6 @@ from parhelion.types import Int as Int
 from parhelion.types import Type as Type
 from parhelion.types import TypeCode as TypeCode
 from parhelion.types import UInt as UInt
+from parhelion.version import VERSION as __version__
 
 BoundaryConditions = _boundary

@@ -111,6 +111,12 @@ def runtime_object(target: Target) -> bytes:
     return module_object(module, target)
 
 
+def runtime_exports(target: Target) -> tuple[str, ...]:
+    """The names that it defines."""
+    module = link([aot_runtime(target, needed=True)], target, [])
+    return tuple(sorted([f.name for f in module.functions if not f.is_declaration]))
+
+
 class _Unchecked(Rewriter):
     def on_assert(self, s: S.Assert) -> S.Stmt:
         return S.NOP
@@ -154,4 +160,4 @@ def _refuse_python(lowered: Lowered, text: str, imports: dict[str, int]) -> None
                 )
 
 
-__all__ = ["Program", "Wishes", "runtime_object", "without_asserts"]
+__all__ = ["Program", "Wishes", "runtime_exports", "runtime_object", "without_asserts"]

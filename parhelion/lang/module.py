@@ -15,7 +15,12 @@ from typing import NoReturn
 
 from parhelion.aot.archive import Member, archive
 from parhelion.aot.header import header_text
-from parhelion.aot.objects import Program, Wishes
+from parhelion.aot.objects import (
+    Program,
+    Wishes,
+    runtime_exports,
+    runtime_object,
+)
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.pipeline import Argument as IRArgument
@@ -186,6 +191,37 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<parhelion.Module {self.name()!r}>"
+
+
+def compile_standalone_runtime(
+    outputs: str | os.PathLike[str] | Mapping[OutputFileType, str | os.PathLike[str]],
+    target: Target,
+) -> dict[OutputFileType, str]:
+    """Writes the run time alone, for programs whose pipelines are compiled with the
+    feature no_runtime: an object file, or the files of a dictionary (object and static
+    library). Returns what was written.
+
+    Raises HalideError for other kinds, and for a target that has no run time here.
+    """
+    if not isinstance(outputs, Mapping):
+        outputs = {OutputFileType.object: outputs}
+    kinds = (OutputFileType.object, OutputFileType.static_library)
+    for kind in outputs:
+        if kind not in kinds:
+            raise HalideError(
+                f"the run time has no file of the type {getattr(kind, 'name', kind)!r}",
+                at=here(),
+                legal=[f"OutputFileType.{k.name}" for k in kinds],
+            )
+    machine = machine_of(known_target(target))
+    code, names = runtime_object(machine), runtime_exports(machine)
+    written: dict[OutputFileType, str] = {}
+    for kind, path in outputs.items():
+        library = archive([Member("parhelion_runtime.o", code, names)])
+        with open(path, "wb") as file:
+            file.write(code if kind is OutputFileType.object else library)
+        written[kind] = os.fspath(path)
+    return written
 
 
 def known_target(target: Target | None) -> Target:
