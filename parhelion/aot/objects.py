@@ -14,7 +14,7 @@ from parhelion.aot.entry import entry_text
 from parhelion.aot.interface import Interface, interface_of
 from parhelion.aot.llvm_module import link, module_assembly, module_object
 from parhelion.aot.query import query_of
-from parhelion.aot.runtime_ir import aot_runtime
+from parhelion.aot.runtime_ir import aot_runtime, has_threads
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
 from parhelion.codegen.target import Target
@@ -75,6 +75,11 @@ class Program:
             places,
             body.failures,
         )
+        if "@ph_fork" in body.text and not has_threads(target):
+            raise HalideError(
+                f"an async Func needs a thread, and there are none on {target_name}",
+                at=here(),
+            )
         self.texts = [_by_name(body.text, body.imports), query.text, entry]
 
     def linked(self) -> Any:

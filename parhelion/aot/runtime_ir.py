@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 
+from parhelion.aot.serial_ir import SERIAL
 from parhelion.codegen.target import Target
-from parhelion.errors import HalideError, here
 from parhelion.runtime.context import Context
 from parhelion.runtime.pool_ir import runtime_ir
 
@@ -30,8 +30,6 @@ _HOOKS = (
 _SETTERS = {"error": "halide_set_error_handler"}
 
 _GLUE = """
-@ph.str.error = private constant [8 x i8] c"Error: \\00"
-@ph.str.line = private constant [2 x i8] c"\\0A\\00"
 @ph.str.aligned = private constant [47 x i8] \
 c"the allocator's memory is not aligned to 64 by\\00"
 
@@ -73,21 +71,6 @@ define weak ptr @halide_default_malloc(ptr %user, WORD %word) {
 
 define weak void @halide_default_free(ptr %user, ptr %p) {
   call void @ph_own_free(ptr %user, ptr %p)
-  ret void
-}
-
-define weak void @halide_default_print(ptr %user, ptr %text) {
-  %n = call WORD @strlen(ptr %text)
-  %w = call WORD @write(i32 1, ptr %text, WORD %n)
-  ret void
-}
-
-; To the standard error, on a line. The program goes on: the call returns a code.
-define weak void @halide_default_error(ptr %user, ptr %text) {
-  %a = call WORD @write(i32 2, ptr @ph.str.error, WORD 7)
-  %n = call WORD @strlen(ptr %text)
-  %b = call WORD @write(i32 2, ptr %text, WORD %n)
-  %c = call WORD @write(i32 2, ptr @ph.str.line, WORD 1)
   ret void
 }
 
@@ -164,6 +147,28 @@ define weak i32 @halide_get_num_threads() {
   %n = call i32 @ph_get_num_threads()
   ret i32 %n
 }
+"""
+
+
+#: What writes and waits by POSIX's functions.
+_POSIX = """
+@ph.str.error = private constant [8 x i8] c"Error: \\00"
+@ph.str.line = private constant [2 x i8] c"\\0A\\00"
+
+define weak void @halide_default_print(ptr %user, ptr %text) {
+  %n = call WORD @strlen(ptr %text)
+  %w = call WORD @write(i32 1, ptr %text, WORD %n)
+  ret void
+}
+
+; To the standard error, on a line. The program goes on: the call returns a code.
+define weak void @halide_default_error(ptr %user, ptr %text) {
+  %a = call WORD @write(i32 2, ptr @ph.str.error, WORD 7)
+  %n = call WORD @strlen(ptr %text)
+  %b = call WORD @write(i32 2, ptr %text, WORD %n)
+  %c = call WORD @write(i32 2, ptr @ph.str.line, WORD 1)
+  ret void
+}
 
 ; Returns when no worker is left; the next parallel loop starts new ones.
 define weak void @halide_shutdown_thread_pool() {
@@ -210,24 +215,23 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
     """The module. needed: whether all of it is kept, though nothing in its own object
     calls it.
 
-    Raises HalideError for a system that it is not written for.
+    Linux and Android have the thread pool; other systems run on one thread, by what
+    every C library has.
     """
-    if "linux" not in target.triple:
-        raise HalideError(
-            f"there is no run time for {target.triple} yet",
-            at=here(),
-            hint="the feature no_runtime leaves it out: the program then has functions "
-            "halide_malloc, halide_free, halide_error, …",
-            legal=["linux"],
-        )
-    own = runtime_ir(
-        _family(target), Context.print_fn.offset, Context.user.offset, target.bits
-    )
-    for name in ("malloc", "free", "par_for"):
-        own = re.sub(rf"@ph_{name}\b", f"@ph_own_{name}", own)
     hooks = "".join([_hook(*h) for h in _HOOKS])
-    glue = _GLUE + hooks
+    if has_threads(target):
+        own = runtime_ir(
+            _family(target), Context.print_fn.offset, Context.user.offset, target.bits
+        )
+        for name in ("malloc", "free", "par_for"):
+            own = re.sub(rf"@ph_{name}\b", f"@ph_own_{name}", own)
+        glue = _GLUE + hooks + _POSIX
+    else:
+        own, glue = "", SERIAL + _GLUE + hooks
     names = {
+        "NARROW64": "add i64 %n, 0" if target.bits == 64 else "trunc i64 %n to i32",
+        "WIDEN64": "add i64 %n, 0" if target.bits == 64 else "zext i32 %n to i64",
+        "PRINT_OFFSET": str(Context.print_fn.offset),
         "LARGEST": str(2**62 if target.bits == 64 else 2**31 - 1),
         "USER_OFFSET": str(Context.user.offset),
         "POINTER": str(target.bits // 8),
@@ -236,6 +240,11 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
     for name, text in names.items():
         glue = glue.replace(name, text)
     return _shared(own + glue, "weak_odr" if needed else "linkonce_odr")
+
+
+def has_threads(target: Target) -> bool:
+    """Whether the run time has a thread pool there."""
+    return "linux" in target.triple
 
 
 def _family(target: Target) -> str:
@@ -255,4 +264,4 @@ def _shared(text: str, linkage: str) -> str:
     return text
 
 
-__all__ = ["aot_runtime"]
+__all__ = ["aot_runtime", "has_threads"]

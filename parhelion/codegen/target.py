@@ -40,7 +40,8 @@ class Target:
     def bits(self) -> int:
         """Of a pointer: 64 or 32."""
         narrow = ("i386", "i686", "arm", "riscv32", "wasm32")
-        return 32 if self.arch.startswith(narrow) else 64
+        short = self.arch.startswith(narrow) and not self.arch.startswith("arm64")
+        return 32 if short else 64
 
     @property
     def buffers(self) -> BufferStruct:

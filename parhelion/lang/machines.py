@@ -30,54 +30,88 @@ _SAPPHIRE = (*_CANNONLAKE, "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512b
 #: that LLVM knows a level by that is no higher, and what there is for sure. No level is
 #: a maker's processor, as others have what it has without all of its features.
 _X86_LEVELS: tuple[tuple[TargetFeature, str, tuple[str, ...]], ...] = (
+    (_F.AVX512_Zen5, "x86-64-v4", (*_SAPPHIRE, "avx512vp2intersect", "avxvnni")),
     (_F.AVX512_SapphireRapids, "x86-64-v4", _SAPPHIRE),
+    (_F.AVX512_Zen4, "x86-64-v4", _SAPPHIRE),
     (_F.AVX512_Cannonlake, "x86-64-v4", _CANNONLAKE),
     (_F.AVX512_Skylake, "x86-64-v4", _V4),
+    (_F.AVX512_KNL, "x86-64-v3", (*_V3, "avx512f", "avx512cd")),
     (_F.AVX2, "x86-64-v3", _V3),
     (_F.AVX, "x86-64-v2", (*_V2, "avx")),
     (_F.SSE41, "x86-64", ("sse3", "ssse3", "sse4.1")),
 )
 
-#: Triples of (architecture, bits) on each system, and the plainest processor there.
-_LINUX: dict[tuple[TargetArch, int], tuple[str, str, tuple[str, ...]]] = {
-    (TargetArch.X86, 64): ("x86_64-unknown-linux-gnu", "x86-64", ()),
-    (TargetArch.X86, 32): ("i686-unknown-linux-gnu", "pentium4", ()),
-    (TargetArch.ARM, 64): ("aarch64-unknown-linux-gnu", "generic", ("neon",)),
-    (TargetArch.ARM, 32): (
-        "armv7a-unknown-linux-gnueabihf",
-        "generic",
-        ("neon", "vfp3", "dsp"),
-    ),
-    (TargetArch.RISCV, 64): (
-        "riscv64-unknown-linux-gnu",
-        "generic-rv64",
-        ("m", "a", "f", "d", "c"),
-    ),
+#: For each architecture and size of a pointer, the plainest processor, and what code
+#: for it may use in any case.
+_PLAINEST: dict[tuple[TargetArch, int], tuple[str, tuple[str, ...]]] = {
+    (TargetArch.X86, 64): ("x86-64", ()),
+    (TargetArch.X86, 32): ("pentium4", ()),
+    (TargetArch.ARM, 64): ("generic", ("neon",)),
+    (TargetArch.ARM, 32): ("generic", ("neon", "vfp3", "dsp")),
+    (TargetArch.RISCV, 64): ("generic-rv64", ("m", "a", "f", "d", "c")),
+    (TargetArch.WebAssembly, 32): ("generic", ()),
 }
-#: WebAssembly has no system of its own that matters here.
-_WASM: tuple[str, str, tuple[str, ...]] = ("wasm32-unknown-unknown", "generic", ())
+
+_LINUX = {
+    (TargetArch.X86, 64): "x86_64-unknown-linux-gnu",
+    (TargetArch.X86, 32): "i686-unknown-linux-gnu",
+    (TargetArch.ARM, 64): "aarch64-unknown-linux-gnu",
+    (TargetArch.ARM, 32): "armv7a-unknown-linux-gnueabihf",
+    (TargetArch.RISCV, 64): "riscv64-unknown-linux-gnu",
+}
+_BARE = {
+    (TargetArch.X86, 64): "x86_64-unknown-none-elf",
+    (TargetArch.X86, 32): "i686-unknown-none-elf",
+    (TargetArch.ARM, 64): "aarch64-unknown-none-elf",
+    (TargetArch.ARM, 32): "armv7a-unknown-none-eabihf",
+    (TargetArch.RISCV, 64): "riscv64-unknown-none-elf",
+    (TargetArch.WebAssembly, 32): "wasm32-unknown-unknown",
+}
+#: LLVM's names of what each system is on.
+_TRIPLES: dict[TargetOS, dict[tuple[TargetArch, int], str]] = {
+    TargetOS.Linux: _LINUX,
+    TargetOS.NoOS: _BARE,
+    TargetOS.Android: {
+        (TargetArch.X86, 64): "x86_64-unknown-linux-android",
+        (TargetArch.X86, 32): "i686-unknown-linux-android",
+        (TargetArch.ARM, 64): "aarch64-unknown-linux-android",
+        (TargetArch.ARM, 32): "armv7a-unknown-linux-androideabi",
+    },
+    TargetOS.Windows: {
+        (TargetArch.X86, 64): "x86_64-pc-windows-msvc",
+        (TargetArch.X86, 32): "i686-pc-windows-msvc",
+        (TargetArch.ARM, 64): "aarch64-pc-windows-msvc",
+    },
+    TargetOS.OSX: {
+        (TargetArch.X86, 64): "x86_64-apple-macosx",
+        (TargetArch.ARM, 64): "arm64-apple-macosx",
+    },
+    TargetOS.IOS: {
+        (TargetArch.ARM, 64): "arm64-apple-ios",
+        (TargetArch.ARM, 32): "armv7-apple-ios",
+    },
+    TargetOS.wasmrt: {(TargetArch.WebAssembly, 32): "wasm32-unknown-unknown"},
+}
 
 
 def machine_of(target: Target) -> Machine:
     """The machine that ahead-of-time code for `target` is made for.
 
-    Raises HalideError for a target that LLVM's text is not written for here.
+    Raises HalideError for a target that no code can be made for.
     """
-    if target.arch is TargetArch.WebAssembly:
-        triple, cpu, always = _WASM
-    else:
-        known = _LINUX.get((target.arch, target.bits))
-        if known is None or target.os not in (TargetOS.Linux, TargetOS.NoOS):
-            raise HalideError(
-                f"code for {target} cannot be made",
-                at=here(),
-                legal=[*[f"{a.value}-{b}-linux" for a, b in _LINUX], "wasm-32-noos"],
-            )
-        triple, cpu, always = known
-        if target.os is TargetOS.NoOS:
-            triple = triple.replace("linux-gnu", "none-elf", 1).replace(
-                "elfeabihf", "eabihf"
-            )
+    kind = (target.arch, target.bits)
+    triple = _TRIPLES.get(target.os, {}).get(kind)
+    if triple is None:
+        raise HalideError(
+            f"code for {target} cannot be made",
+            at=here(),
+            legal=[
+                f"{arch.value}-{bits}-{system.value}"
+                for system, known in _TRIPLES.items()
+                for arch, bits in known
+            ],
+        )
+    cpu, always = _PLAINEST[kind]
     features = set(always)
     if target.arch is TargetArch.X86:
         for asked, name, has in _X86_LEVELS:
@@ -88,6 +122,8 @@ def machine_of(target: Target) -> Machine:
     for feature, names in LLVM_FEATURES.items():
         if target.has_feature(feature):
             features.update(names)
+    if target.has_feature(TargetFeature.NoNEON):
+        features.discard("neon")
     return make_target(triple, cpu, tuple(features))
 
 

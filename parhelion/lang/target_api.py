@@ -19,8 +19,12 @@ from parhelion.types import Type
 class TargetOS(enum.Enum):
     OSUnknown = "os_unknown"
     Linux = "linux"
+    Windows = "windows"
     OSX = "osx"
+    Android = "android"
+    IOS = "ios"
     NoOS = "noos"
+    wasmrt = "wasmrt"
 
 
 class TargetArch(enum.Enum):
@@ -49,11 +53,29 @@ class TargetFeature(enum.Enum):
     AVX2 = "avx2"
     F16C = "f16c"
     FMA = "fma"
+    FMA4 = "fma4"
     AVX512 = "avx512"
+    AVX512_KNL = "avx512_knl"
     AVX512_Skylake = "avx512_skylake"
     AVX512_Cannonlake = "avx512_cannonlake"
     AVX512_SapphireRapids = "avx512_sapphirerapids"
+    AVX512_Zen4 = "avx512_zen4"
+    AVX512_Zen5 = "avx512_zen5"
     AVXVNNI = "avxvnni"
+    ARMv7s = "armv7s"
+    ARMv8a = "armv8a"
+    ARMv81a = "armv81a"
+    ARMv82a = "armv82a"
+    ARMv83a = "armv83a"
+    ARMv84a = "armv84a"
+    ARMv85a = "armv85a"
+    ARMv86a = "armv86a"
+    ARMv87a = "armv87a"
+    ARMv88a = "armv88a"
+    ARMv89a = "armv89a"
+    NoNEON = "no_neon"
+    RVV = "rvv"
+    WasmSimd128 = "wasm_simd128"
     ARMDotProd = "arm_dot_prod"
     ARMFp16 = "arm_fp16"
     SVE = "sve"
@@ -73,6 +95,7 @@ LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
     TargetFeature.AVX2: ("avx2",),
     TargetFeature.F16C: ("f16c",),
     TargetFeature.FMA: ("fma",),
+    TargetFeature.FMA4: ("fma4",),
     TargetFeature.AVX512: ("avx512f", "avx512cd"),
     TargetFeature.AVX512_Skylake: ("avx512f", "avx512bw", "avx512dq", "avx512vl"),
     TargetFeature.AVX512_Cannonlake: ("avx512ifma", "avx512vbmi"),
@@ -82,6 +105,18 @@ LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
     TargetFeature.ARMFp16: ("fullfp16",),
     TargetFeature.SVE: ("sve",),
     TargetFeature.SVE2: ("sve2",),
+    TargetFeature.ARMv8a: ("v8a",),
+    TargetFeature.ARMv81a: ("v8.1a",),
+    TargetFeature.ARMv82a: ("v8.2a",),
+    TargetFeature.ARMv83a: ("v8.3a",),
+    TargetFeature.ARMv84a: ("v8.4a",),
+    TargetFeature.ARMv85a: ("v8.5a",),
+    TargetFeature.ARMv86a: ("v8.6a",),
+    TargetFeature.ARMv87a: ("v8.7a",),
+    TargetFeature.ARMv88a: ("v8.8a",),
+    TargetFeature.ARMv89a: ("v8.9a",),
+    TargetFeature.RVV: ("v",),
+    TargetFeature.WasmSimd128: ("simd128",),
 }
 
 #: What a target has one of that runs kernels.

@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,6 +128,8 @@ def _path(name: str) -> Path | None:
 
 
 def _write(path: Path, whole: bytes) -> None:
+    import tempfile  # only here: most programs only read
+
     handle, made = tempfile.mkstemp(dir=path.parent, prefix=".new-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -278,15 +278,61 @@ def test_every_target_has_code(target: str, tmp_path: Path) -> None:
     assert f"Made by Parhelion for {hl.Target(target)}." in (tmp_path / "g.h").read_text()
 
 
-def test_webassembly_has_code_without_a_run_time(tmp_path: Path) -> None:
-    f = hl.Func("web")
-    f[x] = hl.sqrt(hl.f32(x))
-    f.compile_to_object(
-        tmp_path / "f.o", [], "web", hl.Target("wasm-32-noos-no_runtime")
-    )
-    assert (tmp_path / "f.o").read_bytes()[:4] == b"\0asm"
-    with pytest.raises(hl.HalideError, match="there is no run time for wasm32"):
-        f.compile_to_object(tmp_path / "f.o", [], "web", hl.Target("wasm-32-noos"))
+@pytest.mark.parametrize(
+    ("target", "magic"),
+    [
+        ("wasm-32-wasmrt", b"\0asm"),
+        ("wasm-32-noos-wasm_simd128", b"\0asm"),
+        ("x86-64-windows-avx2", b"\x64\x86"),
+        ("x86-32-windows", b"\x4c\x01"),
+        ("x86-64-osx", b"\xcf\xfa\xed\xfe"),
+        ("arm-64-ios", b"\xcf\xfa\xed\xfe"),
+        ("arm-32-ios-armv7s", b"\xce\xfa\xed\xfe"),
+        ("arm-32-android", b"\x7fELF\x01"),
+        ("arm-64-android", b"\x7fELF\x02"),
+        ("arm-64-noos", b"\x7fELF\x02"),
+    ],
+)
+def test_other_systems_have_their_own_files(
+    target: str, magic: bytes, tmp_path: Path
+) -> None:
+    f, g = hl.Func("f"), hl.Func("other")
+    f[x, y] = hl.sqrt(hl.f32(x * y))
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g.parallel(y).vectorize(x, 4)
+    f.compute_root()
+    path = tmp_path / "g.o"
+    g.compile_to_object(path, [], "other", hl.Target(target))
+    assert path.read_bytes().startswith(magic)
+    f.async_()
+    if "android" in target:
+        g.compile_to_object(path, [], "other", hl.Target(target))
+        return
+    with pytest.raises(hl.HalideError, match="an async Func needs a thread"):
+        g.compile_to_object(path, [], "other", hl.Target(target))
+
+
+def test_the_run_time_of_one_thread(tmp_path: Path) -> None:
+    """That of systems without POSIX, run on this one."""
+    from parhelion.aot import objects, runtime_ir
+    from parhelion.codegen.target import host_target
+
+    f, g = hl.Func("f"), hl.Func("serially")
+    f[x, y] = x * y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g.parallel(y)
+    f.compute_root().parallel(y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime_ir, "has_threads", lambda _: False)
+        patch.setattr(objects, "has_threads", lambda _: False)
+        g.compile_to_object(tmp_path / "g.o", [], "serially")
+        assert "pthread" not in runtime_ir.aot_runtime(host_target())
+    made = library(tmp_path, tmp_path / "g.o")
+    out = np.zeros((200, 300), np.int32)
+    assert made.serially(ctypes.byref(buffer(out))) == 0
+    rows, columns = np.arange(200)[:, None], np.arange(300)[None, :]
+    np.testing.assert_array_equal(out, columns * rows + (columns + 1) * rows)
+    assert made.halide_get_num_threads() == 1
 
 
 def test_what_needs_python_is_refused(tmp_path: Path) -> None:
