@@ -30,7 +30,8 @@ Symbol = BufferSym | ParamSym
 
 
 class NotPortable(Exception):
-    """Something that other processes cannot have: the address of foreign code."""
+    """Something that other processes cannot have: the address of foreign code; or what
+    this file cannot tell from others of its kind."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,8 +44,7 @@ class Key:
 
 
 def key_of(parts: Iterable[object]) -> Key:
-    """The key of a program. Raises NotPortable if it depends on this process, and
-    TypeError for a kind of object that no program was known to have."""
+    """The key of a program. Raises NotPortable if it depends on this process."""
     teller = _Teller()
     run_deep(lambda: teller.tell(tuple(parts)))
     return Key(teller.hash.hexdigest(), tuple(teller.symbols))
@@ -141,7 +141,7 @@ class _Teller:
         elif dataclasses.is_dataclass(value):
             self._fields(value, [f.name for f in dataclasses.fields(value)])
         else:
-            raise TypeError(f"a program has a {type(value).__name__} in it")
+            raise NotPortable(type(value).__name__)
 
     def _fields(self, value: object, names: Iterable[str]) -> None:
         for name in names:

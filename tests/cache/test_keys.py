@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import parhelion as hl
+from benchmarks.case import Case
+from benchmarks.cases import all_cases
 from parhelion.codegen.target import host_target, make_target
 from parhelion.ir import names
 from parhelion.runtime import keys
@@ -210,6 +212,14 @@ print([make() for make in [t.plain(), t.plain(edge=True)]])
         child(source, "/nonexistent", PYTHONHASHSEED=seed).stdout for seed in ("1", "2")
     ]
     assert runs[0] == runs[1] != ""
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda c: c.name)
+def test_every_application_has_a_name(case: Case) -> None:
+    for schedule in case.schedules:
+        app = case.build(hl, schedule)
+        state = Reach([app.output._function]).look()
+        assert _key(state, "app", Variant(), host_target()) is not None
 
 
 def test_foreign_code_has_no_name() -> None:
