@@ -73,35 +73,35 @@ class CompileTo:
         self,
         filename_prefix: _Path,
         arguments: Sequence[ArgumentLike] = (),
-        fn_name: str = "",
+        fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes an object file and a header: ``PREFIX.o`` and ``PREFIX.h``."""
+        """Writes an object file and a header: ``PREFIX.o`` (``PREFIX.obj`` for Windows)
+        and ``PREFIX.h``."""
         from parhelion.lang.module import OutputFileType as Kind
 
+        module = self._module(arguments, fn_name, target)
         prefix = os.fspath(filename_prefix)
-        files: dict[Kind, _Path] = {
-            Kind.object: f"{prefix}.o",
-            Kind.c_header: f"{prefix}.h",
-        }
-        self.compile_to(files, arguments, fn_name, target)
+        windows = module.target().os.value == "windows"
+        object_file = f"{prefix}.obj" if windows else f"{prefix}.o"
+        module.compile({Kind.object: object_file, Kind.c_header: f"{prefix}.h"})
 
     def compile_to_static_library(
         self,
         filename_prefix: _Path,
         arguments: Sequence[ArgumentLike] = (),
-        fn_name: str = "",
+        fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes a static library and a header: ``PREFIX.a`` and ``PREFIX.h``."""
+        """Writes a static library and a header: ``PREFIX.a`` (``PREFIX.lib`` for
+        Windows) and ``PREFIX.h``."""
         from parhelion.lang.module import OutputFileType as Kind
 
+        module = self._module(arguments, fn_name, target)
         prefix = os.fspath(filename_prefix)
-        files: dict[Kind, _Path] = {
-            Kind.static_library: f"{prefix}.a",
-            Kind.c_header: f"{prefix}.h",
-        }
-        self.compile_to(files, arguments, fn_name, target)
+        windows = module.target().os.value == "windows"
+        library = f"{prefix}.lib" if windows else f"{prefix}.a"
+        module.compile({Kind.static_library: library, Kind.c_header: f"{prefix}.h"})
 
     def compile_to_multitarget_static_library(
         self,

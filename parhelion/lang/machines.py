@@ -111,6 +111,8 @@ def machine_of(target: Target) -> Machine:
                 for arch, bits in known
             ],
         )
+    if target.has_feature(TargetFeature.ARMv7s):
+        triple = triple.replace("armv7-", "armv7s-", 1)
     cpu, always = _PLAINEST[kind]
     features = set(always)
     if target.arch is TargetArch.X86:

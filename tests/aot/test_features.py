@@ -312,6 +312,19 @@ def test_other_systems_have_their_own_files(
         g.compile_to_object(path, [], "other", hl.Target(target))
 
 
+def test_the_names_of_files_are_those_of_the_system(tmp_path: Path) -> None:
+    f = hl.Func("named")
+    f[x] = x
+    windows = hl.Target("x86-64-windows")
+    f.compile_to_file(tmp_path / "a", [], windows)
+    f.compile_to_static_library(tmp_path / "b", [], windows)
+    f.compile_to_static_library(tmp_path / "c", [])
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        *("a.h", "a.obj", "b.h", "b.lib", "c.a", "c.h")
+    ]
+    assert "int named(" in (tmp_path / "a.h").read_text()
+
+
 def test_the_run_time_of_one_thread(tmp_path: Path) -> None:
     """That of systems without POSIX, run on this one."""
     from parhelion.aot import objects, runtime_ir
