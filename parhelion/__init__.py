@@ -231,6 +231,7 @@ from parhelion.types import Int as Int
 from parhelion.types import Type as Type
 from parhelion.types import TypeCode as TypeCode
 from parhelion.types import UInt as UInt
-from parhelion.version import VERSION as __version__
+from parhelion.version import VERSION as VERSION
 
 BoundaryConditions = _boundary
+__version__ = VERSION

@@ -142,9 +142,7 @@ def _x86_reader(bits: Mapping[str, int]) -> str:
             name = registers[leaf, sub, k] = f"%e.{tag}.{k}"
             # A leaf that is beyond the last says what another one says.
             known = "true" if leaf >> 31 else f"%there.{tag}"
-            lines.append(
-                f"  {name} = select i1 {known}, i32 %raw.{tag}.{k}, i32 0"
-            )
+            lines.append(f"  {name} = select i1 {known}, i32 %raw.{tag}.{k}, i32 0")
     leaf, sub, k, bit = _OSXSAVE
     lines += [
         f"  %os.bit = and i32 {registers[leaf, sub, k]}, {1 << bit}",
@@ -165,7 +163,9 @@ def _x86_reader(bits: Mapping[str, int]) -> str:
         lines.append(f"  %{name}.ok = icmp eq i32 %{name}.on, {mask}")
     total = "0"
     for i, (name, (leaf, sub, k, bit)) in enumerate(_X86.items()):
-        lines.append(f"  %b{i} = and i32 {registers[leaf, sub, k]}, {_signed(1 << bit)}")
+        lines.append(
+            f"  %b{i} = and i32 {registers[leaf, sub, k]}, {_signed(1 << bit)}"
+        )
         lines.append(f"  %h{i} = icmp ne i32 %b{i}, 0")
         state = ""
         if name.startswith("avx512"):
@@ -195,7 +195,9 @@ def _functions(
     kinds += [
         "ptr"
         if p.is_buffer
-        else ("i16" if p.type.is_float() and p.type.width == 16 else memory_type(p.type))
+        else (
+            "i16" if p.type.is_float() and p.type.width == 16 else memory_type(p.type)
+        )
         for p in interface.parameters
     ]
     listed = ", ".join([f"{kind} %a{i}" for i, kind in enumerate(kinds)])

@@ -1,4 +1,4 @@
-"""The run time of systems without POSIX threads: one thread, and the C library's memory.
+"""The run time of systems without POSIX threads: one thread, the C library's memory.
 
 Parallel loops run their iterations one after the other. Functions that need a thread of
 their own (`async_`) cannot run there; see `objects`.

@@ -1,1 +1,1 @@
-"""The command line, ``parhelion``: pipelines run, compiled and looked at from a shell."""
+"""The command line, ``parhelion``: pipelines run, compiled and looked at."""

@@ -69,7 +69,10 @@ def compile_command(
         _KINDS[k][0]: f"{prefix}{_KINDS[k][1]}" for k in kinds
     }
     Path(prefix).parent.mkdir(parents=True, exist_ok=True)
-    arguments = [*made.inputs.values(), *made.params.values()]
+    arguments: list[hl.ImageParam | hl.Param] = [
+        *made.inputs.values(),
+        *made.params.values(),
+    ]
     made.pipeline.compile_to(files, arguments, name or made.name, hl.Target(target))
     for path in files.values():
         click.echo(f"{path}: {os.path.getsize(path)} bytes")

@@ -36,7 +36,10 @@ def doctor() -> None:
         ("parhelion", f"{VERSION} on Python {platform.python_version()}"),
         ("target", str(hl.get_host_target())),
         ("processor", f"{target.cpu}, vectors of {target.vector_bits} bits"),
-        ("cores", f"{len(os.sched_getaffinity(0))}; {machine.threads} threads are used"),
+        (
+            "cores",
+            f"{len(os.sched_getaffinity(0))}; {machine.threads} threads are used",
+        ),
         (
             "caches",
             f"{first >> 10} KB, {second >> 10} KB of each core, {last >> 20} MB of all",

@@ -19,6 +19,8 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.cli.problem import Problem
+from parhelion.ir.names import plain_name
+from parhelion.ir.symbols import ParamSym
 
 #: Names that are looked for when a file has several pipelines and none is named.
 _USUAL = ("algorithm", "pipeline", "output")
@@ -117,7 +119,8 @@ def _made(maker: Any) -> Any:
     needed = [
         p
         for p in inspect.signature(maker).parameters.values()
-        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        if p.default is p.empty
+        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
     if len(needed) > 1:
         listed = ", ".join([p.name for p in needed])
@@ -137,14 +140,20 @@ def _program(name: str, path: Path, made: Any) -> Program:
     if isinstance(made, hl.Func):
         made = hl.Pipeline([made])
     if not isinstance(made, hl.Pipeline):
-        raise Problem(f"{path}:{name} gives {type(made).__name__}, which is no pipeline")
+        raise Problem(
+            f"{path}:{name} gives {type(made).__name__}, which is no pipeline"
+        )
     inputs: dict[str, hl.ImageParam] = {}
     params: dict[str, hl.Param] = {}
     for a in made.infer_arguments():
-        if a.is_buffer():
-            inputs[a.name] = hl.ImageParam._of(a._symbol)
+        # As the user wrote it, where that is clear.
+        plain = plain_name(a.name)
+        if plain in inputs or plain in params:
+            plain = a.name
+        if isinstance(a._symbol, ParamSym):
+            params[plain] = hl.Param._of(a._symbol)
         else:
-            params[a.name] = hl.Param._of(a._symbol)
+            inputs[plain] = hl.ImageParam._of(a._symbol)
     stem = path.stem if name in _USUAL else name
     return Program(stem, made, made.outputs()[0], inputs, params)
 

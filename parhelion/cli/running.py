@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import statistics
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +17,8 @@ import parhelion as hl
 from parhelion.cli.pictures import Array, fitted, read, write
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program, load
+from parhelion.schedule.recomputing import unscheduled
+from parhelion.schedule.sites import realization_order
 
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False}
 
@@ -45,7 +49,7 @@ def _value(text: str, t: hl.Type, name: str) -> int | float | bool:
 def given_images(program: Program, files: Sequence[str]) -> dict[str, Array]:
     """The inputs' pixels: files in the order of the inputs, or NAME=FILE."""
     found: dict[str, Array] = {}
-    free = [name for name in program.inputs]
+    free = list(program.inputs)
     for word in files:
         name, equals, file = word.partition("=")
         if not (equals and name in program.inputs):
@@ -127,7 +131,8 @@ _auto = click.option(
     is_flag=False,
     flag_value="Parhelion",
     metavar="[SCHEDULER]",
-    help="Schedule it automatically (by Parhelion, or Mullapudi2016).",
+    help="Schedule it automatically, by Parhelion or Mullapudi2016; what its file has "
+    "scheduled stays. Pipelines without any schedule are scheduled anyway.",
 )
 
 
@@ -179,6 +184,9 @@ def prepared(
     given_params(made, params)
     images = given_images(made, inputs)
     extents = output_size(made, images, size)
+    outputs = [f._function for f in made.pipeline.outputs()]
+    if auto is None and unscheduled(realization_order(outputs)):
+        auto = "Parhelion"
     if auto is not None:
         hl.autoschedule(made.output, sizes=extents, scheduler=auto)
     return made, extents
@@ -214,7 +222,7 @@ def bench(
     compiled = time.perf_counter() - start
     out: Any = made.output.realize(extents)
     times: list[float] = []
-    with click.progressbar(length=100, label="measuring", file=_stderr()) as bar:
+    with click.progressbar(length=100, label="measuring", file=sys.stderr) as bar:
         begin = time.perf_counter()
         shown = 0
         while not times or time.perf_counter() - begin < seconds:
@@ -224,17 +232,13 @@ def bench(
             now = min(100, int(100 * (time.perf_counter() - begin) / seconds))
             bar.update(now - shown)
             shown = now
-    pixels = float(np.prod(extents))
+    pixels = math.prod(extents)
     least, median = min(times), statistics.median(times)
     click.echo(
         f"{made.name}: {1e3 * least:.3f} ms at least, {1e3 * median:.3f} ms in the "
         f"median of {len(times)} runs; {pixels / least / 1e6:.1f} megapixels a second; "
         f"compiled in {compiled:.2f} s; {hl.get_num_threads()} threads"
     )
-
-
-def _stderr() -> Any:
-    return click.get_text_stream("stderr")
 
 
 __all__ = ["bench", "prepared", "run"]

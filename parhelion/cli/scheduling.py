@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -48,14 +49,12 @@ def schedule(
     made = load(program)
     given_params(made, params)
     extents = _sizes(made, files, size)
-    options: dict[str, int] = {}
+    options: dict[str, Any] = {}
     if threads is not None:
         options["parallelism"] = threads
     if measure is not None:
         options["measure"] = measure
-    found = hl.autoschedule(
-        made.output, sizes=extents, scheduler=scheduler, **options
-    )
+    found = hl.autoschedule(made.output, sizes=extents, scheduler=scheduler, **options)
     code = found.to_python()
     if output is not None:
         output.write_text(code)

@@ -9,8 +9,8 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 from __future__ import annotations
 
 from parhelion.codegen import effects, extern, intrinsics, memo, memory
-from parhelion.codegen.lane_sums import sum_by_lanes
 from parhelion.codegen.failure_site import FailureSite
+from parhelion.codegen.lane_sums import sum_by_lanes
 from parhelion.codegen.module import Emitted, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.stream_stores import stream_stores

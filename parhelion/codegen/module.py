@@ -13,7 +13,7 @@ from parhelion.ir.expr import Expr
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
-from parhelion.types import Type, UInt
+from parhelion.types import UInt
 
 #: How many run-time numbers an error record holds (see `runtime.context`).
 MAX_FAILURE_ARGS = 8

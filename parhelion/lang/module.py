@@ -162,7 +162,7 @@ class Module:
         return archive([Member(f"{self._symbol()}.o", code, program.exports)])
 
     def _symbol(self) -> str:
-        """Its name in C: of a Func whose name was taken, with the number after ``_``."""
+        """Its name in C: ``f_1`` for the second Func called ``f``."""
         return self.name().replace("$", "_")
 
     def _program(self) -> Program:

@@ -68,7 +68,7 @@ def compiler() -> tuple[str, ...]:
 
 #: The folder of the package, and the folders of what decides about code.
 ROOT = Path(__file__).parent.parent
-_PASSES = "ir analysis simplify schedule lower codegen runtime".split()
+_PASSES = ["ir", "analysis", "simplify", "schedule", "lower", "codegen", "runtime"]
 
 
 def digest_of(text: str, target: object) -> str:

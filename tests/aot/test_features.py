@@ -170,9 +170,7 @@ def test_the_run_time_can_be_apart(tmp_path: Path) -> None:
     f = hl.Func("apart")
     f[x, y] = x + y
     f.parallel(y)
-    f.compile_to_object(
-        tmp_path / "f.o", [], "apart", hl.Target("host-no_runtime")
-    )
+    f.compile_to_object(tmp_path / "f.o", [], "apart", hl.Target("host-no_runtime"))
     hl.compile_standalone_runtime(tmp_path / "r.o", hl.get_host_target())
     made = library(tmp_path, tmp_path / "f.o", tmp_path / "r.o")
     out = np.zeros((6, 5), np.int32)
@@ -230,7 +228,11 @@ int main(void) {
     from tests.aot.builds import halide_headers
 
     done = HOST.run(
-        source, [tmp_path / "chosen.a"], tmp_path, [], ["-isystem", str(halide_headers())]
+        source,
+        [tmp_path / "chosen.a"],
+        tmp_path,
+        [],
+        ["-isystem", str(halide_headers())],
     )
     levels = [
         (hl.TargetFeature.AVX512_Skylake, names[0]),
@@ -275,7 +277,9 @@ def test_every_target_has_code(target: str, tmp_path: Path) -> None:
     g.parallel(y).vectorize(x, 8)
     g.compile_to_file(tmp_path / "g", [image, half], "every", hl.Target(target))
     assert (tmp_path / "g.o").read_bytes()[:4] == b"\x7fELF"
-    assert f"Made by Parhelion for {hl.Target(target)}." in (tmp_path / "g.h").read_text()
+    assert (
+        f"Made by Parhelion for {hl.Target(target)}." in (tmp_path / "g.h").read_text()
+    )
 
 
 @pytest.mark.parametrize(
@@ -353,7 +357,9 @@ def test_what_needs_python_is_refused(tmp_path: Path) -> None:
     f[x] = x
     g[x] = f[x] + f[x + 1]
     f.compute_root().memoize()
-    with pytest.raises(hl.HalideError, match="a memoized Func cannot be compiled ahead"):
+    with pytest.raises(
+        hl.HalideError, match="a memoized Func cannot be compiled ahead"
+    ):
         g.compile_to_object(tmp_path / "g.o", [], "g")
     h = hl.Func("h")
     h[x] = x

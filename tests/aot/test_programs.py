@@ -1,4 +1,4 @@
-"""C and C++ programs that call compiled pipelines, here and on emulated ARM machines."""
+"""C and C++ programs that call compiled pipelines, here and on emulated machines."""
 
 from __future__ import annotations
 

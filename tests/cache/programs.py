@@ -27,9 +27,7 @@ compiled = "parhelion.lower.passes" in sys.modules
 print(hashlib.sha256(np.ascontiguousarray(made).tobytes()).hexdigest(), compiled)
 """
 
-BLUR = APP.format(
-    name="blur", schedule="tiled", shape=(102, 302), size=[300, 100]
-)
+BLUR = APP.format(name="blur", schedule="tiled", shape=(102, 302), size=[300, 100])
 
 
 def child(

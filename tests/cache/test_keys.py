@@ -1,4 +1,4 @@
-"""The names of cached programs: the same for the same program, others for all others."""
+"""The names of cached programs: the same for the same, others for all others."""
 
 from __future__ import annotations
 
@@ -205,7 +205,9 @@ def test_values_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_process_has_the_same_names() -> None:
     source = """
+import os
 import tests.cache.test_keys as t
+os.environ["PARHELION_CACHE"] = "/nonexistent"
 print([make() for make in [t.plain(), t.plain(edge=True)]])
 """
     runs = [
