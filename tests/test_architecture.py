@@ -28,6 +28,7 @@ LAYERS = (
     ("lang",),
     ("imageio",),
     ("autoschedule",),
+    ("views",),
     ("__init__",),
     ("cli",),
     ("__main__", "tools"),

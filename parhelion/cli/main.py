@@ -12,6 +12,7 @@ from parhelion.cli.doctor import doctor
 from parhelion.cli.problem import Problem
 from parhelion.cli.running import bench, run
 from parhelion.cli.scheduling import schedule
+from parhelion.cli.showing import show
 from parhelion.errors import HalideError
 from parhelion.version import VERSION
 
@@ -26,7 +27,7 @@ def commands() -> None:
     """
 
 
-for one in (run, bench, compile_command, schedule, doctor, cache):
+for one in (run, bench, compile_command, schedule, show, doctor, cache):
     commands.add_command(one)
 
 

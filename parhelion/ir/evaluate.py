@@ -36,19 +36,23 @@ def evaluate(e: Expr, env: Mapping[Var, Value], load: Loader | None = None) -> V
     """
     if e.type.count != 1:
         raise InternalError(f"internal error: evaluate() of a {e.type} expression")
-    return _Evaluator(env, load).go(e, 0)
+    return Evaluator(env, load).go(e, 0)
 
 
 def evaluate_lanes(
     e: Expr, env: Mapping[Var, Value], load: Loader | None = None
 ) -> tuple[Value, ...]:
     """The values of all lanes of an expression (one for a scalar)."""
-    at = _Evaluator(env, load)
+    at = Evaluator(env, load)
     return tuple([at.go(e, i) for i in range(e.type.count)])
 
 
-class _Evaluator:
-    """`go(e, lane)` evaluates one lane; results are memoised."""
+class Evaluator:
+    """Evaluates expressions of one place of a program: `go(e, lane)` gives one lane.
+
+    Results are memoised, so that each load happens once: an Evaluator is of use as
+    long as `env` and what `load` finds stay as they are.
+    """
 
     def __init__(self, env: Mapping[Var, Value], load: Loader | None) -> None:
         self.env = dict(env)
@@ -85,7 +89,7 @@ class _Evaluator:
         value = self.go(e.value, lane)
         if self.lets.setdefault(e.var, e.value) is not e.value:
             # One Var bound to two values in one expression: keep the memos apart.
-            inner = _Evaluator(self.env | {e.var: value}, self.load)
+            inner = Evaluator(self.env | {e.var: value}, self.load)
             return inner.go(e.body, lane)
         self.env[e.var] = value
         return self.go(e.body, lane)
@@ -159,8 +163,11 @@ class _Evaluator:
         op = e.op
         if op in ("print", "trace", "likely", "likely_if_innermost", "strict_float"):
             return self.go(e.args[0], lane)
-        if op in ("promise_clamped", "known_clamped"):
+        if op in ("promise_clamped", "known_clamped", "memoize_tag"):
             return self.go(e.args[0], lane)
+        if op == "guarded":
+            held = self.go(e.args[1], lane)
+            return self.go(e.args[0], lane) if held else cast_value(0, e.type)
         if op == "print_when":
             return self.go(e.args[1], lane)
         if op == "undef":
@@ -466,25 +473,33 @@ def _library(op: str, to: Type, args: list[float]) -> Value:
         return round_float(float(f(*[dtype(a) for a in args])), to)
 
 
-_TABLE: dict[type[Expr], Callable[[_Evaluator, Any, int], Value]] = {
-    E.Imm: _Evaluator.imm,
-    E.FloatImm: _Evaluator.float_imm,
-    Var: _Evaluator.var,
-    E.Let: _Evaluator.let,
-    E.Not: _Evaluator.logical_not,
-    E.Select: _Evaluator.select,
-    E.Cast: _Evaluator.cast,
-    E.Reinterpret: _Evaluator.reinterpret,
-    E.Broadcast: _Evaluator.broadcast,
-    E.Ramp: _Evaluator.ramp,
-    E.Shuffle: _Evaluator.shuffle,
-    E.VectorReduce: _Evaluator.vector_reduce,
-    E.Load: _Evaluator.flat_load,
-    E.ImageLoad: _Evaluator.image_load,
-    E.FuncCall: _Evaluator.image_load,
-    E.Intrinsic: _Evaluator.intrinsic,
-    E.Extern: _Evaluator.c_function,
-    **dict.fromkeys(E.BINARY, _Evaluator.binary),
+_TABLE: dict[type[Expr], Callable[[Evaluator, Any, int], Value]] = {
+    E.Imm: Evaluator.imm,
+    E.FloatImm: Evaluator.float_imm,
+    Var: Evaluator.var,
+    E.Let: Evaluator.let,
+    E.Not: Evaluator.logical_not,
+    E.Select: Evaluator.select,
+    E.Cast: Evaluator.cast,
+    E.Reinterpret: Evaluator.reinterpret,
+    E.Broadcast: Evaluator.broadcast,
+    E.Ramp: Evaluator.ramp,
+    E.Shuffle: Evaluator.shuffle,
+    E.VectorReduce: Evaluator.vector_reduce,
+    E.Load: Evaluator.flat_load,
+    E.ImageLoad: Evaluator.image_load,
+    E.FuncCall: Evaluator.image_load,
+    E.Intrinsic: Evaluator.intrinsic,
+    E.Extern: Evaluator.c_function,
+    **dict.fromkeys(E.BINARY, Evaluator.binary),
 }
 
-__all__ = ["Loader", "Value", "binary", "cast_value", "evaluate", "evaluate_lanes"]
+__all__ = [
+    "Evaluator",
+    "Loader",
+    "Value",
+    "binary",
+    "cast_value",
+    "evaluate",
+    "evaluate_lanes",
+]

@@ -16,6 +16,7 @@ from parhelion.lang.factoring import Factoring
 from parhelion.lang.rdom import RVar, of_rvar
 from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
 from parhelion.lang.running import Running
+from parhelion.lang.showing import ShownFunc
 from parhelion.lang.specializing import Specializing
 from parhelion.lang.tuples import Tuple
 from parhelion.lang.var import Var, of_var
@@ -68,7 +69,13 @@ class Stage(Factoring, Specializing, LoopDirectives):
 
 
 class Func(
-    Wrapping, Specializing, FuncDirectives, ExternDefinition, Running, Arithmetic
+    Wrapping,
+    Specializing,
+    FuncDirectives,
+    ExternDefinition,
+    Running,
+    ShownFunc,
+    Arithmetic,
 ):
     """A function from integer coordinates to a value, or several: one stage of a
     pipeline.

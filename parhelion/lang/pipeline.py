@@ -35,6 +35,7 @@ from parhelion.lang.runner import (
     Runner,
     check_output,
 )
+from parhelion.lang.showing import LoopNest, ShownPipeline
 from parhelion.lang.target_api import Target, TargetFeature, strict
 from parhelion.runtime.program import Variant
 from parhelion.runtime.state import Reach
@@ -50,7 +51,7 @@ Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
-class Pipeline(CompileTo, LaterForPipelines):
+class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
     """Funcs to be computed in one call.
 
     Compiled code is kept until a definition, a schedule or a promise changes, in a
@@ -163,7 +164,7 @@ class Pipeline(CompileTo, LaterForPipelines):
                 runner.judge([_box_of(b) for b in given], images)
             runner.run(images, given, strict_float=strict(target))
             return None
-        boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
+        boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
         images = runner.inputs()
         if any(e == 0 for box in boxes for _, e in box):
             made = [
@@ -217,7 +218,7 @@ class Pipeline(CompileTo, LaterForPipelines):
         runner = self._ready()
         given = _destinations(where)
         if given is None:
-            boxes = _boxes(runner.targets, where)  # type: ignore[arg-type]
+            boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
             variant = runner.fitting(boxes, self._variant(runner))
             # `realize` will compute what the schedule rounds up to.
             boxes = runner.grown(boxes, variant)
@@ -301,12 +302,13 @@ class Pipeline(CompileTo, LaterForPipelines):
         """Prints the loops that the schedule makes."""
         print(self.loop_nest(), end="")
 
-    def loop_nest(self) -> str:
-        """The loops that the schedule makes, as text."""
+    def loop_nest(self) -> LoopNest:
+        """The loops that the schedule makes, as text; a notebook shows them coloured,
+        to be folded."""
         from parhelion.lower.loopnest import loop_nest_text
 
         self._ready()
-        return loop_nest_text(list(self._functions()))
+        return LoopNest(loop_nest_text(list(self._functions())))
 
     def compile_to_lowered_stmt(
         self,
@@ -414,7 +416,7 @@ def _destinations(where: object) -> list[Buffer] | None:
     return [i if isinstance(i, Buffer) else Buffer(i) for i in items]
 
 
-def _boxes(targets: Sequence[BufferSym], sizes: Sequence[SupportsIndex]) -> list[Box]:
+def boxes_of(targets: Sequence[BufferSym], sizes: Sequence[SupportsIndex]) -> list[Box]:
     """The region to compute of each output: from the promised min (else 0) on."""
     boxes: list[Box] = []
     for sym in targets:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from parhelion.lang.module import Module
     from parhelion.lang.pipeline import Destination, Pipeline, Result
     from parhelion.lang.target_api import Target
+    from parhelion.views.animation import Animation
 
 
 class Running(CompileTo, LaterForFuncs):
@@ -115,6 +116,16 @@ class Running(CompileTo, LaterForFuncs):
         return self._pipeline().compile_to_module(arguments, name, target)
 
     # Watching it run.
+
+    def animate(
+        self,
+        sizes: Sequence[SupportsIndex],
+        filename: str | os.PathLike[str] | None = None,
+        threads: int = 4,
+    ) -> Animation:
+        """The order in which the schedule computes so many pixels, as a page that
+        moves; see `Pipeline.animate`."""
+        return self._pipeline().animate(sizes, filename, threads)
 
     def trace_stores(self) -> Self:
         """Prints a line for every value that is stored, where it is stored: the value,

@@ -199,9 +199,11 @@ _VECTOR_PASSES = frozenset(["unroll_loops", "vectorize_loops", "simplify_vectors
 
 @dataclass(slots=True)
 class Trace:
-    """A record of what each pass made, and how long it took (seconds)."""
+    """A record of what each pass made, and how long it took (seconds); and what the
+    coordinates of folded and hoisted Funcs are counted from."""
 
     steps: list[tuple[str, Stmt, float]] = field(default_factory=list)
+    origins: Origins = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[tuple[str, Stmt, float]]:
         return iter(self.steps)
@@ -284,6 +286,7 @@ def _lower(
     body = block(*[c for p in params for c in param_checks(p)], body)
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
+        trace.origins = builder.origins
     traced = any(map(is_traced, program.order))
     context = Context(
         {f: f.buffers for f in outputs},

@@ -33,6 +33,7 @@ from parhelion.schedule.directives import Split
 
 if TYPE_CHECKING:
     from parhelion.codegen.target import Target
+    from parhelion.lower.passes import Trace
 
 #: One compilation at a time: promises are changed on shared symbols, and the table of
 #: nodes is swept after each.
@@ -228,9 +229,11 @@ def lowered_for(
     variant: Variant,
     vectors: bool = True,
     machine: Target | None = None,
+    trace: Trace | None = None,
 ) -> Lowered:
     """The imperative program, body and all; without `vectors`, all its loops are
-    loops. It is for this computer unless told otherwise. Call it inside `compiling`."""
+    loops. It is for this computer unless told otherwise. Call it inside `compiling`.
+    trace: gets what each pass made."""
     from parhelion.codegen.target import host_target
     from parhelion.lower.passes import lower
 
@@ -243,6 +246,7 @@ def lowered_for(
             guard_tails=variant.guard_tails,
             vectors=vectors,
             narrowest_masked=(machine or host_target()).narrowest_masked,
+            trace=trace,
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from parhelion.ir import expr as E
-from parhelion.ir.evaluate import _TABLE, Value, _Evaluator, cast_value
+from parhelion.ir.evaluate import _TABLE, Evaluator, Value, cast_value
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import (
     Allocate,
@@ -39,7 +39,7 @@ class AssertFailed(Exception):
     """A failing Assert: its code and arguments."""
 
 
-class _Lanes(_Evaluator):
+class _Lanes(Evaluator):
     """One evaluation of an expression, with vectors in the environment."""
 
     def __init__(self, machine: Machine) -> None:

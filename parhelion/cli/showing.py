@@ -1,0 +1,76 @@
+"""``parhelion show``: a pipeline as a page for the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from parhelion.cli.problem import Problem
+from parhelion.cli.programs import Program, load
+from parhelion.cli.running import given_params, output_size
+from parhelion.ir.build import const_int
+from parhelion.views.notebook import show_page
+
+#: Pixels of the two first dimensions that are shown unless it is said otherwise.
+_SHOWN = 16
+
+
+@click.command()
+@click.argument("program", metavar="FILE[:NAME]")
+@click.option(
+    "-o",
+    "--output",
+    type=Path,
+    metavar="PAGE",
+    help="The page's file. [default: the pipeline's name and .html]",
+)
+@click.option(
+    "--size",
+    metavar="WxH…",
+    help=f"Extents to animate. [default: {_SHOWN}x{_SHOWN}, and 1 of what is beyond]",
+)
+@click.option(
+    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a Param."
+)
+@click.option(
+    "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
+)
+def show(
+    program: str,
+    output: Path | None,
+    size: str | None,
+    params: tuple[str, ...],
+    schedule: str | None,
+) -> None:
+    """Show a pipeline in the browser: its stages, its loops, and their order.
+
+    The page has the graph of the stages, the definitions, the loop nest and, if it is
+    small enough to be watched, each load and store in the order of the schedule. It
+    needs no network.
+    """
+    made = load(program, schedule)
+    given_params(made, params)
+    extents = output_size(made, {}, size) if size is not None else _small(made)
+    path = output or Path(f"{made.name}.html")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(show_page(made.pipeline, made.name, extents), encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{path} cannot be written: {error}") from error
+    click.echo(f"{path}: {path.stat().st_size} bytes")
+
+
+def _small(made: Program) -> list[int]:
+    """A size that shows the order, and all of what has a promised extent."""
+    f = made.output._function
+    bounds = {b.var: b.extent for b in f.schedule.bounds if b.extent is not None}
+    sizes = []
+    for d, (var, dim) in enumerate(zip(f.args, f.buffers[0].dims, strict=True)):
+        promised = dim.fixed_extent or bounds.get(var)
+        known = None if promised is None else const_int(promised)
+        sizes.append(known or (_SHOWN if d < 2 else 1))
+    return sizes
+
+
+__all__ = ["show"]

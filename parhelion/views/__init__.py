@@ -1,0 +1,1 @@
+"""What notebooks and browsers show: stage graphs, loop nests, schedules in motion."""

@@ -1,0 +1,105 @@
+"""What notebooks show of Funcs and Pipelines, and the page of ``parhelion show``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, SupportsIndex
+
+from parhelion.errors import HalideError
+from parhelion.ir.function import Function
+from parhelion.schedule.sites import inlines, realization_order
+from parhelion.views.animation import animate
+from parhelion.views.graph import inlined_most, stage_graph
+from parhelion.views.listing import shown
+from parhelion.views.nest import nest_fragment
+from parhelion.views.page import styled, whole_page
+from parhelion.views.svg import drawn
+from parhelion.views.wording import definitions, signature
+
+if TYPE_CHECKING:
+    from parhelion.lang.func import Func
+    from parhelion.lang.pipeline import Pipeline
+
+#: Into how many places a Func may be inlined for the loops to be shown unasked.
+_MOST_PLACES = 2000
+
+
+def func_html(func: Func) -> str:
+    """Types and dimensions of a Func, its definitions, and its loops."""
+    f = func._function
+    if not f.defined:
+        return styled(f"<p><b>{escape(shown(f))}</b> is not defined yet</p>")
+    nest = _nest(func._pipeline())
+    return styled(f"{_described(f)}\n<h2>loops</h2>\n{nest}")
+
+
+def pipeline_html(pipeline: Pipeline) -> str:
+    """The graph of a Pipeline's stages, and its loops."""
+    if not pipeline.defined():
+        return styled("<p>a Pipeline without outputs</p>")
+    return styled(f"{_graph(pipeline)}\n<h2>loops</h2>\n{_nest(pipeline)}")
+
+
+def show_page(pipeline: Pipeline, name: str, sizes: Sequence[SupportsIndex]) -> str:
+    """All of a pipeline on one page: the graph of its stages, their definitions, the
+    loops and, if it can be watched at that size, the order of evaluation."""
+    outputs = pipeline._functions()
+    stages = [
+        _described(f) for f in realization_order(outputs) if not inlines(f, outputs)
+    ]
+    size = " × ".join(map(str, sizes))
+    parts = [
+        f"<h1>{escape(name)}</h1>",
+        _graph(pipeline),
+        f"<h2>order of evaluation, {size}</h2>",
+        _loops(pipeline, lambda: animate(pipeline, sizes).fragment()),
+        "<h2>loops</h2>",
+        _nest(pipeline),
+        "<h2>stages</h2>",
+        *stages,
+    ]
+    return whole_page(name, "\n".join(parts))
+
+
+def _graph(pipeline: Pipeline) -> str:
+    return _or_why(lambda: drawn(stage_graph(pipeline._functions())))
+
+
+def _nest(pipeline: Pipeline) -> str:
+    return _loops(pipeline, lambda: nest_fragment(pipeline.loop_nest()))
+
+
+def _loops(pipeline: Pipeline, part: Callable[[], str]) -> str:
+    """A part for which the pipeline is lowered, unless that would take long: a page
+    must come at once, also in the middle of the work on a pipeline."""
+    most = inlined_most(pipeline._functions())
+    if most is None or most[1] <= _MOST_PLACES:
+        return _or_why(part)
+    name = escape(shown(most[0]))
+    return (
+        f"<p>{name} is inlined into {most[1]} places. The loops are shown here once"
+        " some Funcs have a place of their own: compute_root, compute_at.</p>"
+    )
+
+
+def _or_why(part: Callable[[], str]) -> str:
+    """A part of a page or, where the pipeline does not allow it, the reason: a page is
+    most needed when something is wrong."""
+    try:
+        return part()
+    except HalideError as error:
+        return f'<p class="ph-error">{escape(str(error))}</p>'
+
+
+def _described(f: Function) -> str:
+    lines = [
+        f"<div class='ph-leaf'><code>{escape(d)}</code></div>" for d in definitions(f)
+    ]
+    head = (
+        f"<b>{escape(shown(f))}</b> <span class='ph-dim'>{escape(signature(f))}</span>"
+    )
+    return "\n".join([f"<div class='ph-func'><p>{head}</p>", *lines, "</div>"])
+
+
+__all__ = ["func_html", "pipeline_html", "show_page"]

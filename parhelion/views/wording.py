@@ -1,0 +1,114 @@
+"""Definitions and schedules of Funcs in words and formulas, for people."""
+
+from __future__ import annotations
+
+import re
+
+from parhelion.ir.build import is_true
+from parhelion.ir.expr import Expr, Intrinsic, Var
+from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.names import plain_name
+from parhelion.ir.rewrite import Rewriter, nodes
+from parhelion.ir.text import brief, text
+from parhelion.schedule.directives import LoopLevel, Place
+from parhelion.views.listing import shown
+
+#: Distinct nodes of a value up to which all of it is shown.
+_MOST_NODES = 120
+_MOST_LETTERS = 2000
+_NUMBER = re.compile(r"(?<=\w)\$\d+\b")
+
+
+class _Plain(Rewriter):
+    """Without the marks that speak to the compiler; reduction variables are called as
+    the user calls them."""
+
+    def on_var(self, n: Var) -> Expr:
+        if not isinstance(n.origin, ReductionDomain):
+            return n
+        return Var(_rvar_name(n, n.origin), n.type)
+
+    def on_intrinsic(self, n: Intrinsic) -> Expr:
+        if n.op in ("likely", "likely_if_innermost"):
+            return self.go(n.args[0])
+        return n.map(self.go)
+
+
+def _rvar_name(v: Var, domain: ReductionDomain) -> str:
+    """``r.x``, or ``r`` for a domain of one dimension."""
+    of, _, letter = v.name.rpartition("$")
+    of = plain_name(of)
+    return of if len(domain.vars) == 1 else f"{of}.{letter}"
+
+
+def formula(e: Expr) -> str:
+    """An expression as text, cut short (…) if it is long."""
+    e = _Plain().go(e)
+    many = any([count > _MOST_NODES for count, _ in enumerate(nodes(e))])
+    out = brief(e) if many else text(e)
+    # Names without the numbers that make them unique.
+    out = _NUMBER.sub("", out)
+    return out if len(out) <= _MOST_LETTERS else brief(e)
+
+
+def definition(f: Function, d: Definition) -> str:
+    """``f(x, y) = …``, with the reduction domain that it runs over."""
+    values = [formula(v) for v in d.values]
+    value = values[0] if len(values) == 1 else f"({', '.join(values)})"
+    args = ", ".join([formula(a) for a in d.args])
+    line = f"{shown(f)}({args}) = {value}"
+    if d.rdom is None:
+        return line
+    over = [
+        f"{_rvar_name(v, d.rdom)} in [{formula(v.lo)}, {formula(v.hi)}]"
+        for v in d.rdom.vars
+        if v.lo is not None and v.hi is not None
+    ]
+    line += f"  for {', '.join(over)}"
+    if not is_true(d.rdom.predicate):
+        line += f"  where {formula(d.rdom.predicate)}"
+    return line
+
+
+def definitions(f: Function) -> list[str]:
+    """All definitions, as the user wrote them."""
+    if f.extern is not None:
+        args = ", ".join([a.name for a in f.args])
+        return [f"{shown(f)}({args}) = {f.extern.name}(…), which is foreign code"]
+    return [definition(f, d) for d in f.as_written()]
+
+
+def signature(f: Function) -> str:
+    """Types, and the names of the dimensions."""
+    types = ", ".join([str(t) for t in f.types])
+    if len(f.types) > 1:
+        types = f"({types})"
+    names = ", ".join([a.name for a in f.args])
+    return (
+        f"{types}, {f.dimensions} dimensions ({names})"
+        if names
+        else f"{types}, a number"
+    )
+
+
+def place(f: Function, is_output: bool) -> str:
+    """Where the Func is computed and stored."""
+    if is_output:
+        return "output"
+    s = f.schedule
+    if s.compute.place is Place.INLINED:
+        return "at each use" if f.updates or f.extern is not None else "inlined"
+    words = _level(s.compute)
+    if (s.store_level.func, s.store_level.var) != (s.compute.func, s.compute.var):
+        words += f", stored {_level(s.store_level)}"
+    return words
+
+
+def _level(level: LoopLevel) -> str:
+    if level.place is Place.ROOT:
+        return "at root"
+    assert level.func is not None and level.var is not None
+    return f"at {shown(level.func)}.{plain_name(level.var.name)}"
+
+
+__all__ = ["definition", "definitions", "formula", "place", "signature"]
