@@ -10,6 +10,7 @@ import click
 import parhelion as hl
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import load
+from parhelion.cli.running import ensure_schedule
 
 #: What each word for a kind of file means, and how the file's name ends.
 _KINDS = {
@@ -50,6 +51,11 @@ _KINDS = {
 @click.option(
     "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
 )
+@click.option(
+    "--size",
+    metavar="WxH…",
+    help="Extents of the output to schedule for, automatically, if nothing else does.",
+)
 def compile_command(
     program: str,
     output: str | None,
@@ -57,6 +63,7 @@ def compile_command(
     name: str | None,
     target: str,
     schedule: str | None,
+    size: str | None,
 ) -> None:
     """Compile a pipeline ahead of time, for programs in C, C++ and others."""
     kinds = [word.strip() for word in emit.split(",") if word.strip()]
@@ -64,6 +71,7 @@ def compile_command(
     if unknown or not kinds:
         raise Problem(f"--emit {emit}: no such kind of file", legal=list(_KINDS))
     made = load(program, schedule)
+    ensure_schedule(made, size)
     prefix = output or made.name
     files: dict[hl.OutputFileType, str | os.PathLike[str]] = {
         _KINDS[k][0]: f"{prefix}{_KINDS[k][1]}" for k in kinds

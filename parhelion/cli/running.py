@@ -192,6 +192,23 @@ def prepared(
     return made, extents
 
 
+def ensure_schedule(program: Program, size: str | None) -> None:
+    """Schedules a program of several stages that has no schedule, for outputs of this
+    size. Raises Problem where it is not given: all inlined, code grows beyond use."""
+    order = realization_order([f._function for f in program.pipeline.outputs()])
+    if len(order) == 1 or not unscheduled(order):
+        return
+    if size is None:
+        raise Problem(
+            f"nothing says how {program.name} is to be computed: it has "
+            f"{len(order)} Funcs and no schedule",
+            hint="give --schedule NAME, a schedule of its file, or --size WIDTHxHEIGHT "
+            "for an automatic one",
+        )
+    extents = output_size(program, {}, size)
+    hl.autoschedule(program.output, sizes=extents)
+
+
 @click.command()
 @_program
 @click.argument("files", nargs=-1, metavar="[INPUT…]")
@@ -241,4 +258,4 @@ def bench(
     )
 
 
-__all__ = ["bench", "prepared", "run"]
+__all__ = ["bench", "ensure_schedule", "prepared", "run"]

@@ -122,6 +122,17 @@ def test_compile(own: Path, tmp_path: Path) -> None:
     assert "int bright(" in prefix.with_suffix(".h").read_text()
 
 
+def test_compile_schedules_what_has_no_schedule(tmp_path: Path) -> None:
+    prefix = tmp_path / "blur"
+    assert refused("compile", BLUR, "-o", prefix) == (
+        "nothing says how blur is to be computed: it has 2 Funcs and no schedule\n"
+        "  hint: give --schedule NAME, a schedule of its file, or --size WIDTHxHEIGHT "
+        "for an automatic one"
+    )
+    said("compile", BLUR, "-o", prefix, "--size", "640x480", "-e", "stmt")
+    assert "parallel" in prefix.with_suffix(".stmt").read_text()
+
+
 def test_schedule(own: Path, tmp_path: Path) -> None:
     told = said("schedule", f"{own}:bright", PHOTO, "--explain")
     assert "def schedule(pipeline):" in told
