@@ -210,6 +210,8 @@ from parhelion.runtime.memo import (
 from parhelion.runtime.memo import (
     memoization_cache_statistics as memoization_cache_statistics,
 )
+from parhelion.runtime.profile import FuncProfile as FuncProfile
+from parhelion.runtime.profile import Profile as Profile
 from parhelion.runtime.threads import get_num_threads as get_num_threads
 from parhelion.runtime.threads import set_num_threads as set_num_threads
 from parhelion.schedule.directives import DeviceAPI as DeviceAPI

@@ -26,7 +26,8 @@ from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.types import Type
 
-#: The context that compiled code is given (see `runtime.context.Context`), in bytes.
+#: The context that compiled code is given (see `runtime.context.Context`), in bytes,
+#: but for what only profiled code looks at.
 _CONTEXT, _ARGS, _PRINT, _USER = 96, 16, 80, 88
 #: Bytes of the longest message.
 _MESSAGE = 1024

@@ -26,6 +26,7 @@ from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, strict
+from parhelion.runtime.program import Options
 from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.sites import realization_order
@@ -57,7 +58,7 @@ def _lower(outputs: Sequence[Function], strict_float: bool) -> None:
     runner.refresh()
     if strict_float:
         check_strict(realization_order(outputs))
-    with runner.lowered(runner.variant({}, strict_float)):
+    with runner.lowered(runner.variant({}, Options(strict_float))):
         pass
 
 

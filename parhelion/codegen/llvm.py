@@ -8,7 +8,7 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 
 from __future__ import annotations
 
-from parhelion.codegen import effects, extern, intrinsics, memo, memory
+from parhelion.codegen import effects, extern, intrinsics, memo, memory, profiling
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.lane_sums import sum_by_lanes
 from parhelion.codegen.module import Emitted, Module, quoted
@@ -28,7 +28,7 @@ from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 
 #: Importing these registers the emitters of their nodes.
-REGISTERED = (extern, intrinsics, memo, memory)
+REGISTERED = (extern, intrinsics, memo, memory, profiling)
 
 #: Byte offsets in a `halide_dimension_t`.
 _DIM_FIELDS = {"min": 0, "extent": 4, "stride": 8}
@@ -46,6 +46,7 @@ def emit_with_sites(lowered: Lowered, target: Target) -> Emitted:
 
 def _emit(lowered: Lowered, target: Target) -> Emitted:
     module = Module(target, strict_float=lowered.strict_float)
+    module.profiled = lowered.profiled
     symbol = module.unique(f"{lowered.name}_argv")
     body = sum_by_lanes(stream_stores(lowered.body), target)
     f = Function(
@@ -61,7 +62,8 @@ def _emit(lowered: Lowered, target: Target) -> Emitted:
     effects.write_exits(f)
     f.finish()
     text = module.text(lowered.name)
-    return Emitted(text, tuple(module.failures), module.imports)
+    profiled = profiling.told(module)
+    return Emitted(text, tuple(module.failures), module.imports, profiled)
 
 
 def bound_twice(s: Stmt) -> frozenset[Var]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parhelion.codegen.failure_site import FailureSite
@@ -10,6 +11,7 @@ from parhelion.codegen.target import Target
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
+from parhelion.ir.function import Function
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
@@ -22,11 +24,16 @@ MAX_FAILURE_ARGS = 8
 @dataclass(frozen=True, slots=True)
 class Emitted:
     """A module's text, what its assertions mean, by their number, and the addresses
-    of the foreign functions that it calls."""
+    of the foreign functions that it calls.
+
+    profiled: of code that is profiled, the Funcs by their number: what the user calls
+        each, and the bytes that its storage on the stack takes.
+    """
 
     text: str
     failures: tuple[FailureSite, ...]
     imports: dict[str, int] = field(default_factory=dict)
+    profiled: tuple[tuple[str, int], ...] = ()
 
 
 #: In the set that `Module.reads` returns: the expression has an effect.
@@ -67,6 +74,10 @@ class Module:
             "!{}",
             "!{i32 1}",
         ]
+        #: The numbers of Funcs in code that is profiled, and the bytes of their storage
+        #: on the stack.
+        self.profiled: Mapping[Function, int] = {}
+        self.stack_storage: dict[BufferSym, int] = {}
         #: Bytes of the storage in hand, of allocations whose size is known.
         self.sizes: dict[BufferSym, int] = {}
         self._tbaa: dict[BufferSym, str] = {}

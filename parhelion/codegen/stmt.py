@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from parhelion.codegen import accumulate, atomic, closures, effects, extern, memo
+from parhelion.codegen import (
+    accumulate,
+    atomic,
+    closures,
+    effects,
+    extern,
+    memo,
+    profiling,
+)
 from parhelion.codegen.memory import address, index_value, store, store_text
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function, ScopeKind
@@ -51,8 +59,13 @@ def _block(f: Function, s: S.Block) -> None:
         _end_lifetime(f, f.on_stack.pop())
     while len(f.live) > outer[0]:
         buffer, pointer = f.live.pop()
-        f.out(f"  {f.release(pointer)}")
+        _release(f, pointer)
         f.pointers.pop(buffer, None)
+
+
+def _release(f: Function, pointer: str) -> None:
+    profiling.freed(f, pointer)
+    f.out(f"  {f.release(pointer)}")
 
 
 def _let(f: Function, s: S.LetStmt) -> None:
@@ -295,6 +308,7 @@ def _on_stack(f: Function, buffer: BufferSym, size: int) -> None:
     at = f.module.declare("llvm.lifetime.start.p0", "void", "ptr")
     f.out(f"  call void {at}(ptr {pointer})")
     f.on_stack.append((buffer, pointer))
+    profiling.on_stack(f, buffer, size)
     f.pointers[buffer] = (pointer, 0)
 
 
@@ -345,6 +359,7 @@ def _on_heap(f: Function, s: S.Allocate) -> None:
     effects.unless(f, ok, "out_of_memory", (E.StringImm(INT32, name), amount))
     f.live.append((buffer, pointer))
     f.pointers[buffer] = (pointer, f.top)
+    profiling.allocated(f, buffer, pointer, total)
 
 
 def _free(f: Function, s: S.Free) -> None:
@@ -354,7 +369,7 @@ def _free(f: Function, s: S.Free) -> None:
     if f.live and f.live[-1][0] is s.buffer:
         if f.pointers[s.buffer][1] == f.top:
             _, pointer = f.live.pop()
-            f.out(f"  {f.release(pointer)}")
+            _release(f, pointer)
             f.pointers.pop(s.buffer, None)
 
 

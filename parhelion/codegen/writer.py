@@ -118,6 +118,10 @@ class Function:
         self.run: tuple[tuple[Stmt, ...], int] = ((), 0)
         #: What gives back an allocation that is not simply freed, by its pointer.
         self.releases: dict[str, str] = {}
+        #: In code that is profiled, where the thread says what it computes; and of
+        #: allocations the Func's number and how many bytes they have.
+        self.slot = ""
+        self.counted: dict[str, tuple[int, str]] = {}
         self.on_stack: list[tuple[BufferSym, str]] = []
         #: Bytes of the stack frame that allocations take.
         self.frame = 0

@@ -112,6 +112,15 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "print_when": IntrinsicInfo(None, False, "args[1], printing args[1:] if args[0]"),
     # One line for all lanes of a vector; a % is an argument, the last one the value.
     "trace": IntrinsicInfo(None, False, "args[0], printing args[1] with the rest in"),
+    # Profiling (`lower.profiling`). Numbers of Funcs are those of `Lowered.profiled`.
+    "profile_enter": IntrinsicInfo(
+        1, False, "this thread begins to work, on Func args[0]"
+    ),
+    "profile_at": IntrinsicInfo(1, False, "what follows is the work of Func args[0]"),
+    "profile_leave": IntrinsicInfo(0, False, "this thread's work is done"),
+    "profile_count": IntrinsicInfo(
+        2, False, "Func args[0] is produced args[1] (int64) times more"
+    ),
     # Foreign stages. A value stands in a definition for all that the code is given,
     # and is never evaluated. A query's value is the address of the regions it found.
     "extern_value": _pure(None, "a value of a Func that foreign code computes of args"),

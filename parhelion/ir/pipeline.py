@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+
+#: What a thread of code that is profiled is at, as a number: it waits for others; it
+#: does what is no Func's own work; from `FIRST_FUNC` on, a Func.
+WAITING, OVERHEAD, FIRST_FUNC = range(3)
 
 
 class ArgKind(enum.Enum):
@@ -43,6 +48,8 @@ class Lowered:
     body: loads, stores, loops, asserts; free Vars are those of the args' symbols.
     required: what each input must cover. written: what the schedule writes of each
         output, which is the output's own region rounded up by its splits.
+    profiled: where the code is to be profiled, the number of each Func that has loops;
+        the copies that lowering makes of a Func share one.
     """
 
     name: str
@@ -53,3 +60,4 @@ class Lowered:
     written: dict[BufferSym, tuple[Region, ...]]
     strict_float: bool = False
     index64: bool = False
+    profiled: Mapping[Function, int] = field(default_factory=dict)

@@ -26,16 +26,13 @@ from parhelion.lang.runner import (
     Runner,
     check_image,
     check_output,
-    overlap,
 )
-from parhelion.runtime.layout import Array, Layout, address
-from parhelion.runtime.program import Variant
+from parhelion.runtime.layout import Array, Layout, address, overlap
+from parhelion.runtime.program import PLAIN, Options, Variant
 from parhelion.types import Type
 
 if TYPE_CHECKING:
     from parhelion.lang.func import Func
-
-_DEFAULT = Variant()
 
 
 class ArgumentKind(enum.Enum):
@@ -167,7 +164,10 @@ class Callable:
     """
 
     def __init__(
-        self, funcs: Sequence[Func], arguments: Sequence[ArgumentLike]
+        self,
+        funcs: Sequence[Func],
+        arguments: Sequence[ArgumentLike],
+        options: Options = PLAIN,
     ) -> None:
         functions = [f._function for f in funcs]
         self._runner = runner = Runner(functions, functions[0].name)
@@ -176,7 +176,9 @@ class Callable:
         self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *runner.targets)
         self._names = [s.name for s in self._symbols]
         self._inputs = len(inputs)
-        program = runner.program(_DEFAULT)
+        self._options = options
+        plain = Variant(strict_float=options.strict_float, profile=options.profile)
+        program = runner.program(plain)
         places, self._bound = self._planned(program.lowered.args)
         self._call = program.call.rearranged(places)
         self._images = [
@@ -326,11 +328,12 @@ class Callable:
         images = {s: v for s, v in given.items() if s not in runner.targets}
         rest = args[self._inputs :]
         outputs = [b if isinstance(b, Buffer) else Buffer(b) for b in rest]
-        if not runner.has(runner.variant(given)) and not runner.refresh():
+        variant = runner.variant(given, self._options)
+        if not runner.has(variant) and not runner.refresh():
             raise HalideError(
                 f"Func {runner.name!r} was changed after compile_to_callable, and the "
                 "layout of the images given needs other code",
                 at=here(),
                 hint="make a new Callable",
             )
-        runner.run(images, outputs, self._check_scalars(args))
+        runner.run(images, outputs, self._check_scalars(args), self._options)

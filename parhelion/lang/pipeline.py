@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
-from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
+from parhelion.errors import (
+    BoundsError,
+    DefinitionError,
+    HalideError,
+    TypeMismatchError,
+    here,
+)
 from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import ArgKind
@@ -36,7 +42,14 @@ from parhelion.lang.runner import (
     check_output,
 )
 from parhelion.lang.showing import LoopNest, ShownPipeline
-from parhelion.lang.target_api import Target, TargetFeature, strict
+from parhelion.lang.target_api import (
+    Target,
+    TargetFeature,
+    get_jit_target_from_environment,
+    options,
+    strict,
+)
+from parhelion.runtime.profile import Profile, collect, profile_of
 from parhelion.runtime.program import Variant
 from parhelion.runtime.state import Reach
 
@@ -156,13 +169,14 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
                 if isinstance(where, int) and isinstance(target, int)
                 else "",
             )
+        asked = options(target)
         given = _destinations(where)
         if given is not None:
             self._check(runner, given)
             images = runner.inputs()
             if runner.is_new():
                 runner.judge([_box_of(b) for b in given], images)
-            runner.run(images, given, strict_float=strict(target))
+            runner.run(images, given, options=asked)
             return None
         boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
         images = runner.inputs()
@@ -174,10 +188,45 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         else:
             if runner.is_new():
                 runner.judge(boxes, images)
-            made = runner.allocate(boxes, runner.variant(images, strict(target), boxes))
-            runner.run(images, made, strict_float=strict(target))
+            made = runner.allocate(boxes, runner.variant(images, asked, boxes))
+            runner.run(images, made, options=asked)
             made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
         return made[0] if len(made) == 1 else tuple(made)
+
+    def profile(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        target: Target | None = None,
+        *,
+        repeat: int = 1,
+    ) -> Profile:
+        """Computes the outputs as `realize` does, and says what time and memory went
+        into each Func; ``print(pipeline.profile([w, h]))`` shows it.
+
+        ``f.realize([w, h], hl.Target("host-profile"))`` prints such a table, and so
+        do all runs while the environment's ``HL_JIT_TARGET`` is ``host-profile``.
+
+        Time is sampled twice in a millisecond: `repeat` runs the pipeline several
+        times, for more samples; all numbers are those of one run. The marks by which
+        the code says where it is cost little (a store where a Func's production begins
+        or ends); its results are the same. Compiling is not part of the time.
+
+        Raises what `realize` raises, and BoundsError if `repeat` is less than 1.
+        """
+        if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
+            raise BoundsError(
+                f"profile runs the pipeline 1 time or more, not {repeat!r}", at=here()
+            )
+        if target is None:
+            target = get_jit_target_from_environment()
+        if isinstance(target, Target):
+            target = target.with_feature(TargetFeature.Profile)
+        runs = []
+        for _ in range(repeat):
+            with collect() as found:
+                self.realize(where, target)
+            runs += found
+        return profile_of(self._runner.name, runs)
 
     def _check(self, runner: Runner, given: Sequence[Buffer]) -> None:
         if len(given) != len(runner.targets):
@@ -202,7 +251,7 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
             if isinstance(b := s.value if s.bound is None else s.bound, Buffer)
             and b.defined()
         }
-        return runner.variant(given, strict(target))
+        return runner.variant(given, options(target))
 
     def invalidate_cache(self) -> None:
         """Forgets the compiled code."""
@@ -250,7 +299,7 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         from parhelion.lang.callable import Callable
 
         self._ready()
-        return Callable(self._funcs, arguments)
+        return Callable(self._funcs, arguments, options(target))
 
     def compile_to_module(
         self,
@@ -271,6 +320,13 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
 
         runner = self._ready()
         goal, given = known_target(target), symbols_of(arguments)
+        if goal.has_feature(TargetFeature.Profile):
+            raise HalideError(
+                "code that is compiled ahead of time cannot be profiled yet",
+                at=here(),
+                hint="take the feature `profile` out of the target, and profile the"
+                " pipeline in this process: Pipeline.profile",
+            )
         large = goal.has_feature(TargetFeature.LargeBuffers)
         variant = Variant(index64=large, strict_float=strict(goal))
         name = fn_name or self._functions()[0].name

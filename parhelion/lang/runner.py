@@ -29,9 +29,11 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
 from parhelion.lang.buffer import Buffer
-from parhelion.runtime.layout import Layout
+from parhelion.runtime.layout import Layout, overlap
 from parhelion.runtime.program import (
     LOCK,
+    PLAIN,
+    Options,
     Program,
     Promises,
     Variant,
@@ -128,12 +130,12 @@ class Runner:
     def variant(
         self,
         layouts: Mapping[BufferSym, Layout],
-        strict_float: bool = False,
+        options: Options = PLAIN,
         boxes: Sequence[Box] = (),
     ) -> Variant:
         """The variant of the code that serves these arguments. boxes: those of the
         outputs, where their layouts are not known yet."""
-        found = variant_for(self._promises, layouts, strict_float)
+        found = variant_for(self._promises, layouts, options)
         if self._small:
             asked = dict(zip(self.targets, boxes, strict=False))
             sizes = []
@@ -271,7 +273,7 @@ class Runner:
         images: Mapping[BufferSym, Layout],
         destinations: Sequence[Buffer],
         scalars: Mapping[ParamSym, Number] | None = None,
-        strict_float: bool = False,
+        options: Options = PLAIN,
     ) -> None:
         """Computes the outputs into `destinations`, which have been checked."""
         spare: list[tuple[Buffer, Buffer]] = []
@@ -288,7 +290,7 @@ class Runner:
                 layout = instead._layout()
             layouts[sym] = layout
             inputs.append(layout)
-        self._run(self.variant(layouts, strict_float), layouts, scalars)
+        self._run(self.variant(layouts, options), layouts, scalars)
         for buffer, instead in spare:
             buffer._pixels()[...] = instead._pixels()
 
@@ -531,11 +533,6 @@ def check_alignment(sym: BufferSym, layout: Layout) -> None:
             f"{sym.host_alignment} bytes; it lies at {layout.host:#x}",
             at=here(),
         )
-
-
-def overlap(a: Layout, b: Layout) -> bool:
-    """Whether two arrays may share memory, by the ranges that they span."""
-    return a.low < b.high and b.low < a.high
 
 
 def exact(sym: ParamSym, value: Number) -> Number:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from parhelion.lang.module import Module
     from parhelion.lang.pipeline import Destination, Pipeline, Result
     from parhelion.lang.target_api import Target
+    from parhelion.runtime.profile import Profile
     from parhelion.views.animation import Animation
 
 
@@ -52,6 +53,17 @@ class Running(CompileTo, LaterForFuncs):
         `Pipeline.realize` raises.
         """
         return self._pipeline().realize(where, target)
+
+    def profile(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        target: Target | None = None,
+        *,
+        repeat: int = 1,
+    ) -> Profile:
+        """Computes the Func as `realize` does, and says what time and memory went into
+        each Func of its pipeline: see `Pipeline.profile`."""
+        return self._pipeline().profile(where, target, repeat=repeat)
 
     def compile_jit(self, target: Target | None = None) -> None:
         """Compiles now what `realize` would compile at its first call."""

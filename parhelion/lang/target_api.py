@@ -1,8 +1,8 @@
 """`Target`: the machine to compile for, by Halide's names.
 
 ``hl.get_host_target()`` is this computer. Pipelines that run in this process are
-always compiled for it; of a given target's features those that change meaning are
-honoured (strict_float).
+always compiled for it; of a given target's features, or those of ``HL_JIT_TARGET``,
+`strict_float` and `profile` are honoured.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from parhelion.codegen.target import host_target
 from parhelion.errors import HalideError, here
+from parhelion.runtime.program import PLAIN, Options
 from parhelion.types import Type
 
 
@@ -307,3 +308,13 @@ def get_jit_target_from_environment() -> Target:
 def strict(target: Target | None) -> bool:
     """Whether code for `target` rounds every float operation by itself."""
     return target is not None and target.has_feature(TargetFeature.StrictFloat)
+
+
+def options(target: Target | None) -> Options:
+    """What `target` asks of code that runs in this process; if it is None, what the
+    environment's ``HL_JIT_TARGET`` does."""
+    if target is None:
+        if not os.environ.get("HL_JIT_TARGET"):
+            return PLAIN
+        target = get_jit_target_from_environment()
+    return Options(strict(target), target.has_feature(TargetFeature.Profile))

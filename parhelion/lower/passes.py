@@ -16,7 +16,7 @@ from parhelion.ir.build import block
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Expr, ImageLoad, Load, Var
 from parhelion.ir.function import Function
-from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
+from parhelion.ir.pipeline import FIRST_FUNC, ArgKind, Argument, Lowered, Region
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -35,6 +35,7 @@ from parhelion.lower.overflow import OverflowChecks, regions_further_in
 from parhelion.lower.partition import partition_loops
 from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.prefetch_streams import prefetch_streams
+from parhelion.lower.profiling import mark_profile
 from parhelion.lower.regions import Regions
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
@@ -50,7 +51,10 @@ from parhelion.simplify.driver import simplify
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What passes may ask of the pipeline as a whole."""
+    """What passes may ask of the pipeline as a whole.
+
+    profiled: see `Lowered.profiled`.
+    """
 
     outputs: Mapping[Function, tuple[BufferSym, ...]]
     index64: bool
@@ -59,6 +63,7 @@ class Context:
     partitions: Mapping[str, PartitionChoice]
     narrowest_masked: int
     syncs: Syncs
+    profiled: Mapping[Function, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +193,13 @@ PASSES: tuple[Pass, ...] = (
         "common_subexpressions",
         lambda s, c: common_subexpressions(s),
         "values used more than once get a name",
-        "last: simplification would open the names again",
+        "simplification after it would open the names again",
+    ),
+    Pass(
+        "mark_profile",
+        lambda s, c: mark_profile(s, c.profiled),
+        "in code that is profiled, threads say which Func they compute",
+        "last: what is measured is the code as it is without the marks",
     ),
 )
 
@@ -217,6 +228,7 @@ def lower(
     strict_float: bool = False,
     guard_tails: bool = False,
     vectors: bool = True,
+    profile: bool = False,
     narrowest_masked: int = NARROWEST_MASKED,
     trace: Trace | None = None,
 ) -> Lowered:
@@ -226,6 +238,7 @@ def lower(
     that images smaller than a tile can be computed.
     vectors: if false, vectorised and unrolled loops stay loops, and async Funcs have no
         threads, to be read.
+    profile: whether threads say which Func they compute (see `lower.profiling`).
     narrowest_masked: the narrowest elements, in bits, that the machine loads and
     stores under a mask (see `lower.vectorize`).
 
@@ -242,6 +255,7 @@ def lower(
             strict_float,
             guard_tails,
             vectors,
+            profile,
             narrowest_masked,
             trace,
         )
@@ -258,6 +272,7 @@ def _lower(
     strict_float: bool,
     guard_tails: bool,
     vectors: bool,
+    profile: bool,
     narrowest_masked: int,
     trace: Trace | None,
 ) -> Lowered:
@@ -288,6 +303,7 @@ def _lower(
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
         trace.origins = builder.origins
     traced = any(map(is_traced, program.order))
+    profiled = _numbered(program) if profile else {}
     context = Context(
         {f: f.buffers for f in outputs},
         index64,
@@ -296,6 +312,7 @@ def _lower(
         _partitions(program),
         narrowest_masked,
         builder.syncs,
+        profiled,
     )
     for step in PASSES:
         if step.name in _VECTOR_PASSES and not vectors:
@@ -314,7 +331,18 @@ def _lower(
         {b: expand.region(written[f]) for f in outputs for b in f.buffers},
         strict_float,
         index64,
+        profiled,
     )
+
+
+def _numbered(program: Program) -> dict[Function, int]:
+    """A number for each Func that the user knows, in the order of computation."""
+    numbers: dict[Function, int] = {}
+    found: dict[Function, int] = {}
+    for f in program.order:
+        known = program.origin.get(f, f)
+        found[f] = numbers.setdefault(known, FIRST_FUNC + len(numbers))
+    return found
 
 
 def _partitions(program: Program) -> dict[str, PartitionChoice]:

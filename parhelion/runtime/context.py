@@ -25,6 +25,8 @@ class Context(ctypes.Structure):
     `ir.failures.CODES`; site numbers the `Assert` within its module; args hold
     integers sign-extended and floats as the bits of doubles.
     print_fn, if set, is called as ``void print_fn(user, text)`` with UTF-8 text.
+    profile is the record of a call that is profiled (`profile_ir`); no other code looks
+    at it.
     """
 
     _fields_ = [
@@ -35,6 +37,7 @@ class Context(ctypes.Structure):
         ("args", ctypes.c_int64 * MAX_FAILURE_ARGS),
         ("print_fn", ctypes.c_void_p),
         ("user", ctypes.c_void_p),
+        ("profile", ctypes.c_void_p),
     ]
 
 

@@ -258,7 +258,7 @@ def load_module(
 ) -> Compiled:
     """Loads an object file that was made of a module as `compile_module` takes it.
     `source` gives the module's text, for those who look at it."""
-    from parhelion.runtime import memo, threads
+    from parhelion.runtime import memo, profile, threads
 
     times = times or CompileTimes()
     start = time.perf_counter()
@@ -267,6 +267,8 @@ def load_module(
     imports = threads.symbols() if b"ph_" in code else {}
     if b"ph_memo_" in code:
         imports = {**imports, **memo.symbols()}
+    if b"ph_profile_" in code:
+        imports = {**imports, **profile.symbols()}
     imports = {**imports, **(foreign or {})}
     library, addresses = load(code, (entry,), imports)
     times.load = time.perf_counter() - start

@@ -146,3 +146,8 @@ def _field_of_address() -> int:
 
 
 _FIELD_AT = _field_of_address()
+
+
+def overlap(a: Layout, b: Layout) -> bool:
+    """Whether two arrays may share memory, by the ranges that they span."""
+    return a.low < b.high and b.low < a.high

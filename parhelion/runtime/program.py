@@ -25,7 +25,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym, DimSym
-from parhelion.runtime import cache, jit, keys, records
+from parhelion.runtime import cache, jit, keys, profile, records
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.state import Fingerprint
@@ -79,7 +79,7 @@ class Variant:
     every float operation is rounded by itself. guard_tails: whether images may
     be smaller than the tiles of the schedule (see `lower.passes.lower`).
     sizes: (output, dimension, extent) of outputs' dimensions that begin at 0 and are
-    known to be so large (see `small_splits`).
+    known to be so large (see `small_splits`). profile: whether each call is profiled.
     """
 
     strides: frozenset[tuple[BufferSym, Strides]] = frozenset()
@@ -87,6 +87,19 @@ class Variant:
     strict_float: bool = False
     guard_tails: bool = False
     sizes: frozenset[tuple[BufferSym, int, int]] = frozenset()
+    profile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What callers ask of the code, whatever its arguments are: see `Variant`."""
+
+    strict_float: bool = False
+    profile: bool = False
+
+
+#: Nothing is asked.
+PLAIN = Options()
 
 
 #: Extents up to this one are worth code of their own.
@@ -130,14 +143,16 @@ def strides_for(promises: Sequence[Expr | None], layout: Layout) -> Strides:
 
 
 def variant_for(
-    promises: Promises, layouts: Mapping[BufferSym, Layout], strict_float: bool = False
+    promises: Promises,
+    layouts: Mapping[BufferSym, Layout],
+    options: Options = PLAIN,
 ) -> Variant:
     """The variant that serves these arguments."""
     strides = frozenset(
         [(b, s) for b, lay in layouts.items() if (s := strides_for(promises[b], lay))]
     )
     index64 = any([lay.span > _INDEX_LIMIT for lay in layouts.values()])
-    return Variant(strides, index64, strict_float)
+    return Variant(strides, index64, options.strict_float, profile=options.profile)
 
 
 def _constant(promise: Expr | None) -> int | None:
@@ -245,6 +260,7 @@ def lowered_for(
             strict_float=variant.strict_float,
             guard_tails=variant.guard_tails,
             vectors=vectors,
+            profile=variant.profile,
             narrowest_masked=(machine or host_target()).narrowest_masked,
             trace=trace,
         )
@@ -270,10 +286,20 @@ def build(
             record = records.unpack(kept, tuple(outputs), key.symbols)
             source = partial(records.module_text, record.text)
             compiled = jit.load_module(record.code, name, source, target)
+            _watch(compiled, variant, record.profiled)
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites, PRINT_ADDRESS)
             return Program(record.lowered, variant, call)
     return _compiled(outputs, name, variant, sites, target, key)
+
+
+def _watch(
+    compiled: jit.Compiled, variant: Variant, profiled: Sequence[tuple[str, int]]
+) -> None:
+    """Has calls of the code profiled, if the variant asks for that."""
+    if variant.profile:
+        name = compiled.name
+        compiled.entry = profile.Entry(compiled.address, name, profiled)
 
 
 def _key(
@@ -308,11 +334,15 @@ def _compiled(
         lowered = replace(lowered, body=NOP)
     text, failures = emitted.text, emitted.failures
     compiled = jit.compile_module(text, name, target, emitted.imports)
+    profiled = emitted.profiled
+    _watch(compiled, variant, profiled)
     if key is not None and not emitted.imports and rules.given == warned:
         code = compiled.object_code
+        symbols = key.symbols
         with suppress(records.NotRecordable):
             cache.store(
-                key.digest, records.pack(lowered, failures, code, text, key.symbols)
+                key.digest,
+                records.pack(lowered, failures, code, text, symbols, profiled),
             )
     call = Call(compiled, lowered.args, failures, sites, PRINT_ADDRESS)
     return Program(lowered, variant, call)

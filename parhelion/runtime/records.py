@@ -35,12 +35,13 @@ class NotRecordable(Exception):
 @dataclass(frozen=True, slots=True)
 class Record:
     """lowered: without its body. code: an object file. text: the LLVM module that it
-    was made of, compressed (see `module_text`)."""
+    was made of, compressed (see `module_text`). profiled: see `module.Emitted`."""
 
     lowered: Lowered
     failures: tuple[FailureSite, ...]
     code: bytes
     text: bytes
+    profiled: tuple[tuple[str, int], ...]
 
 
 def pack(
@@ -49,6 +50,7 @@ def pack(
     code: bytes,
     text: str,
     symbols: Sequence[Symbol],
+    profiled: Sequence[tuple[str, int]] = (),
 ) -> bytes:
     """A compiled program as bytes. Raises NotRecordable."""
     writer = _Writer(symbols)
@@ -63,6 +65,7 @@ def pack(
             (f.code, [a if isinstance(a, str) else _numbers(a) for a in f.args])
             for f in failures
         ],
+        "profiled": [list(told) for told in profiled],
         "nodes": writer.nodes,
     }
     head = json.dumps(told).encode()
@@ -104,7 +107,8 @@ def unpack(
         ]
     )
     end = start + code_size
-    return Record(lowered, failures, raw[start:end], raw[end:])
+    profiled = tuple([(name, stack) for name, stack in told["profiled"]])
+    return Record(lowered, failures, raw[start:end], raw[end:], profiled)
 
 
 def module_text(compressed: bytes) -> str:

@@ -140,6 +140,7 @@ PROGRAMS: dict[str, Callable[[], str]] = {
     "any stride": with_stride(None),
     "64-bit indices": lambda: digest(Parts(), Variant(index64=True)),
     "strict_float": lambda: digest(Parts(), Variant(strict_float=True)),
+    "profile": lambda: digest(Parts(), Variant(profile=True)),
     "guarded tails": lambda: digest(Parts(), Variant(guard_tails=True)),
     "a feature less": without_feature,
     "another processor": other_processor,

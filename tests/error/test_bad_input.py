@@ -52,6 +52,31 @@ def undefined_func() -> None:
 
 
 @bad(
+    hl.BoundsError,
+    """profile runs the pipeline 1 time or more, not 0
+-->
+   |  f.profile([4], repeat=0)""",
+)
+def no_runs_to_profile() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.profile([4], repeat=0)
+
+
+@bad(
+    hl.HalideError,
+    """code that is compiled ahead of time cannot be profiled yet
+-->
+   |  f.compile_to_module([], "f", hl.Target("host-profile"))
+hint: take the feature `profile` out of the target, and profile the pipeline in this process: Pipeline.profile""",
+)
+def profiled_ahead_of_time() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.compile_to_module([], "f", hl.Target("host-profile"))
+
+
+@bad(
     hl.TypeMismatchError,
     """Func 'f' has 2 dimensions; realize is given 1 extents
 -->

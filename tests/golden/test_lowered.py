@@ -49,3 +49,16 @@ def test_lowered(name: str, golden: Golden) -> None:
     made = CASES[name](hl)
     outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
     golden.check(f"lowered/{name}", text(lower(list(outputs), name=name).body))
+
+
+#: Of these, those whose marks of the profiler differ most.
+PROFILED = ("blur_sliding", "blur_tiled", "tasks_and_bounds")
+
+
+@pytest.mark.filterwarnings("ignore::parhelion.schedule.rules.ScheduleWarning")
+@pytest.mark.parametrize("name", PROFILED)
+def test_profiled(name: str, golden: Golden) -> None:
+    made = CASES[name](hl)
+    outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
+    lowered = lower(list(outputs), name=name, profile=True)
+    golden.check(f"profiled/{name}", text(lowered.body))

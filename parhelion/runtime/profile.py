@@ -1,0 +1,344 @@
+"""Profiles: where the time of a pipeline goes, what is produced how often, and storage.
+
+Time is sampled (`profile_ir`): a thread looks every `PERIOD` at what each thread of the
+call computes. Counts of productions and of bytes are exact. Storage of constant size on
+the stack is not counted as it comes and goes; its size is known from the code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from parhelion.codegen.target import host_target
+from parhelion.errors import HalideError, here
+from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING
+from parhelion.runtime import profile_ir
+
+#: Nanoseconds from one look at the threads to the next.
+PERIOD = 500_000
+
+#: What profiled code calls.
+NAMES = (
+    *("ph_profile_enter", "ph_profile_leave", "ph_profile_count"),
+    *("ph_profile_allocate", "ph_profile_free"),
+)
+_RUN = "ph_profile_run"
+_RunFunction = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+
+#: What code generation tells of the Funcs of a program: the name and the bytes on the
+#: stack of each, by its number from `FIRST_FUNC` on.
+Told = Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class FuncProfile:
+    """One Func in a profile. All numbers are those of one run, on average.
+
+    seconds: the part of the run's time (of the clock on the wall) that its threads
+        computed this Func; where they were at several Funcs, each has its part.
+    share: that as a part of the run, 0 to 1. threads: how many threads computed it, on
+        average, while any did; 0 if none was seen.
+    calls: how often it was produced: once each time that its compute level is
+        reached, and then a region of it.
+    allocations, bytes: how often storage on the heap was made for it, and how many
+        bytes in all. peak: how many bytes of them it had at most at one time.
+    stack: the bytes of its storage on the stack, of each thread that has it.
+    """
+
+    name: str
+    seconds: float
+    share: float
+    threads: float
+    calls: float
+    allocations: float
+    bytes: float
+    peak: int
+    stack: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What some runs of a pipeline spent their time and memory on.
+
+    `str` is a table of it, the Funcs with most time first.
+
+    pipeline: its name. runs: how many there were. seconds: how long one took, on
+        average. looks: how often the threads were looked at, in all runs: shares of the
+        time are known to about ``1 / sqrt(looks)``, and not at all if it is 0.
+    threads: how many threads worked, on average.
+    funcs: the Funcs that have loops of their own, in the order of their computation.
+    overhead: seconds in code that belongs to no Func. waiting: seconds in which no
+        thread was at work.
+    peak: how many bytes of the heap there were at most at one time.
+    """
+
+    pipeline: str
+    runs: int
+    seconds: float
+    looks: int
+    threads: float
+    funcs: tuple[FuncProfile, ...]
+    overhead: float
+    waiting: float
+    peak: int
+
+    def __getitem__(self, name: str) -> FuncProfile:
+        """The Func of that name. Raises HalideError (and KeyError does not fit: the
+        message names those that there are) if the profile has none."""
+        for f in self.funcs:
+            if f.name == name:
+                return f
+        raise HalideError(
+            f"the profile of {self.pipeline!r} has no Func {name!r}",
+            at=here(),
+            legal=[f.name for f in self.funcs],
+            hint="a Func that is inlined has no row: its work is its consumer's",
+        )
+
+    def __str__(self) -> str:
+        return table(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The record of one run. totals: `TOTAL_WORDS` words for each number of a Func."""
+
+    pipeline: str
+    told: Told
+    wall: int
+    looks: int
+    peak: int
+    totals: tuple[int, ...]
+
+    def total(self, number: int, word: int) -> int:
+        return self.totals[number * profile_ir.TOTAL_WORDS + word]
+
+
+def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
+    """The profile of some runs of the same pipeline."""
+    names = list(dict.fromkeys([name for run in runs for name, _ in run.told]))
+    rows: dict[str, FuncProfile] = {}
+    count = max(len(runs), 1)
+    seconds = sum([run.wall for run in runs]) / 1e9 / count
+    looks = sum([run.looks for run in runs])
+    whole = sum([_sum(run, profile_ir.SHARE) for run in runs])
+    for name in names:
+        mine = [
+            (run, FIRST_FUNC + i)
+            for run in runs
+            for i, (theirs, _) in enumerate(run.told)
+            if theirs == name
+        ]
+
+        def add(word: int, mine: Sequence[tuple[Run, int]] = mine) -> int:
+            return sum([run.total(number, word) for run, number in mine])
+
+        share = add(profile_ir.SHARE)
+        seen = share / profile_ir.UNIT
+        rows[name] = FuncProfile(
+            name,
+            seconds * share / whole if whole else 0.0,
+            share / whole if whole else 0.0,
+            add(profile_ir.THREADS) / seen if seen else 0.0,
+            add(profile_ir.CALLS) / count,
+            add(profile_ir.ALLOCATIONS) / count,
+            add(profile_ir.BYTES) / count,
+            max([run.total(number, profile_ir.PEAK) for run, number in mine]),
+            max([run.told[number - FIRST_FUNC][1] for run, number in mine]),
+        )
+
+    def spent(number: int) -> float:
+        share = sum([run.total(number, profile_ir.SHARE) for run in runs])
+        return seconds * share / whole if whole else 0.0
+
+    threads = sum([_sum(run, profile_ir.THREADS) for run in runs])
+    return Profile(
+        pipeline,
+        len(runs),
+        seconds,
+        looks,
+        threads / looks if looks else 0.0,
+        tuple(rows.values()),
+        spent(OVERHEAD),
+        spent(WAITING),
+        max([run.peak for run in runs], default=0),
+    )
+
+
+def _sum(run: Run, word: int) -> int:
+    return sum(run.totals[word :: profile_ir.TOTAL_WORDS])
+
+
+# The table.
+
+
+def table(p: Profile) -> str:
+    """A profile to be read."""
+    several = f"{p.runs} runs, each " if p.runs != 1 else ""
+    head = (
+        f"{p.pipeline}: {several}{_time(p.seconds)}, {p.threads:.2f} threads at work,"
+        f" {p.looks} samples, heap at most {size_text(p.peak)}"
+    )
+    titles = ("", "time", "share", "threads", "calls", "allocated", "peak", "stack")
+    lines: list[tuple[str, ...]] = []
+    for f in sorted(p.funcs, key=lambda f: -f.seconds):
+        lines.append(
+            (
+                f.name,
+                _time(f.seconds),
+                f"{100 * f.share:.1f} %",
+                f"{f.threads:.2f}" if f.threads else "",
+                _count(f.calls),
+                size_text(f.bytes) if f.allocations else "",
+                size_text(f.peak) if f.allocations else "",
+                size_text(f.stack) if f.stack else "",
+            )
+        )
+    for name, seconds in (("(overhead)", p.overhead), ("(waiting)", p.waiting)):
+        if seconds:
+            share = f"{100 * seconds / p.seconds:.1f} %"
+            lines.append((name, _time(seconds), share, *[""] * (len(titles) - 3)))
+    return "\n".join([head, *aligned([titles, *lines])])
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table, indented: a column of names, and others of numbers."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            [
+                text.ljust(width) if i == 0 else text.rjust(width)
+                for i, (text, width) in enumerate(zip(line, widths, strict=True))
+            ]
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f} ms"
+
+
+def _count(n: float) -> str:
+    return f"{n:.0f}" if n == int(n) else f"{n:.1f}"
+
+
+def size_text(n: float) -> str:
+    """A number of bytes to be read."""
+    for unit in ("B", "KB", "MB"):
+        if n < 1024:
+            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1024
+    return f"{n:.1f} GB"
+
+
+# Running.
+
+_LOCK = threading.Lock()
+_addresses: dict[str, int] = {}
+
+#: Where the records of this thread's runs go; None: they are printed.
+_WANTED: ContextVar[list[Run] | None] = ContextVar("profiles wanted", default=None)
+
+
+def _build() -> dict[str, int]:
+    """The functions of `profile_ir`, loaded at first use."""
+    with _LOCK:
+        if not _addresses:
+            from parhelion.runtime import cache, jit
+            from parhelion.runtime.keys import digest_of
+
+            text = profile_ir.profile_ir()
+            name = digest_of(text, host_target())
+            code = cache.load(name)
+            if code is None:
+                code = jit.object_code(text)
+                cache.store(name, code)
+            library, found = jit.load(code, (*NAMES, _RUN), {})
+            library.detach()  # it serves as long as the process lives
+            _addresses.update(found)
+    return _addresses
+
+
+def symbols() -> dict[str, int]:
+    """What profiled code calls."""
+    found = _build()
+    return {name: found[name] for name in NAMES}
+
+
+class Entry:
+    """A compiled function that is profiled each time it is called.
+
+    What is found goes to those who `collect` in this thread; else it is printed.
+    """
+
+    def __init__(self, address: int, pipeline: str, told: Told) -> None:
+        self._address = address
+        self._pipeline = pipeline
+        self._told = tuple(told)
+        self._run = _RunFunction(_build()[_RUN])
+        count = FIRST_FUNC + len(self._told)
+        self._totals = struct.Struct(f"={count * profile_ir.TOTAL_WORDS}q")
+
+    def __call__(self, context: int, argv: int) -> int:
+        size = profile_ir.TOTALS + self._totals.size
+        block = ctypes.create_string_buffer(size + 64)
+        shift = -ctypes.addressof(block) % 64
+        struct.pack_into("=q", block, shift + profile_ir.PERIOD, PERIOD)
+        wanted = _WANTED.get()
+        # What foreign stages run by themselves is theirs.
+        token = _WANTED.set(None)
+        try:
+            record = ctypes.addressof(block) + shift
+            code = int(self._run(record, self._address, context, argv))
+        finally:
+            _WANTED.reset(token)
+
+        def word(offset: int) -> int:
+            return int(struct.unpack_from("=q", block, shift + offset)[0])
+
+        if not word(profile_ir.STARTED):
+            raise HalideError(
+                f"{self._pipeline!r} cannot be profiled: the system gives no thread"
+                " that would watch it",
+                at=here(),
+            )
+        if code:
+            return code
+        run = Run(
+            self._pipeline,
+            self._told,
+            word(profile_ir.WALL),
+            word(profile_ir.LOOKS),
+            word(profile_ir.HEAP_PEAK),
+            self._totals.unpack_from(block, shift + profile_ir.TOTALS),
+        )
+        if wanted is None:
+            print(table(profile_of(self._pipeline, [run])))
+        else:
+            wanted.append(run)
+        return 0
+
+
+@contextmanager
+def collect() -> Iterator[list[Run]]:
+    """Has the records of what this thread runs meanwhile go to the list that it gives,
+    and not be printed."""
+    runs: list[Run] = []
+    token = _WANTED.set(runs)
+    try:
+        yield runs
+    finally:
+        _WANTED.reset(token)
+
+
+__all__ = ["Entry", "FuncProfile", "Profile", "Run", "collect", "profile_of", "symbols"]
