@@ -171,6 +171,9 @@ from parhelion.lang.rdom import RDom as RDom
 from parhelion.lang.rdom import RVar as RVar
 from parhelion.lang.ref import FuncRef as FuncRef
 from parhelion.lang.ref import FuncTupleElementRef as FuncTupleElementRef
+from parhelion.lang.report import FuncReport as FuncReport
+from parhelion.lang.report import LoopReport as LoopReport
+from parhelion.lang.report import Report as Report
 from parhelion.lang.target_api import Target as Target
 from parhelion.lang.target_api import TargetArch as TargetArch
 from parhelion.lang.target_api import TargetFeature as TargetFeature

@@ -63,7 +63,8 @@ def _emit(lowered: Lowered, target: Target) -> Emitted:
     f.finish()
     text = module.text(lowered.name)
     profiled = profiling.told(module)
-    return Emitted(text, tuple(module.failures), module.imports, profiled)
+    failures = tuple(module.failures)
+    return Emitted(text, failures, module.imports, profiled, module.by_lane)
 
 
 def bound_twice(s: Stmt) -> frozenset[Var]:

@@ -265,6 +265,7 @@ def _concatenated(index: Expr) -> Sequence[Expr] | None:
 
 def _load_lanes(f: Function, e: E.Load, base: Expr, stride: Expr) -> str:
     """A stride known at run time: one load a lane, stepping the pointer."""
+    f.module.note_lanes(e.buffer)
     t, one = e.type, e.type.element_of()
     mt, st = memory_type(t), memory_type(one)
     pointer, offset = address(f, e.buffer, base)
@@ -324,6 +325,7 @@ def _gather(f: Function, e: E.Load) -> str:
     found = tables.look_up(f, e)
     if found is not None:
         return found
+    f.module.note_lanes(e.buffer)
     t, one = e.type, e.type.element_of()
     mt, st = memory_type(t), memory_type(one)
     tag = f.module.tbaa(e.buffer)
@@ -379,6 +381,7 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
         pointer = offset_pointer(f, pointer, t, offset)
         text = strided.load_masked(f, pointer, kept, step, mask, tag)
         return from_memory(f, text, t)
+    f.module.note_lanes(buffer)
     lanes = _lane_pointers(f, buffer, e.index)
     pt = f"<{t.count} x ptr>"
     at = f.module.declare(
@@ -470,6 +473,7 @@ def _scatter(
     index: Expr,
     ramp: tuple[Expr, Expr] | None,
 ) -> None:
+    f.module.note_lanes(buffer)
     one = t.element_of()
     st = memory_type(one)
     if ramp is not None:

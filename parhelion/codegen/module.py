@@ -28,12 +28,15 @@ class Emitted:
 
     profiled: of code that is profiled, the Funcs by their number: what the user calls
         each, and the bytes that its storage on the stack takes.
+    by_lane: how many vector loads and stores of each buffer are made lane by lane, be
+        it by one instruction (gathers, scatters, strides beyond a vector's reach).
     """
 
     text: str
     failures: tuple[FailureSite, ...]
     imports: dict[str, int] = field(default_factory=dict)
     profiled: tuple[tuple[str, int], ...] = ()
+    by_lane: dict[BufferSym, int] = field(default_factory=dict)
 
 
 #: In the set that `Module.reads` returns: the expression has an effect.
@@ -78,12 +81,18 @@ class Module:
         #: on the stack.
         self.profiled: Mapping[Function, int] = {}
         self.stack_storage: dict[BufferSym, int] = {}
+        #: Accesses that go to memory lane by lane (see `Emitted`).
+        self.by_lane: dict[BufferSym, int] = {}
         #: Bytes of the storage in hand, of allocations whose size is known.
         self.sizes: dict[BufferSym, int] = {}
         self._tbaa: dict[BufferSym, str] = {}
         self._reads: dict[Expr, frozenset[BufferSym]] = {}
         self._writes: dict[Stmt, frozenset[BufferSym]] = {}
         self._names: dict[str, int] = {}
+
+    def note_lanes(self, buffer: BufferSym) -> None:
+        """Counts an access of a vector that goes to memory lane by lane."""
+        self.by_lane[buffer] = self.by_lane.get(buffer, 0) + 1
 
     # Declarations and constants.
     def declare(self, name: str, result: str, params: str, attributes: str = "") -> str:

@@ -36,6 +36,7 @@ from parhelion.lang.module import (
     missing_argument,
     with_arguments,
 )
+from parhelion.lang.report import Report, report
 from parhelion.lang.runner import (
     Box,
     Runner,
@@ -50,7 +51,7 @@ from parhelion.lang.target_api import (
     strict,
 )
 from parhelion.runtime.profile import Profile, collect, profile_of
-from parhelion.runtime.program import Variant
+from parhelion.runtime.program import Variant, compiling
 from parhelion.runtime.state import Reach
 
 if TYPE_CHECKING:
@@ -227,6 +228,33 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
                 self.realize(where, target)
             runs += found
         return profile_of(self._runner.name, runs)
+
+    def report(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        target: Target | None = None,
+    ) -> Report:
+        """What the schedule makes of the pipeline for outputs of this size (as for
+        `realize`), found without running it; ``print(pipeline.report([w, h]))``.
+
+        For each Func: how many of its values are computed for each one that is needed,
+        its storage, which loops are vectors, which accesses go to memory lane by lane,
+        where its storage is folded, and why not where it is not; for each parallel loop
+        how many tasks it has and how much work a task is. What pixels decide counts as
+        if it happened.
+
+        Raises what `realize` raises before it runs.
+        """
+        runner = self._ready()
+        given = _destinations(where)
+        if given is None:
+            boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
+        else:
+            self._check(runner, given)
+            boxes = [_box_of(b) for b in given]
+        variant = runner.variant(runner.inputs(), options(target), boxes)
+        with compiling():
+            return report(runner, variant, boxes)
 
     def _check(self, runner: Runner, given: Sequence[Buffer]) -> None:
         if len(given) != len(runner.targets):

@@ -24,7 +24,7 @@ from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
-from parhelion.ir.pipeline import ArgKind, Lowered, Region
+from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
@@ -378,15 +378,15 @@ class Runner:
 
     def environment(
         self,
-        program: Program,
+        args: Sequence[Argument],
         boxes: Mapping[BufferSym, Box],
     ) -> dict[Var, Number]:
-        """What is known of the Vars in the program's regions."""
+        """What is known of the Vars in a program's regions."""
         env: dict[Var, Number] = {}
         for sym, box in boxes.items():
             for dim, (lo, extent) in zip(sym.dims, box, strict=True):
                 env[dim.min], env[dim.extent] = lo, extent
-        for arg in program.lowered.args:
+        for arg in args:
             symbol = arg.symbol
             if isinstance(symbol, ParamSym):
                 env[symbol.var] = exact(symbol, self.scalar(symbol))
@@ -435,7 +435,7 @@ class Runner:
         program = self.program(variant)
         wanted = dict(zip(self.targets, boxes, strict=True))
         for _ in range(_MAX_ROUNDS):
-            env = self.environment(program, wanted)
+            env = self.environment(program.lowered.args, wanted)
             grown = {
                 sym: _promised(
                     sym,
@@ -463,7 +463,7 @@ class Runner:
         outputs = dict(zip(self.targets, boxes, strict=True))
         needed: dict[BufferSym, Box] = {}
         for _ in range(_MAX_ROUNDS):
-            env = self.environment(program, outputs | needed)
+            env = self.environment(program.lowered.args, outputs | needed)
             found = {
                 sym: region_of(regions, env)
                 for sym, regions in program.lowered.required.items()

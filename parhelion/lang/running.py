@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from parhelion.lang.loop_dump import StmtOutputFormat
     from parhelion.lang.module import Module
     from parhelion.lang.pipeline import Destination, Pipeline, Result
+    from parhelion.lang.report import Report
     from parhelion.lang.target_api import Target
     from parhelion.runtime.profile import Profile
     from parhelion.views.animation import Animation
@@ -64,6 +65,15 @@ class Running(CompileTo, LaterForFuncs):
         """Computes the Func as `realize` does, and says what time and memory went into
         each Func of its pipeline: see `Pipeline.profile`."""
         return self._pipeline().profile(where, target, repeat=repeat)
+
+    def report(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        target: Target | None = None,
+    ) -> Report:
+        """What the schedule makes of the Func's pipeline, found without running it: see
+        `Pipeline.report`."""
+        return self._pipeline().report(where, target)
 
     def compile_jit(self, target: Target | None = None) -> None:
         """Compiles now what `realize` would compile at its first call."""

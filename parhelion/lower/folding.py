@@ -74,7 +74,11 @@ def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
                 f" between the storage of {f.label} and its computation",
                 wish.fold_site,
             )
-    if not loops or touched_by_foreign(regions, f, wishes):
+    if not loops:
+        return {}
+    if touched_by_foreign(regions, f, wishes):
+        for d in range(f.dimensions):
+            regions.unfolded[f, d] = "foreign code needs it in one piece"
         return {}
     finder = _Finder(regions, f, loops)
     folds: dict[int, Expr] = {}
@@ -84,6 +88,7 @@ def find_folds(regions: Regions, f: Function) -> dict[int, Expr]:
         elif f.schedule.async_:
             # Less storage would keep the producer from running ahead.
             found = None
+            regions.unfolded[f, d] = "it is async, and runs ahead of what uses it"
         else:
             found = finder.automatic(d)
         if found is not None:
@@ -201,25 +206,41 @@ class _Finder:
     # Decisions.
 
     def automatic(self, d: int) -> Expr | None:
-        """The least proven factor, or None if there is none or it saves nothing."""
+        """The least proven factor, or None if there is none or it saves nothing; then
+        `Regions.unfolded` says why."""
+        best, why = self.least(d)
+        if best is None:
+            self.regions.unfolded[self.f, d] = why
+        return best
+
+    def least(self, d: int) -> tuple[Expr | None, str]:
+        """What `automatic` finds, and why it finds nothing."""
         if _along_vectors(self.regions, self.f, d):
-            return None
+            return None, "vectors lie along it, and would be gathers"
         whole = self.regions.stored(self.f)[d].extent
         best: Expr | None = None
+        why = "no serial loop outside of its computation moves through it"
         for motion in self.motions(d):
+            loop = _loop_label(motion.loop, motion.site)
             if not motion.proven():
+                why = f"the loop {loop} is not known to move one way through it"
                 continue
             most = self.most(motion)
             if most is None:
+                why = f"an iteration of {loop} touches no bounded part of it"
                 continue
             size = _rounded(most)
             if size is None and self._storage_order()[0] != d:
                 size = most  # A division for each row is not for each pixel.
-            if size is None or can_prove(le(whole, size)):
+            if size is None:
+                why = f"an iteration of {loop} touches no constant part of it"
+                continue
+            if can_prove(le(whole, size)):
+                why = f"an iteration of {loop} touches all that there is of it"
                 continue
             if best is None or _less(size, best):
                 best = size
-        return best
+        return best, why
 
     def explicit(self, d: int, wish: StorageDim) -> Expr | None:
         assert wish.fold is not None

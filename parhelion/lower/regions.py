@@ -75,6 +75,8 @@ class Regions:
         self.unslid: dict[Var, Expr] = {}
         self.raised: set[Var] = set()
         self.slid: dict[Function, Slid] = {}
+        #: Why dimensions of storage that lives outside of loops are not folded.
+        self.unfolded: dict[tuple[Function, int], str] = {}
 
     # What is asked for.
 

@@ -1,0 +1,233 @@
+"""`Pipeline.report`: what the compiler makes of a schedule, in numbers, without running
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parhelion.errors import HalideError, here
+from parhelion.ir.build import const_int
+from parhelion.ir.deep import run_deep
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import Function
+from parhelion.ir.names import plain_name
+from parhelion.ir.stmt import ForKind
+from parhelion.runtime.profile import aligned, size_text
+from parhelion.schedule.loopnest import loop_names
+
+if TYPE_CHECKING:
+    from parhelion.lang.runner import Number, Runner
+    from parhelion.lower.nest import NestBuilder
+    from parhelion.lower.regions import Regions
+    from parhelion.lower.tally import Tally
+    from parhelion.runtime.program import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class FuncReport:
+    """One Func that has loops of its own.
+
+    recomputed: how many of its values are computed, over how many are needed in all;
+        1 is none twice. What the schedule rounds regions up to does not count.
+    produced: how often it is produced.
+    bytes: its storage, of each thread that has one; 0 for an output.
+    vectors: the loops that became vectors, with their lanes: ``x: 8``.
+    lanes: how many vector loads and stores of it the code makes lane by lane (gathers
+        and scatters).
+    folds: the dimensions whose storage is folded, with what there is: ``y: 4``.
+    unfolded: those whose storage outlives a loop and is not folded, with the reason.
+    """
+
+    name: str
+    recomputed: float
+    produced: float
+    bytes: int
+    vectors: tuple[str, ...]
+    lanes: int
+    folds: tuple[str, ...]
+    unfolded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopReport:
+    """A parallel loop of a Func. entries: how often it runs. iterations: how many tasks
+    it has then. work: the operations and loads of one task, those of what is computed
+    inside it included."""
+
+    func: str
+    loop: str
+    entries: float
+    iterations: float
+    work: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the code for a pipeline does, for sizes that are given. `str` is a table.
+
+    images: how many vector loads of input images are made lane by lane, by name.
+    peak: the bytes of storage that there are at most at a time, where one thread runs
+        everything.
+    """
+
+    pipeline: str
+    funcs: tuple[FuncReport, ...]
+    loops: tuple[LoopReport, ...]
+    images: Mapping[str, int]
+    peak: int
+
+    def __getitem__(self, name: str) -> FuncReport:
+        """The Func of that name. Raises HalideError if it has no loops of its own."""
+        for f in self.funcs:
+            if f.name == name:
+                return f
+        raise HalideError(
+            f"the report of {self.pipeline!r} has no Func {name!r}",
+            at=here(),
+            legal=[f.name for f in self.funcs],
+            hint="a Func that is inlined has no row",
+        )
+
+    def __str__(self) -> str:
+        return _text(self)
+
+
+def report(
+    runner: Runner, variant: Variant, boxes: Sequence[Sequence[tuple[int, int]]]
+) -> Report:
+    """The report of a pipeline for boxes of its outputs' values. Call it inside
+    `compiling`, with the promises of the variant in force."""
+    return run_deep(lambda: _report(runner, variant, boxes))
+
+
+def _report(
+    runner: Runner, variant: Variant, boxes: Sequence[Sequence[tuple[int, int]]]
+) -> Report:
+    from parhelion.codegen.llvm import emit_with_sites
+    from parhelion.codegen.target import host_target
+    from parhelion.lower.nest import NestBuilder
+    from parhelion.lower.regions import Regions
+    from parhelion.lower.stages import collect
+    from parhelion.lower.tally import tally
+    from parhelion.runtime.program import lowered_for, promised
+
+    lowered = lowered_for(runner.outputs, runner.name, variant)
+    regions_of = dict(zip(runner.targets, [list(b) for b in boxes], strict=True))
+    env = runner.environment(lowered.args, regions_of)
+    by_lane = emit_with_sites(lowered, host_target()).by_lane
+    with promised(variant):
+        program = collect(runner.outputs)
+        regions = Regions(program, guard_tails=variant.guard_tails)
+        builder = NestBuilder(regions, threads=False)
+        nest = builder.build()
+        volumes = {f: [r.extent for r in regions.computed(f)] for f in program.order}
+        told = tally(nest, volumes, env)
+        root = regions.sites.root
+        needed = {
+            f: _product([r.extent for r in regions.required(f, root)], env)
+            for f in program.order
+        }
+    rows: list[FuncReport] = []
+    for f in program.order:
+        computed = told.computed.get(f, 0.0)
+        mine = [n for b, n in by_lane.items() if b.func is f]
+        rows.append(
+            FuncReport(
+                plain_name(f.label),
+                computed / needed[f] if needed[f] else 0.0,
+                told.produced.get(f, 0.0),
+                told.peak.get(f, 0),
+                _vectors(regions, f),
+                sum(mine),
+                _folds(builder, f, told),
+                _unfolded(regions, f),
+            )
+        )
+    loops = [
+        LoopReport(
+            plain_name(p.func.label),
+            p.name.rsplit(".", 1)[-1],
+            p.entries,
+            p.iterations / p.entries,
+            p.work / p.iterations if p.iterations else 0.0,
+        )
+        for p in told.parallel.values()
+    ]
+    images = {b.name: n for b, n in by_lane.items() if b.role == "input"}
+    return Report(runner.name, tuple(rows), tuple(loops), images, told.peak_of_all)
+
+
+def _product(extents: Sequence[Expr], env: Mapping[Var, Number]) -> float:
+    from parhelion.ir.evaluate import evaluate
+
+    total = 1.0
+    for e in extents:
+        total *= max(evaluate(e, env), 0)
+    return total
+
+
+def _vectors(regions: Regions, f: Function) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for stage in regions.program.stages[f]:
+        names = loop_names(stage.schedule)
+        for loop in regions.loops(stage).loops:
+            if loop.dim.kind is ForKind.VECTORIZED:
+                name = names.get(loop.dim.var, loop.dim.var.name)
+                found[f"{name}: {const_int(loop.extent)}"] = None
+    return tuple(found)
+
+
+def _folds(builder: NestBuilder, f: Function, told: Tally) -> tuple[str, ...]:
+    extents = told.extents.get(f, ())
+    origins = builder.origins.get(f, ())
+    return tuple(
+        [
+            f"{v.name}: {extent}"
+            for v, extent, o in zip(f.args, extents, origins, strict=False)
+            if o is not None and o.fold is not None
+        ]
+    )
+
+
+def _unfolded(regions: Regions, f: Function) -> tuple[str, ...]:
+    return tuple(
+        [
+            f"{f.args[d].name}: {why}"
+            for (g, d), why in regions.unfolded.items()
+            if g is f
+        ]
+    )
+
+
+def _text(r: Report) -> str:
+    titles = ("", "recomputed", "produced", "storage", "vectors", "by lane", "folded")
+    lines = [
+        (
+            f.name,
+            f"{f.recomputed:.2f}",
+            f"{f.produced:,.0f}",
+            size_text(f.bytes) if f.bytes else "",
+            ", ".join(f.vectors),
+            str(f.lanes or ""),
+            ", ".join(f.folds),
+        )
+        for f in r.funcs
+    ]
+    out = [f"{r.pipeline}: storage at most {size_text(r.peak)}"]
+    out += aligned([titles, *lines])
+    for name, n in r.images.items():
+        out.append(f"  {n} loads of {name} are made lane by lane")
+    for p in r.loops:
+        out.append(
+            f"  {p.func}.{p.loop} is parallel: {p.iterations:,.0f} tasks of about"
+            f" {p.work:,.0f} operations"
+            + (f", {p.entries:,.0f} times" if p.entries != 1 else "")
+        )
+    for f in r.funcs:
+        out += [f"  {f.name} is not folded along {one}" for one in f.unfolded]
+    return "\n".join(out)
+
+
+__all__ = ["FuncReport", "LoopReport", "Report", "report"]
