@@ -7,32 +7,10 @@ that a caller may include both.
 from __future__ import annotations
 
 from parhelion.aot.interface import Interface
+from parhelion.codegen.structs import C_STRUCTS
 
-_STRUCTS = """\
+_RUNTIME = """\
 #ifndef HALIDE_HALIDERUNTIME_H
-#ifndef PARHELION_STRUCTS
-#define PARHELION_STRUCTS
-struct halide_type_t {
-    uint8_t code;   // 0: signed, 1: unsigned, 2: float, 3: pointer, 4: bfloat
-    uint8_t bits;
-    uint16_t lanes; // 1
-};
-struct halide_dimension_t {
-    int32_t min, extent, stride; // in pixels
-    uint32_t flags;              // 0
-};
-struct halide_device_interface_t;
-struct halide_buffer_t {
-    uint64_t device;                                          // 0
-    const struct halide_device_interface_t *device_interface; // NULL
-    uint8_t *host; // the pixel at the mins; NULL asks for the region that is needed
-    uint64_t flags;
-    struct halide_type_t type;
-    int32_t dimensions;
-    struct halide_dimension_t *dim;
-    void *padding;
-};
-#endif
 struct halide_filter_metadata_t;
 #ifdef __cplusplus
 extern "C" {
@@ -74,7 +52,8 @@ def header_text(interface: Interface, target: str) -> str:
 #include <stddef.h>
 #include <stdint.h>
 
-{_STRUCTS}
+{C_STRUCTS}
+{_RUNTIME}
 #ifdef __cplusplus
 extern "C" {{
 #endif

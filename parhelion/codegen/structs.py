@@ -1,4 +1,4 @@
-"""Where the fields of `halide_buffer_t` are, which depends on the size of a pointer.
+"""The struct `halide_buffer_t`: in C, and where its fields are by the size of pointers.
 
 The layout is that of Halide's public run-time header, so that callers written for it
 can be served.
@@ -7,6 +7,35 @@ can be served.
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+#: The structs in C, unless Halide's own header or ours has come before.
+C_STRUCTS = """\
+#ifndef HALIDE_HALIDERUNTIME_H
+#ifndef PARHELION_STRUCTS
+#define PARHELION_STRUCTS
+struct halide_type_t {
+    uint8_t code;   // 0: signed, 1: unsigned, 2: float, 3: pointer, 4: bfloat
+    uint8_t bits;
+    uint16_t lanes; // 1
+};
+struct halide_dimension_t {
+    int32_t min, extent, stride; // in pixels
+    uint32_t flags;              // 0
+};
+struct halide_device_interface_t;
+struct halide_buffer_t {
+    uint64_t device;                                          // 0
+    const struct halide_device_interface_t *device_interface; // NULL
+    uint8_t *host; // the pixel at the mins; NULL asks for the region that is needed
+    uint64_t flags;
+    struct halide_type_t type;
+    int32_t dimensions;
+    struct halide_dimension_t *dim;
+    void *padding;
+};
+#endif
+#endif
+"""
 
 #: Bytes of a `halide_dimension_t`: min, extent, stride and flags, four bytes each.
 DIMENSION_BYTES = 16
@@ -47,4 +76,4 @@ def buffer_struct(pointer_bytes: int) -> BufferStruct:
     )
 
 
-__all__ = ["DIMENSION_BYTES", "BufferStruct", "buffer_struct"]
+__all__ = ["C_STRUCTS", "DIMENSION_BYTES", "BufferStruct", "buffer_struct"]
