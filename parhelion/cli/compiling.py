@@ -17,6 +17,7 @@ _KINDS = {
     "object": (hl.OutputFileType.object, ".o"),
     "library": (hl.OutputFileType.static_library, ".a"),
     "header": (hl.OutputFileType.c_header, ".h"),
+    "c": (hl.OutputFileType.c_source, ".c"),
     "assembly": (hl.OutputFileType.assembly, ".s"),
     "llvm": (hl.OutputFileType.llvm_assembly, ".ll"),
     "bitcode": (hl.OutputFileType.bitcode, ".bc"),

@@ -1,41 +1,105 @@
-"""A lowered pipeline as C: one function of buffers and scalars, to be read.
+"""A lowered pipeline as C11 with OpenMP: a function of buffers and scalars, to be read.
 
-The text is C99 with GNU extensions for half floats, needs nothing but the C library,
-and computes what the machine code computes: compile it with ``-fwrapv`` (integers
-wrap). Loops that the schedule makes parallel, vectorised or unrolled are plain loops
-here, with a comment. So all of it is one thread: atomic updates are plain stores, and
-what `async_` gives a thread of its own is computed before it is used. Functions such
-as `exp` are those of the C library.
+The text has GNU extensions for half floats, needs nothing but the C library, and
+computes what the machine code computes: compile it with ``-fwrapv`` (integers wrap) and
+``-fopenmp``; without that it is one thread. Of nested parallel loops the outermost one
+is given to the threads. A loop that the schedule vectorises is marked so if its body is
+plain. Unrolled loops are loops with a comment, and what `async_` gives a thread of its
+own is computed before it is used. Functions such as `exp` are those of the C library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from parhelion.analysis.interval import constant_interval
 from parhelion.codegen.c_expr import Expressions, c_type
-from parhelion.codegen.c_support import HEADER, refuse_foreign
+from parhelion.codegen.c_loops import (
+    hindrance,
+    holds_by_type,
+    is_simd,
+    simple_buffers,
+    update_of,
+)
+from parhelion.codegen.c_support import CODES, FIXED, HEADER, refuse_foreign
+from parhelion.codegen.c_tidy import used_helpers, without_unused, words
+from parhelion.codegen.structs import C_STRUCTS
 from parhelion.errors import InternalError
 from parhelion.ir import build
+from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.deep import run_deep
-from parhelion.ir.expr import Var
-from parhelion.ir.failures import CODES
-from parhelion.ir.pipeline import Lowered
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.failures import HALIDE_CODES
+from parhelion.ir.pipeline import Lowered, Region
 from parhelion.ir.rewrite import nodes
-from parhelion.ir.stmt import ForKind, Stmt
+from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.simplify.driver import simplify
+from parhelion.types import UInt
+
+#: Storage of a known size up to this many bytes is an array.
+_MOST_IN_ARRAY = 16 * 1024
 
 
-def emit_c(lowered: Lowered, symbols: Sequence[BufferSym | ParamSym], name: str) -> str:
-    """The text of a C file with the function `name` of `symbols`, in that order.
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An image that is part of the text: its shape, and its pixels, dimension 0
+    first."""
+
+    mins: Sequence[int]
+    extents: Sequence[int]
+    pixels: Sequence[int | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The interface of a C function.
+
+    name: of the function. signature: its declaration without a semicolon. parameters:
+    the names in there; by_symbol: those of the arguments. constants: images that are
+    no arguments.
+    """
+
+    name: str
+    signature: str
+    parameters: Sequence[str]
+    by_symbol: Mapping[BufferSym | ParamSym, str]
+    constants: Mapping[BufferSym, Constant]
+
+
+def emit_c(lowered: Lowered, head: Head) -> str:
+    """The text of a C file with the function that `head` declares.
 
     `lowered` has no vectors. Raises HalideError for what C cannot say.
     """
     writer = _Writer()
-    run_deep(lambda: writer.function(lowered, symbols, name))
-    helpers = "\n".join(writer.helpers.values())
-    return "\n".join([HEADER, *([helpers] if helpers else []), *writer.lines, ""])
+    run_deep(lambda: writer.function(lowered, head))
+    lines = without_unused(writer.lines)
+    there = words(lines)
+    unused = [f"  (void){p};" for p in head.parameters if p not in there]
+    helpers = used_helpers(writer.helpers, there)
+    start = [f"{head.signature} {{", *unused]
+    return "\n".join([HEADER, C_STRUCTS, *helpers, "", *start, *lines, "}", ""])
+
+
+@dataclass(slots=True)
+class _AtOnce:
+    """The parallel loop that is being written, which failures may not just leave.
+
+    failed: the variable of the failure's code. end: the label at an iteration's end.
+    outside: how much storage lives outside of the loop. simple: what atomic updates do
+    in place. own: storage of an iteration. fails: whether a failure was met.
+    """
+
+    failed: str
+    end: str
+    outside: int
+    simple: frozenset[BufferSym]
+    own: set[BufferSym] = field(default_factory=set)
+    fails: bool = False
 
 
 class _Writer(Expressions):
@@ -43,43 +107,126 @@ class _Writer(Expressions):
         super().__init__()
         #: Heap storage to be freed on the way out.
         self.live: list[BufferSym] = []
+        #: What are arrays, and what anything reads.
+        self.arrays: set[BufferSym] = set()
+        self.read: set[BufferSym] = set()
+        self.at_once: _AtOnce | None = None
 
     # The function.
 
-    def function(
-        self, lowered: Lowered, symbols: Sequence[BufferSym | ParamSym], name: str
-    ) -> None:
+    def function(self, lowered: Lowered, head: Head) -> None:
+        self.taken.update((head.name, *head.parameters))
+        regions = {**lowered.required, **lowered.written}
+        read = {n.buffer for n in nodes(lowered.body) if isinstance(n, E.Load)}
+        self.read = read
         used = {n for n in nodes(lowered.body) if isinstance(n, Var)}
-        parameters = []
-        self.taken.add(name)
+        for region in regions.values():
+            for r in region:
+                used |= {n for e in (r.min, r.max) for n in nodes(e) if type(n) is Var}
+        self.indent = 1
+        symbols = [a.symbol for a in lowered.args]
+        buffers = [b for b in symbols if isinstance(b, BufferSym)]
+        given = [b for b in buffers if b not in head.constants]
+        if given:
+            missing = " || ".join([f"!{head.by_symbol[b]}" for b in given])
+            self.out(f"if ({missing}) return {CODES['no struct']};  // no buffer")
         for s in symbols:
             if isinstance(s, ParamSym):
-                parameters.append(f"{c_type(s.type)} {self.name(s.var, s.name)}")
+                self.scalar(s, head.by_symbol[s])
+            elif s in head.constants:
+                image = head.constants[s]
+                if s in read:
+                    self.pixels(s, image)
+                self.shape(s, image, used)
             else:
-                struct = self.name(("struct", s), f"{s.name}_buffer")
-                parameters.append(f"struct halide_buffer_t *{struct}")
-        self.out(f"int {name}({', '.join(parameters) or 'void'}) {{")
-        self.indent += 1
-        for s in symbols:
-            if isinstance(s, BufferSym):
-                self.buffer(s, used)
+                self.buffer(s, head.by_symbol[s], used)
+        if given:
+            structs = {b: head.by_symbol[b] for b in given}
+            self.answer_queries(structs, regions)
+            self.check_buffers(structs)
         self.stmt(lowered.body)
         self.out("return 0;")
-        self.indent -= 1
-        self.out("}")
 
-    def buffer(self, b: BufferSym, used: set[Var]) -> None:
-        struct = self.names["struct", b]
+    def scalar(self, s: ParamSym, given: str) -> None:
+        self.names[s.var] = given
+        if s.type.is_float() and s.type.width == 16 and not s.type.is_bfloat():
+            # It travels as its bits.
+            made = self.need("bits", UInt(16), s.type)
+            self.define(s.var, f"{made}({given})")
+
+    def pixels(self, b: BufferSym, image: Constant) -> None:
+        host, t = self.name(b, b.name), c_type(b.type)
+        self.out(f"static const {t} {host}[] = {{")
+        texts = [self.text(build.imm(v, b.type)) for v in image.pixels] or ["0"]
+        for at in range(0, len(texts), 8):
+            self.out(f"  {', '.join(texts[at : at + 8])},")
+        self.out("};")
+
+    def shape(self, b: BufferSym, image: Constant, used: set[Var]) -> None:
+        stride = 1
+        for d, (lo, extent) in enumerate(zip(image.mins, image.extents, strict=True)):
+            for what, value in (("min", lo), ("extent", extent), ("stride", stride)):
+                self.side(b, d, what, str(value), used)
+            stride *= extent
+
+    def buffer(self, b: BufferSym, struct: str, used: set[Var]) -> None:
         const = "const " if b.role == "input" else ""
         t = c_type(b.type)
         host = self.name(b, b.name)
         self.out(f"{const}{t} *{host} = ({const}{t} *){struct}->host;")
-        for d, dim in enumerate(b.dims):
+        for d in range(len(b.dims)):
             for what in ("min", "extent", "stride"):
-                var = getattr(dim, what)
-                if var in used:
-                    name = self.name(var, f"{b.name}_{what}_{d}")
-                    self.out(f"const int32_t {name} = {struct}->dim[{d}].{what};")
+                self.side(b, d, what, f"{struct}->dim[{d}].{what}", used)
+
+    def side(self, b: BufferSym, d: int, what: str, value: str, used: set[Var]) -> None:
+        """Names the min, extent or stride of a dimension, if anything mentions it."""
+        var = getattr(b.dims[d], what)
+        if var in used:
+            name = self.name(var, f"{b.name}_{what}_{d}")
+            self.out(f"const int32_t {name} = {value};")
+
+    def fixed(self, name: str) -> str:
+        """A support function that is always the same."""
+        self.helpers[name] = FIXED[name]
+        return name
+
+    def answer_queries(
+        self,
+        structs: Mapping[BufferSym, str],
+        regions: Mapping[BufferSym, Sequence[Region]],
+    ) -> None:
+        """Buffers without pixels ask for the region that is needed of them."""
+        asks, tell = self.fixed("asks"), self.fixed("tell")
+        some = " || ".join([f"{asks}({struct})" for struct in structs.values()])
+        self.out(f"if ({some}) {{")
+        self.indent += 1
+        for b, struct in structs.items():
+            self.out(f"if ({asks}({struct})) {{")
+            self.indent += 1
+            self.out(f"{struct}->type.code = {int(b.type.kind)};")
+            self.out(f"{struct}->type.bits = {b.type.width};")
+            self.out(f"{struct}->type.lanes = 1;")
+            self.out(f"{struct}->dimensions = {len(b.dims)};")
+            zero = Region(build.int32(0), build.int32(-1))
+            for d, r in enumerate(regions.get(b) or [zero] * len(b.dims)):
+                extent = simplify(build.add(build.sub(r.max, r.min), build.int32(1)))
+                self.begin(r.min, extent)
+                sides = f"{self.text(r.min)}, {self.text(extent)}"
+                self.out(f"{tell}({struct}, {d}, {sides});")
+            self.indent -= 1
+            self.out("}")
+        self.out("return 0;")
+        self.indent -= 1
+        self.out("}")
+
+    def check_buffers(self, structs: Mapping[BufferSym, str]) -> None:
+        check, wrong = self.fixed("check_buffer"), self.name("wrong", "wrong")
+        start = f"int {wrong} ="
+        for b, struct in structs.items():
+            kind = f"{int(b.type.kind)}, {b.type.width}, {len(b.dims)}"
+            self.out(f"{start} {check}({struct}, {kind});")
+            start = f"if (!{wrong}) {wrong} ="
+        self.out(f"if ({wrong}) return {wrong};")
 
     # Statements.
 
@@ -107,17 +254,50 @@ class _Writer(Expressions):
         self.define(s.var, self.root(s.value))
 
     def loop(self, s: S.For) -> None:
-        low, end = self.root(s.min), self.root(build.add(s.min, s.extent))
-        t = c_type(s.var.type)
+        end = build.add(s.min, s.extent)
+        t, low = c_type(s.var.type), self.root(s.min)
         name = self.name(s.var, s.var.name)
-        if build.const_int(build.add(s.min, s.extent)) is None:
-            stop = self.name((s, "end"), f"{name}_end")
-            self.out(f"const {t} {stop} = {end};")
-            end = stop
+        stop = self.root(end)
+        if build.const_int(end) is None:
+            limit = self.name((s, "end"), f"{name}_end")
+            self.out(f"const {t} {limit} = {stop};")
+            stop = limit
+        head = f"for ({t} {name} = {low}; {name} < {stop}; {name}++) {{"
         note = "" if s.kind is ForKind.SERIAL else f"  // {s.kind.value}"
-        self.out(f"for ({t} {name} = {low}; {name} < {end}; {name}++) {{{note}")
+        if s.kind is ForKind.PARALLEL and self.at_once is None:
+            why = hindrance(s)
+            if not why:
+                self.parallel_loop(s, head)
+                return
+            note += f", but not here: {why}"
+        elif s.kind is ForKind.VECTORIZED and is_simd(s):
+            self.out("#pragma omp simd")
+            note = ""
+        self.out(head + note)
         self.scope(s.body)
         self.out("}")
+
+    def parallel_loop(self, s: S.For, head: str) -> None:
+        """A loop for all threads. A failure inside ends its iteration, those that have
+        not begun do nothing, and the function returns after the loop."""
+        failed = self.name((s, "failed"), "failed")
+        end = self.name((s, "label"), f"{self.names[s.var]}_done")
+        now = _AtOnce(failed, end, len(self.live), simple_buffers(s))
+        lines, self.lines, self.at_once = self.lines, [], now
+        self.scope(s.body)
+        body, self.lines, self.at_once = self.lines, lines, None
+        if now.fails:
+            self.out(f"int {failed} = 0;")
+        self.out("#pragma omp parallel for")
+        self.out(head)
+        if now.fails:
+            self.out(f"  if ({self.fixed('has_failed')}(&{failed})) continue;")
+        self.lines += body
+        if now.fails:
+            self.out(f"{end}:;")
+        self.out("}")
+        if now.fails:
+            self.out(f"if ({failed}) {self.left(f'return {failed};', 0)}")
 
     def branch(self, s: S.If) -> None:
         self.out(f"if ({self.root(s.cond)}) {{")
@@ -128,9 +308,10 @@ class _Writer(Expressions):
         self.out("}")
 
     def store(self, s: S.Store) -> None:
-        self.begin(s.index, s.value)
+        self.begin(s.index, s.value, *([] if s.predicate is None else [s.predicate]))
         index, value = self.text(s.index), self.text(s.value)
-        self.out(f"{self.names[s.buffer]}[{index}] = {value};")
+        wanted = "" if s.predicate is None else f"if ({self.text(s.predicate)}) "
+        self.out(f"{wanted}{self.names[s.buffer]}[{index}] = {value};")
 
     def prefetch(self, s: S.Prefetch) -> None:
         """One hint stands for all: the text is to be read."""
@@ -142,14 +323,25 @@ class _Writer(Expressions):
         self.root(s.value)
 
     def check(self, s: S.Assert) -> None:
-        if not build.is_true(s.cond):
+        if not build.is_true(s.cond) and not holds_by_type(s.cond):
             self.fail_unless(self.root(s.cond), s.code)
 
     def fail_unless(self, cond: str, code: str) -> None:
-        frees = "".join(f"free({self.names[b]}); " for b in reversed(self.live))
-        leave = f"return {CODES[code]};"
-        leave = f"{{ {frees}{leave} }}" if frees else leave
+        number = HALIDE_CODES[code]
+        if self.at_once is None:
+            leave = self.left(f"return {number};", 0)
+        else:
+            self.at_once.fails = True
+            tell = f"{self.fixed('fail')}(&{self.at_once.failed}, {number}); "
+            goto = f"{tell}goto {self.at_once.end};"
+            leave = self.left(goto, self.at_once.outside, brace=True)
         self.out(f"if (!({cond})) {leave}  // {code}")
+
+    def left(self, leave: str, outside: int, brace: bool = False) -> str:
+        """`leave` after what lives is freed, but for the first `outside`."""
+        live = reversed(self.live[outside:])
+        frees = "".join([f"free({self.names[b]}); " for b in live])
+        return f"{{ {frees}{leave} }}" if frees or brace else leave
 
     def produce(self, s: S.Produce) -> None:
         what = "compute" if s.producing else "use"
@@ -157,32 +349,91 @@ class _Writer(Expressions):
         self.stmt(s.body)
 
     def atomic(self, s: S.Atomic) -> None:
-        self.out("// atomic")
-        self.stmt(s.body)
+        now = self.at_once
+        stored = {n.buffer for n in nodes(s.body) if isinstance(n, S.Store)}
+        if not s.shared or now is None or stored <= now.own:
+            self.out("// atomic")
+            self.stmt(s.body)
+            return
+        update = update_of(s) if stored <= now.simple else None
+        if update is None:
+            func = "".join([c if c.isalnum() else "_" for c in s.func.name])
+            self.out(f"#pragma omp critical(update_{func})")
+            self.out("{")
+            self.scope(s.body)
+            self.out("}")
+            return
+        for let in update.lets:
+            self.let(let)
+        self.begin(update.store.index, update.operand)
+        index, operand = self.text(update.store.index), self.text(update.operand)
+        place = f"{self.names[update.store.buffer]}[{index}]"
+        self.out("#pragma omp atomic")
+        self.out(f"{place} {update.symbol}= {operand};")
 
     def allocate(self, s: S.Allocate) -> None:
         b, t = s.buffer, c_type(s.buffer.type)
+        if self.at_once is not None:
+            self.at_once.own.add(b)
+        count = _array_size(s)
+        if count is not None:
+            name = self.name(b, b.name)
+            self.out(f"{t} {name}[{count}];")
+            if b not in self.read:
+                self.out(f"(void){name};")
+            self.arrays.add(b)
+            return
+        self.arrays.discard(b)
         sizes = []
         for e in s.extents:
-            self.begin(e)
             if build.const_int(e) != 1:
-                sizes.append(f"(size_t){self.text(e, _UNARY)}")
+                sizes.append(f"(size_t){self.extent(e)}")
         size = " * ".join(sizes) or "1"
         if s.padding:
-            size = f"({size} + {s.padding})"
+            size = f"{size} + {s.padding}"
         wanted = self.root(s.condition)
         always = build.is_true(s.condition)
         name = self.name(b, b.name)
-        made = f"malloc({size} * sizeof({t}))"
-        self.out(f"{t} *{name} = {made if always else f'{wanted} ? {made} : NULL'};")
-        unused = "" if always else f"!({wanted}) || "
-        self.fail_unless(f"{unused}{name}", "out_of_memory")
+        made = f"{self.fixed('storage')}({size}, sizeof({t}))"
+        if not always:
+            kept = self.name((s, "wanted"), f"{name}_wanted")
+            self.out(f"const bool {kept} = {wanted};")
+            self.out(f"{t} *{name} = {kept} ? {made} : NULL;")
+            self.fail_unless(f"!{kept} || {name}", "out_of_memory")
+        else:
+            self.out(f"{t} *{name} = {made};")
+            self.fail_unless(name, "out_of_memory")
         self.live.append(b)
 
+    def extent(self, e: Expr) -> str:
+        """The text of a size, which is never negative."""
+        least = constant_interval(e).lo
+        if least is None or least < 0:
+            e = E.Max(e, build.imm(0, e.type))
+        self.begin(e)
+        return self.atom(e)
+
     def free(self, s: S.Free) -> None:
-        name = self.names[s.buffer]
-        self.out(f"free({name});")
+        if s.buffer in self.arrays:
+            return
+        self.out(f"free({self.names[s.buffer]});")
         self.live.remove(s.buffer)
+
+
+def _array_size(s: S.Allocate) -> int | None:
+    """How many elements storage has that can be an array: small, and of a known
+    size."""
+    count = 1
+    for e in s.extents:
+        known = build.const_int(e)
+        if known is None:
+            return None
+        count *= max(known, 0)
+    count += s.padding
+    small = count * s.buffer.type.bytes() <= _MOST_IN_ARRAY
+    if s.kind is MemoryKind.HEAP or not build.is_true(s.condition):
+        return None
+    return max(count, 1) if small or s.kind is MemoryKind.STACK else None
 
 
 _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
@@ -201,4 +452,4 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.Free: _Writer.free,
 }
 
-__all__ = ["emit_c"]
+__all__ = ["Constant", "Head", "emit_c"]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parhelion.codegen.c_support import KEYWORDS, NO_TEXT, helper
+from parhelion.codegen.c_support import HELPER, KEYWORDS, NO_TEXT, helper
 from parhelion.errors import HalideError, InternalError
 from parhelion.ir import build, fixedpoint, mathlib
 from parhelion.ir import expr as E
@@ -82,10 +82,10 @@ class Expressions:
     def name(self, of: object, wish: str) -> str:
         """A C name for a variable, like the wish and not taken."""
         plain = re.sub(r"\W", "_", wish)
-        if not plain or plain[0].isdigit() or plain.startswith("__"):
+        if not plain or plain[0].isdigit() or plain[0] == "_":
             plain = f"v{plain}"
         found, n = plain, 1
-        while found in self.taken:
+        while found in self.taken or HELPER.fullmatch(found):
             n += 1
             found = f"{plain}_{n}"
         self.taken.add(found)
@@ -98,7 +98,6 @@ class Expressions:
         name = "_".join([kind, *spelled])
         if name not in self.helpers:
             self.helpers[name] = helper(kind, name, types, [c_type(t) for t in types])
-            self.taken.add(name)
         return name
 
     def define(self, v: Var, text: str) -> None:
@@ -140,6 +139,10 @@ class Expressions:
                 found = (name, _ATOM)
             self._memo[e] = found
         return found[0] if found[1] >= least else f"({found[0]})"
+
+    def atom(self, e: Expr) -> str:
+        """The text of a value, in parentheses if it is more than a name or a call."""
+        return self.text(e, _UNARY)
 
     def again(self, e: Expr) -> tuple[str, int]:
         """The text of an expansion, whose parts may be used many times."""
@@ -199,19 +202,27 @@ class Expressions:
             )
             return self.narrowed(text, e.type, strength)
         # The right operand of an operator that is not associative is put in
-        # parentheses, and floats keep the order of their operations.
-        a, b = self.text(e.a, strength), self.text(e.b, strength + 1)
+        # parentheses, and floats keep the order of their operations. So are
+        # comparisons of comparisons, and "and" within "or", of which compilers warn.
+        left, right = strength, strength + 1
+        if strength in (_ORDER, _EQUAL):
+            left = right = _SHIFT
+        elif symbol == "||":
+            left, right = (_OR if type(e.a) is E.Or else _AND + 1), _AND + 1
+        a, b = self.text(e.a, left), self.text(e.b, right)
         return self.narrowed(f"{a} {symbol} {b}", e.type, strength)
 
     def narrowed(self, text: str, t: Type, strength: int) -> tuple[str, int]:
-        """`text`, which C computes as an int, in the type's own width."""
-        if t.is_int_or_uint() and t.width < 32 and not t.is_bool():
+        """`text`, which C computes as an int or a float, in the type's own width."""
+        half = t.is_float() and t.width == 16
+        if half or t.is_int_or_uint() and t.width < 32 and not t.is_bool():
             return f"({c_type(t)})({text})", _UNARY
         return text, strength
 
     def division(self, e: E.Div) -> tuple[str, int]:
         if e.type.is_float():
-            return f"{self.text(e.a, _TIMES)} / {self.text(e.b, _TIMES + 1)}", _TIMES
+            text = f"{self.text(e.a, _TIMES)} / {self.text(e.b, _TIMES + 1)}"
+            return self.narrowed(text, e.type, _TIMES)
         known = build.const_int(e.b)
         if known and known > 0:
             if e.type.is_uint():
@@ -250,7 +261,7 @@ class Expressions:
 
     def cast(self, e: E.Cast) -> tuple[str, int]:
         if e.type.is_bool():
-            return f"{self.text(e.a, _EQUAL)} != 0", _EQUAL
+            return f"{self.text(e.a, _SHIFT)} != 0", _EQUAL
         return f"({c_type(e.type)}){self.text(e.a, _UNARY)}", _UNARY
 
     def reinterpret(self, e: E.Reinterpret) -> tuple[str, int]:

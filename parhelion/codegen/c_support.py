@@ -11,19 +11,37 @@ from parhelion.errors import HalideError
 from parhelion.ir.stmt import RunExtern
 from parhelion.types import Type
 
-#: Names that the file uses, or that C reserves.
+#: Names that the file uses, that C reserves, or that its headers define.
 KEYWORDS = frozenset(
     re.findall(
         r"\w+",
         "auto break case char const continue default do double else enum extern float "
         "for goto if inline int long register restrict return short signed sizeof "
         "static struct switch typedef union unsigned void volatile while bool true "
-        "false main malloc free printf memcpy halide_buffer_t halide_dimension_t",
+        "false main malloc free printf memcpy NULL NAN INFINITY EOF size_t linux unix "
+        "stdin stdout stderr errno isnan isinf isfinite INT32_MIN INT64_MIN INT64_C "
+        "UINT64_C int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
+        "asks tell check_buffer storage fail has_failed",
     )
+) | {
+    f"{name}{end}"
+    for name in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "exp", "log", "pow")
+    + ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh")
+    + ("asinh", "acosh", "atanh", "erf")
+    for end in ("", "f")
+}
+
+#: The names of the functions that `helper` makes.
+HELPER = re.compile(
+    "(min|max|bits|div|mod|shift_left|shift_right|popcount|clz|ctz)"
+    r"(_(bool|[iuf]\d+))+"
 )
 
+#: What callers may have wrong with their buffers, by the code of Halide's header.
+CODES = {"type": -3, "no struct": -12, "no pixels": -34, "dimensions": -43}
+
 HEADER = """\
-// Compile with -fwrapv: integers wrap.
+// Compile with -fwrapv (integers wrap) and -fopenmp (for threads and vectors).
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,27 +50,62 @@ HEADER = """\
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef HALIDE_HALIDERUNTIME_H
-struct halide_dimension_t {
-  int32_t min, extent, stride;
-  uint32_t flags;
-};
-struct halide_type_t {
-  uint8_t code, bits;
-  uint16_t lanes;
-};
-struct halide_buffer_t {
-  uint64_t device;
-  const void *device_interface;
-  uint8_t *host;
-  uint64_t flags;
-  struct halide_type_t type;
-  int32_t dimensions;
-  struct halide_dimension_t *dim;
-  void *padding;
-};
+// Conditions that always hold, loops that never run, pragmas that are not asked for.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
+#pragma GCC diagnostic ignored "-Warray-bounds"
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#endif
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed"
+#pragma clang diagnostic ignored "-Wsource-uses-openmp"
+#pragma clang diagnostic ignored "-Wunknown-pragmas"
 #endif
 """
+
+#: Functions that are always the same, by name.
+FIXED = {
+    "asks": """\
+// Whether a buffer asks for the region that is needed of it.
+static inline bool asks(const struct halide_buffer_t *b) {
+  return !b->host && !b->device;
+}""",
+    "tell": """\
+// Tells a buffer what is needed of it in a dimension.
+static inline void tell(struct halide_buffer_t *b, int d, int32_t min, int32_t extent) {
+  struct halide_dimension_t *dim = &b->dim[d];
+  dim->min = min;
+  dim->extent = extent;
+  dim->stride = d ? dim[-1].stride * dim[-1].extent : 1;
+  dim->flags = 0;
+}""",
+    "check_buffer": f"""\
+static inline int check_buffer(const struct halide_buffer_t *b, int code, int bits,
+                               int dimensions) {{
+  if (b->type.code != code || b->type.bits != bits) return {CODES["type"]};
+  if (b->dimensions != dimensions) return {CODES["dimensions"]};
+  return b->host ? 0 : {CODES["no pixels"]};
+}}""",
+    "storage": """\
+static inline void *storage(size_t elements, size_t size) {
+  return malloc(elements ? elements * size : 1);
+}""",
+    "fail": """\
+// A failure in a parallel loop.
+static inline void fail(int *failed, int code) {
+  (void)code;  // gcc 12 does not count what follows as a use
+#pragma omp atomic write
+  *failed = code;
+}""",
+    "has_failed": """\
+static inline bool has_failed(const int *failed) {
+  int code;
+#pragma omp atomic read
+  code = *failed;
+  return code != 0;
+}""",
+}
 
 
 def helper(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) -> str:

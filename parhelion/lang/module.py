@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
 from parhelion.aot.archive import Member, archive
+from parhelion.aot.c_source import c_source
 from parhelion.aot.header import header_text
 from parhelion.aot.objects import (
     Program,
     Wishes,
     runtime_exports,
     runtime_object,
+    without_asserts,
 )
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.ir.pipeline import ArgKind, Lowered
@@ -68,6 +70,7 @@ _WRITTEN = (
     OutputFileType.assembly,
     OutputFileType.bitcode,
     OutputFileType.c_header,
+    OutputFileType.c_source,
     OutputFileType.llvm_assembly,
     OutputFileType.object,
     OutputFileType.static_library,
@@ -79,7 +82,8 @@ _WRITTEN = (
 class Module:
     """A lowered pipeline: its name, its target and its program."""
 
-    __slots__ = ("_lowered", "_made", "_target")
+    __slots__ = ("_c_text", "_lowered", "_made", "_target")
+    _c_text: Callable[[], str]
     _lowered: Lowered
     _target: Target
     _made: Program | None
@@ -92,9 +96,11 @@ class Module:
         )
 
     @classmethod
-    def _of(cls, lowered: Lowered, target: Target) -> Module:
+    def _of(cls, lowered: Lowered, target: Target, c_text: Callable[[], str]) -> Module:
+        """c_text: makes the C text, which has a lowering of its own."""
         made = object.__new__(cls)
         made._lowered, made._target, made._made = lowered, target, None
+        made._c_text = c_text
         return made
 
     def name(self) -> str:
@@ -121,9 +127,10 @@ class Module:
     def compile(self, outputs: Mapping[OutputFileType, str | os.PathLike[str]]) -> None:
         """Writes files: ``{hl.OutputFileType.object: "blur.o"}``.
 
-        Objects, static libraries, headers, assembly, LLVM assembly and bitcode, and the
-        lowered program as text or as a page of HTML. Raises HalideError for other
-        kinds, and for a Func that only Python can compute, before any file is written.
+        Objects, static libraries, headers, assembly, LLVM assembly and bitcode, C
+        (`Pipeline.c_text`), and the lowered program as text or as a page of HTML.
+        Raises HalideError for other kinds, for a Func that only Python can compute, and
+        for C of a pipeline that was changed meanwhile, before any file is written.
         """
         for kind in outputs:
             if kind not in _WRITTEN:
@@ -147,6 +154,8 @@ class Module:
         if kind is OutputFileType.stmt_html:
             with compiling():
                 return lowered_page(self._lowered)
+        if kind is OutputFileType.c_source:
+            return self._c_text()
         program = self._program()
         if kind is OutputFileType.c_header:
             return header_text(program.interface, str(self._target))
@@ -162,8 +171,7 @@ class Module:
         return archive([Member(f"{self._symbol()}.o", code, program.exports)])
 
     def _symbol(self) -> str:
-        """Its name in C: ``f_1`` for the second Func called ``f``."""
-        return self.name().replace("$", "_")
+        return c_name(self.name())
 
     def _program(self) -> Program:
         """Its code, made once."""
@@ -224,6 +232,19 @@ def compile_standalone_runtime(
     return written
 
 
+def c_name(name: str) -> str:
+    """A Func's name in C: ``f_1`` for the second one called ``f``."""
+    return name.replace("$", "_")
+
+
+def c_file(lowered: Lowered, name: str, target: Target | None) -> str:
+    """The C text of a program without vectors, as the features of `target` wish."""
+    context = target is not None and target.has_feature(TargetFeature.UserContext)
+    if target is not None and target.has_feature(TargetFeature.NoAsserts):
+        lowered = replace(lowered, body=without_asserts(lowered.body))
+    return c_source(lowered, c_name(name), context)
+
+
 def known_target(target: Target | None) -> Target:
     """The target of a Module: this computer, unless told otherwise."""
     if target is None:
@@ -242,19 +263,14 @@ def with_arguments(
     for a in lowered.args:
         bound = getattr(a.symbol, "bound", None) is not None
         if a.symbol not in given and a.kind is not ArgKind.OUTPUT and not bound:
-            raise missing_argument(name, a)
+            raise DefinitionError(
+                f"{name!r} needs {a.name!r}, which is not among the arguments",
+                at=here(),
+                hint="infer_arguments() lists what is needed",
+            )
     asked = [by_symbol[s] if s in by_symbol else _unused(s) for s in given]
     rest = [a for a in lowered.args if a.symbol not in given]
     return replace(lowered, args=(*asked, *rest))
-
-
-def missing_argument(name: str, argument: IRArgument, hint: str = "") -> HalideError:
-    """The error of a function that lacks an argument which it needs."""
-    return DefinitionError(
-        f"{name!r} needs {argument.name!r}, which is not among the arguments",
-        at=here(),
-        hint=hint or "infer_arguments() lists what is needed",
-    )
 
 
 def _unused(symbol: BufferSym | ParamSym) -> IRArgument:

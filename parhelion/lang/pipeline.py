@@ -17,7 +17,6 @@ from parhelion.errors import (
 )
 from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
-from parhelion.ir.pipeline import ArgKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
@@ -32,8 +31,8 @@ from parhelion.lang.loop_dump import (
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import (
     Module,
+    c_file,
     known_target,
-    missing_argument,
     with_arguments,
 )
 from parhelion.lang.report import Report, report
@@ -272,12 +271,17 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         runner = self._ready()
         runner.program(self._variant(runner, target))
 
-    def _variant(self, runner: Runner, target: Target | None = None) -> Variant:
+    def _variant(
+        self, runner: Runner, target: Target | None = None, copied: bool = False
+    ) -> Variant:
+        """The variant for what is set now. copied: Buffers that the algorithm mentions
+        become dense, as parts of a text."""
         given = {
             s: b._layout()
             for s in runner.reach.images
             if isinstance(b := s.value if s.bound is None else s.bound, Buffer)
             and b.defined()
+            and not (copied and s.bound is not None)
         }
         return runner.variant(given, options(target))
 
@@ -358,8 +362,21 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         large = goal.has_feature(TargetFeature.LargeBuffers)
         variant = Variant(index64=large, strict_float=strict(goal))
         name = fn_name or self._functions()[0].name
-        with runner.lowered(variant, name=name, machine=machine_of(goal)) as lowered:
-            return Module._of(with_arguments(lowered, given, name), goal)
+        state, machine = runner.reach.look(), machine_of(goal)
+
+        def c_text() -> str:
+            if runner.reach.look() != state:
+                raise HalideError(
+                    f"Func {runner.name!r} was changed after compile_to_module, and C "
+                    "is made of it as it was then",
+                    at=here(),
+                    hint="make a new Module",
+                )
+            with runner.lowered(variant, False, name, machine) as lowered:
+                return c_file(with_arguments(lowered, given, name), name, goal)
+
+        with runner.lowered(variant, name=name, machine=machine) as lowered:
+            return Module._of(with_arguments(lowered, given, name), goal, c_text)
 
     def apply_autoscheduler(
         self, target: Target, autoscheduler_params: AutoschedulerParams
@@ -420,7 +437,7 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         target: Target | None = None,
     ) -> None:
         """Writes the pipeline to a file as a C function of the `arguments`, in this
-        order, and then of the outputs. See `c_text`."""
+        order, and then of the outputs: `c_text`."""
         write(filename, self.c_text(arguments, fn_name, target))
 
     def c_text(
@@ -429,35 +446,25 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         fn_name: str = "",
         target: Target | None = None,
     ) -> str:
-        """The pipeline as C, to be read: one function, which returns 0 or the code
-        of a failure. Loops that are parallel, vectorized or unrolled are plain loops
-        with a comment. One thread runs all of it, in an order that the schedule allows:
-        async Funcs are computed before they are used, and atomic updates need no lock.
-        So it is not safe to run the loops of the C in parallel.
+        """The pipeline as C11 with OpenMP, to be read: a function that returns 0 or the
+        code of a failure (of ``halide_error_code_t``), with the interface that
+        `compile_to_header` declares. Compile it with ``-fwrapv -fopenmp``.
 
-        Raises HalideError if the pipeline uses an image or Param that is not among the
-        arguments."""
-        from parhelion.codegen.c import emit_c
+        Of nested parallel loops the outermost has ``#pragma omp parallel for``; a
+        vectorized loop of stores alone has ``#pragma omp simd``, other ones and
+        unrolled ones a comment. async Funcs are computed before they are used. The
+        pixels of Buffers that the algorithm mentions are part of the text.
+
+        Raises DefinitionError if the pipeline uses an ImageParam or Param that is not
+        among the arguments, and HalideError for what C cannot say."""
         from parhelion.lang.callable import symbols_of
 
         runner = self._ready()
         given = symbols_of(arguments)
         name = fn_name or runner.name
-        with runner.lowered(self._variant(runner, target), vectors=False) as lowered:
-            for argument in lowered.args:
-                symbol = argument.symbol
-                if symbol in given or argument.kind is ArgKind.OUTPUT:
-                    continue
-                fixed = getattr(symbol, "bound", None) is not None
-                raise missing_argument(
-                    name,
-                    argument,
-                    "pixels of a Buffer are no part of the C text: use an ImageParam"
-                    " and set it"
-                    if fixed
-                    else "",
-                )
-            return emit_c(lowered, [*given, *runner.targets], name)
+        variant = self._variant(runner, target, copied=True)
+        with runner.lowered(variant, vectors=False) as lowered:
+            return c_file(with_arguments(lowered, given, name), name, target)
 
     def llvm_text(self, optimised: bool = True) -> str:
         """The LLVM module, after the optimiser or as code generation wrote it."""

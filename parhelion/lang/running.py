@@ -123,7 +123,7 @@ class Running(CompileTo, LaterForFuncs):
         fn_name: str = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the pipeline to a file as a C function, to be read."""
+        """Writes the pipeline to a file as a function in C: `Pipeline.c_text`."""
         self._pipeline().compile_to_c(filename, arguments, fn_name, target)
 
     def compile_to_module(

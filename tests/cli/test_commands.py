@@ -112,12 +112,13 @@ def test_run_schedules_by_itself(tmp_path: Path) -> None:
 def test_compile(own: Path, tmp_path: Path) -> None:
     prefix = tmp_path / "made" / "bright"
     told = said(
-        *("compile", f"{own}:bright", "-o", prefix, "--emit", "object,header,stmt"),
+        *("compile", f"{own}:bright", "-o", prefix, "--emit", "object,header,c,stmt"),
         *("--target", "arm-64-linux"),
     )
     assert [line.split(":")[0] for line in told.splitlines()] == [
-        f"{prefix}.{end}" for end in ("o", "h", "stmt")
+        f"{prefix}.{end}" for end in ("o", "h", "c", "stmt")
     ]
+    assert "int bright(struct" in prefix.with_suffix(".c").read_text()
     assert (prefix.with_suffix(".o")).read_bytes()[:4] == b"\x7fELF"
     assert "int bright(" in prefix.with_suffix(".h").read_text()
 

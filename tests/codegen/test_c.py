@@ -3,72 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.ir.failures import CODES
-from parhelion.runtime.layout import Layout
-
-CC = shutil.which("cc") or shutil.which("gcc")
-needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler")
+from parhelion.ir.failures import HALIDE_CODES
+from tests.codegen.c_code import CC, Dimension, Struct, built, compiled, needs_cc
 
 x, y, c = hl.vars("x y c")
-
-
-def compiled(f: hl.Func, arguments: list[Any], where: Path) -> Callable[..., int]:
-    """The function `f_c` of the C text, called with Buffers and numbers."""
-    source, library = where / "f.c", where / "f.so"
-    f.compile_to_c(source, arguments, "f_c")
-    assert CC is not None
-    options = ["-std=gnu99", "-Wall", "-Werror", "-Wno-unused", "-fwrapv", "-O0"]
-    options += ["-ffp-contract=off", "-shared", "-fPIC", "-o", str(library)]
-    subprocess.run([CC, *options, str(source), "-lm"], check=True)
-    function = ctypes.CDLL(str(library)).f_c
-
-    def call(*given: Any) -> int:
-        kept = [struct_of(g) if isinstance(g, hl.Buffer) else g for g in given]
-        return int(function(*kept))
-
-    return call
-
-
-class Dimension(ctypes.Structure):
-    _fields_ = (
-        ("min", ctypes.c_int32),
-        ("extent", ctypes.c_int32),
-        ("stride", ctypes.c_int32),
-        ("flags", ctypes.c_uint32),
-    )
-
-
-class Struct(ctypes.Structure):
-    _fields_ = (
-        ("device", ctypes.c_uint64),
-        ("device_interface", ctypes.c_void_p),
-        ("host", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("type", ctypes.c_uint32),
-        ("dimensions", ctypes.c_int32),
-        ("dim", ctypes.POINTER(Dimension)),
-        ("padding", ctypes.c_void_p),
-    )
-
-
-def struct_of(buffer: hl.Buffer) -> Any:
-    """A halide_buffer_t for `buffer`, written by hand."""
-    layout: Layout = buffer._layout()
-    parts = zip(layout.mins, layout.extents, layout.strides, strict=True)
-    dims = [Dimension(m, e, s, 0) for m, e, s in parts]
-    array = (Dimension * max(len(dims), 1))(*dims)
-    made = Struct(host=layout.host, dimensions=len(dims), dim=array)
-    return ctypes.byref(made)
 
 
 def same(f: hl.Func, sizes: list[int], where: Path) -> None:
@@ -87,8 +32,12 @@ def test_the_text() -> None:
     xi = hl.Var("xi")
     f.split(x, x, xi, 8).vectorize(xi).parallel(y)
     text = hl.Pipeline(f).c_text([], "grad_c")
-    assert "int grad_c(struct halide_buffer_t *grad_buffer) {" in text
-    assert "{  // parallel" in text and "{  // vectorized" in text
+    assert "int grad_c(struct halide_buffer_t *_grad_buffer) {" in text
+    lines = [line.strip() for line in text.splitlines()]
+    at = lines.index("#pragma omp parallel for")
+    assert lines[at + 1].startswith("for (int32_t grad_s0_y = ")
+    at = lines.index("#pragma omp simd")
+    assert lines[at + 1].startswith("for (int32_t grad_s0_xi = 0; grad_s0_xi < 8;")
     assert "return 0;\n}" in text
 
 
@@ -98,15 +47,29 @@ def test_arguments_are_those_that_are_given() -> None:
     f = hl.Func("c_args")
     f[x] = image[x] * gain
     pipeline = hl.Pipeline(f)
-    head = "int c_args(int16_t c_gain, struct halide_buffer_t *c_image_buffer, struct"
+    head = "int c_args(int16_t _c_gain, struct halide_buffer_t *_c_image_buffer, "
     assert head in pipeline.c_text([gain, image])
     with pytest.raises(hl.DefinitionError, match="needs 'c_gain'"):
         pipeline.c_text([image])
-    g = hl.Func("c_pixels")
-    g[x] = hl.Buffer(np.arange(4, dtype=np.uint8))[x]
-    with pytest.raises(hl.DefinitionError, match="not among") as caught:
-        hl.Pipeline(g).c_text()
-    assert "ImageParam" in str(caught.value)
+
+
+@needs_cc
+def test_images_that_the_algorithm_mentions(tmp_path: Path) -> None:
+    table = hl.Buffer(np.array([[3, -7, 1 << 30], [5, 4, -(1 << 31)]], np.int32))
+    scale = hl.Buffer(np.array([0.1, np.inf, -2.5], np.float32), "scale")
+    f = hl.Func("c_pixels")
+    f[x, y] = hl.f32(table[x, y]) * scale[x]
+    assert "scale[] = {" in hl.Pipeline(f).c_text()
+    same(f, [3, 2], tmp_path)
+
+
+@needs_cc
+def test_images_of_other_layouts_become_dense(tmp_path: Path) -> None:
+    pixels = np.arange(60, dtype=np.int16).reshape(4, 5, 3)
+    photo = hl.Buffer(pixels, axes="yxc")
+    f = hl.Func("c_interleaved")
+    f[x, y, c] = photo[x, y, c] * 2
+    same(f, [5, 4, 3], tmp_path)
 
 
 @needs_cc
@@ -129,7 +92,7 @@ def test_a_scheduled_blur(tmp_path: Path) -> None:
     assert np.array_equal(out, np.asarray(expected))
     small = hl.Buffer(hl.UInt(8), [40, 4, 3])
     code = call(hl.Buffer(pixels), ctypes.c_float(1.5), small)
-    assert code == CODES["output_too_small"]
+    assert code == HALIDE_CODES["output_too_small"]
 
 
 @needs_cc
@@ -237,12 +200,11 @@ def test_what_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
     f.compile_to_c(source, [], "c_said")
     with source.open("a") as end:
         end.write(
-            "int main() { int32_t d[2]; struct halide_dimension_t e = {0, 2, 1, 0};"
+            "int main(void) { int32_t d[2]; struct halide_dimension_t e = {0, 2, 1, 0};"
             "struct halide_buffer_t b = {0}; b.host = (uint8_t *)d; b.dim = &e;"
-            "return c_said(&b); }\n"
+            "b.type.bits = 32; b.dimensions = 1; return c_said(&b); }\n"
         )
-    assert CC is not None
-    subprocess.run([CC, "-fwrapv", "-o", str(program), str(source), "-lm"], check=True)
+    built(source, program)
     done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
     assert done.stdout == expected
     assert "1 100% of 0.000000 false\n" in expected
@@ -254,7 +216,7 @@ def test_a_failed_requirement(tmp_path: Path) -> None:
     f[x] = hl.require(x < 3, x, "too far")
     call = compiled(f, [], tmp_path)
     assert call(hl.Buffer(hl.Int(32), [3])) == 0
-    assert call(hl.Buffer(hl.Int(32), [4])) == CODES["require"]
+    assert call(hl.Buffer(hl.Int(32), [4])) == HALIDE_CODES["require"]
 
 
 @needs_cc
@@ -272,8 +234,52 @@ def test_async_funcs_are_computed_before_they_are_used(
 
 
 @needs_cc
-def test_atomic_updates_by_one_thread(tmp_path: Path) -> None:
-    r = hl.RDom([(0, 40), (0, 30)], "r")
+def test_async_funcs_in_a_parallel_loop(tmp_path: Path) -> None:
+    """Each iteration has its own window and its own ring of copies."""
+    f, g, h = hl.funcs("c_async_in c_between_in c_user_in")
+    f[x, y] = x * 3 + y * y
+    g[x, y] = f[x, y - 1] + f[x + 1, y + 1]
+    h[x, y] = g[x, y - 1] * g[x, y + 1]
+    yo = hl.Var("yo")
+    h.split(y, yo, y, 5, hl.TailStrategy.GuardWithIf).parallel(yo)
+    f.store_at(h, yo).compute_at(h, y).async_()
+    g.hoist_storage(h, yo).store_at(h, y).compute_at(h, y).async_().ring_buffer(2)
+    text = hl.Pipeline(h).c_text()
+    assert text.count("#pragma omp parallel for") == 1
+    same(h, [33, 41], tmp_path)
+
+
+@needs_cc
+def test_folded_storage_of_parallel_iterations(tmp_path: Path) -> None:
+    f, g = hl.funcs("c_folded c_folds")
+    f[x, y] = x * x - y
+    g[x, y] = f[x, y - 1] + f[x, y] * 2 + f[x, y + 1]
+    yo = hl.Var("yo")
+    g.split(y, yo, y, 8).parallel(yo).vectorize(x, 4)
+    f.store_at(g, yo).compute_at(g, y).fold_storage(y, 4).vectorize(x, 8)
+    text = hl.Pipeline(g).c_text()
+    assert text.count("#pragma omp parallel for") == 1
+    assert text.count("#pragma omp simd") >= 2
+    same(g, [50, 67], tmp_path)
+
+
+@needs_cc
+def test_nested_parallel_loops(tmp_path: Path) -> None:
+    """The outermost one is for the threads, whichever Func it is of."""
+    f, g = hl.funcs("c_inner c_outer")
+    f[x, y] = x + y
+    g[x, y, c] = f[x, y] * c + f[x + 1, y]
+    g.parallel(c).parallel(y)
+    f.compute_at(g, c).parallel(y)
+    text = hl.Pipeline(g).c_text()
+    assert text.count("#pragma omp parallel for") == 1
+    assert text.count("// parallel") == 2
+    same(g, [20, 15, 9], tmp_path)
+
+
+@needs_cc
+def test_atomic_updates(tmp_path: Path) -> None:
+    r = hl.RDom([(0, 40), (0, 300)], "r")
     f = hl.Func("c_atomic")
     f[x] = hl.Tuple(0, hl.u8(1))
     at = (r.x * 7 + r.y) % 16
@@ -285,5 +291,208 @@ def test_atomic_updates_by_one_thread(tmp_path: Path) -> None:
     g.update().atomic().parallel(r.y).vectorize(r.x, 4)
     f.compute_root()
     text = hl.Pipeline(g).c_text()
-    assert text.count("// atomic") == 2 and "// parallel" in text
+    assert text.count("#pragma omp critical(update_c_atomic)") == 1
+    assert text.count("#pragma omp atomic\n") == 1
+    assert text.count("#pragma omp parallel for") == 2
+    assert "#pragma omp simd" not in text
     same(g, [16], tmp_path)
+
+
+@needs_cc
+@pytest.mark.parametrize("kind", ["u8", "i16", "u64", "f32", "f64"])
+def test_atomic_updates_in_place(kind: str, tmp_path: Path) -> None:
+    """One instruction each where C has one for it, of narrow integers too."""
+    t = {"u8": hl.UInt(8), "i16": hl.Int(16), "u64": hl.UInt(64)}.get(kind)
+    t = t or hl.Float(int(kind[1:]))
+    r = hl.RDom([(0, 64), (0, 200)], "r")
+    f = hl.Func(f"c_place_{kind}")
+    f[x] = hl.cast(t, x)
+    at = (r.x * 3 + r.y) % 7
+    f[at] = hl.cast(t, (r.x + r.y) % 8) + f[at]
+    f[at] = f[at] - hl.cast(t, r.x % 4)
+    for k in range(2):
+        f.update(k).atomic().parallel(r.y)
+    wanted = 2
+    if not t.is_float():
+        f[at] = f[at] ^ hl.cast(t, r.x * r.y)
+        f.update(2).atomic().parallel(r.y)
+        wanted = 3
+    text = hl.Pipeline(f).c_text()
+    assert text.count("#pragma omp atomic\n") == wanted
+    assert "#pragma omp critical" not in text
+    same(f, [7], tmp_path)
+
+
+@needs_cc
+def test_an_atomic_update_that_may_fail_is_for_one_thread(tmp_path: Path) -> None:
+    r = hl.RDom([(0, 40)], "r")
+    limit = hl.Param(hl.Int(32), "limit", 100)
+    f = hl.Func("c_atomic_fails")
+    f[x] = 0
+    f[r % 4] += hl.require(r < limit, r, "never")
+    f.update().atomic(override_associativity_test=True).parallel(r)
+    text = hl.Pipeline(f).c_text([limit])
+    assert "// parallel, but not here: an atomic update of c_atomic_fails may" in text
+    assert "#pragma omp parallel" not in text and "#pragma omp critical" not in text
+    call = compiled(f, [limit], tmp_path)
+    out = hl.Buffer(hl.Int(32), [4])
+    assert call(100, out) == 0
+    assert np.asarray(out).tolist() == [180, 190, 200, 210]
+    assert call(30, out) == HALIDE_CODES["require"]
+
+
+@needs_cc
+def test_vectors_that_are_not_independent(tmp_path: Path) -> None:
+    """A sum into one place, and a look-up of a place, are no lanes side by side."""
+    r = hl.RDom([(0, 64)], "r")
+    f, g = hl.funcs("c_sum c_scatter")
+    f[x] = x
+    f[3] += r * r
+    f.update().atomic().vectorize(r, 8)
+    g[x] = f[x % 4]
+    g[(r * 5) % 16] = r
+    g.update().allow_race_conditions().vectorize(r, 4)
+    f.compute_root()
+    text = hl.Pipeline(g).c_text()
+    assert text.count("// vectorized") >= 1
+    assert "#pragma omp simd" not in text
+    same(g, [16], tmp_path)
+
+
+def test_vectors_that_write_every_second_place_are_independent() -> None:
+    f = hl.Func("c_strided")
+    r = hl.RDom([(0, 32)], "r")
+    f[x] = x
+    f[r * 2 + 1] = f[r * 2 + 1] * 3 + r
+    f.update().vectorize(r, 8)
+    f.bound(x, 0, 66)
+    assert hl.Pipeline(f).c_text().count("#pragma omp simd") == 1
+
+
+FAILS = r"""
+#include <stdio.h>
+int main(void) {
+  static int32_t pixels[64 * 64];
+  struct halide_dimension_t dim[2] = {{0, 64, 1, 0}, {0, 64, 64, 0}};
+  struct halide_buffer_t b = {0};
+  b.host = (uint8_t *)pixels;
+  b.type.bits = 32;
+  b.dimensions = 2;
+  b.dim = dim;
+  for (int limit = 100; limit >= 0; limit -= 50) printf("%d ", c_fails(limit, &b));
+  printf("%d\n", pixels[64 * 2 + 1]);
+  return 0;
+}
+"""
+
+
+@needs_cc
+@pytest.mark.parametrize("openmp", [True, False])
+def test_failures_in_parallel_loops(openmp: bool, tmp_path: Path) -> None:
+    """The code comes back, and storage of the iteration and around it is freed: the
+    address sanitizer sees what leaks."""
+    limit = hl.Param(hl.Int(32), "limit", 100)
+    whole, f, g = hl.funcs("c_whole c_inside c_fails")
+    whole[x, y] = x + y
+    f[x, y] = hl.require(x + y < limit + 50, whole[x, y] * 2, "too far")
+    g[x, y] = f[x, y] + f[x + 1, y] + whole[y, x]
+    whole.compute_root().store_in(hl.MemoryType.Heap)
+    f.compute_at(g, y).store_in(hl.MemoryType.Heap)
+    g.parallel(y)
+    source = tmp_path / "f.c"
+    hl.Pipeline(g).compile_to_c(source, [limit], "c_fails")
+    with source.open("a") as end:
+        end.write(FAILS)
+    flags = ["-fsanitize=address", "-g"]
+    assert CC is not None
+    empty = tmp_path / "empty.c"
+    empty.write_text("int main(void) { return 0; }\n")
+    there = subprocess.run([CC, *flags, "-o", str(tmp_path / "e"), str(empty)])
+    if there.returncode:
+        flags = []
+    if not openmp:
+        flags.append("-fno-openmp")
+    program = built(source, tmp_path / "fails", *flags)
+    env = {"OMP_NUM_THREADS": "4", "ASAN_OPTIONS": "detect_leaks=1"}
+    done = subprocess.run([str(program)], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    code = HALIDE_CODES["require"]
+    assert done.stdout == f"0 {code} {code} {3 * 2 + 4 * 2 + 3}\n"
+
+
+@needs_cc
+def test_bounds_queries_and_bad_buffers(tmp_path: Path) -> None:
+    image = hl.ImageParam(hl.UInt(8), 2, "c_asked")
+    f = hl.Func("c_asks")
+    f[x, y] = image[x - 1, y] + image[x + 2, y + 5]
+    call = compiled(f, [image], tmp_path)
+    dims = (Dimension * 2)()
+    asked = Struct(dim=dims)
+    out = hl.Buffer(hl.UInt(8), [10, 20])
+    assert call(ctypes.byref(asked), out) == 0
+    sides = [(d.min, d.extent, d.stride) for d in dims]
+    assert sides == [(-1, 13, 1), (0, 25, 13)]
+    assert (asked.type, asked.dimensions) == (1 | 8 << 8 | 1 << 16, 2)
+    assert call(None, out) == -12
+    given = hl.Buffer(hl.UInt(8), [13, 25])
+    given.set_min([-1, 0])
+    assert call(given, out) == 0
+    assert call(given, hl.Buffer(hl.Int(8), [10, 20])) == -3
+    assert call(given, hl.Buffer(hl.UInt(8), [10, 20, 1])) == -43
+    given.set_min([0, 0])
+    assert call(given, out) == HALIDE_CODES["input_too_small"]
+
+
+@needs_cc
+def test_names_that_c_knows(tmp_path: Path) -> None:
+    """Funcs may be called as functions of C, or of the file itself, are."""
+    storage, fail, sqrt = hl.funcs("storage fail sqrt")
+    least, linux = hl.Func("min_i32"), hl.Func("linux")
+    storage[x] = x - 5
+    fail[x] = hl.min(storage[x], 3)
+    sqrt[x] = hl.sqrt(hl.f32(fail[x] + 9))
+    least[x] = hl.i32(sqrt[x] * 10)
+    linux[x] = hl.min(least[x], 35) + x
+    for g in (storage, fail, sqrt, least):
+        g.compute_root()
+    linux.parallel(x)
+    same(linux, [20], tmp_path)
+
+
+@needs_cc
+def test_a_module_writes_it(tmp_path: Path) -> None:
+    image = hl.ImageParam(hl.Float(32), 1, "c_in")
+    f = hl.Func("c_module")
+    f[x] = image[x] * 2
+    f.vectorize(x, 8, hl.TailStrategy.GuardWithIf)
+    module = f.compile_to_module([image], "c_module")
+    kinds = hl.OutputFileType
+    files = {kinds.c_source: tmp_path / "f.c", kinds.c_header: tmp_path / "f.h"}
+    module.compile(files)
+    source = tmp_path / "main.c"
+    source.write_text(
+        """
+#include "f.h"
+#include "f.c"
+#include "f.h"
+int main(void) {
+  float from[4] = {1, 2, 3, 4}, to[4] = {0};
+  struct halide_dimension_t dim = {0, 4, 1, 0};
+  struct halide_buffer_t in = {0}, out = {0};
+  in.type.code = out.type.code = 2;
+  in.type.bits = out.type.bits = 32;
+  in.dimensions = out.dimensions = 1;
+  in.dim = out.dim = &dim;
+  in.host = (uint8_t *)from;
+  out.host = (uint8_t *)to;
+  void *args[] = {&in, &out};
+  if (c_module_argv(args)) return 1;
+  return to[0] == 2 && to[3] == 8 ? 0 : 2;
+}
+"""
+    )
+    program = built(source, tmp_path / "main")
+    assert subprocess.run([str(program)], check=False).returncode == 0
+    f.parallel(x)
+    with pytest.raises(hl.HalideError, match="changed after compile_to_module"):
+        module.compile(files)

@@ -1,0 +1,90 @@
+"""Compiling and calling the C text of pipelines, for tests."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import parhelion as hl
+from parhelion.runtime.layout import Layout
+
+CC = shutil.which("gcc") or shutil.which("cc")
+CLANG = shutil.which("clang")
+needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (Debian: gcc)")
+
+#: What any C of ours is compiled with.
+OPTIONS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-fwrapv", "-ffp-contract=off")
+
+
+def built(source: Path, out: Path, *more: str, includes: Sequence[str] = ()) -> Path:
+    """A program or library of one C file, which no compiler that is here warns of, with
+    threads or without."""
+    assert CC is not None
+    options = [*OPTIONS, *includes]
+    subprocess.run(
+        [CC, *options, "-O1", "-fopenmp", *more, "-o", str(out), str(source), "-lm"],
+        check=True,
+    )
+    quiet = [*options, "-O2", "-c", "-o", "/dev/null", str(source)]
+    subprocess.run([CC, *quiet], check=True)
+    if CLANG is not None:
+        subprocess.run([CLANG, *quiet], check=True)
+        subprocess.run([CLANG, *quiet, "-fopenmp"], check=True)
+    return out
+
+
+def compiled(
+    f: hl.Func | hl.Pipeline, arguments: Sequence[Any], where: Path, threads: int = 4
+) -> Callable[..., int]:
+    """The function `f_c` of the C text, called with Buffers and numbers."""
+    source = where / "f.c"
+    f.compile_to_c(source, arguments, "f_c")
+    library = ctypes.CDLL(str(built(source, where / "f.so", "-shared", "-fPIC")))
+    if hasattr(library, "omp_set_num_threads"):
+        library.omp_set_num_threads(threads)
+
+    def call(*given: Any) -> int:
+        kept = [struct_of(g) if isinstance(g, hl.Buffer) else g for g in given]
+        return int(library.f_c(*kept))
+
+    return call
+
+
+class Dimension(ctypes.Structure):
+    _fields_ = (
+        ("min", ctypes.c_int32),
+        ("extent", ctypes.c_int32),
+        ("stride", ctypes.c_int32),
+        ("flags", ctypes.c_uint32),
+    )
+
+
+class Struct(ctypes.Structure):
+    _fields_ = (
+        ("device", ctypes.c_uint64),
+        ("device_interface", ctypes.c_void_p),
+        ("host", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("type", ctypes.c_uint32),
+        ("dimensions", ctypes.c_int32),
+        ("dim", ctypes.POINTER(Dimension)),
+        ("padding", ctypes.c_void_p),
+    )
+
+
+def struct_of(buffer: hl.Buffer) -> Any:
+    """A halide_buffer_t for `buffer`, written by hand."""
+    layout: Layout = buffer._layout()
+    parts = zip(layout.mins, layout.extents, layout.strides, strict=True)
+    dims = [Dimension(m, e, s, 0) for m, e, s in parts]
+    array = (Dimension * max(len(dims), 1))(*dims)
+    t = buffer.type()
+    kind = int(t.kind) | t.bits() << 8 | 1 << 16
+    made = Struct(host=layout.host, type=kind, dimensions=len(dims), dim=array)
+    return ctypes.byref(made)
