@@ -1,0 +1,124 @@
+"""Random cases as C: compiled by gcc, with threads, and compared with the interpreter.
+
+    python -m tests.fuzz.c_leg --cases 100 --seed 1
+
+Cases are drawn as in `run`. Those that are refused, whose values C has no type for, or
+whose schedule writes more than was asked for do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import random
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import parhelion as hl
+from parhelion.ir.failures import HALIDE_CODES
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang.callable import Argument
+from tests.codegen.c_code import built, struct_of
+from tests.fuzz.apply import Scheduler
+from tests.fuzz.build import build, set_plain_images
+from tests.fuzz.case import Case
+from tests.fuzz.draw import draw
+from tests.fuzz.execute import compare, destinations, interpreted
+from tests.fuzz.run import seeds
+
+#: Promises that turn out to be less than what is needed.
+BROKEN = [
+    HALIDE_CODES[name]
+    for name in ("storage_bound_too_small", "bound_too_small", "fold_too_small")
+    + ("fold_direction",)
+]
+#: What C output refuses, and says so.
+_REFUSALS = ("C has no type for", "foreign code", "memoized Func")
+
+
+def run_in_c(case: Case, where: Path, name: str) -> str:
+    """ "clean", another word for what does not count, or how C differs."""
+    program = build(case)
+    scheduler = Scheduler(program)
+    pipeline = hl.Pipeline(program.outputs())
+    try:
+        scheduler.run()
+        outputs = destinations(program)
+        set_plain_images(program, pipeline, outputs)
+        reach = pipeline._ready().reach
+        images = [b for b in reach.images if b.bound is None]
+        symbols: list[BufferSym | ParamSym] = [*images, *reach.params]
+        given = [Argument._of(s) for s in symbols]
+        text = pipeline.c_text(given, name)
+    except hl.ScheduleError:
+        return "refused"
+    except hl.BoundsError:
+        return "bounds"
+    except hl.HalideError as error:
+        if any(r in str(error) for r in _REFUSALS):
+            return "no text"
+        raise
+    if not scheduler.accepted:
+        return "trivial"
+    source = where / f"{name}.c"
+    source.write_text(text)
+    library = ctypes.CDLL(str(built(source, where / f"{name}.so", "-shared", "-fPIC")))
+    if hasattr(library, "omp_set_num_threads"):
+        library.omp_set_num_threads(3)
+    buffers = [struct_of(image.value) for image in images]
+    scalars = [_scalar(p.type, p.value) for p in reach.params]
+    results = [struct_of(b) for b in outputs]
+    code = int(getattr(library, name)(*buffers, *scalars, *results))
+    if code == HALIDE_CODES["output_too_small"]:
+        return "too small"
+    if code in BROKEN:
+        return "refused"
+    if code:
+        return f"returned {code}"
+    found = [np.asarray(b).transpose() for b in outputs]
+    return compare(found, interpreted(program)) or "clean"
+
+
+def _scalar(t: hl.Type, value: Any) -> Any:
+    """What ctypes passes as a value of type `t`."""
+    if t.is_float():
+        return ctypes.c_float(value) if t.bits() == 32 else ctypes.c_double(value)
+    kind = "int" if t.is_int() else "uint"
+    return getattr(ctypes, "c_bool" if t.is_bool() else f"c_{kind}{t.bits()}")(value)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
+    failures = 0
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in seeds(options.seed):
+            if counts["clean"] >= options.cases or failures >= 20:
+                break
+            case = draw(random.Random(seed))
+            try:
+                found = run_in_c(case, Path(folder), f"case_{seed}")
+            except Exception as error:  # what no case should cause
+                found = f"{type(error).__name__}: {error}"
+            known = found in ("clean", "refused", "bounds", "no text", "trivial")
+            if known or found == "too small":
+                counts[found] += 1
+            else:
+                failures += 1
+                print(f"seed {seed}: {found}", flush=True)
+    print(", ".join([f"{n} {what}" for what, n in counts.items()]))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
