@@ -50,10 +50,12 @@ HEADER = """\
 #include <stdlib.h>
 #include <string.h>
 
-// Conditions that always hold, loops that never run, pragmas that are not asked for.
+// Conditions that always hold, loops that never run, storage that loops fill, pragmas
+// that are not asked for.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
 #pragma GCC diagnostic ignored "-Warray-bounds"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #endif

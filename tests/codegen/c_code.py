@@ -79,12 +79,19 @@ class Struct(ctypes.Structure):
 
 
 def struct_of(buffer: hl.Buffer) -> Any:
-    """A halide_buffer_t for `buffer`, written by hand."""
+    """A pointer to a halide_buffer_t for `buffer`, written by hand."""
+    made = asking(buffer)
+    made.host = buffer._layout().host
+    return ctypes.byref(made)
+
+
+def asking(buffer: hl.Buffer) -> Struct:
+    """The struct of `buffer` without its pixels, which asks for the region that is
+    needed."""
     layout: Layout = buffer._layout()
     parts = zip(layout.mins, layout.extents, layout.strides, strict=True)
     dims = [Dimension(m, e, s, 0) for m, e, s in parts]
     array = (Dimension * max(len(dims), 1))(*dims)
     t = buffer.type()
     kind = int(t.kind) | t.bits() << 8 | 1 << 16
-    made = Struct(host=layout.host, type=kind, dimensions=len(dims), dim=array)
-    return ctypes.byref(made)
+    return Struct(type=kind, dimensions=len(dims), dim=array)
