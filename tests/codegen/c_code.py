@@ -91,6 +91,8 @@ def asking(buffer: hl.Buffer) -> Struct:
     layout: Layout = buffer._layout()
     parts = zip(layout.mins, layout.extents, layout.strides, strict=True)
     dims = [Dimension(m, e, s, 0) for m, e, s in parts]
+    if dims and dims[0].extent <= 1:
+        dims[0].stride = 1  # NumPy's stride of one pixel may be anything
     array = (Dimension * max(len(dims), 1))(*dims)
     t = buffer.type()
     kind = int(t.kind) | t.bits() << 8 | 1 << 16
