@@ -217,6 +217,7 @@ from parhelion.runtime.profile import FuncProfile as FuncProfile
 from parhelion.runtime.profile import Profile as Profile
 from parhelion.runtime.threads import get_num_threads as get_num_threads
 from parhelion.runtime.threads import set_num_threads as set_num_threads
+from parhelion.runtime.trace import TraceEvent as TraceEvent
 from parhelion.schedule.directives import DeviceAPI as DeviceAPI
 from parhelion.schedule.directives import LoopAlignStrategy as LoopAlignStrategy
 from parhelion.schedule.directives import MemoryType as MemoryType

@@ -16,6 +16,7 @@ from parhelion.ir import build, fixedpoint, mathlib
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.externs import FUNCTIONS
+from parhelion.ir.intrinsics import trace_parts
 from parhelion.ir.rewrite import nodes
 from parhelion.lower.lanes import MARKS
 from parhelion.types import Type, TypeCode
@@ -369,7 +370,7 @@ class Expressions:
 
     def printf(self, form: str, args: Sequence[Expr]) -> str:
         """A call that prints `form` with each % replaced by an argument."""
-        parts = form.split("%")
+        parts = trace_parts(form)
         out, given = [_quoted(parts[0])], []
         for arg, after in zip(args, parts[1:], strict=False):
             spec, value = self.shown(arg)

@@ -7,6 +7,8 @@ All of that is cold code at the end of the function.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parhelion.codegen.expr import convert
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import MAX_FAILURE_ARGS
@@ -15,6 +17,7 @@ from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
 from parhelion.ir.failures import CODES
+from parhelion.ir.intrinsics import trace_parts
 from parhelion.types import Float, Int, Type, UInt
 
 _FAIL = """define internal i32 @parhelion.fail(ptr %ctx, i32 %code, i32 %site, i32 %count, ptr %args) cold noinline {
@@ -196,8 +199,11 @@ def trace(f: Function, e: E.Intrinsic) -> str:
     value, form, *rest = e.args
     assert isinstance(form, E.StringImm)
     text = f.value(value)
+    parts = trace_parts(form.value)
+    if f.module.recorded:
+        _record(f, form.value, (*rest, value)[: len(parts) - 1])
+        return text
     line = _Line(f)
-    parts = form.value.split("%")
     line.add(parts[0])
     for arg, after in zip((*rest, value), parts[1:], strict=False):
         shown, t = f.value(arg), arg.type
@@ -212,6 +218,32 @@ def trace(f: Function, e: E.Intrinsic) -> str:
         line.add(after)
     line.print()
     return text
+
+
+def _record(f: Function, form: str, numbers: Sequence[Expr]) -> None:
+    """Hands a line on as its text and, for each number, kind and width of its type and
+    then 64 bits for each lane."""
+    lanes = max([n.type.count for n in numbers], default=1)
+    words: list[str] = []
+    for n in numbers:
+        text, t = f.value(n), n.type
+        one = t.element_of()
+        words += [str(int(t.kind)), str(t.width)]
+        # A scalar beside vectors is the same in all lanes.
+        bits = [
+            _as_bits(f, extract(f, text, t, i) if t.count > 1 else text, one)
+            for i in range(t.count)
+        ]
+        words += bits if t.count > 1 else bits * lanes
+    at = f.alloca(f"[{max(len(words), 1)} x i64], align 8")
+    for i, word in enumerate(words):
+        place = f.op(f"getelementptr i64, ptr {at}, i64 {i}") if i else at
+        f.out(f"  store i64 {word}, ptr {place}, align 8")
+    f.module.declare("ph_trace", "void", "ptr, ptr, ptr, i64, i64")
+    f.out(
+        f"  call void @ph_trace(ptr %ctx, ptr {f.module.string(form)}, ptr {at}, "
+        f"i64 {len(numbers)}, i64 {lanes})"
+    )
 
 
 class _Line:

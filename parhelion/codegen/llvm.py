@@ -47,6 +47,7 @@ def emit_with_sites(lowered: Lowered, target: Target) -> Emitted:
 def _emit(lowered: Lowered, target: Target) -> Emitted:
     module = Module(target, strict_float=lowered.strict_float)
     module.profiled = lowered.profiled
+    module.recorded = lowered.recorded
     symbol = module.unique(f"{lowered.name}_argv")
     body = sum_by_lanes(stream_stores(lowered.body), target)
     f = Function(

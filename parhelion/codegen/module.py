@@ -81,6 +81,8 @@ class Module:
         #: on the stack.
         self.profiled: Mapping[Function, int] = {}
         self.stack_storage: dict[BufferSym, int] = {}
+        #: Whether lines of `trace` are handed on as records, and not printed.
+        self.recorded = False
         #: Accesses that go to memory lane by lane (see `Emitted`).
         self.by_lane: dict[BufferSym, int] = {}
         #: Bytes of the storage in hand, of allocations whose size is known.

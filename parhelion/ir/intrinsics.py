@@ -7,6 +7,7 @@ result have one type.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -110,7 +111,8 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "require": IntrinsicInfo(None, False, "args[1] if args[0], else fail: args[2:]"),
     "print": IntrinsicInfo(None, False, "args[0], after printing all args"),
     "print_when": IntrinsicInfo(None, False, "args[1], printing args[1:] if args[0]"),
-    # One line for all lanes of a vector; a % is an argument, the last one the value.
+    # One line for all lanes of a vector; a % is an argument, the last one the value; %%
+    # is a % (`trace_parts`).
     "trace": IntrinsicInfo(None, False, "args[0], printing args[1] with the rest in"),
     # Profiling (`lower.profiling`). Numbers of Funcs are those of `Lowered.profiled`.
     "profile_enter": IntrinsicInfo(
@@ -141,3 +143,11 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     # Random numbers: a pure hash of the call's number and the coordinates.
     "random_int": _pure(None, "32 random bits from integer args (result uint32)"),
 }
+
+
+def trace_parts(line: str) -> list[str]:
+    """What stands before, between and after the numbers of a line of `trace`."""
+    return [part.replace("%%", "%") for part in _NUMBER.split(line)]
+
+
+_NUMBER = re.compile("(?<!%)%(?!%)")

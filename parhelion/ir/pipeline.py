@@ -50,6 +50,7 @@ class Lowered:
         output, which is the output's own region rounded up by its splits.
     profiled: where the code is to be profiled, the number of each Func that has loops;
         the copies that lowering makes of a Func share one.
+    recorded: whether lines of tracing are handed on as records.
     """
 
     name: str
@@ -61,3 +62,4 @@ class Lowered:
     strict_float: bool = False
     index64: bool = False
     profiled: Mapping[Function, int] = field(default_factory=dict)
+    recorded: bool = False

@@ -30,12 +30,6 @@ class LaterForFuncs(Later):
     def debug_to_file(self, *given: object, **named: object) -> NoReturn:
         self._not_yet("debug_to_file")
 
-    def trace_realizations(self) -> NoReturn:
-        self._not_yet("trace_realizations")
-
-    def add_trace_tag(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("add_trace_tag")
-
 
 class LaterForPipelines(Later):
     """Those of Pipeline alone."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
@@ -50,8 +51,9 @@ from parhelion.lang.target_api import (
     strict,
 )
 from parhelion.runtime.profile import Profile, collect, profile_of
-from parhelion.runtime.program import Variant, compiling
+from parhelion.runtime.program import Options, Variant, compiling
 from parhelion.runtime.state import Reach
+from parhelion.runtime.trace import TraceEvent, collect_trace
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
@@ -160,7 +162,6 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         a Buffer, or a tuple of Buffers if there are several values. Given a Buffer or
         an array (or one for each value), it computes just that region into it.
         """
-        runner = self._ready()
         if target is not None and not isinstance(target, Target):
             raise TypeMismatchError(
                 f"realize takes a list of extents and a Target, not {target!r}",
@@ -169,7 +170,14 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
                 if isinstance(where, int) and isinstance(target, int)
                 else "",
             )
-        asked = options(target)
+        return self._compute(where, options(target))
+
+    def _compute(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
+        asked: Options,
+    ) -> Result:
+        runner = self._ready()
         given = _destinations(where)
         if given is not None:
             self._check(runner, given)
@@ -227,6 +235,24 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
                 self.realize(where, target)
             runs += found
         return profile_of(self._runner.name, runs)
+
+    def trace(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        target: Target | None = None,
+    ) -> Iterator[TraceEvent]:
+        """Computes the outputs as `realize` does, and gives a record of each thing that
+        happens to Funcs with loops of their own, in order: the beginning and end of
+        storage, production and use, and each value that is stored and loaded.
+
+        The whole run is in memory then; it is for small sizes. A vector is a record
+        for each of its lanes. What runs in parallel comes in the order in which it
+        happened. Code of its own is compiled for this. Raises what `realize` raises.
+        """
+        asked = replace(options(target), profile=False, trace=True)
+        with collect_trace() as events:
+            self._compute(where, asked)
+        return iter(events)
 
     def report(
         self,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Self, SupportsIndex
 
+from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.later import LaterForFuncs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from parhelion.lang.report import Report
     from parhelion.lang.target_api import Target
     from parhelion.runtime.profile import Profile
+    from parhelion.runtime.trace import TraceEvent
     from parhelion.views.animation import Animation
 
 
@@ -74,6 +76,15 @@ class Running(CompileTo, LaterForFuncs):
         """What the schedule makes of the Func's pipeline, found without running it: see
         `Pipeline.report`."""
         return self._pipeline().report(where, target)
+
+    def trace(
+        self,
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
+        target: Target | None = None,
+    ) -> Iterator[TraceEvent]:
+        """Computes the Func as `realize` does, and gives a record of each load, store,
+        production and storage of its pipeline: see `Pipeline.trace`."""
+        return self._pipeline().trace(where, target)
 
     def compile_jit(self, target: Target | None = None) -> None:
         """Compiles now what `realize` would compile at its first call."""
@@ -159,5 +170,24 @@ class Running(CompileTo, LaterForFuncs):
     def trace_loads(self) -> Self:
         """Prints a line for every value that is loaded from the Func's storage."""
         self._function.schedule.trace_loads = True
+        touch()
+        return self
+
+    def trace_realizations(self) -> Self:
+        """Prints a line where storage of the Func begins and ends, and where it is
+        produced and used: its region, as min and extent of each dimension."""
+        self._function.schedule.trace_realizations = True
+        touch()
+        return self
+
+    def add_trace_tag(self, tag: str) -> Self:
+        """Prints `tag` at the beginning of each run, if the Func is traced."""
+        if not isinstance(tag, str):
+            raise TypeMismatchError(
+                f"{self._function.label}.add_trace_tag takes a text, not {tag!r:.60}",
+                at=here(),
+            )
+        schedule = self._function.schedule
+        schedule.trace_tags = (*schedule.trace_tags, tag)
         touch()
         return self

@@ -40,7 +40,7 @@ from parhelion.lower.regions import Regions
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.stages import Program, collect
-from parhelion.lower.tracing import is_traced, trace_accesses
+from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
 from parhelion.lower.unroll import unroll_loops
 from parhelion.lower.vectorize import NARROWEST_MASKED, vectorize_loops
 from parhelion.schedule.directives import PartitionChoice
@@ -53,7 +53,7 @@ from parhelion.simplify.driver import simplify
 class Context:
     """What passes may ask of the pipeline as a whole.
 
-    profiled: see `Lowered.profiled`.
+    profiled, recorded: see `Lowered`. order: all Funcs that have loops.
     """
 
     outputs: Mapping[Function, tuple[BufferSym, ...]]
@@ -64,6 +64,8 @@ class Context:
     narrowest_masked: int
     syncs: Syncs
     profiled: Mapping[Function, int]
+    order: Sequence[Function]
+    recorded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,12 @@ def _simplify(s: Stmt, context: Context) -> Stmt:
 def _trace(s: Stmt, context: Context) -> Stmt:
     if not context.traced:
         return s
-    return trace_accesses(s, next(iter(context.outputs)).name)
+    name = next(iter(context.outputs)).name
+    return trace_accesses(s, name, context.order, context.recorded)
+
+
+def _trace_realizations(s: Stmt, context: Context) -> Stmt:
+    return trace_realizations(s, context.recorded) if context.traced else s
 
 
 PASSES: tuple[Pass, ...] = (
@@ -104,6 +111,12 @@ PASSES: tuple[Pass, ...] = (
         lambda s, c: fork_async(s, c.syncs),
         "the loops around async Funcs become two threads, one of which produces",
         "while productions are marked, and behind what speaks of names of the one copy",
+    ),
+    Pass(
+        "trace_realizations",
+        _trace_realizations,
+        "storage, production and use of traced Funcs print where they begin and end",
+        "behind forks, which are found by the marks of productions",
     ),
     Pass(
         "simplify_bounds",
@@ -229,6 +242,7 @@ def lower(
     guard_tails: bool = False,
     vectors: bool = True,
     profile: bool = False,
+    record: bool = False,
     narrowest_masked: int = NARROWEST_MASKED,
     trace: Trace | None = None,
 ) -> Lowered:
@@ -239,6 +253,7 @@ def lower(
     vectors: if false, vectorised and unrolled loops stay loops, and async Funcs have no
         threads, to be read.
     profile: whether threads say which Func they compute (see `lower.profiling`).
+    record: whether all Funcs are traced, and their lines are handed on as records.
     narrowest_masked: the narrowest elements, in bits, that the machine loads and
     stores under a mask (see `lower.vectorize`).
 
@@ -256,6 +271,7 @@ def lower(
             guard_tails,
             vectors,
             profile,
+            record,
             narrowest_masked,
             trace,
         )
@@ -273,6 +289,7 @@ def _lower(
     guard_tails: bool,
     vectors: bool,
     profile: bool,
+    record: bool,
     narrowest_masked: int,
     trace: Trace | None,
 ) -> Lowered:
@@ -302,7 +319,7 @@ def _lower(
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
         trace.origins = builder.origins
-    traced = any(map(is_traced, program.order))
+    traced = record or any(map(is_traced, program.order))
     profiled = _numbered(program) if profile else {}
     context = Context(
         {f: f.buffers for f in outputs},
@@ -313,6 +330,8 @@ def _lower(
         narrowest_masked,
         builder.syncs,
         profiled,
+        program.order,
+        record,
     )
     for step in PASSES:
         if step.name in _VECTOR_PASSES and not vectors:
@@ -332,6 +351,7 @@ def _lower(
         strict_float,
         index64,
         profiled,
+        record,
     )
 
 

@@ -258,7 +258,7 @@ def load_module(
 ) -> Compiled:
     """Loads an object file that was made of a module as `compile_module` takes it.
     `source` gives the module's text, for those who look at it."""
-    from parhelion.runtime import memo, profile, threads
+    from parhelion.runtime import memo, profile, threads, trace
 
     times = times or CompileTimes()
     start = time.perf_counter()
@@ -267,6 +267,8 @@ def load_module(
     imports = threads.symbols() if b"ph_" in code else {}
     if b"ph_memo_" in code:
         imports = {**imports, **memo.symbols()}
+    if b"ph_trace" in code:
+        imports = {**imports, **trace.symbols()}
     if b"ph_profile_" in code:
         imports = {**imports, **profile.symbols()}
     imports = {**imports, **(foreign or {})}

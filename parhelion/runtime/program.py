@@ -25,7 +25,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym, DimSym
-from parhelion.runtime import cache, jit, keys, profile, records
+from parhelion.runtime import cache, jit, keys, profile, records, trace
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.state import Fingerprint
@@ -80,6 +80,7 @@ class Variant:
     be smaller than the tiles of the schedule (see `lower.passes.lower`).
     sizes: (output, dimension, extent) of outputs' dimensions that begin at 0 and are
     known to be so large (see `small_splits`). profile: whether each call is profiled.
+    trace: whether each call is recorded (`runtime.trace`).
     """
 
     strides: frozenset[tuple[BufferSym, Strides]] = frozenset()
@@ -88,6 +89,7 @@ class Variant:
     guard_tails: bool = False
     sizes: frozenset[tuple[BufferSym, int, int]] = frozenset()
     profile: bool = False
+    trace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class Options:
 
     strict_float: bool = False
     profile: bool = False
+    trace: bool = False
 
 
 #: Nothing is asked.
@@ -152,7 +155,13 @@ def variant_for(
         [(b, s) for b, lay in layouts.items() if (s := strides_for(promises[b], lay))]
     )
     index64 = any([lay.span > _INDEX_LIMIT for lay in layouts.values()])
-    return Variant(strides, index64, options.strict_float, profile=options.profile)
+    return Variant(
+        strides,
+        index64,
+        options.strict_float,
+        profile=options.profile,
+        trace=options.trace,
+    )
 
 
 def _constant(promise: Expr | None) -> int | None:
@@ -261,6 +270,7 @@ def lowered_for(
             guard_tails=variant.guard_tails,
             vectors=vectors,
             profile=variant.profile,
+            record=variant.trace,
             narrowest_masked=(machine or host_target()).narrowest_masked,
             trace=trace,
         )
@@ -296,7 +306,9 @@ def build(
 def _watch(
     compiled: jit.Compiled, variant: Variant, profiled: Sequence[tuple[str, int]]
 ) -> None:
-    """Has calls of the code profiled, if the variant asks for that."""
+    """Has calls of the code profiled or recorded, if the variant asks for that."""
+    if variant.trace:
+        compiled.entry = trace.Entry(compiled.entry)
     if variant.profile:
         name = compiled.name
         compiled.entry = profile.Entry(compiled.address, name, profiled)

@@ -326,7 +326,9 @@ class FuncSchedule:
     that says so.
     storage: what is said of the storage of dimensions, by their position.
     memory: where the storage lives; memory_site, the line that says so.
-    trace_stores, trace_loads: whether each store or load prints a line when it runs.
+    trace_stores, trace_loads, trace_realizations: whether each store, each load, and
+    the beginning and end of storage, production and use print a line when they run.
+    trace_tags: what is printed of the Func at the beginning of a run.
     instead: what this Func reads in place of Funcs and images that it mentions.
     wrapper: what all other Funcs read in place of this one.
     wraps: for a wrapper, what it hands on.
@@ -348,6 +350,8 @@ class FuncSchedule:
     memory_site: Site | None = None
     trace_stores: bool = False
     trace_loads: bool = False
+    trace_realizations: bool = False
+    trace_tags: tuple[str, ...] = ()
     instead: dict[Function | BufferSym, Instead] = field(default_factory=dict)
     wrapper: Function | None = None
     wraps: Function | BufferSym | None = None

@@ -72,6 +72,8 @@ def _is_plain(f: Function) -> bool:
         estimates=s.estimates,
         trace_stores=s.trace_stores,
         trace_loads=s.trace_loads,
+        trace_realizations=s.trace_realizations,
+        trace_tags=s.trace_tags,
     )
 
 

@@ -159,3 +159,37 @@ def test_a_condition_on_the_store_is_one_on_the_line() -> None:
         "End pipeline p.0()",
     ]
     assert sum(isinstance(n, Intrinsic) for n in nodes(made)) == 3
+
+
+def test_realizations_and_tags(capsys: pytest.CaptureFixture[str]) -> None:
+    f, g = hl.funcs("real_f real_g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    f.compute_at(g, y).trace_realizations().add_trace_tag("100 % of f")
+    g.add_trace_tag("not traced")
+    g.realize([3, 2])
+    line = [
+        "Begin realization real_f.0(0, 4, {0}, 1)",
+        "Produce real_f.0(0, 4, {0}, 1)",
+        "End produce real_f.0(0, 4, {0}, 1)",
+        "Consume real_f.0(0, 4, {0}, 1)",
+        "End consume real_f.0(0, 4, {0}, 1)",
+        "End realization real_f.0(0, 4, {0}, 1)",
+    ]
+    assert lines(capsys) == [
+        'Tag real_f.0() tag = "100 % of f"',
+        *[one.format(row) for row in range(2) for one in line],
+    ]
+
+
+def test_the_realization_of_an_output(capsys: pytest.CaptureFixture[str]) -> None:
+    f = hl.Func("real_out")
+    f[x, y] = x + y
+    f.trace_realizations().trace_stores()
+    f.realize([2, 1])
+    assert lines(capsys) == [
+        "Produce real_out.0(0, 2, 0, 1)",
+        "Store real_out.0(0, 0) = 0",
+        "Store real_out.0(1, 0) = 1",
+        "End produce real_out.0(0, 2, 0, 1)",
+    ]

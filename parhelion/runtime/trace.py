@@ -1,0 +1,134 @@
+"""Records of what compiled code does: each load, store, production and storage.
+
+Code that is made for it hands each line of tracing (`lower.tracing`) to Python, as the
+line's text and its numbers, bit for bit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from parhelion.errors import internal_assert
+from parhelion.runtime.context import decode_number
+from parhelion.types import Type, TypeCode
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One thing that happened.
+
+    kind: ``load``, ``store``; ``begin_realization``, ``end_realization``, of storage;
+        ``produce``, ``end_produce``, ``consume``, ``end_consume``; ``begin_pipeline``,
+        ``end_pipeline``; ``tag``.
+    func: the Func, or the pipeline.
+    coordinates: of the pixel; of storage and what happens in it, min and extent of each
+        dimension in turn, as it is stored: of a dimension that is folded, 0 and what
+        there is.
+    value: what is loaded or stored; the text of a tag; else None.
+    index: which of a Tuple's values it is.
+    lane: which lane of a vector it was in; 0 of what is no vector.
+    """
+
+    kind: str
+    func: str
+    coordinates: tuple[int, ...] = ()
+    value: int | float | bool | str | None = None
+    index: int = 0
+    lane: int = 0
+
+
+#: Lists that records go to, by the address of the context of a call.
+_OPEN: dict[int, list[TraceEvent]] = {}
+_WANTED: ContextVar[list[TraceEvent] | None] = ContextVar("trace", default=None)
+
+_LINE = re.compile(
+    r"(?P<kind>[A-Z][a-z]+(?: [a-z]+)?) (?P<func>.*)\.(?P<index>\d+)\([%, ]*\)"
+    r'(?P<valued> = %)?(?: tag = "(?P<tag>.*)")?',
+    re.DOTALL,
+)
+
+
+@functools.cache
+def _meaning(line: str) -> tuple[str, str, int, bool, str | None]:
+    """Kind, Func, number of the value, whether there is a value, and a tag."""
+    found = _LINE.fullmatch(line)
+    internal_assert(found is not None, f"a line of a trace is {line!r}")
+    assert found is not None
+    kind = found["kind"].lower().replace(" ", "_")
+    tag = found["tag"]
+    tag = None if tag is None else tag.replace("%%", "%")
+    return kind, found["func"], int(found["index"]), found["valued"] is not None, tag
+
+
+def _take(context: int, form: int, words: int, numbers: int, lanes: int) -> None:
+    events = _OPEN.get(context)
+    if events is None:
+        return  # foreign code of the user's kept the context of a call that is over
+    line = ctypes.string_at(form).decode()
+    kind, func, index, valued, tag = _meaning(line)
+    width = 2 + lanes
+    raw = (ctypes.c_int64 * (numbers * width)).from_address(words)[:]
+    columns = []
+    for n in range(numbers):
+        code, bits, *values = raw[n * width : (n + 1) * width]
+        t = Type(TypeCode(code), bits)
+        columns.append([decode_number(v, t) for v in values])
+    for lane in range(lanes):
+        at = [column[lane] for column in columns]
+        value = at.pop() if valued else tag
+        events.append(TraceEvent(kind, func, tuple(map(int, at)), value, index, lane))
+
+
+_Take = ctypes.CFUNCTYPE(
+    None,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+    ctypes.c_int64,
+    ctypes.c_int64,
+)
+_callback = _Take(_take)
+
+
+def symbols() -> dict[str, int]:
+    """What recorded code calls."""
+    return {"ph_trace": ctypes.cast(_callback, ctypes.c_void_p).value or 0}
+
+
+class Entry:
+    """A compiled function whose calls are recorded for who collects in this thread."""
+
+    def __init__(self, entry: Callable[[int, int], int]) -> None:
+        self._entry = entry
+
+    def __call__(self, context: int, argv: int) -> int:
+        wanted = _WANTED.get()
+        events: list[TraceEvent] = []
+        _OPEN[context] = events
+        try:
+            code = self._entry(context, argv)
+        finally:
+            del _OPEN[context]
+        if wanted is not None and not code:
+            wanted += events
+        return code
+
+
+@contextmanager
+def collect_trace() -> Iterator[list[TraceEvent]]:
+    """Has the records of this thread's calls go to the list that it gives."""
+    events: list[TraceEvent] = []
+    token = _WANTED.set(events)
+    try:
+        yield events
+    finally:
+        _WANTED.reset(token)
+
+
+__all__ = ["Entry", "TraceEvent", "collect_trace", "symbols"]
