@@ -113,6 +113,22 @@ from parhelion.lang.functions import u32 as u32
 from parhelion.lang.functions import u32_sat as u32_sat
 from parhelion.lang.functions import u64 as u64
 from parhelion.lang.functions import u64_sat as u64_sat
+from parhelion.lang.generator import Generator as Generator
+from parhelion.lang.generator import alias as alias
+from parhelion.lang.generator import (
+    create_callable_from_generator as create_callable_from_generator,
+)
+from parhelion.lang.generator import generator as generator
+from parhelion.lang.generator_context import GeneratorContext as GeneratorContext
+from parhelion.lang.generator_context import (
+    active_generator_context as active_generator_context,
+)
+from parhelion.lang.generator_io import InputBuffer as InputBuffer
+from parhelion.lang.generator_io import InputScalar as InputScalar
+from parhelion.lang.generator_io import OutputBuffer as OutputBuffer
+from parhelion.lang.generator_io import OutputScalar as OutputScalar
+from parhelion.lang.generator_main import main as main
+from parhelion.lang.generator_params import GeneratorParam as GeneratorParam
 from parhelion.lang.imageparam import Dimension as Dimension
 from parhelion.lang.imageparam import ImageParam as ImageParam
 from parhelion.lang.imageparam import OutputImageParam as OutputImageParam

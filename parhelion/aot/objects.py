@@ -7,6 +7,8 @@ its bounds query, the exported functions around it (`entry`), and the run time
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +17,7 @@ from parhelion.aot.interface import Interface, interface_of
 from parhelion.aot.llvm_module import link, module_assembly, module_object
 from parhelion.aot.query import query_of
 from parhelion.aot.runtime_ir import aot_runtime, has_threads
+from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
 from parhelion.codegen.target import Target
@@ -23,6 +26,7 @@ from parhelion.ir import stmt as S
 from parhelion.ir.deep import run_deep
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.rewrite import Rewriter, nodes
+from parhelion.types import Type
 
 #: What only a process with Python can offer.
 _MEMO = "ph_memo_find"
@@ -73,7 +77,7 @@ class Program:
             f"{body_name}_argv",
             f"{query_name}_argv",
             places,
-            body.failures,
+            _told_by_argument(body.failures, lowered),
         )
         if "@ph_fork" in body.text and not has_threads(target):
             raise HalideError(
@@ -130,6 +134,25 @@ class _Unchecked(Rewriter):
 def without_asserts(body: S.Stmt) -> S.Stmt:
     """The program without the checks of what it is given (the feature no_asserts)."""
     return run_deep(lambda: _Unchecked().go(body))
+
+
+def _told_by_argument(
+    sites: Sequence[FailureSite], lowered: Lowered
+) -> list[FailureSite]:
+    """Failures that name the arguments as callers know them, where the names inside
+    had to be made unique."""
+    names = {a.symbol.name: a.name for a in lowered.args if a.symbol.name != a.name}
+    if not names:
+        return list(sites)
+    longest = sorted(names, key=len, reverse=True)
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest))})(?![\w$])")
+
+    def told(arg: Type | str) -> Type | str:
+        if not isinstance(arg, str):
+            return arg
+        return pattern.sub(lambda m: names[m[0]], arg)
+
+    return [replace(s, args=tuple([told(a) for a in s.args])) for s in sites]
 
 
 def _by_name(text: str, imports: dict[str, int]) -> str:

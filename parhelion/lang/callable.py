@@ -168,13 +168,15 @@ class Callable:
         funcs: Sequence[Func],
         arguments: Sequence[ArgumentLike],
         options: Options = PLAIN,
+        names: Sequence[str] | None = None,
     ) -> None:
         functions = [f._function for f in funcs]
         self._runner = runner = Runner(functions, functions[0].name)
         runner.refresh()
         inputs = symbols_of(arguments)
         self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *runner.targets)
-        self._names = [s.name for s in self._symbols]
+        #: By which arguments may be given; those of the images and Funcs by default.
+        self._names = [s.name for s in self._symbols] if names is None else list(names)
         self._inputs = len(inputs)
         self._options = options
         plain = Variant(strict_float=options.strict_float, profile=options.profile)

@@ -11,6 +11,7 @@ import enum
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NoReturn
 
 from parhelion.aot.archive import Member, archive
@@ -255,10 +256,14 @@ def known_target(target: Target | None) -> Target:
 
 
 def with_arguments(
-    lowered: Lowered, given: Sequence[BufferSym | ParamSym], name: str
+    lowered: Lowered,
+    given: Sequence[BufferSym | ParamSym],
+    name: str,
+    names: Mapping[BufferSym | ParamSym, str] = MappingProxyType({}),
 ) -> Lowered:
     """`lowered` as a function of the given symbols in this order, the Buffers that it
-    reads, and the outputs. Raises DefinitionError if it needs others."""
+    reads, and the outputs. names: what some of these are called instead. Raises
+    DefinitionError if it needs others."""
     by_symbol = {a.symbol: a for a in lowered.args}
     for a in lowered.args:
         bound = getattr(a.symbol, "bound", None) is not None
@@ -270,7 +275,8 @@ def with_arguments(
             )
     asked = [by_symbol[s] if s in by_symbol else _unused(s) for s in given]
     rest = [a for a in lowered.args if a.symbol not in given]
-    return replace(lowered, args=(*asked, *rest))
+    args = [replace(a, name=names.get(a.symbol, a.name)) for a in (*asked, *rest)]
+    return replace(lowered, args=tuple(args))
 
 
 def _unused(symbol: BufferSym | ParamSym) -> IRArgument:

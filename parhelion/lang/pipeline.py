@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -18,7 +18,7 @@ from parhelion.errors import (
 )
 from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
-from parhelion.ir.symbols import BufferSym
+from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.compile_to import CompileTo
@@ -374,6 +374,16 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         Raises DefinitionError if the pipeline uses an image or Param that is not among
         the arguments, and HalideError for a target that code cannot be made for.
         """
+        return self._module_of(arguments, fn_name, target, {})
+
+    def _module_of(
+        self,
+        arguments: Sequence[ArgumentLike],
+        fn_name: str,
+        target: Target | None,
+        names: Mapping[BufferSym | ParamSym, str],
+    ) -> Module:
+        """See `compile_to_module`; names: what some arguments are called instead."""
         from parhelion.lang.callable import symbols_of
 
         runner = self._ready()
@@ -399,10 +409,12 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
                     hint="make a new Module",
                 )
             with runner.lowered(variant, False, name, machine) as lowered:
-                return c_file(with_arguments(lowered, given, name), name, goal)
+                plain = with_arguments(lowered, given, name, names)
+                return c_file(plain, name, goal)
 
         with runner.lowered(variant, name=name, machine=machine) as lowered:
-            return Module._of(with_arguments(lowered, given, name), goal, c_text)
+            whole = with_arguments(lowered, given, name, names)
+            return Module._of(whole, goal, c_text)
 
     def apply_autoscheduler(
         self, target: Target, autoscheduler_params: AutoschedulerParams
