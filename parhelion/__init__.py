@@ -51,6 +51,7 @@ from parhelion.lang.evaluate import evaluate as evaluate
 from parhelion.lang.expr import Expr as Expr
 from parhelion.lang.expr import ExprLike as ExprLike
 from parhelion.lang.expr import logical_not as logical_not
+from parhelion.lang.extension import build_extension as build_extension
 from parhelion.lang.extern import ExternFunction as ExternFunction
 from parhelion.lang.extern import extern_function as extern_function
 from parhelion.lang.extern_stage import NameMangling as NameMangling

@@ -28,6 +28,7 @@ ENDINGS: dict[Kind, str] = {
     Kind.c_source: ".c",
     Kind.llvm_assembly: ".ll",
     Kind.object: ".o",
+    Kind.python_extension: ".py.cpp",
     Kind.schedule: ".schedule.py",
     Kind.static_library: ".a",
     Kind.stmt: ".stmt",

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from parhelion.aot.archive import Member, archive
 from parhelion.aot.c_source import c_source
+from parhelion.aot.extension import extension_text
 from parhelion.aot.header import header_text
 from parhelion.aot.objects import (
     Program,
@@ -74,6 +75,7 @@ _WRITTEN = (
     OutputFileType.c_source,
     OutputFileType.llvm_assembly,
     OutputFileType.object,
+    OutputFileType.python_extension,
     OutputFileType.static_library,
     OutputFileType.stmt,
     OutputFileType.stmt_html,
@@ -129,9 +131,10 @@ class Module:
         """Writes files: ``{hl.OutputFileType.object: "blur.o"}``.
 
         Objects, static libraries, headers, assembly, LLVM assembly and bitcode, C
-        (`Pipeline.c_text`), and the lowered program as text or as a page of HTML.
-        Raises HalideError for other kinds, for a Func that only Python can compute, and
-        for C of a pipeline that was changed meanwhile, before any file is written.
+        (`Pipeline.c_text`), the C of a Python module around the object, and the lowered
+        program as text or as a page of HTML. Raises HalideError for other kinds, for a
+        Func that only Python can compute, and for C of a pipeline that was changed
+        meanwhile, before any file is written.
         """
         for kind in outputs:
             if kind not in _WRITTEN:
@@ -160,6 +163,9 @@ class Module:
         program = self._program()
         if kind is OutputFileType.c_header:
             return header_text(program.interface, str(self._target))
+        if kind is OutputFileType.python_extension:
+            text = (program.interface, str(self._target))
+            return extension_text(self._symbol(), [text])
         if kind is OutputFileType.assembly:
             return program.assembly()
         if kind is OutputFileType.llvm_assembly:
