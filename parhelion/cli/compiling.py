@@ -78,11 +78,7 @@ def compile_command(
         _KINDS[k][0]: f"{prefix}{_KINDS[k][1]}" for k in kinds
     }
     Path(prefix).parent.mkdir(parents=True, exist_ok=True)
-    arguments: list[hl.ImageParam | hl.Param] = [
-        *made.inputs.values(),
-        *made.params.values(),
-    ]
-    made.pipeline.compile_to(files, arguments, name or made.name, hl.Target(target))
+    made.module(name or made.name, hl.Target(target)).compile(files)
     for path in files.values():
         click.echo(f"{path}: {os.path.getsize(path)} bytes")
 

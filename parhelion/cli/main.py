@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from parhelion.cli.building import build
 from parhelion.cli.caching import cache
 from parhelion.cli.compiling import compile_command
 from parhelion.cli.doctor import doctor
@@ -22,12 +23,12 @@ from parhelion.version import VERSION
 def commands() -> None:
     """Image-processing pipelines: run, compile, schedule and measure them.
 
-    A pipeline is named by its file, or FILE:NAME: a Func or Pipeline of the file, or a
-    function that makes one, like the applications' algorithm(hl).
+    A pipeline is named by its file, or FILE:NAME: a Func, Pipeline or Generator of the
+    file, or a function that makes one, like the applications' algorithm(hl).
     """
 
 
-for one in (run, bench, compile_command, schedule, show, doctor, cache):
+for one in (run, bench, compile_command, build, schedule, show, doctor, cache):
     commands.add_command(one)
 
 

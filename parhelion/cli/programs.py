@@ -1,9 +1,10 @@
 """Pipelines in files: what FILE or FILE:NAME on the command line means.
 
-NAME is a Func or Pipeline of the file, or a function that makes one: of no arguments,
-or of the module, as those of the applications (``algorithm(hl)``). It may also give an
-object with `output`, `inputs` and `params`, as applications do. A function ``schedule``
-or a table ``SCHEDULES`` of the file is used where nothing else schedules the pipeline.
+NAME is a Func, Pipeline or Generator of the file (that by its registered name, too), or
+a function that makes one: of no arguments, or of the module, as those of the
+applications (``algorithm(hl)``). It may also give an object with `output`, `inputs` and
+`params`, as applications do. A function ``schedule`` or a table ``SCHEDULES`` of the
+file is used where nothing else schedules the pipeline.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import parhelion as hl
 from parhelion.cli.problem import Problem
 from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import ParamSym
+from parhelion.lang.generator import Built, find_generator, registered_generators
 
 #: Names that are looked for when a file has several pipelines and none is named.
 _USUAL = ("algorithm", "pipeline", "output")
@@ -28,13 +30,23 @@ _USUAL = ("algorithm", "pipeline", "output")
 
 @dataclass(frozen=True)
 class Program:
-    """A pipeline out of a file. inputs, params: its images and scalars by name."""
+    """A pipeline out of a file. inputs, params: its images and scalars by name, in the
+    order in which its function takes them."""
 
     name: str
     pipeline: hl.Pipeline
     output: hl.Func
     inputs: Mapping[str, hl.ImageParam]
     params: Mapping[str, hl.Param]
+    built: Built | None = None
+
+    def module(self, name: str, target: hl.Target) -> hl.Module:
+        """The pipeline as a compiled function."""
+        if self.built is not None:
+            return self.built.module(name, target)
+        arguments: list[hl.ImageParam | hl.Param] = [*self.inputs.values()]
+        arguments += self.params.values()
+        return self.pipeline.compile_to_module(arguments, name, target)
 
 
 def load(place: str, schedule: str | None = None) -> Program:
@@ -43,16 +55,63 @@ def load(place: str, schedule: str | None = None) -> Program:
 
     Raises Problem if there is none, or several of which none has a usual name.
     """
-    path, wanted = _split(place)
-    module = _import(path)
+    path, wanted = split(place)
+    return program_of(imported(path), path, wanted, schedule)
+
+
+def program_of(
+    module: ModuleType, path: Path, wanted: str, schedule: str | None = None
+) -> Program:
+    """The pipeline of a name in a file that is imported; see `load`."""
     name, maker = _chosen(module, path, wanted)
+    if is_generator(maker):
+        if schedule is not None:
+            raise Problem(f"the Generator {name!r} schedules its pipeline by itself")
+        return of_generator(maker, hl.get_host_target(), {})
     made = _made(maker)
     program = _program(name, path, made)
     _schedule(module, path, made, schedule)
     return program
 
 
-def _split(place: str) -> tuple[Path, str]:
+def is_generator(found: object) -> TypeGuard[type[hl.Generator]]:
+    """Whether it is a class that ``@hl.generator`` made."""
+    return (
+        isinstance(found, type)
+        and issubclass(found, hl.Generator)
+        and bool(found._registered_name)
+    )
+
+
+def generators(module: ModuleType) -> dict[str, type[hl.Generator]]:
+    """The Generators that a file defines, by their registered names."""
+    return {
+        name: found
+        for name in registered_generators()
+        if (found := find_generator(name)).__module__ == module.__name__
+    }
+
+
+def of_generator(
+    generator: type[hl.Generator], target: hl.Target, params: Mapping[str, str]
+) -> Program:
+    """The pipeline that a Generator builds."""
+    with hl.GeneratorContext(target):
+        built = generator(params)._built()
+    inputs: dict[str, hl.ImageParam] = {}
+    scalars: dict[str, hl.Param] = {}
+    for name, argument in zip(built.names, built.arguments, strict=False):
+        if isinstance(argument, hl.Param):
+            scalars[name] = argument
+        else:
+            inputs[name] = argument
+    output = built.pipeline.outputs()[0]
+    name = generator._registered_name.rpartition(".")[2]
+    return Program(name, built.pipeline, output, inputs, scalars, built)
+
+
+def split(place: str) -> tuple[Path, str]:
+    """FILE and NAME, which may be empty; raises Problem if there is no such file."""
     file, colon, name = place.rpartition(":")
     if not colon or not name.isidentifier():
         file, name = place, ""
@@ -62,7 +121,7 @@ def _split(place: str) -> tuple[Path, str]:
     return path, name
 
 
-def _import(path: Path) -> ModuleType:
+def imported(path: Path) -> ModuleType:
     """The file as a module, its folder (and that of its package) on the path."""
     root = path.resolve().parent
     parts = [path.stem]
@@ -84,9 +143,11 @@ def _import(path: Path) -> ModuleType:
 
 def _chosen(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
     if wanted:
-        if not hasattr(module, wanted):
-            raise Problem(f"{path} has no {wanted!r}", legal=_candidates(module))
-        return wanted, getattr(module, wanted)
+        if hasattr(module, wanted):
+            return wanted, getattr(module, wanted)
+        if wanted in generators(module):
+            return wanted, generators(module)[wanted]
+        raise Problem(f"{path} has no {wanted!r}", legal=_candidates(module))
     found = _candidates(module)
     for usual in _USUAL:
         if usual in found:
@@ -95,8 +156,8 @@ def _chosen(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
         return found[0], getattr(module, found[0])
     if not found:
         raise Problem(
-            f"{path} has no pipeline: no Func, no Pipeline, and no function "
-            "`algorithm(hl)` that makes one"
+            f"{path} has no pipeline: no Func, no Pipeline, no Generator, and no "
+            "function `algorithm(hl)` that makes one"
         )
     raise Problem(f"{path} has several pipelines: say {path}:NAME", legal=found)
 
@@ -108,6 +169,7 @@ def _candidates(module: ModuleType) -> list[str]:
         if not name.startswith("_")
         and (
             isinstance(value, hl.Func | hl.Pipeline)
+            or is_generator(value)
             or (name in _USUAL and inspect.isfunction(value))
         )
     ]
@@ -171,4 +233,13 @@ def _schedule(module: ModuleType, path: Path, made: Any, wanted: str | None) -> 
     table[wanted](hl, made)
 
 
-__all__ = ["Program", "load"]
+__all__ = [
+    "Program",
+    "generators",
+    "imported",
+    "is_generator",
+    "load",
+    "of_generator",
+    "program_of",
+    "split",
+]

@@ -40,7 +40,7 @@ from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.module import Module
 from parhelion.lang.param import Param
 from parhelion.lang.pipeline import Pipeline
-from parhelion.lang.target_api import Target
+from parhelion.lang.target_api import Target, options
 from parhelion.types import Type
 
 _C = TypeVar("_C", bound=type)
@@ -71,9 +71,11 @@ class Built:
         names = dict(zip(symbols, self.names, strict=True))
         return self.pipeline._module_of(self.arguments, function_name, target, names)
 
-    def callable(self) -> Callable:
-        """The pipeline compiled for this process, called with the declared names."""
-        return Callable(self.pipeline.outputs(), self.arguments, self.names)
+    def callable(self, target: Target) -> Callable:
+        """The pipeline compiled for this process, called with the declared names; of
+        the target, what changes meaning is honoured."""
+        outputs = self.pipeline.outputs()
+        return Callable(outputs, self.arguments, options(target), self.names)
 
 
 class Generator(ABC):
@@ -178,7 +180,7 @@ class Generator(ABC):
         """The pipeline compiled for this process: a function of the inputs and then of
         the outputs, by position or by name. An automatic scheduler is run first, if
         one is named."""
-        return self._built().callable()
+        return self._built().callable(self._target)
 
     def _built(self) -> Built:
         """Builds the pipeline with inputs of its own; runs the automatic scheduler."""
