@@ -158,14 +158,17 @@ static int ph_open_view(ph_array *a, const ph_image *want, PyObject *given) {
 }
 
 static int ph_open_tensor(ph_array *a, const ph_image *want, PyObject *given) {
+    ph_managed *managed;
     ph_tensor *t;
     int64_t stride = 1;
     int fits;
     a->capsule = PyObject_CallMethod(given, "__dlpack__", NULL);
     if (!a->capsule) return -1;
-    a->managed = (ph_managed *)PyCapsule_GetPointer(a->capsule, "dltensor");
-    if (!a->managed || PyCapsule_SetName(a->capsule, "used_dltensor")) return -1;
-    t = &a->managed->tensor;
+    managed = (ph_managed *)PyCapsule_GetPointer(a->capsule, "dltensor");
+    if (!managed || PyCapsule_SetName(a->capsule, "used_dltensor")) return -1;
+    // From here on it is ours to delete.
+    a->managed = managed;
+    t = &managed->tensor;
     // 1: the computer's own memory, 3 and 11: such memory that a GPU sees as well.
     if (t->device.type != 1 && t->device.type != 3 && t->device.type != 11)
         return ph_fail(PyExc_ValueError, want, "is in the memory of a device");

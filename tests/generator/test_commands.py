@@ -39,8 +39,9 @@ class Negative(hl.Generator):
     def generate(self):
         self.made[x, y] = 255 - self.picture[x, y]
 
-ramp = hl.Func("ramp")
+ramp, steep = hl.funcs("ramp steep")
 ramp[x, y] = x + 2 * y
+steep[x, y] = ramp[x, y] * 3 + ramp[x + 1, y]
 """
 
 
@@ -102,6 +103,18 @@ def test_build_a_func(own: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, np.add.outer(2 * np.arange(3), np.arange(4)))
 
 
+@linked
+def test_build_schedules_what_nothing_else_does(own: Path, tmp_path: Path) -> None:
+    assert refused("build", f"{own}:steep", "-o", tmp_path).startswith(
+        "nothing says how steep is to be computed"
+    )
+    said("build", f"{own}:steep", "-o", tmp_path, "--size", "640x480")
+    found = np.zeros((480, 640), np.int32)
+    loaded(tmp_path / "steep.abi3.so").steep(found)
+    ramp = np.add.outer(2 * np.arange(480), np.arange(641))
+    np.testing.assert_array_equal(found, 3 * ramp[:, :-1] + ramp[:, 1:])
+
+
 def test_run_and_compile_a_generator(own: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "in.npy", PIXELS)
     words = ("run", f"{own}:scale_by", tmp_path / "in.npy", tmp_path / "out.npy")
@@ -131,7 +144,7 @@ def test_messages(own: Path, tmp_path: Path) -> None:
         "the Generator 'negative' schedules its pipeline by itself"
     )
     assert refused("build", f"{own}:none") == (
-        f"{own} has no 'none'\n  there is: ScaleBy, Negative, ramp"
+        f"{own} has no 'none'\n  there is: ScaleBy, Negative, ramp, steep"
     )
     assert refused("build", f"{own}:scale_by", "factor=big").startswith(
         "the GeneratorParam 'factor' is of type int; it cannot be 'big'"

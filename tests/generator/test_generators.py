@@ -108,6 +108,23 @@ def test_what_a_generator_knows() -> None:
     assert not Soften({"output.type": bool}).using_autoscheduler()
 
 
+def test_the_target_decides_about_floats() -> None:
+    """Strict code rounds products; the default may not."""
+
+    class Fused(hl.Generator):
+        a = hl.InputBuffer(float, 1)
+        out = hl.OutputBuffer(float, 1)
+
+        def generate(self) -> None:
+            self.out[x] = self.a[x] * self.a[x] - self.a[x + 1]
+
+    a = np.array([1 + 2**-12, 1 + 2**-11, 0], np.float32)
+    found = np.zeros(1, np.float32)
+    with hl.GeneratorContext(hl.Target("host-strict_float")):
+        Fused().compile_to_callable()(a[:2], found)
+    assert found[0] == a[0] * a[0] - a[1] == 0
+
+
 def test_parameters_as_text() -> None:
     made = Soften({"fast": "False", "strength": "1e1", "radius": "0x10"})
     assert (made.fast, made.strength, made.radius) == (False, 10.0, 16)
