@@ -304,12 +304,12 @@ class Runner:
         try:
             program.call.run(self._values(program, layouts, scalars))
         except BoundsError as error:
-            other = self._instead(variant, error.failure)
+            other = self.instead(variant, error.failure)
             if other is None:
                 raise
             self._run(other, layouts, scalars)
 
-    def _instead(self, variant: Variant, failure: str) -> Variant | None:
+    def instead(self, variant: Variant, failure: str) -> Variant | None:
         """A variant that may succeed where this one reported a failure."""
         if failure in _TOO_SMALL:
             # The schedule may round up to more than the images have. Where the

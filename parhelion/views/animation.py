@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import SupportsIndex
 
-from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
 from parhelion.ir.deep import run_deep
 from parhelion.ir.evaluate import Value
 from parhelion.ir.expr import Var
@@ -163,28 +163,26 @@ def animate(
 
 def _run(pipeline: Pipeline, sizes: Sequence[SupportsIndex], threads: int) -> Animation:
     runner = pipeline._ready()
+    for f in realization_order(runner.outputs):
+        if f.extern is not None:
+            raise HalideError(
+                f"foreign code computes {shown(f)!r}: in which order, only that code "
+                "knows, so that it cannot be animated",
+                at=here(),
+            )
     asked = boxes_of(runner.targets, sizes)
     if any([extent == 0 for box in asked for _, extent in box]):
         raise BoundsError("no pixels are asked for, so that nothing moves", at=here())
-    given = {
+    # Buffers as `realize` and `infer_input_bounds` make them.
+    layouts = {
         s: b._layout() for s in runner.reach.images if (b := _given(s)) is not None
     }
-    variant = runner.fitting(asked, runner.variant(given, boxes=asked))
-    boxes = runner.grown(asked, variant)
+    fitting = runner.fitting(asked, runner.variant(layouts, boxes=asked))
+    boxes = runner.grown(asked, fitting)
     made = dict(zip(runner.targets, boxes, strict=True))
-    made |= runner.infer_inputs(boxes, variant)
-    layouts = dict(given)
+    made |= runner.infer_inputs(boxes, fitting)
     layouts |= {s: runner.new_buffer(s, box)._layout() for s, box in made.items()}
-    env = _environment(runner, variant, layouts)
-    images: dict[BufferSym, Pixels] = {s: _pixels(_given(s)) for s in layouts}
-    trace = Trace()
-    with compiling():
-        lowered_for(runner.outputs, runner.name, variant, vectors=False, trace=trace)
-        name, body, _ = trace.steps[0]
-        assert name == "loop_nests"
-        listing = Listing(body)
-        run = Execution(listing, trace.origins, images, MOST_EVENTS, threads)
-        steps = run_deep(lambda: tuple(run.steps(body, runner.outputs, env)))
+    listing, run, steps = _executed(runner, runner.variant(layouts), layouts, threads)
     return Animation(
         ", ".join([shown(f) for f in runner.outputs]),
         tuple([extent for _, extent in asked[0]]),
@@ -194,6 +192,30 @@ def _run(pipeline: Pipeline, sizes: Sequence[SupportsIndex], threads: int) -> An
         tuple(run.storages),
         steps,
     )
+
+
+def _executed(
+    runner: Runner, variant: Variant, layouts: dict[BufferSym, Layout], threads: int
+) -> tuple[Listing, Execution, tuple[Step, ...]]:
+    """The run of a variant or, where it reports a failure that another variant may not
+    have, of that one."""
+    env = _environment(runner, variant, layouts)
+    images: dict[BufferSym, Pixels] = {s: _pixels(_given(s)) for s in layouts}
+    trace = Trace()
+    with compiling():
+        lowered_for(runner.outputs, runner.name, variant, vectors=False, trace=trace)
+        name, body, _ = trace.steps[0]
+        assert name == "loop_nests"
+        listing = Listing(body)
+        run = Execution(listing, trace.origins, images, MOST_EVENTS, threads)
+        try:
+            steps = run_deep(lambda: tuple(run.steps(body, runner.outputs, env)))
+        except BoundsError as error:
+            other = runner.instead(variant, error.failure)
+            if other is None:
+                raise
+            return _executed(runner, other, layouts, threads)
+    return listing, run, steps
 
 
 def _given(s: BufferSym) -> Buffer | None:

@@ -41,7 +41,6 @@ from parhelion.ir.stmt import (
     PrefetchRegion,
     Produce,
     Provide,
-    ProvideExtern,
     Realize,
     Stmt,
 )
@@ -229,12 +228,6 @@ class Execution:
             lane.storages[s.func] = storage
         yield from self.run(s.body, frame)
         frame.pending += [End(storage) for storage in begun]
-
-    def foreign(self, s: ProvideExtern, frame: _Frame) -> Iterator[Step]:
-        raise HalideError(
-            f"foreign code computes {s.func.label!r}: in which order, only that code "
-            "knows, so that it cannot be animated"
-        )
 
     # Loops.
 
@@ -478,7 +471,9 @@ def _failure(s: Assert, made: Evaluator) -> HalideError:
     kind = FAILURES[s.code]
     args = [a.value if isinstance(a, StringImm) else made.go(a, 0) for a in s.args]
     parts = ["".join(map(str, args))] if s.code == "require" else args
-    return kind.error(kind.template.format(*parts), hint=kind.hint)
+    error = kind.error(kind.template.format(*parts), hint=kind.hint)
+    error.failure = s.code
+    return error
 
 
 _TABLE: dict[type[Stmt], Callable[[Execution, Any, _Frame], Iterator[Step]]] = {
@@ -493,7 +488,6 @@ _TABLE: dict[type[Stmt], Callable[[Execution, Any, _Frame], Iterator[Step]]] = {
     PrefetchRegion: Execution.nothing,
     Produce: Execution.inside,
     Provide: Execution.provide,
-    ProvideExtern: Execution.foreign,
     Realize: Execution.realize,
 }
 

@@ -61,9 +61,25 @@ def own(tmp_path: Path) -> Path:
 
 def test_help_tells_of_every_command() -> None:
     told = said("--help")
-    for name in ("run", "bench", "compile", "schedule", "doctor", "cache"):
+    for name in ("run", "bench", "compile", "schedule", "show", "doctor", "cache"):
         assert name in told
         assert "Usage" in said(name, "--help")
+
+
+def test_show_writes_a_page(own: Path, tmp_path: Path) -> None:
+    page = tmp_path / "made" / "bright.html"
+    words = ("show", f"{own}:bright", "-o", page, "--param", "gain=2")
+    assert said(*words) == f"{page}: {page.stat().st_size} bytes\n"
+    text = page.read_text(encoding="utf-8")
+    for part in ('data-name="picture"', 'data-name="bright"', "produce bright"):
+        assert part in text
+    assert "order of evaluation, 16 × 16 × 1" in text
+    assert "bright(x, y, c) = min(picture(x, y, c)*gain, 1.0f)" in text
+    # Too large to be watched: the page says so.
+    said(*words, "--size", "300x300x3")
+    assert "more than 50000 loads and stores" in page.read_text(encoding="utf-8")
+    assert "the output has 3 dimensions" in refused(*words, "--size", "8x8")
+    assert "cannot be written" in refused("show", f"{own}:bright", "-o", tmp_path)
 
 
 def test_run_an_application(tmp_path: Path) -> None:

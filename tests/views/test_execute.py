@@ -264,6 +264,18 @@ def test_what_is_too_much_to_watch_is_refused() -> None:
         g.animate([4])
 
 
+def test_foreign_code_has_no_order_to_show() -> None:
+    def fill(out: hl.Buffer) -> int:
+        return 0
+
+    f, g = hl.funcs("foreign g")
+    f.define_extern(fill, [], [hl.Int(32)], 1)
+    g[x] = f[x]
+    f.compute_root()
+    with pytest.raises(hl.HalideError, match="foreign code computes 'foreign'"):
+        g.animate([4])
+
+
 def test_failures_are_those_of_the_compiled_program() -> None:
     image = hl.ImageParam(hl.UInt(8), 1, "image")
     image.set(np.zeros(4, np.uint8))
