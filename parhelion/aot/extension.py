@@ -3,7 +3,8 @@
 An extension module has one function for each pipeline, which takes arrays (of NumPy,
 or any that offer the buffer protocol or DLPack) and numbers. It needs neither this
 package nor NumPy to run, and keeps to CPython's stable interface (abi3, from 3.11 on).
-Axes are as in `hl.Buffer`: dimension 0 is an array's last axis.
+Axes are as in `hl.Buffer`, dimension 0 is an array's last axis, and as in Halide's
+extensions the first one of an array in Fortran's order.
 """
 
 from __future__ import annotations
@@ -254,9 +255,10 @@ def _told(interface: Interface) -> list[str]:
             lines.append(f"{name}: {p.type}")
     lines += [
         "",
-        "Dimension 0 is an array's last axis. Raises TypeError for other types,",
-        "OverflowError for numbers that do not fit, ValueError and IndexError for",
-        "arrays that do not, RuntimeError where the pipeline's own requirements fail.",
+        "Dimension 0 is an array's last axis, and the first of one in Fortran's order.",
+        "Raises TypeError for other types, OverflowError for numbers that do not fit,",
+        "ValueError and IndexError for arrays that do not, RuntimeError where the",
+        "pipeline's own requirements fail.",
     ]
     return lines
 

@@ -78,19 +78,36 @@ static int ph_count(const ph_image *want, int given) {
     return -1;
 }
 
-// One axis of an array; dimension 0 is its last axis. stride: in elements.
-static int ph_axis(ph_array *a, const ph_image *want, int axis, int64_t extent,
-                   int64_t stride) {
-    struct halide_dimension_t *d = &a->dim[want->dimensions - 1 - axis];
-    // The stride of a single pixel is never used.
-    if (extent <= 1 && d == a->dim && want->stride) stride = want->stride;
-    if (extent > INT32_MAX || stride > INT32_MAX || stride < INT32_MIN)
-        return ph_fail(PyExc_ValueError, want,
-                       "is larger than 32-bit coordinates allow");
-    d->min = 0;
-    d->extent = (int32_t)extent;
-    d->stride = (int32_t)stride;
-    d->flags = 0;
+// The axes of an array as dimensions; strides are in elements. Dimension 0 is the last
+// axis; but of an array that is dense with its first axis innermost (Fortran's order),
+// that is dimension 0, where a stride of 1 is promised, which the last axis has not.
+static int ph_axes(ph_array *a, const ph_image *want, const int64_t *extents,
+                   const int64_t *strides) {
+    int count = want->dimensions, c_order = 1, f_order = 1, forward;
+    int64_t dense = 1;
+    for (int i = 0; i < count; i++) {
+        if (extents[i] > 1 && strides[i] != dense) f_order = 0;
+        dense *= extents[i];
+    }
+    dense = 1;
+    for (int i = count - 1; i >= 0; i--) {
+        if (extents[i] > 1 && strides[i] != dense) c_order = 0;
+        dense *= extents[i];
+    }
+    forward = want->stride == 1 && f_order && !c_order;
+    for (int i = 0; i < count; i++) {
+        int d = forward ? i : count - 1 - i;
+        int64_t stride = strides[i];
+        // The stride of a single pixel is never used.
+        if (extents[i] <= 1 && !d && want->stride) stride = want->stride;
+        if (extents[i] > INT32_MAX || stride > INT32_MAX || stride < INT32_MIN)
+            return ph_fail(PyExc_ValueError, want,
+                           "is larger than 32-bit coordinates allow");
+        a->dim[d].min = 0;
+        a->dim[d].extent = (int32_t)extents[i];
+        a->dim[d].stride = (int32_t)stride;
+        a->dim[d].flags = 0;
+    }
     return 0;
 }
 
@@ -137,6 +154,7 @@ static int ph_format_fits(const ph_image *want, const char *format, Py_ssize_t s
 
 static int ph_open_view(ph_array *a, const ph_image *want, PyObject *given) {
     Py_buffer *v = &a->view;
+    int64_t extents[PH_DIMS], strides[PH_DIMS];
     if (PyObject_GetBuffer(given, v, PyBUF_STRIDES | PyBUF_FORMAT)) return -1;
     a->has_view = 1;
     if (ph_count(want, v->ndim)) return -1;
@@ -152,15 +170,16 @@ static int ph_open_view(ph_array *a, const ph_image *want, PyObject *given) {
         if (v->strides[i] % v->itemsize)
             return ph_fail(PyExc_ValueError, want,
                            "has a stride that is no whole number of pixels");
-        if (ph_axis(a, want, i, v->shape[i], v->strides[i] / v->itemsize)) return -1;
+        extents[i] = v->shape[i];
+        strides[i] = v->strides[i] / v->itemsize;
     }
-    return ph_finish(a, want, v->buf);
+    return ph_axes(a, want, extents, strides) ? -1 : ph_finish(a, want, v->buf);
 }
 
 static int ph_open_tensor(ph_array *a, const ph_image *want, PyObject *given) {
     ph_managed *managed;
     ph_tensor *t;
-    int64_t stride = 1;
+    int64_t strides[PH_DIMS], stride = 1;
     int fits;
     a->capsule = PyObject_CallMethod(given, "__dlpack__", NULL);
     if (!a->capsule) return -1;
@@ -183,10 +202,10 @@ static int ph_open_tensor(ph_array *a, const ph_image *want, PyObject *given) {
         return ph_wrong_type(want, told);
     }
     for (int i = t->ndim - 1; i >= 0; i--) {
-        if (ph_axis(a, want, i, t->shape[i], t->strides ? t->strides[i] : stride))
-            return -1;
+        strides[i] = t->strides ? t->strides[i] : stride;
         stride *= t->shape[i];
     }
+    if (ph_axes(a, want, t->shape, strides)) return -1;
     return ph_finish(a, want, (char *)t->data + t->byte_offset);
 }
 

@@ -166,6 +166,35 @@ def test_arrays_of_all_kinds(filters: Path) -> None:
     assert sys.getrefcount(source) == before
 
 
+def test_arrays_in_the_order_of_fortran(filters: Path) -> None:
+    """Their first axis is dimension 0, as in Halide's extensions."""
+    soft = loaded(filters).soft
+    source = image(HEIGHT, WIDTH)
+    (exact,) = interpreted(
+        Soften,
+        {"output.type": "uint8"},
+        {"image": source, "lift": 3},
+        (WIDTH, HEIGHT),
+    )
+    turned = np.asfortranarray(source.T)
+    assert turned.flags.f_contiguous and turned.shape == (WIDTH, HEIGHT)
+    for wrap in (np.asarray, Tensor):
+        found = np.empty((WIDTH, HEIGHT), np.uint8, order="F")
+        soft(wrap(turned), 3, wrap(found))
+        np.testing.assert_array_equal(found.T, exact)
+    # Where no stride is promised, the last axis is dimension 0 in any order.
+    given, out = hl.ImageParam(hl.UInt(8), 2, "given"), hl.Func("across")
+    given.dim(0).set_stride(hl.Expr())
+    out[x, y] = given[x, y] + hl.u8(x)
+    module = out.compile_to_module([given], "across")
+    across = loaded(hl.build_extension(module, filters.parent / "across")).across
+    found = np.zeros((WIDTH, HEIGHT), np.uint8)
+    across(turned, found)
+    np.testing.assert_array_equal(
+        found, turned + np.arange(HEIGHT, dtype=np.uint8)[None, :]
+    )
+
+
 def test_no_pixels_at_all(filters: Path) -> None:
     loaded(filters).soft(image(4, 4), 3, np.zeros((0, 4), np.uint8))
 
