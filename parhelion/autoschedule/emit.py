@@ -19,6 +19,7 @@ from parhelion.autoschedule.throughput import looked_up
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place, Rename, TailStrategy
+from parhelion.schedule.sites import realization_order
 
 
 def script_of(
@@ -35,6 +36,13 @@ def script_of(
     growth = Growth(regions)
     for group in plan.groups:
         _Emitter(script, group, graph, regions, machine, freedom, growth).write()
+    planned = {f for g in plan.groups for f in (g.root, *g.members)}
+    for f in realization_order(graph.outputs):
+        # What nobody needs once its readers are inlined is no part of a plan; foreign
+        # code and what it reads are not inlined even then.
+        solid = f.extern is not None or f in freedom.given
+        if solid and f not in planned and freedom.move(f):
+            script.add(f, -1, "compute_root")
     script.acknowledge()
     return script
 

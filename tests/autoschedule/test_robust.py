@@ -56,6 +56,24 @@ def test_foreign_code_has_no_loops_and_its_inputs_are_in_memory() -> None:
         assert np.array_equal(got, 2 * (2 * xs + 6 * ys + 3))
 
 
+@pytest.mark.parametrize("scheduler", ["Parhelion", "Mullapudi2016"])
+def test_foreign_code_that_nobody_needs(scheduler: str) -> None:
+    """It says where another Func is read, which is the same everywhere."""
+    f, g, rows, out = hl.funcs("f g rows out")
+
+    def double(pixels: hl.Buffer, to: hl.Buffer) -> None:
+        np.asarray(to)[...] = 2 * np.asarray(pixels)
+
+    f[x, y] = x + 3 * y
+    g.define_extern(double, [f], hl.Int(32), [x, y])
+    rows[x, y] = 5 * y
+    out[x, y] = rows[hl.clamp(g[x, y], 0, 9), y]
+    result = hl.autoschedule(out, sizes=[64, 40], scheduler=scheduler)
+    assert not result.notes
+    got = np.asarray(out.realize([64, 40]))
+    assert np.array_equal(got, np.broadcast_to(5 * np.arange(40)[:, None], (40, 64)))
+
+
 def test_what_an_update_without_the_loop_reads() -> None:
     """f is read by an update that runs over one dimension only."""
     f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(0, 20)])
