@@ -1,6 +1,6 @@
 """A lowered pipeline as C11 with OpenMP: a function of buffers and scalars, to be read.
 
-The text has GNU extensions for half floats, needs nothing but the C library, and
+The text needs nothing but the C library (for half floats, gcc 12 or clang 15) and
 computes what the machine code computes: compile it with ``-fwrapv`` (integers wrap) and
 ``-fopenmp``; without that it is one thread. Of nested parallel loops the outermost one
 is given to the threads. A loop that the schedule vectorises is marked so if its body is

@@ -179,7 +179,7 @@ class Expressions:
         return text, (_ATOM if v >= 0 else _UNARY)
 
     def real(self, e: E.FloatImm) -> tuple[str, int]:
-        v, suffix = e.value, "" if e.type.width == 64 else "f"
+        v, suffix = e.value, "f" if e.type.width == 32 else ""
         if v != v:
             return "NAN", _ATOM
         if v in (float("inf"), float("-inf")):
@@ -192,6 +192,8 @@ class Expressions:
                 break
         if not any(c in text for c in ".e"):
             text += ".0"
+        if e.type.width == 16:
+            return f"(_Float16){text}", _UNARY
         return text + suffix, (_UNARY if text.startswith("-") else _ATOM)
 
     def binary(self, e: Any) -> tuple[str, int]:

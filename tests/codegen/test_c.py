@@ -161,6 +161,23 @@ def test_floats(bits: int, tmp_path: Path) -> None:
 
 
 @needs_cc
+def test_half_floats(tmp_path: Path) -> None:
+    """Every operation is rounded, and so are constants."""
+    t = hl.Float(16)
+    a, b = hl.cast(t, x * 13 - 70) / hl.cast(t, 3), hl.cast(t, y + 1)
+    third, table = hl.cast(t, 0.3), hl.Buffer(np.array([0.1, -7.7], np.float16))
+    values = [
+        a * third + b,
+        a / b - third,
+        hl.max(a * a, b) + table[y % 2],
+        hl.select(a < b * third, a - b, third),
+    ]
+    f = hl.Func("c_halves")
+    f[x, y, c] = hl.strict_float(hl.mux(c, values))
+    same(f, [15, 17, len(values)], tmp_path)
+
+
+@needs_cc
 def test_library_functions(tmp_path: Path) -> None:
     a = hl.f64(x + 1) / 16
     values = [hl.exp(a), hl.log(a), hl.sin(a), hl.pow(a, 1.5), hl.atan2(a, 2 - a)]
