@@ -18,7 +18,11 @@ from parhelion.lang.generator_context import GeneratorContext
 from parhelion.lang.module import Module, compile_standalone_runtime
 from parhelion.lang.module import OutputFileType as Kind
 from parhelion.lang.multitarget import compiled_for
-from parhelion.lang.target_api import Target, get_target_from_environment
+from parhelion.lang.target_api import (
+    Target,
+    TargetOS,
+    get_target_from_environment,
+)
 
 #: How the names of the files of each kind end.
 ENDINGS: dict[Kind, str] = {
@@ -35,6 +39,9 @@ ENDINGS: dict[Kind, str] = {
     Kind.stmt_html: ".stmt.html",
 }
 _DEFAULT = (Kind.c_header, Kind.static_library)
+
+#: What they are on Windows, where it is not the same.
+_ON_WINDOWS = {Kind.object: ".obj", Kind.static_library: ".lib"}
 
 USAGE = f"""\
 usage: python FILE [-g GENERATOR] -o FOLDER [options] [target=TARGET[,TARGET…]]
@@ -249,6 +256,11 @@ def _seconds(value: str) -> float:
 # Writing.
 
 
+def _ending(kind: Kind, target: Target) -> str:
+    windows = target.os is TargetOS.Windows
+    return _ON_WINDOWS.get(kind, ENDINGS[kind]) if windows else ENDINGS[kind]
+
+
 def _write_runtime(wanted: _Wanted) -> list[str]:
     target = wanted.targets[-1] if wanted.targets else get_target_from_environment()
     library = (Kind.object, Kind.static_library)
@@ -259,7 +271,7 @@ def _write_runtime(wanted: _Wanted) -> list[str]:
             hint="-e static_library",
         )
     prefix = Path(wanted.folder) / wanted.runtime
-    files = {kind: f"{prefix}{ENDINGS[kind]}" for kind in kinds}
+    files = {kind: f"{prefix}{_ending(kind, target)}" for kind in kinds}
     return list(compile_standalone_runtime(files, target).values())
 
 
@@ -273,10 +285,10 @@ def _build(wanted: _Wanted, target: Target) -> Built:
 def _write(wanted: _Wanted) -> list[str]:
     function = wanted.function or wanted.generator
     prefix = str(Path(wanted.folder) / (wanted.base or function))
-    files = {kind: prefix + ENDINGS[kind] for kind in wanted.kinds}
+    target = (*wanted.targets, get_target_from_environment())[0]
+    files = {kind: prefix + _ending(kind, target) for kind in wanted.kinds}
     if len(wanted.targets) > 1:
         return _write_choice(wanted, function, prefix, files)
-    target = (*wanted.targets, get_target_from_environment())[0]
     made = _build(wanted, target)
     rest: dict[Kind, str | os.PathLike[str]] = {**files}
     rest.pop(Kind.schedule, None)
@@ -319,7 +331,7 @@ def _write_choice(
         else:
             ends = [*["-" + str(t) for t in wanted.targets], ""]
             for member, end in zip(members, ends, strict=True):
-                written.append(f"{prefix}{end}.o")
+                written.append(prefix + end + _ending(kind, wanted.targets[0]))
                 Path(written[-1]).write_bytes(member.data)
             continue
         written.append(path)

@@ -145,6 +145,12 @@ def test_objects_for_several_targets(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([f"plain{end}" for end in ends])
 
 
+def test_files_for_windows(tmp_path: Path) -> None:
+    words = ["-g", "soft", "-o", str(tmp_path), "target=x86-64-windows"]
+    run([*words, "-e", "object,static_library,c_header"])
+    assert names(tmp_path) == ["soft.h", "soft.lib", "soft.obj"]
+
+
 def test_automatic_schedules_are_written(tmp_path: Path) -> None:
     words = ["-g", "outline", "-o", str(tmp_path), "-e", "schedule,c_header"]
     run([*words, "-p", "autoschedule_mullapudi2016", "-s", "Mullapudi2016"])
