@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, SupportsIndex
 
 from parhelion.errors import HalideError
 from parhelion.ir.function import Function
+from parhelion.schedule.directives import Place
+from parhelion.schedule.rules import ScheduleWarning
 from parhelion.schedule.sites import inlines, realization_order
 from parhelion.views.animation import animate
 from parhelion.views.graph import inlined_most, stage_graph
@@ -15,7 +18,7 @@ from parhelion.views.listing import shown
 from parhelion.views.nest import nest_fragment
 from parhelion.views.page import styled, whole_page
 from parhelion.views.svg import drawn
-from parhelion.views.wording import definitions, signature
+from parhelion.views.wording import definitions, place, signature
 
 if TYPE_CHECKING:
     from parhelion.lang.func import Func
@@ -30,8 +33,15 @@ def func_html(func: Func) -> str:
     f = func._function
     if not f.defined:
         return styled(f"<p><b>{escape(shown(f))}</b> is not defined yet</p>")
-    nest = _nest(func._pipeline())
-    return styled(f"{_described(f)}\n<h2>loops</h2>\n{nest}")
+    with warnings.catch_warnings():
+        # Computed by itself, it is not where its schedule says: no fault of the user's.
+        warnings.simplefilter("ignore", ScheduleWarning)
+        nest = _nest(func._pipeline())
+    alone = f.schedule.compute.place is Place.LOOP
+    if alone:
+        nest += f"\n<p class='ph-dim'>for its readers, {escape(place(f, False))}</p>"
+    head = "loops, computed by itself" if alone else "loops"
+    return styled(f"{_described(f)}\n<h2>{head}</h2>\n{nest}")
 
 
 def pipeline_html(pipeline: Pipeline) -> str:

@@ -83,12 +83,11 @@ def signature(f: Function) -> str:
     types = ", ".join([str(t) for t in f.types])
     if len(f.types) > 1:
         types = f"({types})"
+    if not f.args:
+        return f"{types}, a number"
     names = ", ".join([a.name for a in f.args])
-    return (
-        f"{types}, {f.dimensions} dimensions ({names})"
-        if names
-        else f"{types}, a number"
-    )
+    count = "1 dimension" if len(f.args) == 1 else f"{len(f.args)} dimensions"
+    return f"{types}, {count} ({names})"
 
 
 def place(f: Function, is_output: bool) -> str:

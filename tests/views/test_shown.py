@@ -190,6 +190,20 @@ def test_a_func_shows_its_definitions() -> None:
     assert "$" not in page
 
 
+def test_a_func_computed_in_the_loops_of_another_shows_its_own() -> None:
+    f, g = hl.funcs("f g")
+    f[x] = x
+    g[x] = f[x] + f[x + 1]
+    f.compute_at(g, x)
+    # Without a warning that compute_at has no effect where `f` is the output.
+    page = Checked(f._repr_html_()).said
+    assert "int32, 1 dimension (x)" in page
+    assert "loops, computed by itself" in page
+    assert "for its readers, at g.x" in page
+    with pytest.warns(hl.ScheduleWarning):
+        f.realize([4])
+
+
 def test_what_cannot_be_shown_is_said() -> None:
     f, g = hl.funcs("f g")
     assert "f is not defined yet" in Checked(f._repr_html_()).said
