@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from parhelion.codegen.expr import convert
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import MAX_FAILURE_ARGS
+from parhelion.codegen.types import value_type
 from parhelion.codegen.vector import all_lanes, extract
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.ir import expr as E
@@ -93,13 +94,15 @@ def _raise(f: Function, code: str, args: tuple[Expr, ...]) -> None:
 
 
 def _as_bits(f: Function, text: str, t: Type) -> str:
-    """A scalar as the 64 bits that an error record keeps of it."""
+    """Each lane as the 64 bits that an error record keeps of it."""
+    words = Int(64).with_lanes(t.count)
     if t.is_float():
-        text = convert(f, text, t, Float(64))
-        return f.op(f"bitcast double {text} to i64")
+        doubles = Float(64).with_lanes(t.count)
+        text = convert(f, text, t, doubles)
+        return f.op(f"bitcast {value_type(doubles)} {text} to {value_type(words)}")
     if t.is_handle():
-        return f.op(f"ptrtoint ptr {text} to i64")
-    return convert(f, text, t, Int(64))
+        return f.op(f"ptrtoint {value_type(t)} {text} to {value_type(words)}")
+    return convert(f, text, t, words)
 
 
 def leave(f: Function, code: str) -> None:
@@ -221,29 +224,23 @@ def trace(f: Function, e: E.Intrinsic) -> str:
 
 
 def _record(f: Function, form: str, numbers: Sequence[Expr]) -> None:
-    """Hands a line on as its text and, for each number, kind and width of its type and
-    then 64 bits for each lane."""
-    lanes = max([n.type.count for n in numbers], default=1)
-    words: list[str] = []
+    """Hands a line on: its text, with kind, width and lanes of each number's type, and
+    64 bits for each lane of each number."""
+    room = sum([n.type.count for n in numbers])
+    at = f.alloca(f"[{max(room, 1)} x i64], align 64")
+    types: list[str] = []
+    word = 0
     for n in numbers:
         text, t = f.value(n), n.type
-        one = t.element_of()
-        words += [str(int(t.kind)), str(t.width)]
-        # A scalar beside vectors is the same in all lanes.
-        bits = [
-            _as_bits(f, extract(f, text, t, i) if t.count > 1 else text, one)
-            for i in range(t.count)
-        ]
-        words += bits if t.count > 1 else bits * lanes
-    at = f.alloca(f"[{max(len(words), 1)} x i64], align 8")
-    for i, word in enumerate(words):
-        place = f.op(f"getelementptr i64, ptr {at}, i64 {i}") if i else at
-        f.out(f"  store i64 {word}, ptr {place}, align 8")
-    f.module.declare("ph_trace", "void", "ptr, ptr, ptr, i64, i64")
-    f.out(
-        f"  call void @ph_trace(ptr %ctx, ptr {f.module.string(form)}, ptr {at}, "
-        f"i64 {len(numbers)}, i64 {lanes})"
-    )
+        types.append(f"{int(t.kind)}.{t.width}.{t.count}")
+        place = f.op(f"getelementptr i64, ptr {at}, i64 {word}") if word else at
+        bits = _as_bits(f, text, t)
+        words = value_type(Int(64).with_lanes(t.count))
+        f.out(f"  store {words} {bits}, ptr {place}, align 8")
+        word += t.count
+    told = f.module.string(f"{' '.join(types)}\n{form}")
+    f.module.declare("ph_trace", "void", "ptr, ptr, ptr")
+    f.out(f"  call void @ph_trace(ptr %ctx, ptr {told}, ptr {at})")
 
 
 class _Line:

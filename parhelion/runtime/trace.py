@@ -54,45 +54,63 @@ _LINE = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What a line means, and the types of its numbers. lanes: the most of any."""
+
+    kind: str
+    func: str
+    index: int
+    valued: bool
+    tag: str | None
+    types: tuple[tuple[Type, int], ...]
+    lanes: int
+    words: int
+
+
 @functools.cache
-def _meaning(line: str) -> tuple[str, str, int, bool, str | None]:
-    """Kind, Func, number of the value, whether there is a value, and a tag."""
+def _meaning(told: bytes) -> _Line:
+    types, line = told.decode().split("\n", 1)
     found = _LINE.fullmatch(line)
     internal_assert(found is not None, f"a line of a trace is {line!r}")
     assert found is not None
-    kind = found["kind"].lower().replace(" ", "_")
     tag = found["tag"]
-    tag = None if tag is None else tag.replace("%%", "%")
-    return kind, found["func"], int(found["index"]), found["valued"] is not None, tag
+    numbers = [tuple(map(int, one.split("."))) for one in types.split()]
+    counts = [count for _, _, count in numbers]
+    return _Line(
+        found["kind"].lower().replace(" ", "_"),
+        found["func"],
+        int(found["index"]),
+        found["valued"] is not None,
+        None if tag is None else tag.replace("%%", "%"),
+        tuple([(Type(TypeCode(code), width), n) for code, width, n in numbers]),
+        max(counts, default=1),
+        sum(counts),
+    )
 
 
-def _take(context: int, form: int, words: int, numbers: int, lanes: int) -> None:
+def _take(context: int, told: int, words: int) -> None:
+    """Takes a record from compiled code, in whichever thread that runs."""
     events = _OPEN.get(context)
     if events is None:
         return  # foreign code of the user's kept the context of a call that is over
-    line = ctypes.string_at(form).decode()
-    kind, func, index, valued, tag = _meaning(line)
-    width = 2 + lanes
-    raw = (ctypes.c_int64 * (numbers * width)).from_address(words)[:]
-    columns = []
-    for n in range(numbers):
-        code, bits, *values = raw[n * width : (n + 1) * width]
-        t = Type(TypeCode(code), bits)
-        columns.append([decode_number(v, t) for v in values])
-    for lane in range(lanes):
+    line = _meaning(ctypes.string_at(told))
+    raw = (ctypes.c_int64 * line.words).from_address(words)[:] if line.words else []
+    columns: list[list[int | float | bool]] = []
+    start = 0
+    for t, count in line.types:
+        values = [decode_number(v, t) for v in raw[start : start + count]]
+        # A scalar beside vectors is the same in all lanes.
+        columns.append(values if count == line.lanes else values * line.lanes)
+        start += count
+    for lane in range(line.lanes):
         at = [column[lane] for column in columns]
-        value = at.pop() if valued else tag
-        events.append(TraceEvent(kind, func, tuple(map(int, at)), value, index, lane))
+        value = at.pop() if line.valued else line.tag
+        place = tuple([int(n) for n in at])
+        events.append(TraceEvent(line.kind, line.func, place, value, line.index, lane))
 
 
-_Take = ctypes.CFUNCTYPE(
-    None,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_int64,
-    ctypes.c_int64,
-)
+_Take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _callback = _Take(_take)
 
 
