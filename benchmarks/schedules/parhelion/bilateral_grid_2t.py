@@ -8,7 +8,7 @@ def schedule(pipeline):
     blur_z = pipeline.get_func(2)
     blur_y = pipeline.get_func(4)
     bilateral_grid = pipeline.get_func(6)
-    x, xv, y, yi, c, cu, z, yu, xi = hl.vars("x xv y yi c cu z yu xi")
+    x, xv, y, yi, c, cu, z, yu = hl.vars("x xv y yi c cu z yu")
     r_x = histogram.rvars(0)[0]
     r_y = histogram.rvars(0)[1]
 
@@ -35,10 +35,8 @@ def schedule(pipeline):
     )
     (
         histogram.update(0)
-        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
         .split(c, c, cu, 2, hl.TailStrategy.RoundUp)
-        .reorder(xv, cu, r_x, r_y, c, x, y)
-        .vectorize(xv)
+        .reorder(cu, r_x, r_y, c, x, y)
         .unroll(cu)
     )
 
@@ -55,10 +53,9 @@ def schedule(pipeline):
 
     # bilateral_grid
     (
-        bilateral_grid.split(x, x, xi, 512)
-        .split(xi, xi, xv, 16)
+        bilateral_grid.split(x, x, xv, 16)
         .split(y, y, yi, 128)
-        .reorder(xv, xi, yi, x, y)
+        .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
     )

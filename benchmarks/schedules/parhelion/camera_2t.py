@@ -4,12 +4,13 @@ import parhelion as hl
 
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
-    denoised = pipeline.get_func(1)
     deinterleaved = pipeline.get_func(2)
     g_b = pipeline.get_func(6)
     b_gr = pipeline.get_func(7)
     g_r = pipeline.get_func(8)
     b_r = pipeline.get_func(9)
+    b_gb = pipeline.get_func(11)
+    r_gr = pipeline.get_func(18)
     r_b = pipeline.get_func(20)
     r_gb = pipeline.get_func(21)
     matrix = pipeline.get_func(25)
@@ -31,7 +32,7 @@ def schedule(pipeline):
     # processed
     (
         processed.split(x, x, xv, 64)
-        .split(y, y, yi, 32)
+        .split(y, y, yi, 64)
         .split(c, c, cu, 3)
         .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
@@ -58,6 +59,12 @@ def schedule(pipeline):
     # r_b
     r_b.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
 
+    # r_gr
+    r_gr.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+
+    # b_gb
+    b_gb.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+
     # b_r
     b_r.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
 
@@ -78,12 +85,4 @@ def schedule(pipeline):
         .reorder(xv, cu, c, x, y)
         .vectorize(xv)
         .unroll(cu)
-    )
-
-    # denoised
-    (
-        denoised.compute_at(processed, y)
-        .split(x, x, xv, 32)
-        .reorder(xv, x, y)
-        .vectorize(xv)
     )

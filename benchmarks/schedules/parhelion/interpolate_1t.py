@@ -19,9 +19,7 @@ def schedule(pipeline):
     filled_7 = pipeline.get_func(27)
     up_x_6 = pipeline.get_func(28)
     filled_6 = pipeline.get_func(30)
-    up_x_5 = pipeline.get_func(31)
     filled_5 = pipeline.get_func(33)
-    up_x_4 = pipeline.get_func(34)
     filled_4 = pipeline.get_func(36)
     filled_3 = pipeline.get_func(39)
     filled_2 = pipeline.get_func(42)
@@ -196,9 +194,21 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # up_x_4
+    # filled_3
     (
-        up_x_4.compute_root()
+        filled_3.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, yi, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
+    # filled_4
+    (
+        filled_4.compute_at(filled_3, y)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -208,38 +218,7 @@ def schedule(pipeline):
 
     # filled_5
     (
-        filled_5.compute_root()
-        .split(x, x, xv, 16)
-        .split(c, c, cu, 4)
-        .reorder(xv, cu, c, x, y)
-        .vectorize(xv)
-        .unroll(cu)
-    )
-
-    # up_x_5
-    (
-        up_x_5.compute_root()
-        .split(x, x, xv, 16)
-        .split(c, c, cu, 4)
-        .reorder(xv, cu, c, x, y)
-        .vectorize(xv)
-        .unroll(cu)
-    )
-
-    # filled_3
-    (
-        filled_3.compute_root()
-        .split(x, x, xv, 16)
-        .split(c, c, cu, 4)
-        .reorder(xv, cu, c, x, y)
-        .vectorize(xv)
-        .unroll(cu)
-    )
-
-    # filled_4
-    (
-        filled_4.store_root()
-        .compute_at(filled_3, y)
+        filled_5.compute_at(filled_3, y)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)

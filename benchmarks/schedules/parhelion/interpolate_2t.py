@@ -20,6 +20,7 @@ def schedule(pipeline):
     up_x_6 = pipeline.get_func(28)
     filled_6 = pipeline.get_func(30)
     filled_5 = pipeline.get_func(33)
+    up_x_4 = pipeline.get_func(34)
     filled_4 = pipeline.get_func(36)
     filled_3 = pipeline.get_func(39)
     filled_2 = pipeline.get_func(42)
@@ -205,7 +206,7 @@ def schedule(pipeline):
     (
         filled_3.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
+        .split(y, y, yi, 64)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
@@ -216,6 +217,16 @@ def schedule(pipeline):
     # filled_4
     (
         filled_4.compute_at(filled_3, y)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # up_x_4
+    (
+        up_x_4.compute_at(filled_3, y)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)

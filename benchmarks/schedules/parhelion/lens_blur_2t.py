@@ -99,7 +99,7 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 2)
+        .split(y, y, yu, 4)
         .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
         .unroll(yu)
@@ -361,21 +361,21 @@ def schedule(pipeline):
     # worst_case_y
     (
         worst_case_y.compute_root()
-        .split(x, x, xi, 256)
-        .split(xi, xi, xv, 64)
-        .split(y, y, yu, 6)
-        .reorder(xv, yu, xi, y, x)
+        .split(x, x, xv, 32)
+        .split(y, y, yi, 132)
+        .split(yi, yi, yu, 12)
+        .reorder(xv, yu, x, yi, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
-        .parallel(x)
+        .parallel(y)
     )
 
     # maximum
     (
-        maximum.compute_at(worst_case_y, xi)
-        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
+        maximum.compute_at(worst_case_y, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
@@ -383,8 +383,8 @@ def schedule(pipeline):
     )
     (
         maximum.update(0)
-        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, near_x, x, y)
         .vectorize(xv, 16)
         .unroll(xv)

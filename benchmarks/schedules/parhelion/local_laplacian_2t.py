@@ -43,10 +43,13 @@ def schedule(pipeline):
     out_pyramid_4 = pipeline.get_func(87)
     up_x_7 = pipeline.get_func(88)
     out_pyramid_3 = pipeline.get_func(90)
+    up_x_8 = pipeline.get_func(91)
     out_pyramid_2 = pipeline.get_func(93)
+    up_x_9 = pipeline.get_func(94)
     out_pyramid_1 = pipeline.get_func(96)
+    up_x_10 = pipeline.get_func(97)
     output = pipeline.get_func(101)
-    x, xv, y, yi, yu, xi, c, cu = hl.vars("x xv y yi yu xi c cu")
+    x, xv, y, yi, yu, c, cu = hl.vars("x xv y yi yu c cu")
 
     # gray
     (
@@ -401,9 +404,9 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # out_pyramid_2
+    # out_pyramid_1
     (
-        out_pyramid_2.compute_root()
+        out_pyramid_1.compute_root()
         .split(x, x, xv, 16)
         .split(y, y, yi, 16)
         .reorder(xv, x, yi, y)
@@ -413,27 +416,15 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_3.compute_at(out_pyramid_2, y)
+        up_x_9.compute_at(out_pyramid_1, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, hl._0)
+        .reorder(xv, x, y)
         .vectorize(xv)
     )
 
-    # output
+    # out_pyramid_2
     (
-        output.split(x, x, xi, 512)
-        .split(xi, xi, xv, 32)
-        .split(y, y, yi, 64)
-        .split(c, c, cu, 3)
-        .reorder(xv, cu, c, xi, yi, x, y)
-        .vectorize(xv)
-        .unroll(cu)
-        .parallel(y)
-    )
-
-    # out_pyramid_1
-    (
-        out_pyramid_1.compute_at(output, x)
+        out_pyramid_2.compute_at(out_pyramid_1, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -441,7 +432,15 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_2.compute_at(output, x)
+        up_x_8.compute_at(out_pyramid_1, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+
+    # up_x
+    (
+        up_x_3.compute_at(out_pyramid_1, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)
@@ -449,7 +448,29 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x.compute_at(output, x)
+        up_x_2.compute_at(out_pyramid_1, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, hl._0)
+        .vectorize(xv)
+    )
+
+    # output
+    (
+        output.split(x, x, xv, 32)
+        .split(y, y, yi, 16)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, c, x, yi, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
+    # up_x
+    up_x_10.compute_at(output, y).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
+
+    # up_x
+    (
+        up_x.compute_at(output, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)

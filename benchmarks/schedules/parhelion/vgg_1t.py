@@ -771,7 +771,7 @@ def schedule(pipeline):
         relu_5_1.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .reorder(cv, xu, x, n, y, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -803,7 +803,7 @@ def schedule(pipeline):
 
     # filter_5_1: wrapper
     (
-        filter_5_1_wrapper.compute_at(relu_5_1, c)
+        filter_5_1_wrapper.compute_at(relu_5_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -824,7 +824,7 @@ def schedule(pipeline):
         relu_5_2.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .reorder(cv, xu, x, n, y, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -856,7 +856,7 @@ def schedule(pipeline):
 
     # filter_5_2: wrapper
     (
-        filter_5_2_wrapper.compute_at(relu_5_2, c)
+        filter_5_2_wrapper.compute_at(relu_5_2, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -877,7 +877,7 @@ def schedule(pipeline):
         relu_5_3.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .reorder(cv, xu, x, n, y, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -909,7 +909,7 @@ def schedule(pipeline):
 
     # filter_5_3: wrapper
     (
-        filter_5_3_wrapper.compute_at(relu_5_3, c)
+        filter_5_3_wrapper.compute_at(relu_5_3, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )

@@ -783,7 +783,7 @@ def schedule(pipeline):
         relu_5_1.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .reorder(cv, xu, x, n, y, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -815,7 +815,7 @@ def schedule(pipeline):
 
     # filter_5_1: wrapper
     (
-        filter_5_1_wrapper.compute_at(relu_5_1, c)
+        filter_5_1_wrapper.compute_at(relu_5_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -837,7 +837,7 @@ def schedule(pipeline):
         relu_5_2.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .reorder(cv, xu, x, n, y, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -869,7 +869,7 @@ def schedule(pipeline):
 
     # filter_5_2: wrapper
     (
-        filter_5_2_wrapper.compute_at(relu_5_2, c)
+        filter_5_2_wrapper.compute_at(relu_5_2, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -891,7 +891,7 @@ def schedule(pipeline):
         relu_5_3.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .reorder(cv, xu, x, n, y, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -923,7 +923,7 @@ def schedule(pipeline):
 
     # filter_5_3: wrapper
     (
-        filter_5_3_wrapper.compute_at(relu_5_3, c)
+        filter_5_3_wrapper.compute_at(relu_5_3, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -1000,9 +1000,10 @@ def schedule(pipeline):
     # rectified_2
     (
         rectified_2.compute_root()
-        .split(i, i, iv, 64)
+        .split(i, i, ii, 512)
+        .split(ii, ii, iv, 64)
         .split(n, n, nu, 4)
-        .reorder(iv, nu, n, i)
+        .reorder(iv, nu, ii, n, i)
         .vectorize(iv, 16)
         .unroll(iv)
         .unroll(nu)
@@ -1011,7 +1012,7 @@ def schedule(pipeline):
 
     # dense_2
     (
-        dense_2.compute_at(rectified_2, n)
+        dense_2.compute_at(rectified_2, ii)
         .split(i, i, iv, 64)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
