@@ -55,7 +55,8 @@ def write(path: Path, pixels: Array) -> None:
 
 
 def _storable(pixels: Array, path: Path) -> Array:
-    wide = path.suffix.lower() == ".png" and pixels.dtype.itemsize > 1
+    """Levels of 8 bits, or of 16 for grey PNGs: Pillow writes no other wide ones."""
+    wide = path.suffix.lower() == ".png" and pixels.ndim == 2
     if pixels.dtype == np.uint8 or (wide and pixels.dtype == np.uint16):
         return pixels
     return levels(pixels, hl.UInt(8))

@@ -109,6 +109,17 @@ def test_run_with_a_pipeline_of_ones_own(own: Path, tmp_path: Path) -> None:
             assert np.abs(found - wanted * 255).max() <= 0.5 + 1e-3
 
 
+def test_wide_colours_become_bytes_in_png(tmp_path: Path) -> None:
+    file = tmp_path / "wide.py"
+    text = OWN.replace("hl.Float(32), 3", "hl.UInt(16), 3").replace("/ 2.0", "/ 2")
+    file.write_text(text)
+    out = tmp_path / "out.png"
+    said("run", f"{file}:dark", PHOTO, out)
+    found, whole = np.asarray(iio.imread(out)), np.asarray(iio.imread(PHOTO))
+    assert found.dtype == np.uint8
+    assert np.abs(found - whole / 2.0).max() <= 1
+
+
 def test_run_gives_the_size_that_is_asked_for(own: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.npy"
     said("run", f"{own}:dark", PHOTO, out, "--size", "100x50x3")
