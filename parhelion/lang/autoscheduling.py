@@ -6,7 +6,6 @@ anywhere else: the registry knows where each one is and loads it when it is firs
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 from collections.abc import Mapping, Sequence
@@ -118,6 +117,8 @@ def _unknown(name: str) -> HalideError:
     if name in _OF_HALIDE:
         hint = f"{name} is a plugin of Halide's, in C++; it does not exist here"
     else:
+        import difflib  # only here: nobody else needs it
+
         near = difflib.get_close_matches(name.lower(), map(str.lower, _SCHEDULERS), 1)
         hint = "".join(
             [f"did you mean {n!r}?" for n in autoschedulers() if n.lower() in near]

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from parhelion.aot.extension import check_module_name, extension_text, stub_text
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.lang.generator import Generator
 from parhelion.lang.generator_context import GeneratorContext
@@ -87,6 +86,7 @@ def _module(source: object, target: Target, params: Mapping[str, object]) -> Mod
 
 def write_extension(modules: Sequence[Module], folder: Path, name: str) -> Path:
     """See `build_extension`; of Modules alone."""
+    from parhelion.aot.extension import check_module_name, extension_text, stub_text
     from parhelion.aot.linking import link_extension
 
     check_module_name(name)

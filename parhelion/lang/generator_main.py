@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from parhelion.aot.archive import archive
-from parhelion.aot.header import header_text
 from parhelion.errors import HalideError, here
 from parhelion.lang.autoscheduling import AutoschedulerParams, load_plugin
 from parhelion.lang.generator import Built, find_generator, registered_generators
 from parhelion.lang.generator_context import GeneratorContext
 from parhelion.lang.module import Module, compile_standalone_runtime
 from parhelion.lang.module import OutputFileType as Kind
-from parhelion.lang.multitarget import compiled_for
 from parhelion.lang.target_api import (
     Target,
     TargetOS,
@@ -315,6 +312,10 @@ def _write_choice(
                 f"-e {kind.name} is for one target; {len(wanted.targets)} are given",
                 legal=[k.name for k in possible],
             )
+
+    from parhelion.aot.archive import archive
+    from parhelion.aot.header import header_text
+    from parhelion.lang.multitarget import compiled_for
 
     def make(name: str, target: Target) -> Module:
         return _build(wanted, target).module(name, target)

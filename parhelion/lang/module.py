@@ -12,19 +12,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from parhelion.aot.archive import Member, archive
-from parhelion.aot.c_source import c_source
-from parhelion.aot.extension import extension_text
-from parhelion.aot.header import header_text
-from parhelion.aot.objects import (
-    Program,
-    Wishes,
-    runtime_exports,
-    runtime_object,
-    without_asserts,
-)
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.pipeline import Argument as IRArgument
@@ -39,6 +28,10 @@ from parhelion.lang.target_api import (
     get_host_target,
 )
 from parhelion.runtime.program import compiling
+
+# Code generation is loaded when files are written, not by `import parhelion`.
+if TYPE_CHECKING:
+    from parhelion.aot.objects import Program
 
 
 class OutputFileType(enum.Enum):
@@ -153,6 +146,10 @@ class Module:
                 write(path, content)
 
     def _content(self, kind: OutputFileType) -> str | bytes:
+        from parhelion.aot.archive import Member, archive
+        from parhelion.aot.extension import extension_text
+        from parhelion.aot.header import header_text
+
         if kind is OutputFileType.stmt:
             return str(self)
         if kind is OutputFileType.stmt_html:
@@ -182,6 +179,8 @@ class Module:
 
     def _program(self) -> Program:
         """Its code, made once."""
+        from parhelion.aot.objects import Program, Wishes
+
         if self._made is None:
             target = self._target
             wishes = Wishes(
@@ -218,6 +217,9 @@ def compile_standalone_runtime(
 
     Raises HalideError for other kinds, and for a target that has no run time here.
     """
+    from parhelion.aot.archive import Member, archive
+    from parhelion.aot.objects import runtime_exports, runtime_object
+
     if not isinstance(outputs, Mapping):
         outputs = {OutputFileType.object: outputs}
     kinds = (OutputFileType.object, OutputFileType.static_library)
@@ -246,6 +248,9 @@ def c_name(name: str) -> str:
 
 def c_file(lowered: Lowered, name: str, target: Target | None) -> str:
     """The C text of a program without vectors, as the features of `target` wish."""
+    from parhelion.aot.c_source import c_source
+    from parhelion.aot.objects import without_asserts
+
     context = target is not None and target.has_feature(TargetFeature.UserContext)
     if target is not None and target.has_feature(TargetFeature.NoAsserts):
         lowered = replace(lowered, body=without_asserts(lowered.body))
