@@ -25,7 +25,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym, DimSym
-from parhelion.runtime import cache, jit, keys, profile, records, trace
+from parhelion.runtime import jit, profile, trace
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.state import Fingerprint
@@ -34,6 +34,7 @@ from parhelion.schedule.directives import Split
 if TYPE_CHECKING:
     from parhelion.codegen.target import Target
     from parhelion.lower.passes import Trace
+    from parhelion.runtime import keys
 
 #: One compilation at a time: promises are changed on shared symbols, and the table of
 #: nodes is swept after each.
@@ -286,6 +287,7 @@ def build(
     """Lowers, compiles and loads a pipeline for this computer, or has its code from the
     persistent cache. state: the fingerprint of the outputs as they are now."""
     from parhelion.codegen.target import host_target
+    from parhelion.runtime import cache, records
     from parhelion.runtime.threads import PRINT_ADDRESS
 
     target = host_target()
@@ -318,6 +320,8 @@ def _key(
     state: Fingerprint, name: str, variant: Variant, target: Target
 ) -> keys.Key | None:
     """What the cache knows the program by; None where it is not to be kept."""
+    from parhelion.runtime import cache, keys
+
     if cache.folder() is None:
         return None
     try:
@@ -336,6 +340,7 @@ def _compiled(
 ) -> Program:
     """A pipeline lowered, compiled and loaded, and kept under its key."""
     from parhelion.codegen.llvm import emit_with_sites
+    from parhelion.runtime import cache, records
     from parhelion.runtime.threads import PRINT_ADDRESS
     from parhelion.schedule import rules
 
