@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from parhelion.aot.entry import c_argument
 from parhelion.aot.interface import Interface
 from parhelion.codegen.target import Target
-from parhelion.codegen.types import memory_type
 from parhelion.errors import HalideError, here
 
 #: For x86: where CPUID tells of a feature, by LLVM's name: leaf, subleaf, register (of
@@ -192,14 +192,7 @@ def _functions(
 ) -> list[str]:
     name = interface.name
     kinds = ["ptr"] if interface.user_context else []
-    kinds += [
-        "ptr"
-        if p.is_buffer
-        else (
-            "i16" if p.type.is_float() and p.type.width == 16 else memory_type(p.type)
-        )
-        for p in interface.parameters
-    ]
+    kinds += [c_argument(p) for p in interface.parameters]
     listed = ", ".join([f"{kind} %a{i}" for i, kind in enumerate(kinds)])
     parts: list[str] = []
     for choice in (*[n for n, _ in needs], last):

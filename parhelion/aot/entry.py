@@ -107,7 +107,7 @@ _DECLARED = (
 )
 
 
-def _c_argument(p: Parameter) -> str:
+def c_argument(p: Parameter) -> str:
     """The LLVM type in which C passes an argument."""
     if p.is_buffer:
         return "ptr"
@@ -221,7 +221,7 @@ class _Entry:
 
     def function(self, body: str, query: str, places: dict[BufferSym, int]) -> None:
         parameters = self.interface.parameters
-        listed = [f"{_c_argument(p)} %{p.name}.arg" for p in parameters]
+        listed = [f"{c_argument(p)} %{p.name}.arg" for p in parameters]
         if self.interface.user_context:
             listed.insert(0, "ptr %user")
         else:
@@ -270,7 +270,7 @@ class _Entry:
             elif p.is_buffer:
                 place = f"%{p.name}.arg"
             else:
-                t = _c_argument(p)
+                t = c_argument(p)
                 place = self.op(f"alloca {t}, align 8")
                 self.out(f"store {t} %{p.name}.arg, ptr {place}")
             slot = self.at(argv, i * self.target.bits // 8)
@@ -406,8 +406,8 @@ class _Entry:
             at = self.at("%args", len(given) * self.target.bits // 8)
             value = self.op(f"load ptr, ptr {at}")
             if not p.is_buffer:
-                value = self.op(f"load {_c_argument(p)}, ptr {value}")
-            given.append(f"{_c_argument(p)} {value}")
+                value = self.op(f"load {c_argument(p)}, ptr {value}")
+            given.append(f"{c_argument(p)} {value}")
         name = self.interface.name
         result = self.op(f"call i32 @{name}({', '.join(given)})")
         self.out(f"ret i32 {result}")
@@ -539,4 +539,4 @@ def _positional(template: str, shown: Sequence[str], numbered: Sequence[int]) ->
     return "".join(parts)
 
 
-__all__ = ["entry_text"]
+__all__ = ["c_argument", "entry_text"]

@@ -114,16 +114,11 @@ class Program:
         return (name, f"{name}_argv", f"{name}_metadata")
 
 
-def runtime_object(target: Target) -> bytes:
-    """An object file with the run time alone, all of it."""
+def runtime_object(target: Target) -> tuple[bytes, tuple[str, ...]]:
+    """An object file with the run time alone, all of it, and the names it defines."""
     module = link([aot_runtime(target, needed=True)], target, [])
-    return module_object(module, target)
-
-
-def runtime_exports(target: Target) -> tuple[str, ...]:
-    """The names that it defines."""
-    module = link([aot_runtime(target, needed=True)], target, [])
-    return tuple(sorted([f.name for f in module.functions if not f.is_declaration]))
+    names = sorted([f.name for f in module.functions if not f.is_declaration])
+    return module_object(module, target), tuple(names)
 
 
 class _Unchecked(Rewriter):
@@ -188,4 +183,4 @@ def _refuse_python(lowered: Lowered, text: str, imports: dict[str, int]) -> None
                 )
 
 
-__all__ = ["Program", "Wishes", "runtime_exports", "runtime_object", "without_asserts"]
+__all__ = ["Program", "Wishes", "runtime_object", "without_asserts"]

@@ -39,6 +39,10 @@ class CompileTo:
     def infer_arguments(self) -> list[Argument]:
         raise NotImplementedError
 
+    def _default_name(self) -> str:
+        """What the function is called where no name is given."""
+        raise NotImplementedError
+
     def _module(
         self,
         arguments: Sequence[ArgumentLike],
@@ -117,7 +121,7 @@ class CompileTo:
         given = arguments or self.infer_arguments()
         write_library(
             lambda name, target: self.compile_to_module(given, name, target),
-            self.compile_to_module(given, "", targets[-1] if targets else None).name(),
+            self._default_name(),
             filename_prefix,
             targets,
         )
@@ -136,7 +140,7 @@ class CompileTo:
         given = arguments or self.infer_arguments()
         write_objects(
             lambda name, target: self.compile_to_module(given, name, target),
-            self.compile_to_module(given, "", targets[-1] if targets else None).name(),
+            self._default_name(),
             filename_prefix,
             targets,
             suffixes,

@@ -218,7 +218,7 @@ def compile_standalone_runtime(
     Raises HalideError for other kinds, and for a target that has no run time here.
     """
     from parhelion.aot.archive import Member, archive
-    from parhelion.aot.objects import runtime_exports, runtime_object
+    from parhelion.aot.objects import runtime_object
 
     if not isinstance(outputs, Mapping):
         outputs = {OutputFileType.object: outputs}
@@ -231,7 +231,7 @@ def compile_standalone_runtime(
                 legal=[f"OutputFileType.{k.name}" for k in kinds],
             )
     machine = machine_of(known_target(target))
-    code, names = runtime_object(machine), runtime_exports(machine)
+    code, names = runtime_object(machine)
     written: dict[OutputFileType, str] = {}
     for kind, path in outputs.items():
         library = archive([Member("parhelion_runtime.o", code, names)])

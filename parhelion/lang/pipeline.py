@@ -359,6 +359,10 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         self._ready()
         return Callable(self._funcs, arguments, options(target))
 
+    def _default_name(self) -> str:
+        self._ready()
+        return self._functions()[0].name
+
     def compile_to_module(
         self,
         arguments: Sequence[ArgumentLike],
@@ -397,7 +401,7 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
             )
         large = goal.has_feature(TargetFeature.LargeBuffers)
         variant = Variant(index64=large, strict_float=strict(goal))
-        name = fn_name or self._functions()[0].name
+        name = fn_name or self._default_name()
         state, machine = runner.reach.look(), machine_of(goal)
 
         def c_text() -> str:

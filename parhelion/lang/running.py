@@ -145,8 +145,10 @@ class Running(CompileTo, LaterForFuncs):
     ) -> Module:
         """The lowered program as a function of the arguments, to be written to files;
         its name is the Func's unless `fn_name` says another."""
-        name = fn_name or self._function.name
-        return self._pipeline().compile_to_module(arguments, name, target)
+        return self._pipeline().compile_to_module(arguments, fn_name, target)
+
+    def _default_name(self) -> str:
+        return self._pipeline()._default_name()
 
     # Watching it run.
 
