@@ -27,8 +27,9 @@ from typing import TypeGuard
 
 from parhelion.analysis.bounds import Bounds, SymInterval
 from parhelion.analysis.box import narrow
+from parhelion.analysis.facts import unmarked
 from parhelion.analysis.rank import is_pure, reads_data
-from parhelion.ir.build import conjunction, lnot
+from parhelion.ir.build import FALSE, TRUE, conjunction, lnot
 from parhelion.ir.expr import (
     Expr,
     FuncCall,
@@ -41,7 +42,8 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import ReductionDomain
-from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.ir.rewrite import Rewriter, free_vars, nodes
+from parhelion.simplify.driver import simplify
 from parhelion.types import INT32
 
 #: Conditions around a read, the outermost first. Those further in say most.
@@ -54,6 +56,7 @@ def guard_branches(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
     that narrows what is read."""
     if not any(type(n) is Select for e in exprs for n in nodes(e)):
         return tuple(exprs)
+    exprs = list(map(_Settled().go, exprs))
     made = _Branches()
     for e in exprs:
         made.survey(e, ())
@@ -66,6 +69,19 @@ def hides(coordinates: Sequence[Expr]) -> bool:
     """Whether reads at what takes the place of a Func's Vars, or depends on it, would
     be left alone whatever conditions say."""
     return any(_is_clamped(e) or reads_data(e) for e in coordinates)
+
+
+class _Settled(Rewriter):
+    """Where inlining has made numbers of all that a condition speaks of, the branch
+    that it takes is all there is: no coordinate is left for it to narrow."""
+
+    def on_select(self, n: Select) -> Expr:
+        cond = n.cond
+        if cond.type.count == 1 and not free_vars(cond) and not reads_data(cond):
+            holds = unmarked(simplify(cond))
+            if holds is TRUE or holds is FALSE:
+                return self.go(n.a if holds is TRUE else n.b)
+        return n.map(self.go)
 
 
 class _Branches:

@@ -173,6 +173,32 @@ def test_a_condition_that_never_holds_of_numbers(
     )
 
 
+@pytest.mark.parametrize("row", [2, 5])
+def test_a_condition_that_inlining_decides(row: int) -> None:
+    """Inlined at a number, a condition speaks of no coordinate; what it excludes is
+    asked of no image all the same (found by the fuzzer)."""
+    image = hl.Buffer(np.arange(12, dtype=np.uint16).reshape(2, 6), name="image")
+
+    def make() -> tuple[hl.Func, hl.Func, hl.Func]:
+        out, chosen, first = hl.Func("out"), hl.Func("chosen"), hl.Func("first")
+        first[x, y] = image[x, y] + 1
+        never = hl.likely((y >= 4) & (y <= 3))
+        chosen[x, y] = hl.select(never, first[x, y - row], y >= row, image[x, y], 0)
+        out[x] = hl.select((x >= 2) & (x <= 4), chosen[x + 1, row - 4], 54)
+        return out, chosen, first
+
+    check(
+        make,
+        [5],
+        [
+            lambda out, chosen, first: first.compute_root(),
+            lambda out, chosen, first: chosen.compute_root(),
+            lambda out, chosen, first: (chosen.compute_root(), first.compute_root()),
+            lambda out, chosen, first: out.vectorize(x, 4),
+        ],
+    )
+
+
 def test_what_is_read_never_does_not_stretch_what_is_read() -> None:
     """Of two reads of a Func one never happens, a hundred pixels away."""
     image = hl.ImageParam(hl.Int(32), 1, "image")
