@@ -7,8 +7,9 @@ and runs. LLVM is loaded when the first pipeline is compiled, not here.
 
 from __future__ import annotations
 
-# First, so that its function `autoschedule` and not the package has that name here.
-from parhelion.autoschedule.result import AutoSchedulerResults as AutoSchedulerResults
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from parhelion.errors import BoundsError as BoundsError
 from parhelion.errors import BufferError_ as BufferError_
 from parhelion.errors import DefinitionError as DefinitionError
@@ -21,7 +22,7 @@ from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
 from parhelion.lang import boundary as _boundary
 from parhelion.lang.autoscheduling import AutoschedulerParams as AutoschedulerParams
-from parhelion.lang.autoscheduling import autoschedule as autoschedule
+from parhelion.lang.autoscheduling import autoschedule as _autoschedule
 from parhelion.lang.autoscheduling import load_plugin as load_plugin
 from parhelion.lang.autoscheduling import (
     register_autoscheduler as register_autoscheduler,
@@ -51,7 +52,6 @@ from parhelion.lang.evaluate import evaluate as evaluate
 from parhelion.lang.expr import Expr as Expr
 from parhelion.lang.expr import ExprLike as ExprLike
 from parhelion.lang.expr import logical_not as logical_not
-from parhelion.lang.extension import build_extension as build_extension
 from parhelion.lang.extern import ExternFunction as ExternFunction
 from parhelion.lang.extern import extern_function as extern_function
 from parhelion.lang.extern_stage import NameMangling as NameMangling
@@ -114,22 +114,6 @@ from parhelion.lang.functions import u32 as u32
 from parhelion.lang.functions import u32_sat as u32_sat
 from parhelion.lang.functions import u64 as u64
 from parhelion.lang.functions import u64_sat as u64_sat
-from parhelion.lang.generator import Generator as Generator
-from parhelion.lang.generator import alias as alias
-from parhelion.lang.generator import (
-    create_callable_from_generator as create_callable_from_generator,
-)
-from parhelion.lang.generator import generator as generator
-from parhelion.lang.generator_context import GeneratorContext as GeneratorContext
-from parhelion.lang.generator_context import (
-    active_generator_context as active_generator_context,
-)
-from parhelion.lang.generator_io import InputBuffer as InputBuffer
-from parhelion.lang.generator_io import InputScalar as InputScalar
-from parhelion.lang.generator_io import OutputBuffer as OutputBuffer
-from parhelion.lang.generator_io import OutputScalar as OutputScalar
-from parhelion.lang.generator_main import main as main
-from parhelion.lang.generator_params import GeneratorParam as GeneratorParam
 from parhelion.lang.imageparam import Dimension as Dimension
 from parhelion.lang.imageparam import ImageParam as ImageParam
 from parhelion.lang.imageparam import OutputImageParam as OutputImageParam
@@ -188,9 +172,6 @@ from parhelion.lang.rdom import RDom as RDom
 from parhelion.lang.rdom import RVar as RVar
 from parhelion.lang.ref import FuncRef as FuncRef
 from parhelion.lang.ref import FuncTupleElementRef as FuncTupleElementRef
-from parhelion.lang.report import FuncReport as FuncReport
-from parhelion.lang.report import LoopReport as LoopReport
-from parhelion.lang.report import Report as Report
 from parhelion.lang.target_api import Target as Target
 from parhelion.lang.target_api import TargetArch as TargetArch
 from parhelion.lang.target_api import TargetFeature as TargetFeature
@@ -219,22 +200,8 @@ from parhelion.lang.var import _7 as _7
 from parhelion.lang.var import _8 as _8
 from parhelion.lang.var import _9 as _9
 from parhelion.lang.var import vars as vars
-from parhelion.runtime.memo import MemoStatistics as MemoStatistics
-from parhelion.runtime.memo import (
-    memoization_cache_cleanup as memoization_cache_cleanup,
-)
-from parhelion.runtime.memo import memoization_cache_evict as memoization_cache_evict
-from parhelion.runtime.memo import (
-    memoization_cache_set_size as memoization_cache_set_size,
-)
-from parhelion.runtime.memo import (
-    memoization_cache_statistics as memoization_cache_statistics,
-)
-from parhelion.runtime.profile import FuncProfile as FuncProfile
-from parhelion.runtime.profile import Profile as Profile
 from parhelion.runtime.threads import get_num_threads as get_num_threads
 from parhelion.runtime.threads import set_num_threads as set_num_threads
-from parhelion.runtime.trace import TraceEvent as TraceEvent
 from parhelion.schedule.directives import DeviceAPI as DeviceAPI
 from parhelion.schedule.directives import LoopAlignStrategy as LoopAlignStrategy
 from parhelion.schedule.directives import MemoryType as MemoryType
@@ -256,5 +223,92 @@ from parhelion.types import TypeCode as TypeCode
 from parhelion.types import UInt as UInt
 from parhelion.version import VERSION as VERSION
 
+if TYPE_CHECKING:
+    from parhelion.autoschedule.result import (
+        AutoSchedulerResults as AutoSchedulerResults,
+    )
+    from parhelion.lang.extension import build_extension as build_extension
+    from parhelion.lang.generator import Generator as Generator
+    from parhelion.lang.generator import alias as alias
+    from parhelion.lang.generator import (
+        create_callable_from_generator as create_callable_from_generator,
+    )
+    from parhelion.lang.generator import generator as generator
+    from parhelion.lang.generator_context import GeneratorContext as GeneratorContext
+    from parhelion.lang.generator_context import (
+        active_generator_context as active_generator_context,
+    )
+    from parhelion.lang.generator_io import InputBuffer as InputBuffer
+    from parhelion.lang.generator_io import InputScalar as InputScalar
+    from parhelion.lang.generator_io import OutputBuffer as OutputBuffer
+    from parhelion.lang.generator_io import OutputScalar as OutputScalar
+    from parhelion.lang.generator_main import main as main
+    from parhelion.lang.generator_params import GeneratorParam as GeneratorParam
+    from parhelion.lang.report import FuncReport as FuncReport
+    from parhelion.lang.report import LoopReport as LoopReport
+    from parhelion.lang.report import Report as Report
+    from parhelion.runtime.memo import MemoStatistics as MemoStatistics
+    from parhelion.runtime.memo import (
+        memoization_cache_cleanup as memoization_cache_cleanup,
+    )
+    from parhelion.runtime.memo import (
+        memoization_cache_evict as memoization_cache_evict,
+    )
+    from parhelion.runtime.memo import (
+        memoization_cache_set_size as memoization_cache_set_size,
+    )
+    from parhelion.runtime.memo import (
+        memoization_cache_statistics as memoization_cache_statistics,
+    )
+    from parhelion.runtime.profile import FuncProfile as FuncProfile
+    from parhelion.runtime.profile import Profile as Profile
+    from parhelion.runtime.trace import TraceEvent as TraceEvent
+
 BoundaryConditions = _boundary
 __version__ = VERSION
+
+# Where the package of that name is loaded only later, it takes the function's place.
+import_module("parhelion.autoschedule")
+autoschedule = _autoschedule
+
+#: Names that many programs never use, and where they are found when one does.
+_LATER = {
+    "autoschedule.result": ("AutoSchedulerResults",),
+    "lang.extension": ("build_extension",),
+    "lang.generator": (
+        "Generator",
+        "alias",
+        "create_callable_from_generator",
+        "generator",
+    ),
+    "lang.generator_context": ("GeneratorContext", "active_generator_context"),
+    "lang.generator_io": ("InputBuffer", "InputScalar", "OutputBuffer", "OutputScalar"),
+    "lang.generator_main": ("main",),
+    "lang.generator_params": ("GeneratorParam",),
+    "lang.report": ("FuncReport", "LoopReport", "Report"),
+    "runtime.memo": (
+        "MemoStatistics",
+        "memoization_cache_cleanup",
+        "memoization_cache_evict",
+        "memoization_cache_set_size",
+        "memoization_cache_statistics",
+    ),
+    "runtime.profile": ("FuncProfile", "Profile"),
+    "runtime.trace": ("TraceEvent",),
+}
+_HOME = {
+    name: f"parhelion.{module}" for module, names in _LATER.items() for name in names
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is not needed to build and run a pipeline when it is first used."""
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'parhelion' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(home), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -36,7 +36,6 @@ from parhelion.lang.module import (
     known_target,
     with_arguments,
 )
-from parhelion.lang.report import Report, report
 from parhelion.lang.runner import (
     Box,
     Runner,
@@ -50,10 +49,8 @@ from parhelion.lang.target_api import (
     options,
     strict,
 )
-from parhelion.runtime.profile import Profile, collect, profile_of
 from parhelion.runtime.program import Options, Variant, compiling
 from parhelion.runtime.state import Reach
-from parhelion.runtime.trace import TraceEvent, collect_trace
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
@@ -61,6 +58,9 @@ if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
     from parhelion.lang.func import Func
     from parhelion.lang.imageparam import ImageParam
+    from parhelion.lang.report import Report
+    from parhelion.runtime.profile import Profile
+    from parhelion.runtime.trace import TraceEvent
 
 Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
@@ -221,6 +221,8 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
 
         Raises what `realize` raises, and BoundsError if `repeat` is less than 1.
         """
+        from parhelion.runtime.profile import collect, profile_of
+
         if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
             raise BoundsError(
                 f"profile runs the pipeline 1 time or more, not {repeat!r}", at=here()
@@ -249,6 +251,8 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         for each of its lanes. What runs in parallel comes in the order in which it
         happened. Code of its own is compiled for this. Raises what `realize` raises.
         """
+        from parhelion.runtime.trace import collect_trace
+
         asked = replace(options(target), profile=False, trace=True)
         with collect_trace() as events:
             self._compute(where, asked)
@@ -270,6 +274,8 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
 
         Raises what `realize` raises before it runs.
         """
+        from parhelion.lang.report import report
+
         runner = self._ready()
         given = _destinations(where)
         if given is None:

@@ -258,7 +258,7 @@ def load_module(
 ) -> Compiled:
     """Loads an object file that was made of a module as `compile_module` takes it.
     `source` gives the module's text, for those who look at it."""
-    from parhelion.runtime import memo, profile, threads, trace
+    from parhelion.runtime import threads
 
     times = times or CompileTimes()
     start = time.perf_counter()
@@ -266,10 +266,16 @@ def load_module(
     # The names stand in the object's symbol table.
     imports = threads.symbols() if b"ph_" in code else {}
     if b"ph_memo_" in code:
+        from parhelion.runtime import memo
+
         imports = {**imports, **memo.symbols()}
     if b"ph_trace" in code:
+        from parhelion.runtime import trace
+
         imports = {**imports, **trace.symbols()}
     if b"ph_profile_" in code:
+        from parhelion.runtime import profile
+
         imports = {**imports, **profile.symbols()}
     imports = {**imports, **(foreign or {})}
     library, addresses = load(code, (entry,), imports)

@@ -25,7 +25,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym, DimSym
-from parhelion.runtime import jit, profile, trace
+from parhelion.runtime import jit
 from parhelion.runtime.call import Call
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.state import Fingerprint
@@ -310,8 +310,12 @@ def _watch(
 ) -> None:
     """Has calls of the code profiled or recorded, if the variant asks for that."""
     if variant.trace:
+        from parhelion.runtime import trace
+
         compiled.entry = trace.Entry(compiled.entry)
     if variant.profile:
+        from parhelion.runtime import profile
+
         name = compiled.name
         compiled.entry = profile.Entry(compiled.address, name, profiled)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import subprocess
 import sys
+
+import pytest
 
 import parhelion as hl
 
@@ -58,3 +62,32 @@ def test_public_functions_and_classes_have_docstrings() -> None:
     assert missing == []
     for kind in (hl.Func, hl.Expr, hl.Var, hl.RVar, hl.RDom, hl.Tuple, hl.Stage):
         assert kind.__doc__
+
+
+def test_what_is_found_later_is_what_type_checkers_see() -> None:
+    (checked,) = [
+        one
+        for one in ast.parse(inspect.getsource(hl)).body
+        if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"
+    ]
+    declared = {}
+    for one in checked.body:
+        assert isinstance(one, ast.ImportFrom)
+        declared.update({alias.name: one.module for alias in one.names})
+    assert declared == hl._HOME
+    for name, module in declared.items():
+        assert getattr(hl, name) is getattr(sys.modules[str(module)], name)
+        assert name in dir(hl)
+    with pytest.raises(AttributeError, match="'parhelion' has no attribute 'Fnuc'"):
+        hl.__getattr__("Fnuc")
+
+
+def test_the_function_autoschedule_keeps_its_name() -> None:
+    code = (
+        "import parhelion as hl, parhelion.autoschedule.default; "
+        "hl.AutoSchedulerResults; print(type(hl.autoschedule).__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "function"
