@@ -105,7 +105,7 @@ class Runner:
         now = epoch()
         if now == self._epoch:
             return True
-        if self.reach.look() == self._state:
+        if self._state is not None and self.reach.look() == self._state:
             self._epoch = now
             return True
         with LOCK:

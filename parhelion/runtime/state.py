@@ -9,7 +9,8 @@ the process has changed since (`directives.epoch`), it is not even looked at.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from parhelion.errors import Site
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Load, Var
@@ -43,16 +44,22 @@ Fingerprint = tuple[object, ...]
 
 
 def _frozen(value: object) -> object:
-    if isinstance(value, list):
-        return tuple([_frozen(v) for v in value])
-    if isinstance(value, dict):
-        return tuple([(k, _frozen(v)) for k, v in value.items()])
-    if isinstance(value, set):
-        return frozenset(value)
-    if isinstance(value, Specialization):
-        inside = () if value.schedule is None else _stage_parts(value.schedule)
-        return (value.condition, value.message, *inside)
-    return value
+    freeze = _FREEZE.get(type(value))
+    return value if freeze is None else freeze(value)
+
+
+def _frozen_branch(one: Specialization) -> object:
+    inside = () if one.schedule is None else _stage_parts(one.schedule)
+    return (one.condition, one.message, *inside)
+
+
+#: What can change without being replaced, and how it is kept as it is now.
+_FREEZE: dict[type, Callable[[Any], object]] = {
+    list: lambda found: tuple(map(_frozen, found)),
+    dict: lambda found: tuple([(k, _frozen(v)) for k, v in found.items()]),
+    set: frozenset,
+    Specialization: _frozen_branch,
+}
 
 
 def _stage_parts(schedule: StageSchedule) -> list[object]:
