@@ -21,10 +21,10 @@ from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import AutoschedulerParams, find_autoscheduler
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
+from parhelion.lang.given import check_image, check_output
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
-from parhelion.lang.runner import check_image, check_output
 from parhelion.lang.target_api import Target
 from parhelion.runtime.program import compiling
 from parhelion.runtime.state import Reach

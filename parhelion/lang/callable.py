@@ -19,14 +19,10 @@ from parhelion.errors import (
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.given import Number, check_image, check_output
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, checked_value
-from parhelion.lang.runner import (
-    Number,
-    Runner,
-    check_image,
-    check_output,
-)
+from parhelion.lang.runner import Runner
 from parhelion.runtime.layout import Array, Layout, address, overlap
 from parhelion.runtime.program import PLAIN, Options, Variant
 from parhelion.types import Type

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, SupportsIndex
@@ -22,13 +21,8 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.compile_to import CompileTo
+from parhelion.lang.given import check_output
 from parhelion.lang.later import LaterForPipelines
-from parhelion.lang.loop_dump import (
-    StmtOutputFormat,
-    lowered_text,
-    write,
-    write_lowered,
-)
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import (
     Module,
@@ -36,12 +30,8 @@ from parhelion.lang.module import (
     known_target,
     with_arguments,
 )
-from parhelion.lang.runner import (
-    Box,
-    Runner,
-    check_output,
-)
-from parhelion.lang.showing import LoopNest, ShownPipeline
+from parhelion.lang.runner import Box, Runner
+from parhelion.lang.showing import ShownPipeline
 from parhelion.lang.target_api import (
     Target,
     TargetFeature,
@@ -49,6 +39,7 @@ from parhelion.lang.target_api import (
     options,
     strict,
 )
+from parhelion.lang.texts import Texts
 from parhelion.runtime.program import Options, Variant, compiling
 from parhelion.runtime.state import Reach
 
@@ -66,7 +57,7 @@ Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
-class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
+class Pipeline(ShownPipeline, Texts, CompileTo, LaterForPipelines):
     """Funcs to be computed in one call.
 
     Compiled code is kept until a definition, a schedule or a promise changes, in a
@@ -444,86 +435,6 @@ class Pipeline(ShownPipeline, CompileTo, LaterForPipelines):
         from parhelion.lang.autoscheduling import apply_autoscheduler
 
         return apply_autoscheduler(self, target, autoscheduler_params)
-
-    # Looking at what was made.
-
-    def print_loop_nest(self) -> None:
-        """Prints the loops that the schedule makes."""
-        print(self.loop_nest(), end="")
-
-    def loop_nest(self) -> LoopNest:
-        """The loops that the schedule makes, as text; a notebook shows them coloured,
-        to be folded."""
-        from parhelion.lower.loopnest import loop_nest_text
-
-        self._ready()
-        return LoopNest(loop_nest_text(list(self._functions())))
-
-    def compile_to_lowered_stmt(
-        self,
-        filename: str | os.PathLike[str],
-        arguments: Sequence[ArgumentLike] = (),
-        fmt: StmtOutputFormat = StmtOutputFormat.Text,
-        target: Target | None = None,
-    ) -> None:
-        """Writes the lowered program to a file, as text or as a page of HTML."""
-        runner = self._ready()
-        with runner.lowered(self._variant(runner)) as lowered:
-            write_lowered(lowered, filename, fmt)
-
-    def lowered_text(self) -> str:
-        """The lowered program as text."""
-        runner = self._ready()
-        with runner.lowered(self._variant(runner)) as lowered:
-            return lowered_text(lowered)
-
-    def compile_to_c(
-        self,
-        filename: str | os.PathLike[str],
-        arguments: Sequence[ArgumentLike] = (),
-        fn_name: str = "",
-        target: Target | None = None,
-    ) -> None:
-        """Writes the pipeline to a file as a C function of the `arguments`, in this
-        order, and then of the outputs: `c_text`."""
-        write(filename, self.c_text(arguments, fn_name, target))
-
-    def c_text(
-        self,
-        arguments: Sequence[ArgumentLike] = (),
-        fn_name: str = "",
-        target: Target | None = None,
-    ) -> str:
-        """The pipeline as C11 with OpenMP, to be read: a function that returns 0 or the
-        code of a failure (of ``halide_error_code_t``), with the interface that
-        `compile_to_header` declares. Compile it with ``-fwrapv -fopenmp``.
-
-        Of nested parallel loops the outermost has ``#pragma omp parallel for``; a
-        vectorized loop of stores alone has ``#pragma omp simd``, other ones and
-        unrolled ones a comment. async Funcs are computed before they are used. The
-        pixels of Buffers that the algorithm mentions are part of the text.
-
-        Raises DefinitionError if the pipeline uses an ImageParam or Param that is not
-        among the arguments, and HalideError for what C cannot say."""
-        from parhelion.lang.callable import symbols_of
-
-        runner = self._ready()
-        given = symbols_of(arguments)
-        name = fn_name or runner.name
-        variant = self._variant(runner, target, copied=True)
-        with runner.lowered(variant, vectors=False) as lowered:
-            return c_file(with_arguments(lowered, given, name), name, target)
-
-    def llvm_text(self, optimised: bool = True) -> str:
-        """The LLVM module, after the optimiser or as code generation wrote it."""
-        runner = self._ready()
-        compiled = runner.program(self._variant(runner)).call.compiled
-        return compiled.llvm() if optimised else compiled.text
-
-    def assembly_text(self) -> str:
-        """The machine code, as assembly."""
-        runner = self._ready()
-        return runner.program(self._variant(runner)).call.compiled.assembly()
 
 
 def image_params(outputs: Sequence[Function]) -> tuple[BufferSym, ...]:

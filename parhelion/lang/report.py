@@ -18,7 +18,8 @@ from parhelion.runtime.profile import aligned, size_text
 from parhelion.schedule.loopnest import loop_names
 
 if TYPE_CHECKING:
-    from parhelion.lang.runner import Number, Runner
+    from parhelion.lang.given import Number
+    from parhelion.lang.runner import Runner
     from parhelion.lower.nest import NestBuilder
     from parhelion.lower.regions import Regions
     from parhelion.lower.tally import Tally

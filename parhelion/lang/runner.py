@@ -16,7 +16,6 @@ from parhelion.errors import (
     BufferError_,
     DefinitionError,
     ScheduleError,
-    TypeMismatchError,
     here,
 )
 from parhelion.ir.build import const_int
@@ -29,6 +28,7 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.given import Number, check_image, exact
 from parhelion.runtime.layout import Layout, overlap
 from parhelion.runtime.program import (
     LOCK,
@@ -49,12 +49,10 @@ from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split, epoch
 from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
-from parhelion.types import round_float
 
 if TYPE_CHECKING:
     from parhelion.codegen.target import Target as Machine
 
-Number = int | float | bool
 Box = list[tuple[int, int]]
 
 #: Failures of code that assumes too much of its images, or of its own storage.
@@ -477,67 +475,6 @@ class Runner:
             if sym.bound is None and sym.value is None:
                 needed.setdefault(sym, [(0, 0)] * len(sym.dims))
         return needed
-
-
-def check_image(sym: BufferSym, buffer: Buffer) -> Layout:
-    """The layout of an input image; raises if it does not fit its symbol."""
-    layout = buffer._layout()
-    if layout.type is not sym.type:
-        raise TypeMismatchError(
-            f"image {sym.name!r} is of type {sym.type}; the buffer given is "
-            f"{layout.type}",
-            at=here(),
-        )
-    if len(layout.extents) != len(sym.dims):
-        raise TypeMismatchError(
-            f"image {sym.name!r} has {len(sym.dims)} dimensions; the buffer given has "
-            f"{len(layout.extents)}",
-            at=here(),
-        )
-    check_alignment(sym, layout)
-    return layout
-
-
-def check_output(sym: BufferSym, buffer: Buffer) -> Layout:
-    """The layout of a destination; raises if the Func cannot be computed into it."""
-    layout = buffer._layout()
-    what = f"the buffer for the output of Func {sym.name!r}"
-    if layout.type is not sym.type:
-        raise TypeMismatchError(
-            f"{what} is of type {layout.type}; its values are {sym.type}", at=here()
-        )
-    if len(layout.extents) != len(sym.dims):
-        raise TypeMismatchError(
-            f"{what} has {len(layout.extents)} dimensions; the Func has "
-            f"{len(sym.dims)}",
-            at=here(),
-        )
-    if not layout.writeable:
-        raise BufferError_(f"{what} shares a read-only array", at=here())
-    for d, (e, s) in enumerate(zip(layout.extents, layout.strides, strict=True)):
-        if s == 0 and e > 1:
-            raise BufferError_(
-                f"{what} is broadcast in dimension {d} (its stride is 0): several "
-                "pixels would share one place",
-                at=here(),
-            )
-    check_alignment(sym, layout)
-    return layout
-
-
-def check_alignment(sym: BufferSym, layout: Layout) -> None:
-    """Raises BufferError_ if a promise of `set_host_alignment` does not hold."""
-    if sym.host_alignment and layout.host % sym.host_alignment:
-        raise BufferError_(
-            f"the first pixel of {sym.name!r} must lie on a multiple of "
-            f"{sym.host_alignment} bytes; it lies at {layout.host:#x}",
-            at=here(),
-        )
-
-
-def exact(sym: ParamSym, value: Number) -> Number:
-    """A Param's value as compiled code has it: rounded to its type."""
-    return round_float(value, sym.type) if sym.type.is_float() else value
 
 
 def region_of(regions: Sequence[Region] | None, env: Mapping[Var, Number]) -> Box:

@@ -21,8 +21,9 @@ from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.given import exact
 from parhelion.lang.pipeline import Pipeline, boxes_of
-from parhelion.lang.runner import Runner, exact
+from parhelion.lang.runner import Runner
 from parhelion.lower.passes import Trace
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.program import Variant, compiling, fitted, lowered_for

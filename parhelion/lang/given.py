@@ -1,0 +1,75 @@
+"""What a call is given: checks of images, destinations and scalars."""
+
+from __future__ import annotations
+
+from parhelion.errors import BufferError_, TypeMismatchError, here
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang.buffer import Buffer
+from parhelion.runtime.layout import Layout
+from parhelion.types import round_float
+
+Number = int | float | bool
+
+
+def check_image(sym: BufferSym, buffer: Buffer) -> Layout:
+    """The layout of an input image; raises if it does not fit its symbol."""
+    layout = buffer._layout()
+    if layout.type is not sym.type:
+        raise TypeMismatchError(
+            f"image {sym.name!r} is of type {sym.type}; the buffer given is "
+            f"{layout.type}",
+            at=here(),
+        )
+    if len(layout.extents) != len(sym.dims):
+        raise TypeMismatchError(
+            f"image {sym.name!r} has {len(sym.dims)} dimensions; the buffer given has "
+            f"{len(layout.extents)}",
+            at=here(),
+        )
+    check_alignment(sym, layout)
+    return layout
+
+
+def check_output(sym: BufferSym, buffer: Buffer) -> Layout:
+    """The layout of a destination; raises if the Func cannot be computed into it."""
+    layout = buffer._layout()
+    what = f"the buffer for the output of Func {sym.name!r}"
+    if layout.type is not sym.type:
+        raise TypeMismatchError(
+            f"{what} is of type {layout.type}; its values are {sym.type}", at=here()
+        )
+    if len(layout.extents) != len(sym.dims):
+        raise TypeMismatchError(
+            f"{what} has {len(layout.extents)} dimensions; the Func has "
+            f"{len(sym.dims)}",
+            at=here(),
+        )
+    if not layout.writeable:
+        raise BufferError_(f"{what} shares a read-only array", at=here())
+    for d, (e, s) in enumerate(zip(layout.extents, layout.strides, strict=True)):
+        if s == 0 and e > 1:
+            raise BufferError_(
+                f"{what} is broadcast in dimension {d} (its stride is 0): several "
+                "pixels would share one place",
+                at=here(),
+            )
+    check_alignment(sym, layout)
+    return layout
+
+
+def check_alignment(sym: BufferSym, layout: Layout) -> None:
+    """Raises BufferError_ if a promise of `set_host_alignment` does not hold."""
+    if sym.host_alignment and layout.host % sym.host_alignment:
+        raise BufferError_(
+            f"the first pixel of {sym.name!r} must lie on a multiple of "
+            f"{sym.host_alignment} bytes; it lies at {layout.host:#x}",
+            at=here(),
+        )
+
+
+def exact(sym: ParamSym, value: Number) -> Number:
+    """A Param's value as compiled code has it: rounded to its type."""
+    return round_float(value, sym.type) if sym.type.is_float() else value
+
+
+__all__ = ["Number", "check_alignment", "check_image", "check_output", "exact"]
