@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
-from parhelion.ir.stmt import Stmt
+from parhelion.ir.stmt import NOP, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 
 #: What a thread of code that is profiled is at, as a number: it waits for others; it
@@ -41,6 +41,15 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """A condition on parameters that must hold whenever a pipeline runs, and the
+    numbers and strings that say so if it does not."""
+
+    condition: Expr
+    shown: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lowered:
     """A pipeline as an imperative program.
 
@@ -51,6 +60,7 @@ class Lowered:
     profiled: where the code is to be profiled, the number of each Func that has loops;
         the copies that lowering makes of a Func share one.
     recorded: whether lines of tracing are handed on as records.
+    nests: the loops with their bounds, before any pass has changed them.
     """
 
     name: str
@@ -63,3 +73,4 @@ class Lowered:
     index64: bool = False
     profiled: Mapping[Function, int] = field(default_factory=dict)
     recorded: bool = False
+    nests: Stmt = NOP

@@ -28,6 +28,7 @@ from parhelion.runtime.program import PLAIN, Options, Variant
 from parhelion.types import Type
 
 if TYPE_CHECKING:
+    from parhelion.ir.pipeline import Requirement
     from parhelion.lang.func import Func
 
 
@@ -165,9 +166,10 @@ class Callable:
         arguments: Sequence[ArgumentLike],
         options: Options = PLAIN,
         names: Sequence[str] | None = None,
+        requirements: Sequence[Requirement] = (),
     ) -> None:
         functions = [f._function for f in funcs]
-        self._runner = runner = Runner(functions, functions[0].name)
+        self._runner = runner = Runner(functions, functions[0].name, requirements)
         runner.refresh()
         inputs = symbols_of(arguments)
         self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *runner.targets)

@@ -9,11 +9,12 @@ from parhelion.errors import HalideError, TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
-from parhelion.ir.expr import Intrinsic, Reinterpret, StringImm
+from parhelion.ir.expr import Intrinsic, Reinterpret
 from parhelion.lang.convert import FLOAT32, node_of
 from parhelion.lang.expr import Expr, ExprLike, is_undefined, wrap
 from parhelion.lang.functions import bounds_in_type
-from parhelion.types import INT32, Handle, Type, UInt
+from parhelion.lang.requirement import boolean, shown, spaced
+from parhelion.types import INT32, Type, UInt
 
 UINT32 = UInt(32)
 _RANDOM = itertools.count()
@@ -31,12 +32,6 @@ def likely_if_innermost(value: ExprLike) -> Expr:
     return wrap(Intrinsic(n.type, "likely_if_innermost", (n,)))
 
 
-def _shown(args: tuple[ExprLike | str, ...]) -> tuple[Node, ...]:
-    return tuple(
-        StringImm(Handle(), a) if isinstance(a, str) else node_of(a) for a in args
-    )
-
-
 def print(value: ExprLike, *args: ExprLike | str) -> Expr:
     """`value`; prints it and the other arguments, with spaces between, whenever it is
     computed."""
@@ -47,33 +42,22 @@ def print(value: ExprLike, *args: ExprLike | str) -> Expr:
             hint=f"write hl.print(value, {value!r}, …) inside the expression",
         )
     n = node_of(value)
-    return wrap(Intrinsic(n.type, "print", (n, *_shown(args))))
+    return wrap(Intrinsic(n.type, "print", (n, *shown(args))))
 
 
 def print_when(condition: ExprLike, value: ExprLike, *args: ExprLike | str) -> Expr:
     """`value`; prints as `print` does where `condition` holds."""
     n = node_of(value)
-    c = _bool(condition, "print_when")
-    return wrap(Intrinsic(n.type, "print_when", (c, n, *_shown(args))))
+    c = boolean(condition, "print_when")
+    return wrap(Intrinsic(n.type, "print_when", (c, n, *shown(args))))
 
 
 def require(condition: ExprLike, value: ExprLike, *args: ExprLike | str) -> Expr:
     """`value`, if `condition` holds; else the pipeline stops with a
-    PipelineRuntimeError that shows `value` and the other arguments."""
+    PipelineRuntimeError that shows the other arguments, with spaces between."""
     n = node_of(value)
-    c = _bool(condition, "require")
-    return wrap(Intrinsic(n.type, "require", (c, n, *_shown(args))))
-
-
-def _bool(condition: ExprLike, what: str) -> Node:
-    c = node_of(condition)
-    if not c.type.is_bool():
-        raise TypeMismatchError(
-            f"the condition of {what} is a Bool, not a value of type {c.type}",
-            at=here(),
-            hint="compare it: value != 0",
-        )
-    return c
+    c = boolean(condition, "require")
+    return wrap(Intrinsic(n.type, "require", (c, n, *spaced(args))))
 
 
 def undef(type: Type) -> Expr:

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.callable import Callable
-from parhelion.lang.expr import Expr
+from parhelion.lang.expr import ExprLike
 from parhelion.lang.func import Func
 from parhelion.lang.generator_context import GeneratorContext, context_or_default
 from parhelion.lang.generator_io import (
@@ -74,8 +74,7 @@ class Built:
     def callable(self, target: Target) -> Callable:
         """The pipeline compiled for this process, called with the declared names; of
         the target, what changes meaning is honoured."""
-        outputs = self.pipeline.outputs()
-        return Callable(outputs, self.arguments, options(target), self.names)
+        return self.pipeline._callable(self.arguments, options(target), self.names)
 
 
 class Generator(ABC):
@@ -105,7 +104,7 @@ class Generator(ABC):
         self._members = declarations(type(self))
         self._configuring = False
         self._stage = "new"
-        self._requirements: list[tuple[Expr, tuple[object, ...]]] = []
+        self._requirements: list[tuple[ExprLike, tuple[ExprLike | str, ...]]] = []
         self._open: dict[str, object] = {}
         self._take({**self._alias_params, **_params(generator_params)})
 
@@ -156,7 +155,7 @@ class Generator(ABC):
         """Declares one more output, from `configure`."""
         self._add("add_output", name, io, OutputBuffer)
 
-    def add_requirement(self, condition: Expr, *args: object) -> None:
+    def add_requirement(self, condition: ExprLike, *args: ExprLike | str) -> None:
         """Demands that a condition on parameters holds whenever the pipeline runs; the
         other arguments are shown if it does not."""
         self._requirements.append((condition, args))

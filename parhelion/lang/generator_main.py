@@ -34,6 +34,8 @@ ENDINGS: dict[Kind, str] = {
     Kind.static_library: ".a",
     Kind.stmt: ".stmt",
     Kind.stmt_html: ".stmt.html",
+    Kind.conceptual_stmt: ".conceptual.stmt",
+    Kind.conceptual_stmt_html: ".conceptual.stmt.html",
 }
 _DEFAULT = (Kind.c_header, Kind.static_library)
 

@@ -1,4 +1,4 @@
-"""What Halide's Func and Pipeline have, and ours say that they do not have yet."""
+"""What Halide's Func has, and ours says that it does not have yet."""
 
 from __future__ import annotations
 
@@ -13,28 +13,9 @@ class Later:
 
     __slots__ = ()
 
-    def _not_yet(self, method: str) -> NoReturn:
-        raise HalideError(
-            f"{type(self).__name__}.{method} is not available yet", at=here()
-        )
-
-    def compile_to_conceptual_stmt(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("compile_to_conceptual_stmt")
-
-
-class LaterForFuncs(Later):
-    """Those of Func alone."""
-
-    __slots__ = ()
-
     def debug_to_file(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("debug_to_file")
-
-
-class LaterForPipelines(Later):
-    """Those of Pipeline alone."""
-
-    __slots__ = ()
-
-    def add_requirement(self, *given: object, **named: object) -> NoReturn:
-        self._not_yet("add_requirement")
+        raise HalideError(
+            f"{type(self).__name__}.debug_to_file is not available yet",
+            at=here(),
+            hint="Pipeline.trace gives all that is stored",
+        )

@@ -66,6 +66,8 @@ _WRITTEN = (
     OutputFileType.bitcode,
     OutputFileType.c_header,
     OutputFileType.c_source,
+    OutputFileType.conceptual_stmt,
+    OutputFileType.conceptual_stmt_html,
     OutputFileType.llvm_assembly,
     OutputFileType.object,
     OutputFileType.python_extension,
@@ -124,8 +126,9 @@ class Module:
         """Writes files: ``{hl.OutputFileType.object: "blur.o"}``.
 
         Objects, static libraries, headers, assembly, LLVM assembly and bitcode, C
-        (`Pipeline.c_text`), the C of a Python module around the object, and the lowered
-        program as text or as a page of HTML. Raises HalideError for other kinds, for a
+        (`Pipeline.c_text`), the C of a Python module around the object, and the
+        lowered program and, conceptual, the loops that it is made of, as text or as
+        pages of HTML. Raises HalideError for other kinds, for a
         Func that only Python can compute, and for C of a pipeline that was changed
         meanwhile, before any file is written.
         """
@@ -155,6 +158,12 @@ class Module:
         if kind is OutputFileType.stmt_html:
             with compiling():
                 return lowered_page(self._lowered)
+        if kind is OutputFileType.conceptual_stmt:
+            with compiling():
+                return lowered_text(self._nests())
+        if kind is OutputFileType.conceptual_stmt_html:
+            with compiling():
+                return lowered_page(self._nests())
         if kind is OutputFileType.c_source:
             return self._c_text()
         program = self._program()
@@ -173,6 +182,9 @@ class Module:
         if kind is OutputFileType.object:
             return code
         return archive([Member(f"{self._symbol()}.o", code, program.exports)])
+
+    def _nests(self) -> Lowered:
+        return replace(self._lowered, body=self._lowered.nests)
 
     def _symbol(self) -> str:
         return c_name(self.name())

@@ -22,7 +22,6 @@ from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.given import check_output
-from parhelion.lang.later import LaterForPipelines
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import (
     Module,
@@ -30,6 +29,7 @@ from parhelion.lang.module import (
     known_target,
     with_arguments,
 )
+from parhelion.lang.requirement import requirement
 from parhelion.lang.runner import Box, Runner
 from parhelion.lang.showing import ShownPipeline
 from parhelion.lang.target_api import (
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults
     from parhelion.lang.autoscheduling import AutoschedulerParams
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
+    from parhelion.lang.expr import ExprLike
     from parhelion.lang.func import Func
     from parhelion.lang.imageparam import ImageParam
     from parhelion.lang.report import Report
@@ -57,7 +58,7 @@ Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
-class Pipeline(ShownPipeline, Texts, CompileTo, LaterForPipelines):
+class Pipeline(ShownPipeline, Texts, CompileTo):
     """Funcs to be computed in one call.
 
     Compiled code is kept until a definition, a schedule or a promise changes, in a
@@ -125,6 +126,16 @@ class Pipeline(ShownPipeline, Texts, CompileTo, LaterForPipelines):
                 at=here(),
             )
         return ImageParam._of(found[index])
+
+    def add_requirement(self, condition: ExprLike, *args: ExprLike | str) -> None:
+        """Demands that a condition on Params and the sizes of ImageParams holds
+        whenever the pipeline runs: a call where it does not computes nothing and raises
+        PipelineRuntimeError, with the other arguments as its text (else the condition).
+
+        Raises TypeMismatchError for conditions that are no Bool, DefinitionError for
+        those about Funcs, pixels or Vars.
+        """
+        self._runner.require(requirement(condition, args))
 
     def _functions(self) -> Sequence[Function]:
         if not self._funcs:
@@ -351,10 +362,20 @@ class Pipeline(ShownPipeline, Texts, CompileTo, LaterForPipelines):
     ) -> Callable:
         """A function of the given ImageParams and Params, in that order, and then of
         the output buffers. It keeps the algorithm and schedule as they are now."""
+        self._ready()
+        return self._callable(arguments, options(target))
+
+    def _callable(
+        self,
+        arguments: Sequence[ArgumentLike],
+        options: Options,
+        names: Sequence[str] | None = None,
+    ) -> Callable:
+        """See `compile_to_callable`; names: by which arguments may be given."""
         from parhelion.lang.callable import Callable
 
-        self._ready()
-        return Callable(self._funcs, arguments, options(target))
+        asked = self._runner.reach.requirements
+        return Callable(self._funcs, arguments, options, names, asked)
 
     def _default_name(self) -> str:
         self._ready()

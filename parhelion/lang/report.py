@@ -114,7 +114,8 @@ def _report(
     from parhelion.lower.tally import tally
     from parhelion.runtime.program import lowered_for, promised
 
-    lowered = lowered_for(runner.outputs, runner.name, variant)
+    asked = runner.reach.requirements
+    lowered = lowered_for(runner.outputs, runner.name, variant, requirements=asked)
     regions_of = dict(zip(runner.targets, [list(b) for b in boxes], strict=True))
     env = runner.environment(lowered.args, regions_of)
     by_lane = emit_with_sites(lowered, host_target()).by_lane

@@ -23,7 +23,7 @@ from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
-from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
+from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region, Requirement
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
@@ -47,7 +47,7 @@ from parhelion.runtime.program import (
 )
 from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.branches import schedules
-from parhelion.schedule.directives import Split, epoch
+from parhelion.schedule.directives import Split, epoch, touch
 from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
 
 if TYPE_CHECKING:
@@ -72,10 +72,16 @@ class Runner:
     They are thrown away when a definition, a schedule or a promise changes.
     """
 
-    def __init__(self, outputs: Sequence[Function], name: str) -> None:
+    def __init__(
+        self,
+        outputs: Sequence[Function],
+        name: str,
+        requirements: Sequence[Requirement] = (),
+    ) -> None:
         self.outputs = tuple(outputs)
         self.name = name
         self.reach = Reach(outputs)
+        self.reach.requirements = tuple(requirements)
         self.targets: tuple[BufferSym, ...] = tuple(
             [b for f in outputs for b in f.buffers]
         )
@@ -90,6 +96,11 @@ class Runner:
         self._small: dict[BufferSym, dict[int, int]] = {}
         #: The state of the pipeline when it was last looked at for recomputation.
         self._judged: Fingerprint | None = None
+
+    def require(self, more: Requirement) -> None:
+        """Has one more condition checked when the pipeline runs."""
+        self.reach.requirements = (*self.reach.requirements, more)
+        touch()
 
     def refresh(self) -> bool:
         """Looks at the Functions again; true if nothing changed since the last time."""
@@ -163,8 +174,8 @@ class Runner:
                 found = self._programs.get(variant)
                 if found is None:
                     sites = self.reach.sites()
-                    state = self.reach.look()
-                    found = build(self.outputs, self.name, variant, sites, state)
+                    state, asked = self.reach.look(), self.reach.requirements
+                    found = build(self.outputs, self.name, variant, sites, state, asked)
                     self._programs[variant] = found
                     # Images that only a schedule mentions come to light here.
                     images = [a.symbol for a in found.lowered.args]
@@ -190,7 +201,10 @@ class Runner:
         default that of the first output, for a machine, by default this computer."""
         with compiling():
             name = name or self.name
-            yield lowered_for(self.outputs, name, variant, vectors, machine)
+            asked = self.reach.requirements
+            yield lowered_for(
+                self.outputs, name, variant, vectors, machine, requirements=asked
+            )
 
     def is_new(self) -> bool:
         """Whether `judge` has not seen the pipeline as it is now."""

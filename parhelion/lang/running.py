@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, SupportsIndex
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
 from parhelion.lang.compile_to import CompileTo
-from parhelion.lang.later import LaterForFuncs
+from parhelion.lang.later import Later
 from parhelion.schedule.directives import touch
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parhelion.views.animation import Animation
 
 
-class Running(CompileTo, LaterForFuncs):
+class Running(CompileTo, Later):
     """The methods that compile and run, for a class that has a `_function`.
 
     Each is the method of that name of a `Pipeline` with this one output, which is
@@ -124,6 +124,21 @@ class Running(CompileTo, LaterForFuncs):
         from parhelion.lang.loop_dump import StmtOutputFormat
 
         self._pipeline().compile_to_lowered_stmt(
+            filename, arguments, StmtOutputFormat.Text if fmt is None else fmt, target
+        )
+
+    def compile_to_conceptual_stmt(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fmt: StmtOutputFormat | None = None,
+        target: Target | None = None,
+    ) -> None:
+        """Writes the loops that the schedule makes, before they are optimised, to a
+        file, as text or as an HTML page."""
+        from parhelion.lang.loop_dump import StmtOutputFormat
+
+        self._pipeline().compile_to_conceptual_stmt(
             filename, arguments, StmtOutputFormat.Text if fmt is None else fmt, target
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parhelion.ir.function import Function
@@ -62,6 +63,19 @@ class Texts:
         runner = self._ready()
         with runner.lowered(self._variant(runner)) as lowered:
             write_lowered(lowered, filename, fmt)
+
+    def compile_to_conceptual_stmt(
+        self,
+        filename: str | os.PathLike[str],
+        arguments: Sequence[ArgumentLike] = (),
+        fmt: StmtOutputFormat = StmtOutputFormat.Text,
+        target: Target | None = None,
+    ) -> None:
+        """Writes the loops that the schedule makes to a file, as text or as a page of
+        HTML: with their bounds, before they are vectorised and optimised."""
+        runner = self._ready()
+        with runner.lowered(self._variant(runner)) as lowered:
+            write_lowered(replace(lowered, body=lowered.nests), filename, fmt)
 
     def lowered_text(self) -> str:
         """The lowered program as text."""

@@ -16,9 +16,16 @@ from parhelion.ir.build import block
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Expr, ImageLoad, Load, Var
 from parhelion.ir.function import Function
-from parhelion.ir.pipeline import FIRST_FUNC, ArgKind, Argument, Lowered, Region
+from parhelion.ir.pipeline import (
+    FIRST_FUNC,
+    ArgKind,
+    Argument,
+    Lowered,
+    Region,
+    Requirement,
+)
 from parhelion.ir.rewrite import free_vars, nodes, substitute
-from parhelion.ir.stmt import Stmt
+from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lower.allocate import place_allocations
 from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
@@ -237,6 +244,7 @@ def lower(
     outputs: Sequence[Function],
     *,
     name: str,
+    requirements: Sequence[Requirement] = (),
     index64: bool = False,
     strict_float: bool = False,
     guard_tails: bool = False,
@@ -248,6 +256,7 @@ def lower(
 ) -> Lowered:
     """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
 
+    requirements: what is checked before anything else.
     guard_tails: splits whose tail is Auto are guarded instead of shifted inwards, so
     that images smaller than a tile can be computed.
     vectors: if false, vectorised and unrolled loops stay loops, and async Funcs have no
@@ -266,6 +275,7 @@ def lower(
         lambda: _lower(
             outputs,
             name,
+            requirements,
             index64,
             strict_float,
             guard_tails,
@@ -284,6 +294,7 @@ def lower(
 def _lower(
     outputs: Sequence[Function],
     name: str,
+    requirements: Sequence[Requirement],
     index64: bool,
     strict_float: bool,
     guard_tails: bool,
@@ -304,7 +315,8 @@ def _lower(
     builder = NestBuilder(regions, threads=vectors)
     nest = builder.build()
     root = regions.sites.root
-    inputs = _inputs(program, block(*root.lets, *root.checks, nest))
+    demanded = [Assert(r.condition, "require", r.shown) for r in requirements]
+    inputs = _inputs(program, block(*root.lets, *root.checks, *demanded, nest))
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
     further_in = regions_further_in(regions)
@@ -312,10 +324,11 @@ def _lower(
     for f, region in further_in.items():
         checks += OverflowChecks().of_region(f.label, region)
     checks += _checks(inputs, required, written, index64)
-    body = block(*root.lets, *root.checks, *checks, nest)
+    body = block(*demanded, *root.lets, *root.checks, *checks, nest)
     args = _arguments([body, *memo_keys(program.order)], inputs, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
     body = block(*[c for p in params for c in param_checks(p)], body)
+    nests = body
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
         trace.origins = builder.origins
@@ -352,6 +365,7 @@ def _lower(
         index64,
         profiled,
         record,
+        nests,
     )
 
 

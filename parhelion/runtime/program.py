@@ -22,7 +22,7 @@ from parhelion.ir import node
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
-from parhelion.ir.pipeline import Lowered
+from parhelion.ir.pipeline import Lowered, Requirement
 from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.runtime import jit
@@ -255,6 +255,7 @@ def lowered_for(
     vectors: bool = True,
     machine: Target | None = None,
     trace: Trace | None = None,
+    requirements: Sequence[Requirement] = (),
 ) -> Lowered:
     """The imperative program, body and all; without `vectors`, all its loops are
     loops. It is for this computer unless told otherwise. Call it inside `compiling`.
@@ -266,6 +267,7 @@ def lowered_for(
         return lower(
             outputs,
             name=name,
+            requirements=requirements,
             index64=variant.index64,
             strict_float=variant.strict_float,
             guard_tails=variant.guard_tails,
@@ -283,9 +285,10 @@ def build(
     variant: Variant,
     sites: Mapping[str, Site | None],
     state: Fingerprint,
+    requirements: Sequence[Requirement],
 ) -> Program:
     """Lowers, compiles and loads a pipeline for this computer, or has its code from the
-    persistent cache. state: the fingerprint of the outputs as they are now."""
+    persistent cache. state: the fingerprint of all that as it is now."""
     from parhelion.codegen.target import host_target
     from parhelion.runtime import cache, records
     from parhelion.runtime.threads import PRINT_ADDRESS
@@ -302,7 +305,7 @@ def build(
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites, PRINT_ADDRESS)
             return Program(record.lowered, variant, call)
-    return _compiled(outputs, name, variant, sites, target, key)
+    return _compiled(outputs, name, variant, sites, requirements, target, key)
 
 
 def _watch(
@@ -339,6 +342,7 @@ def _compiled(
     name: str,
     variant: Variant,
     sites: Mapping[str, Site | None],
+    requirements: Sequence[Requirement],
     target: Target,
     key: keys.Key | None,
 ) -> Program:
@@ -350,9 +354,9 @@ def _compiled(
 
     warned = rules.given
     with compiling():
-        lowered = lowered_for(outputs, name, variant)
+        lowered = lowered_for(outputs, name, variant, requirements=requirements)
         emitted = emit_with_sites(lowered, target)
-        lowered = replace(lowered, body=NOP)
+        lowered = replace(lowered, body=NOP, nests=NOP)
     text, failures = emitted.text, emitted.failures
     compiled = jit.compile_module(text, name, target, emitted.imports)
     profiled = emitted.profiled

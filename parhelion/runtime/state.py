@@ -15,6 +15,7 @@ from typing import Any
 from parhelion.errors import Site
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Load, Var
 from parhelion.ir.function import Definition, Function
+from parhelion.ir.pipeline import Requirement
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.branches import branches
@@ -77,13 +78,14 @@ class _Mentions:
 
 
 class Reach:
-    """The Functions, images and Params that outputs depend on.
+    """The Functions, images and Params that outputs and `requirements` depend on.
 
     `look` walks them. What a definition mentions is kept until it changes.
     """
 
     def __init__(self, outputs: Sequence[Function]) -> None:
         self.outputs = tuple(outputs)
+        self.requirements: tuple[Requirement, ...] = ()
         self._mentions: dict[Definition, _Mentions] = {}
         self.functions: tuple[Function, ...] = ()
         self.images: tuple[BufferSym, ...] = ()
@@ -110,6 +112,12 @@ class Reach:
                 images.update(dict.fromkeys(found.images))
                 params.update(dict.fromkeys(found.params))
                 waiting += [g for g in found.calls if g not in functions]
+        for r in self.requirements:
+            asked = (r.condition, *r.shown)
+            parts.append(asked)
+            mentioned = _mentions(asked, asked)
+            images.update(dict.fromkeys(mentioned.images))
+            params.update(dict.fromkeys(mentioned.params))
         for f in self.outputs:
             parts += [_promises(b) for b in f.buffers]
         for image in images:

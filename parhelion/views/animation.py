@@ -204,7 +204,14 @@ def _executed(
     images: dict[BufferSym, Pixels] = {s: _pixels(_given(s)) for s in layouts}
     trace = Trace()
     with compiling():
-        lowered_for(runner.outputs, runner.name, variant, vectors=False, trace=trace)
+        lowered_for(
+            runner.outputs,
+            runner.name,
+            variant,
+            vectors=False,
+            trace=trace,
+            requirements=runner.reach.requirements,
+        )
         name, body, _ = trace.steps[0]
         assert name == "loop_nests"
         listing = Listing(body)

@@ -77,5 +77,3 @@ def test_what_is_not_available_yet_says_so() -> None:
     f[x] = x
     with pytest.raises(hl.HalideError, match="debug_to_file is not available"):
         f.debug_to_file("f")
-    with pytest.raises(hl.HalideError, match=r"Pipeline\.add_requirement is not"):
-        hl.Pipeline(f).add_requirement(x > 0)
