@@ -15,6 +15,9 @@ import parhelion as hl
 from parhelion import imageio
 from parhelion.cli.problem import Problem
 
+#: Files that are written, by the ends of their names.
+_WRITTEN = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 #: Weights of red, green and blue in a grey level (ITU-R BT.601).
@@ -31,6 +34,15 @@ def read(path: Path) -> Array:
         return np.asarray(imageio.imread(path))
     except (OSError, ValueError) as error:
         raise Problem(f"{path} cannot be read as an image: {error}") from error
+
+
+def check_written(path: Path) -> None:
+    """Raises Problem if the name says no kind of file that images are written to."""
+    if path.suffix.lower() not in _WRITTEN:
+        raise Problem(
+            f"{path}: the name of an image file says what kind it is",
+            legal=list(_WRITTEN),
+        )
 
 
 def write(path: Path, pixels: Array) -> None:
@@ -99,7 +111,8 @@ def levels(pixels: Array, t: hl.Type) -> Array:
     if to.kind == "b":
         return np.asarray(exact >= 0.5)
     most = np.iinfo(to).max
-    return np.rint(np.clip(exact, 0, 1) * most).astype(to)
+    # What is no number (0 / 0) is dark.
+    return np.rint(np.clip(np.nan_to_num(exact), 0, 1) * most).astype(to)
 
 
 __all__ = ["fitted", "levels", "read", "write"]

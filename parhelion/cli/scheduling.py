@@ -10,7 +10,8 @@ import click
 import parhelion as hl
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program, load
-from parhelion.cli.running import given_images, given_params, output_size
+from parhelion.cli.region import asked_extents
+from parhelion.cli.running import given_images, given_params
 
 
 @click.command()
@@ -72,8 +73,8 @@ def _sizes(made: Program, files: tuple[str, ...], size: str | None) -> list[int]
                 "for what size is the schedule to be?",
                 hint="give the input images, or --size WIDTHxHEIGHT",
             )
-        return output_size(made, {}, size)
-    return output_size(made, given_images(made, files), size)
+        return asked_extents(made, {}, size)
+    return asked_extents(made, given_images(made, files), size)
 
 
 __all__ = ["schedule"]

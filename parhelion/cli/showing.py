@@ -8,7 +8,8 @@ import click
 
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program, load
-from parhelion.cli.running import given_params, output_size
+from parhelion.cli.region import asked_extents
+from parhelion.cli.running import given_params
 from parhelion.ir.build import const_int
 from parhelion.views.notebook import show_page
 
@@ -51,7 +52,7 @@ def show(
     """
     made = load(program, schedule)
     given_params(made, params)
-    extents = output_size(made, {}, size) if size is not None else _small(made)
+    extents = asked_extents(made, {}, size) if size is not None else _small(made)
     path = output or Path(f"{made.name}.html")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

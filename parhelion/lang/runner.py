@@ -189,6 +189,10 @@ class Runner:
         """Whether the code for a variant exists."""
         return variant in self._programs
 
+    def variants(self) -> int:
+        """How many variants have code."""
+        return len(self._programs)
+
     @contextmanager
     def lowered(
         self,

@@ -87,7 +87,7 @@ def test_run_an_application(tmp_path: Path) -> None:
     iio.imwrite(tmp_path / "grey.png", grey)
     out = tmp_path / "made" / "out.png"
     told = said("run", BLUR, tmp_path / "grey.png", out, "--schedule", "tiled")
-    assert told.startswith(f"{out}: 510 x 510, compiled in ")
+    assert told.startswith(f"{out}: 510 x 510, ready in ")
     found = np.asarray(iio.imread(out))
     assert found.dtype == np.uint16
     # 255 is 65535 in 16 bits, where sums of three may wrap.
@@ -134,6 +134,49 @@ def test_run_schedules_by_itself(tmp_path: Path) -> None:
     assert (
         np.abs(np.load(plain).astype(int) - hist.process(read_image(PHOTO))).max() <= 2
     )
+
+
+def test_run_computes_what_the_image_is_large_enough_for(tmp_path: Path) -> None:
+    """A filter that reads to all sides, and one that makes a smaller picture."""
+    file = tmp_path / "parts.py"
+    file.write_text(
+        """
+import parhelion as hl
+x, y = hl.vars("x y")
+picture = hl.ImageParam(hl.UInt(8), 2, "picture")
+around, half = hl.funcs("around half")
+around[x, y] = hl.max(picture[x - 3, y], picture[x + 1, y + 2])
+half[x, y] = picture[2 * x, 2 * y] / 2 + picture[2 * x + 1, 2 * y + 1] / 2
+"""
+    )
+    grey = np.random.default_rng(3).integers(0, 256, (41, 64), np.uint8)
+    np.save(tmp_path / "grey.npy", grey)
+    out = tmp_path / "out.npy"
+    said("run", f"{file}:around", tmp_path / "grey.npy", out)
+    np.testing.assert_array_equal(
+        np.load(out), np.maximum(grey[:-2, :-4], grey[2:, 4:])
+    )
+    said("run", f"{file}:half", tmp_path / "grey.npy", out)
+    np.testing.assert_array_equal(
+        np.load(out), grey[:40:2, ::2] // 2 + grey[1:40:2, 1::2] // 2
+    )
+
+
+def test_run_many_stages_without_a_schedule(tmp_path: Path) -> None:
+    """Whose code, all inlined, would fill the memory."""
+    program = ROOT / "apps" / "local_laplacian.py"
+    out = tmp_path / "out.png"
+    told = said("run", program, PHOTO, out, "-p", "alpha=0.2")
+    assert "512 x 512 x 3, ready in " in told
+    assert iio.imread(out).shape == (512, 512, 3)
+
+
+def test_what_is_no_number_is_dark(tmp_path: Path) -> None:
+    file = tmp_path / "ratio.py"
+    file.write_text(OWN.replace("picture[x, y, c] / 2.0", "picture[x, y, c] / 0.0"))
+    np.save(tmp_path / "zero.npy", np.zeros((3, 4, 5), np.float32))
+    said("run", f"{file}:dark", tmp_path / "zero.npy", tmp_path / "out.png")
+    assert not np.asarray(iio.imread(tmp_path / "out.png")).any()
 
 
 def test_compile(own: Path, tmp_path: Path) -> None:
@@ -212,6 +255,15 @@ def test_messages(own: Path, tmp_path: Path) -> None:
     )
     assert refused("run", f"{own}:dark", "none.png", out) == (
         "there is no file 'none.png'"
+    )
+    assert refused("run", f"{own}:dark", PHOTO, tmp_path / "o.xyz").startswith(
+        f"{tmp_path / 'o.xyz'}: the name of an image file says what kind it is\n"
+        "  there is: .png"
+    )
+    four = ROOT / "apps" / "interpolate.py"
+    assert refused("run", four, PHOTO, out) == (
+        "the image for 'input' is too small: any part of the output needs 0 to 3 of its"
+        " dimension 2, which has 0 to 2"
     )
     bad = tmp_path / "bad.png"
     bad.write_text("no image")

@@ -1,5 +1,5 @@
-"""The programs on the page about profiles, reports, traces and animations run, one after
-the other, and its table is the one that is printed."""
+"""The programs on the page about profiles, reports, traces and animations run, one
+after the other, and its table is the one that is printed."""
 
 from __future__ import annotations
 

@@ -1,0 +1,131 @@
+"""Which part of its output a pipeline computes from the images that are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+import parhelion as hl
+from parhelion.cli.pictures import Array
+from parhelion.cli.problem import Problem
+from parhelion.cli.programs import Program
+
+#: How often a part that needs too much of the images is made smaller.
+_MOST_ROUNDS = 12
+
+
+def asked_extents(
+    program: Program, images: Mapping[str, Array], size: str | None
+) -> list[int]:
+    """The extents that ``--size`` says, else those of the first image."""
+    dims = program.output.dimensions()
+    if size is not None:
+        try:
+            extents = [int(n) for n in size.split("x")]
+        except ValueError as error:
+            raise Problem(f"--size {size}: write WIDTHxHEIGHT") from error
+        if len(extents) != dims:
+            raise Problem(f"--size {size}: the output has {dims} dimensions")
+        if min(extents, default=1) < 1:
+            raise Problem(f"--size {size}: extents are 1 or more")
+        return extents
+    if not images:
+        raise Problem("the output's size is not known: give --size WIDTHxHEIGHT")
+    extents = list(next(iter(images.values())).shape[::-1])[:dims]
+    return extents + [1] * (dims - len(extents))
+
+
+def destination(
+    program: Program, mins: Sequence[int], extents: Sequence[int]
+) -> list[hl.Buffer]:
+    """Buffers for a part of the output."""
+    made = [hl.Buffer(t, list(extents)) for t in program.output.types()]
+    for b in made:
+        b.set_min(*mins)
+    return made
+
+
+def covered(
+    program: Program, images: Mapping[str, Array], extents: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Of that many pixels of the output from 0 on, those for which the images are large
+    enough: mins and extents. A filter without boundary condition loses its edges, a
+    smaller picture of an image is as much smaller.
+
+    Call it when the pipeline is scheduled: with everything inlined, the code of one of
+    many stages grows beyond use.
+    """
+    mins, found = [0] * len(extents), list(extents)
+    for _ in range(_MOST_ROUNDS):
+        lack = _lack(program, images, mins, found)
+        if not any(map(any, lack)):
+            return mins, found
+        for d, (below, above) in enumerate(lack):
+            mins[d] += below
+            found[d] = max(1, found[d] - below - above)
+    raise Problem(_too_small(images, _needed(program, images, mins, found)))
+
+
+def _needed(
+    program: Program,
+    images: Mapping[str, Array],
+    mins: Sequence[int],
+    extents: Sequence[int],
+) -> dict[str, hl.Buffer]:
+    """Buffers as large as a part of the output needs each input."""
+    for name in images:
+        program.inputs[name].reset()
+    try:
+        program.pipeline.infer_input_bounds(destination(program, mins, extents))
+        return {name: program.inputs[name].get() for name in images}
+    finally:
+        for name, pixels in images.items():
+            program.inputs[name].set(hl.Buffer(pixels))
+
+
+def _lack(
+    program: Program,
+    images: Mapping[str, Array],
+    mins: Sequence[int],
+    extents: Sequence[int],
+) -> list[tuple[int, int]]:
+    """How many pixels of the output, at either end of each dimension, want something
+    that the same dimension of an image lacks."""
+    lack = [(0, 0)] * len(extents)
+    for name, buffer in _needed(program, images, mins, extents).items():
+        have = images[name].shape[::-1]
+        for d in range(min(len(extents), buffer.dimensions())):
+            dim = buffer.dim(d)
+            if dim.extent() == 0:
+                continue
+            # So many pixels of the image for one of the output.
+            scale = dim.extent() / extents[d]
+            below = max(0, math.ceil(-dim.min() / scale))
+            above = max(0, math.ceil((dim.max() - have[d] + 1) / scale))
+            lack[d] = (max(lack[d][0], below), max(lack[d][1], above))
+    return lack
+
+
+def _too_small(images: Mapping[str, Array], needed: Mapping[str, hl.Buffer]) -> str:
+    """What no part of the output can do without."""
+    for name, buffer in needed.items():
+        for d, have in enumerate(images[name].shape[::-1]):
+            dim = buffer.dim(d)
+            if dim.min() < 0 or dim.max() >= have:
+                return (
+                    f"the image for {name!r} is too small: any part of the output needs"
+                    f" {dim.min()} to {dim.max()} of its dimension {d}, which has 0 to "
+                    f"{have - 1}"
+                )
+    return "the images are too small for any part of the output"
+
+
+def picture(buffers: Sequence[hl.Buffer]) -> Array:
+    """The picture that was computed; several values of pixels are its planes."""
+    arrays = [np.asarray(b) for b in buffers]
+    return arrays[0] if len(arrays) == 1 else np.stack(arrays)
+
+
+__all__ = ["asked_extents", "covered", "destination", "picture"]
