@@ -140,7 +140,7 @@ def test_messages(own: Path, tmp_path: Path) -> None:
     assert refused("build", own, "--schedule", "fast") == (
         "Generators schedule their pipelines: --schedule has no meaning"
     )
-    assert refused("run", f"{own}:negative", "a", "b", "--schedule", "fast") == (
+    assert refused("run", f"{own}:negative", "a", "b.png", "--schedule", "fast") == (
         "the Generator 'negative' schedules its pipeline by itself"
     )
     assert refused("build", f"{own}:none") == (
