@@ -108,15 +108,24 @@ def first_run(
         ready = prepare(who, case, padded(images, margin), setting)
         if margin:
             ready.facts["padded"] = margin
-        start = time.perf_counter()
         try:
-            ready.run()
+            taken = timed(ready.run)
         except Exception as error:
             if automatic and not margin and "is accessed at" in str(error):
                 continue
             raise
-        return ready, time.perf_counter() - start
+        if taken > SLOW and who.module == "parhelion":
+            # The first run has perhaps compiled for these sizes.
+            taken = timed(ready.run)
+        return ready, taken
     raise AssertionError("the second attempt returns or raises")
+
+
+def timed(run: Callable[[], object]) -> float:
+    """The seconds that it takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
 
 
 def padded(images: Mapping[str, Image], margin: int) -> Mapping[str, Image]:

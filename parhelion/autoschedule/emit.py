@@ -12,7 +12,7 @@ from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.plan import Group, Level, Loops, Plan
+from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Plan
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
 from parhelion.autoschedule.throughput import looked_up
@@ -65,6 +65,8 @@ class _Emitter:
     machine: Machine
     freedom: Freedom
     growth: Growth
+    #: The root's loops over tiles, the innermost first.
+    around: list[str] = field(default_factory=list, init=False)
     #: Loops of the root whose iterations are tasks.
     tasks: set[str] = field(default_factory=set, init=False)
 
@@ -73,9 +75,8 @@ class _Emitter:
         for f in self.group.members:
             assert levels is not None
             self._member(f, levels)
-        for source, reader in self.group.packed:
-            assert levels is not None
-            self._packed(source, reader, levels)
+        for packed in self.group.packed:
+            self._packed(packed)
 
     # The root.
 
@@ -222,6 +223,7 @@ class _Emitter:
     def _levels(self, root: Function, loops: Loops, names: list[_Names]) -> Levels:
         tiling = self.group.tiling
         around = [names[d].outer for d in tiling.outer if names[d].outer]
+        self.around = around
         inner = [names[d].inner for d in loops.order if names[d].inner]
         tile = around[0] if around else ""
         row = names[tiling.row] if tiling.row >= 0 else _Names()
@@ -265,12 +267,13 @@ class _Emitter:
         for stage in self.graph.stages[f]:
             self._stage(stage, loops, names, outer=())
 
-    def _packed(self, source: Source, reader: Function, levels: Levels) -> None:
+    def _packed(self, packed: Packed) -> None:
         """A dense copy of what a tile needs of a source, in the order in which the
         reader goes through it."""
-        at = levels.at[Level.TILE]
-        if not at:
+        if not self.around:
             return
+        source, reader = packed.source, packed.reader
+        at = self.around[min(packed.over, len(self.around) - 1)]
         if isinstance(source, Function):
             names = [v.name for v in source.args]
         else:

@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.autoschedule.cost import Copies, Work, element_bytes
-from parhelion.autoschedule.geometry import PAGE, Geometry, Need, Nest, Numbers, Tiles
+from parhelion.autoschedule.geometry import Geometry, Need, Nest, Numbers, Tiles
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.members import Member, new_in_row, rounded_up
+from parhelion.autoschedule.packing import Copied, lost_to_pages
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.throughput import Speed, looked_up, stage_speed
@@ -43,18 +44,16 @@ _BLOCK = 1.0
 _MOST_COPIES = 32
 #: Of so many roots in loops is known what they need.
 _MOST_ROOTS = 64
-#: How many pages the translation buffers know.
-_NEAR_PAGES, _FAR_PAGES = 64, 1024
 
 
 @dataclass(frozen=True)
 class Costs:
-    """For each candidate tile: nanoseconds in all, and by part; and whether a source is
-    packed for its reader (see `plan.Group`)."""
+    """For each candidate tile: nanoseconds in all, and by part; and of a source that is
+    packed for its reader (see `plan.Packed`) over how many loops, -1 if it is not."""
 
     total: Numbers
     terms: Mapping[str, Numbers]
-    packed: Mapping[tuple[Source, Function], NDArray[np.bool_]]
+    packed: Copied
 
 
 class Model:
@@ -344,7 +343,7 @@ class _Frame:
     """What a group costs wherever its members are computed.
 
     geometry: of its root. computing: the core's time for the root. pages, packed: see
-    `_find_pages`.
+    `packing.lost_to_pages`.
     """
 
     def __init__(
@@ -355,7 +354,10 @@ class _Frame:
         self.rows = Rows(geometry, of.runs, model.regions, model.machine)
         self.computing = self._computing()
         self.computing = self.waiting(self.nest.root, self.nest.own, self.computing)
-        self.pages, self.packed = self._find_pages((self.nest.root, *members))
+        funcs = (self.nest.root, *members)
+        self.pages, self.packed = lost_to_pages(
+            geometry, lambda s: model.reader(s, funcs), model.machine
+        )
 
     def _computing(self) -> Numbers:
         nest = self.nest
@@ -396,45 +398,6 @@ class _Frame:
         return Member(
             level, stored, 2 * stored * runs, runs * (one + self.machine.produce)
         )
-
-    def _find_pages(
-        self, funcs: Sequence[Function]
-    ) -> tuple[Numbers, dict[tuple[Source, Function], NDArray[np.bool_]]]:
-        """Nanoseconds that blocks lose to pages that they come back to too late, or to
-        copying what they need into dense memory, tile by tile, where that is less."""
-        machine, geometry, nest = self.machine, self.geometry, self.nest
-        level = nest.tile_level
-        blocks, tiles = nest.instances[0], self.of.runs
-        total: Numbers = np.zeros(nest.count)
-        packed: dict[tuple[Source, Function], NDArray[np.bool_]] = {}
-        for s in geometry.outside:
-            need = geometry.need(s)
-            if need.pages_in_block <= _NEAR_PAGES:
-                continue
-            pages, volumes = need.pages, need.volumes
-            loss = blocks * self._page_time(pages[0])
-            reader = self.model.reader(s, funcs)
-            if reader is not None:
-                dense = blocks * self._page_time(volumes[0] / PAGE)
-                copied = volumes[level] / machine.vector_bytes
-                copying = tiles * (
-                    copied * (machine.load + machine.store)
-                    + self._page_time(pages[level])
-                    + machine.produce
-                )
-                fits = volumes[level] <= machine.l2 * 0.6
-                there = level < len(nest.trips)
-                better = fits & there & (tiles > 1) & (dense + copying < loss)
-                loss = np.where(better, dense + copying, loss)
-                packed[s, reader] = better
-            total = total + loss
-        return total, packed
-
-    def _page_time(self, pages: Numbers) -> Numbers:
-        """Touching so many pages in turn, again and again."""
-        machine = self.machine
-        each = np.where(pages > _FAR_PAGES, machine.far_page, machine.page)
-        return np.where(pages > _NEAR_PAGES, pages * each, 0.0)
 
 
 class _Frames:

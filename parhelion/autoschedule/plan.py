@@ -59,13 +59,23 @@ class Tiling:
     outer: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Packed:
+    """A source of which what a tile needs is copied first, and the Func that reads the
+    copy. over: the copy serves all tiles of so many loops, from the innermost on."""
+
+    source: Source
+    reader: Function
+    over: int = 0
+
+
 @dataclass
 class Group:
     """One group with its loops, and what the model says that it costs, in nanoseconds.
 
     loops: of the root and of every member. cost: on all threads together. terms: what
-    the cost is made of. packed: sources of which each tile copies what it needs into
-    dense memory first, each with the Func that reads the copy.
+    the cost is made of. packed: sources of which tiles copy what they need into dense
+    memory first.
     """
 
     root: Function
@@ -74,7 +84,7 @@ class Group:
     loops: Mapping[Function, Loops]
     cost: float
     terms: Mapping[str, float] = field(default_factory=dict)
-    packed: Sequence[tuple[Source, Function]] = ()
+    packed: Sequence[Packed] = ()
 
 
 @dataclass
@@ -89,4 +99,4 @@ class Plan:
         return sum(g.cost for g in self.groups)
 
 
-__all__ = ["Group", "Level", "Loops", "Plan", "Tiling"]
+__all__ = ["Group", "Level", "Loops", "Packed", "Plan", "Tiling"]

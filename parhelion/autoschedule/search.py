@@ -21,7 +21,7 @@ from parhelion.autoschedule.graph import Graph
 from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Costs, Model, Tiles
-from parhelion.autoschedule.plan import Group, Level, Loops, Tiling
+from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Tiling
 from parhelion.autoschedule.regions import Regions, points
 from parhelion.autoschedule.shapes import (
     block_choices,
@@ -256,7 +256,11 @@ def _group(
         loops,
         float(costs.total[k]),
         terms,
-        [which for which, better in costs.packed.items() if better[k]],
+        [
+            Packed(*which, int(over[k]))
+            for which, over in costs.packed.items()
+            if over[k] >= 0
+        ],
     )
 
 

@@ -126,9 +126,8 @@ def run(
 
 
 def first_run(made: Program, out: Sequence[hl.Buffer]) -> float:
-    """Computes the output; the seconds that it took, without compiling. Where an image
-    turns out to want code of its own, it runs once more."""
-    made.pipeline.compile_jit()
+    """Computes the output; the seconds that it took, without compiling: where there was
+    no code for these images and sizes, it runs once more."""
     runner = made.pipeline._runner
     while True:
         before, start = runner.variants(), time.perf_counter()

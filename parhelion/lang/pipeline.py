@@ -306,10 +306,15 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         runner.program(self._variant(runner, target))
 
     def _variant(
-        self, runner: Runner, target: Target | None = None, copied: bool = False
+        self,
+        runner: Runner,
+        target: Target | None = None,
+        copied: bool = False,
+        boxes: Sequence[Box] = (),
     ) -> Variant:
         """The variant for what is set now. copied: Buffers that the algorithm mentions
-        become dense, as parts of a text."""
+        become dense, as parts of a text. boxes: those of the outputs' values, where
+        they are known."""
         given = {
             s: b._layout()
             for s in runner.reach.images
@@ -317,7 +322,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
             and b.defined()
             and not (copied and s.bound is not None)
         }
-        return runner.variant(given, options(target))
+        return runner.variant(given, options(target), boxes)
 
     def invalidate_cache(self) -> None:
         """Forgets the compiled code."""
@@ -334,13 +339,13 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         given = _destinations(where)
         if given is None:
             boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
-            variant = runner.fitting(boxes, self._variant(runner))
+            variant = runner.fitting(boxes, self._variant(runner, boxes=boxes))
             # `realize` will compute what the schedule rounds up to.
             boxes = runner.grown(boxes, variant)
         else:
             self._check(runner, given)
             boxes = [_box_of(b) for b in given]
-            variant = runner.fitting(boxes, self._variant(runner))
+            variant = runner.fitting(boxes, self._variant(runner, boxes=boxes))
         for sym, box in runner.infer_inputs(boxes, variant).items():
             sym.value = runner.new_buffer(sym, box)
 

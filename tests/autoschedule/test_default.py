@@ -66,6 +66,27 @@ def test_a_matrix_product_is_computed_in_blocks_of_registers() -> None:
     assert "unroll" in calls and "vectorize" in calls and "compute_at" in calls
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [768, 1024, 2048])
+def test_a_copy_serves_all_tiles_that_want_the_same(n: int, threads: int) -> None:
+    """Columns of a large matrix are copied, once for each place in B, whatever the
+    number of tiles that go down C there."""
+    x, y = hl.Var("x"), hl.Var("y")
+    a, b = (hl.ImageParam(hl.Float(32), 2, name) for name in "ab")
+    r = hl.RDom([(0, n)])
+    prod, out = hl.Func("prod"), hl.Func("out")
+    prod[x, y] = 0.0
+    prod[x, y] += a[r.x, y] * b[x, r.x]
+    out[x, y] = prod[x, y]
+    for image in (a, b):
+        image.set(np.ones((n, n), np.float32))
+    result = hl.autoschedule(out, [n, n], parallelism=threads)
+    assert "b_wrapper = b.in_(prod)" in result.to_python()
+    (copy,) = [f for f in out.report([n, n]).funcs if f.name.startswith("b")]
+    assert copy.recomputed == 1
+    assert np.asarray(out.realize([64, 6]))[0, 0] == n
+
+
 def test_a_look_up_table_is_not_computed_for_each_pixel() -> None:
     x, y, i = hl.Var("x"), hl.Var("y"), hl.Var("i")
     image = hl.Buffer(np.zeros((600, 800), np.uint8))
