@@ -14,17 +14,16 @@ goes.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from parhelion.runtime.digest import SIZE, digest
 from parhelion.runtime.folders import cache_folder
 
 #: What every file begins with, and changes when the format does.
-_MAGIC = b"parhelion cache 1\n"
-_DIGEST = hashlib.sha256().digest_size
+_MAGIC = b"parhelion cache 2\n"
 _SUFFIX = ".bin"
 #: The bound on the sum of all files, in MiB, unless the environment has another.
 _DEFAULT_MB = 512
@@ -72,9 +71,9 @@ def load(name: str) -> bytes | None:
         raw = path.read_bytes()
     except OSError:
         return None
-    start = len(_MAGIC) + _DIGEST
-    digest, contents = raw[len(_MAGIC) : start], raw[start:]
-    if not raw.startswith(_MAGIC) or hashlib.sha256(contents).digest() != digest:
+    start = len(_MAGIC) + SIZE
+    told, contents = raw[len(_MAGIC) : start], raw[start:]
+    if not raw.startswith(_MAGIC) or digest(contents) != told:
         discard(name)
         return None
     with contextlib.suppress(OSError):
@@ -87,7 +86,7 @@ def store(name: str, contents: bytes) -> None:
     path = _path(name)
     if path is None:
         return
-    whole = _MAGIC + hashlib.sha256(contents).digest() + contents
+    whole = _MAGIC + digest(contents) + contents
     if len(whole) > limit():
         return
     try:

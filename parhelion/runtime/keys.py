@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import hashlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -23,6 +22,7 @@ from parhelion.ir.expr import Extern, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.node import Node
 from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.runtime.digest import digest, hasher
 from parhelion.types import Type
 from parhelion.version import VERSION
 
@@ -62,8 +62,8 @@ def compiler() -> tuple[str, ...]:
             if entry.name.endswith(".py"):
                 told = entry.stat()
                 stamps.append(f"{part}/{entry.name} {told.st_size} {told.st_mtime_ns}")
-    digest = hashlib.sha256("\n".join(stamps).encode()).hexdigest()
-    return (VERSION, llvmlite.__version__, digest)
+    whole = digest("\n".join(stamps).encode()).hex()
+    return (VERSION, llvmlite.__version__, whole)
 
 
 #: The folder of the package, and the folders of what decides about code.
@@ -80,7 +80,7 @@ class _Teller:
     """Writes values into a hash."""
 
     def __init__(self) -> None:
-        self.hash = hashlib.sha256()
+        self.hash = hasher()
         self.symbols: list[Symbol] = []
         self._numbers: dict[int, bytes] = {}
         #: Whatever has a number stays alive, so that no other gets its identity.
