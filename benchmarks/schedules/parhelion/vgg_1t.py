@@ -291,7 +291,7 @@ def schedule(pipeline):
 
     # filter_2_1: wrapper
     (
-        filter_2_1_wrapper.compute_at(relu_2_1, x)
+        filter_2_1_wrapper.compute_at(relu_2_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -300,12 +300,13 @@ def schedule(pipeline):
     (
         relu_2_2.compute_root()
         .split(c, c, cv, 64)
+        .split(x, x, xi, 16)
         .split(y, y, yu, 6)
-        .reorder(cv, yu, c, y, x, n)
+        .reorder(cv, yu, c, xi, n, x, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(yu)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_2_2
@@ -330,11 +331,12 @@ def schedule(pipeline):
 
     # constant_exterior
     (
-        constant_exterior_4.store_at(relu_2_2, n)
-        .compute_at(relu_2_2, x)
+        constant_exterior_4.compute_at(relu_2_2, x)
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
+        .unroll(nu)
     )
 
     # filter_2_2
@@ -342,7 +344,7 @@ def schedule(pipeline):
 
     # filter_2_2: wrapper
     (
-        filter_2_2_wrapper.compute_at(relu_2_2, n)
+        filter_2_2_wrapper.compute_at(relu_2_2, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -431,46 +433,49 @@ def schedule(pipeline):
         .vectorize(hl._0, 16)
     )
 
+    # constant_exterior
+    (
+        constant_exterior_6.compute_root()
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
     # relu_3_2
     (
         relu_3_2.compute_root()
         .split(c, c, ci, 128)
         .split(ci, ci, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, ci, y, x, n, c)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
+        .parallel(n)
     )
 
     # conv_3_2
     (
         conv_3_2.compute_at(relu_3_2, ci)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_2.update(0)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
-    )
-
-    # constant_exterior
-    (
-        constant_exterior_6.store_at(relu_3_2, n)
-        .compute_at(relu_3_2, x)
-        .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
-        .vectorize(cv)
+        .unroll(xu)
     )
 
     # filter_3_2
@@ -483,46 +488,49 @@ def schedule(pipeline):
         .vectorize(hl._0, 16)
     )
 
+    # constant_exterior
+    (
+        constant_exterior_7.compute_root()
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
     # relu_3_3
     (
         relu_3_3.compute_root()
         .split(c, c, ci, 128)
         .split(ci, ci, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, ci, y, x, n, c)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
+        .parallel(n)
     )
 
     # conv_3_3
     (
         conv_3_3.compute_at(relu_3_3, ci)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_3.update(0)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
-    )
-
-    # constant_exterior
-    (
-        constant_exterior_7.store_at(relu_3_3, n)
-        .compute_at(relu_3_3, x)
-        .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
-        .vectorize(cv)
+        .unroll(xu)
     )
 
     # filter_3_3
@@ -771,7 +779,7 @@ def schedule(pipeline):
         relu_5_1.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, n, y, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -803,7 +811,7 @@ def schedule(pipeline):
 
     # filter_5_1: wrapper
     (
-        filter_5_1_wrapper.compute_at(relu_5_1, y)
+        filter_5_1_wrapper.compute_at(relu_5_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -824,7 +832,7 @@ def schedule(pipeline):
         relu_5_2.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, n, y, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -856,7 +864,7 @@ def schedule(pipeline):
 
     # filter_5_2: wrapper
     (
-        filter_5_2_wrapper.compute_at(relu_5_2, y)
+        filter_5_2_wrapper.compute_at(relu_5_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -877,7 +885,7 @@ def schedule(pipeline):
         relu_5_3.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, n, y, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -909,7 +917,7 @@ def schedule(pipeline):
 
     # filter_5_3: wrapper
     (
-        filter_5_3_wrapper.compute_at(relu_5_3, y)
+        filter_5_3_wrapper.compute_at(relu_5_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )

@@ -439,46 +439,49 @@ def schedule(pipeline):
         .vectorize(hl._0, 16)
     )
 
+    # constant_exterior
+    (
+        constant_exterior_6.compute_root()
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
     # relu_3_2
     (
         relu_3_2.compute_root()
         .split(c, c, ci, 128)
         .split(ci, ci, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, ci, y, x, n, c)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
+        .parallel(n)
     )
 
     # conv_3_2
     (
         conv_3_2.compute_at(relu_3_2, ci)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_2.update(0)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
-    )
-
-    # constant_exterior
-    (
-        constant_exterior_6.store_at(relu_3_2, n)
-        .compute_at(relu_3_2, x)
-        .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
-        .vectorize(cv)
+        .unroll(xu)
     )
 
     # filter_3_2
@@ -491,46 +494,49 @@ def schedule(pipeline):
         .vectorize(hl._0, 16)
     )
 
+    # constant_exterior
+    (
+        constant_exterior_7.compute_root()
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
     # relu_3_3
     (
         relu_3_3.compute_root()
         .split(c, c, ci, 128)
         .split(ci, ci, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, ci, y, x, n, c)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
+        .parallel(n)
     )
 
     # conv_3_3
     (
         conv_3_3.compute_at(relu_3_3, ci)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_3.update(0)
         .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(yu)
-    )
-
-    # constant_exterior
-    (
-        constant_exterior_7.store_at(relu_3_3, n)
-        .compute_at(relu_3_3, x)
-        .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
-        .vectorize(cv)
+        .unroll(xu)
     )
 
     # filter_3_3
@@ -597,6 +603,7 @@ def schedule(pipeline):
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
+        .parallel(n)
     )
 
     # conv_4_1
@@ -783,7 +790,7 @@ def schedule(pipeline):
         relu_5_1.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, n, y, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -815,7 +822,7 @@ def schedule(pipeline):
 
     # filter_5_1: wrapper
     (
-        filter_5_1_wrapper.compute_at(relu_5_1, y)
+        filter_5_1_wrapper.compute_at(relu_5_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -837,7 +844,7 @@ def schedule(pipeline):
         relu_5_2.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, n, y, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -869,7 +876,7 @@ def schedule(pipeline):
 
     # filter_5_2: wrapper
     (
-        filter_5_2_wrapper.compute_at(relu_5_2, y)
+        filter_5_2_wrapper.compute_at(relu_5_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
@@ -891,7 +898,7 @@ def schedule(pipeline):
         relu_5_3.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, x, n, y, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -923,7 +930,7 @@ def schedule(pipeline):
 
     # filter_5_3: wrapper
     (
-        filter_5_3_wrapper.compute_at(relu_5_3, y)
+        filter_5_3_wrapper.compute_at(relu_5_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16)
     )
