@@ -12,13 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from parhelion.errors import DefinitionError
-from parhelion.ir.function import Function
+from parhelion.ir.expr import Expr, FuncCall, ImageLoad
+from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import order_key
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import OUTERMOST, Dim, DimType, LoopLevel, Place
-from parhelion.schedule.wrappers import called
+from parhelion.schedule.wrappers import called, read_instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,10 @@ class Nests:
         self.uses: dict[Function, list[Use]] = {f: [] for f in self.order}
         self.computed: dict[Function, list[Stack]] = {}
         self.stored: dict[Function, list[Stack]] = {}
-        self._reached: dict[Function, list[Function]] = {}
+        self._reached: dict[Function, list[list[Function]]] = {}
+        self._has_tuples = any(
+            [self.inlines(f) and len(f.stages()[0].values) > 1 for f in self.order]
+        )
 
     def inlines(self, f: Function) -> bool:
         return inlines(f, self.outputs)
@@ -197,28 +202,55 @@ class Nests:
     def reached(self, f: Function, stage: int) -> list[Function]:
         """The Funcs with loops of their own that a stage calls once inlined ones are
         replaced by their definitions."""
+        d = f.stages()[stage]
         found: dict[Function, None] = {}
-        for g in stage_callees(f, stage):
-            found.update(dict.fromkeys(self._through(g)))
+        for g, index in self._read(f, d, (*d.values, *d.args, *d.guard)):
+            found.update(dict.fromkeys(self._through(g, index)))
         return list(found)
 
-    def _through(self, f: Function) -> list[Function]:
+    def _through(self, f: Function, index: int) -> list[Function]:
+        """What a value of `f` stands for: itself, or what it calls if it is inlined."""
         if not self.inlines(f):
             return [f]
-        found = self._reached.get(f)
-        if found is None:
+        if f not in self._reached:
             # Producers come first in the order, so that this depth is bounded by
             # what has been entered already; inlined chains may still be long.
             for g in self.order:
                 if self.inlines(g) and g not in self._reached:
-                    into: dict[Function, None] = {}
-                    for h in callees(g):
-                        into.update(
-                            dict.fromkeys(self._reached[h] if self.inlines(h) else [h])
+                    d = g.stages()[0]
+                    self._reached[g] = [
+                        list(
+                            dict.fromkeys(
+                                [
+                                    end
+                                    for h, k in self._read(g, d, (value,))
+                                    for end in self._through(h, k)
+                                ]
+                            )
                         )
-                    self._reached[g] = list(into)
-            found = self._reached[f]
-        return found
+                        for value in d.values
+                    ]
+        return self._reached[f][index]
+
+    def _read(
+        self, reader: Function, d: Definition, exprs: Sequence[Expr]
+    ) -> list[tuple[Function, int]]:
+        """The other Funcs that expressions of a definition call, and which values:
+        where inlined Tuples are among them, for they stand for several expressions."""
+        if not self._has_tuples:
+            return [(g, 0) for g in called(reader, d)]
+        found: dict[tuple[Function, int], None] = {}
+        for e in exprs:
+            for n in nodes(e):
+                if isinstance(n, FuncCall):
+                    g = read_instead(n.func, reader)
+                    if isinstance(g, Function) and g is not reader:
+                        found[g, n.index] = None
+                elif isinstance(n, ImageLoad):
+                    g = read_instead(n.image, reader)
+                    if isinstance(g, Function) and g is not reader:
+                        found[g, 0] = None
+        return list(found)
 
     def legal_sites(self, f: Function) -> list[LoopSite]:
         """The loops that enclose every use of `f`, outermost first. A loop that
