@@ -24,7 +24,7 @@ from parhelion.analysis.symbolic import (
     shifted,
 )
 from parhelion.ir import expr as E
-from parhelion.ir.build import imm
+from parhelion.ir.build import FALSE, TRUE, imm
 from parhelion.ir.expr import Expr, Var
 from parhelion.types import Type
 
@@ -89,6 +89,8 @@ class Narrower:
                 self.contradiction = known is not holds
             else:
                 self._compare(cond, holds)
+        elif cond is TRUE or cond is FALSE:
+            self.contradiction = (cond is TRUE) is not holds
         elif type(cond) is Var and cond.value is not None:
             self._take(cond.value, holds)
 

@@ -42,7 +42,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import ReductionDomain
-from parhelion.ir.rewrite import Rewriter, free_vars, nodes
+from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32
 
@@ -56,7 +56,6 @@ def guard_branches(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
     that narrows what is read."""
     if not any(type(n) is Select for e in exprs for n in nodes(e)):
         return tuple(exprs)
-    exprs = list(map(_Settled().go, exprs))
     made = _Branches()
     for e in exprs:
         made.survey(e, ())
@@ -69,19 +68,6 @@ def hides(coordinates: Sequence[Expr]) -> bool:
     """Whether reads at what takes the place of a Func's Vars, or depends on it, would
     be left alone whatever conditions say."""
     return any(_is_clamped(e) or reads_data(e) for e in coordinates)
-
-
-class _Settled(Rewriter):
-    """Where inlining has made numbers of all that a condition speaks of, the branch
-    that it takes is all there is: no coordinate is left for it to narrow."""
-
-    def on_select(self, n: Select) -> Expr:
-        cond = n.cond
-        if cond.type.count == 1 and not free_vars(cond) and not reads_data(cond):
-            holds = unmarked(simplify(cond))
-            if holds is TRUE or holds is FALSE:
-                return self.go(n.a if holds is TRUE else n.b)
-        return n.map(self.go)
 
 
 class _Branches:
@@ -112,15 +98,15 @@ class _Branches:
                     self.guarded[e] = None
                 else:
                     self.free.add(e)
-            if isinstance(e, Select) and _speaks(e.cond):
-                stack.append((e.cond, conditions))
-                stack.append((e.a, _inside(conditions, e.cond)))
-                stack.append((e.b, _inside(conditions, lnot(e.cond))))
+            if isinstance(e, Select):
+                stack += [(e.cond, conditions), *_branches(e, conditions)]
             else:
                 stack += [(c, conditions) for c in e.children()]
 
     def about(self, e: FuncCall | ImageLoad, conditions: _Conditions) -> list[Expr]:
         """The conditions that narrow what is read."""
+        if FALSE in conditions:
+            return [FALSE]
         if not conditions or any(map(_is_clamped, e.args)):
             return []
         return [c for c in conditions if self.narrows(c, e)]
@@ -156,12 +142,9 @@ class _Branches:
         return found
 
     def _rewritten(self, e: Expr, conditions: _Conditions) -> Expr:
-        if isinstance(e, Select) and _speaks(e.cond):
-            return Select(
-                self.rewrite(e.cond, conditions),
-                self.rewrite(e.a, _inside(conditions, e.cond)),
-                self.rewrite(e.b, _inside(conditions, lnot(e.cond))),
-            )
+        if isinstance(e, Select):
+            branches = [self.rewrite(*branch) for branch in _branches(e, conditions)]
+            return Select(self.rewrite(e.cond, conditions), *branches)
         if _is_guarded(e):
             # What its condition says is known, the pixel itself stays as it is.
             pixel, cond = e.args
@@ -175,20 +158,31 @@ class _Branches:
         return made
 
 
+def _branches(
+    e: Select, conditions: _Conditions
+) -> tuple[tuple[Expr, _Conditions], tuple[Expr, _Conditions]]:
+    """What a select gives, each with the conditions that it is read under. Where
+    inlining has made numbers of all that the select's own speaks of, one of them is
+    FALSE: no coordinate is left for it to narrow."""
+    cond = e.cond
+    if cond.type.count != 1 or reads_data(cond) or not is_pure(cond):
+        return (e.a, conditions), (e.b, conditions)
+    if not free_vars(cond):
+        holds = unmarked(simplify(cond))
+        never = _inside(conditions, FALSE)
+        return (
+            (e.a, never if holds is FALSE else conditions),
+            (e.b, never if holds is TRUE else conditions),
+        )
+    if not any(map(_is_walked, free_vars(cond))):
+        return (e.a, conditions), (e.b, conditions)
+    return (e.a, _inside(conditions, cond)), (e.b, _inside(conditions, lnot(cond)))
+
+
 def _inside(conditions: _Conditions, cond: Expr) -> _Conditions:
     if cond in conditions:
         return conditions
     return (*conditions, cond)[-_MOST_CONDITIONS:]
-
-
-def _speaks(cond: Expr) -> bool:
-    """Whether a condition is about coordinates, and known before any pixel is."""
-    return (
-        cond.type.count == 1
-        and not reads_data(cond)
-        and is_pure(cond)
-        and any(map(_is_walked, free_vars(cond)))
-    )
 
 
 def _is_walked(v: Var) -> bool:
