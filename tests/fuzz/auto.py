@@ -172,9 +172,12 @@ def odd(case: Case) -> Case:
 # Images.
 
 
-def needs(sizes: Sequence[Case]) -> list[Boxes]:
+def needs(
+    sizes: Sequence[Case], given: Sequence[Sequence[Any]] | None = None
+) -> list[Boxes]:
     """What simpler schedules need, at each size, of the inputs without a boundary
-    condition: that with everything inlined, and that with everything at the root."""
+    condition: that with everything inlined, and that with everything at the root.
+    given: Buffers for the outputs, unless they are as large as the case says."""
     found: list[Boxes] = [{} for _ in sizes]
     case = sizes[0]
     plain = [k for k, one in enumerate(case.inputs) if one.boundary % 6 == 0]
@@ -186,9 +189,10 @@ def needs(sizes: Sequence[Case]) -> list[Boxes]:
         else:
             program = build(case)
             pipeline = hl.Pipeline(program.outputs())
-        for sized, boxes in zip(sizes, found, strict=True):
+        for n, (sized, boxes) in enumerate(zip(sizes, found, strict=True)):
             program.case = sized
-            set_plain_images(program, pipeline, destinations(program))
+            outputs = destinations(program) if given is None else given[n]
+            set_plain_images(program, pipeline, outputs)
             for k in plain:
                 _join(boxes, k, program.images[k])
     return found
@@ -212,11 +216,7 @@ def _join(boxes: Boxes, k: int, image: Any) -> None:
 
 def exactly(program: Program, pipeline: hl.Pipeline, needed: Boxes) -> list[Array]:
     """The outputs, computed into buffers of just their size, from such images."""
-    for k, box in needed.items():
-        image = program.images[k]
-        assert isinstance(image, hl.ImageParam)
-        mins, extents = [lo for lo, _ in box], [hi - lo + 1 for lo, hi in box]
-        image.set(buffer_of(program.case.inputs[k], mins, extents, k))
+    _set_images(program, needed)
     buffers = destinations(program)
     try:
         pipeline.realize(buffers)
@@ -224,8 +224,18 @@ def exactly(program: Program, pipeline: hl.Pipeline, needed: Boxes) -> list[Arra
         if "output" not in str(error) or not writes_more(program.case):
             raise
         buffers = enough(program, pipeline)
+        # More of the outputs may need more of the images, however it is computed.
+        _set_images(program, needs([program.case], [buffers])[0])
         pipeline.realize(buffers)
     return [cropped(b, program.case) for b in buffers]
+
+
+def _set_images(program: Program, boxes: Boxes) -> None:
+    for k, box in boxes.items():
+        image = program.images[k]
+        assert isinstance(image, hl.ImageParam)
+        mins, extents = [lo for lo, _ in box], [hi - lo + 1 for lo, hi in box]
+        image.set(buffer_of(program.case.inputs[k], mins, extents, k))
 
 
 def simple(case: Case) -> tuple[Program, hl.Pipeline]:
