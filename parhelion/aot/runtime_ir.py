@@ -6,7 +6,8 @@ of Halide's public run-time header, ``halide_malloc``, ``halide_do_par_for``,
 its own, and calls a function that ``halide_set_…`` may replace; in the beginning that
 is one of the thread pool's and allocator's of this library.
 
-Every object has a copy, of which the linker keeps one.
+Every object has a copy, of which the linker keeps one, whichever it meets first. So all
+copies are for the plainest processor of their kind, whatever their objects are for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import re
 
 from parhelion.aot.serial_ir import SERIAL
-from parhelion.codegen.target import Target
+from parhelion.codegen.target import Target, plainest
 from parhelion.runtime.context import Context
 from parhelion.runtime.pool_ir import runtime_ir
 
@@ -239,7 +240,8 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
     }
     for name, text in names.items():
         glue = glue.replace(name, text)
-    return _shared(own + glue, "weak_odr" if needed else "linkonce_odr")
+    text = _shared(own + glue, "weak_odr" if needed else "linkonce_odr")
+    return _for_all(text, plainest(target.triple))
 
 
 def has_threads(target: Target) -> bool:
@@ -262,6 +264,13 @@ def _shared(text: str, linkage: str) -> str:
     )
     text = re.sub(r"= internal (global|constant)", rf"= {kind} \1", text)
     return text
+
+
+def _for_all(text: str, plain: Target) -> str:
+    """Functions that are compiled for `plain`, whatever their module is for."""
+    text = re.sub(r"^(define [^\n]*)\{$", r"\1#0 {", text, flags=re.M)
+    features = f'"target-features"="{plain.feature_string()}"'
+    return f'{text}\nattributes #0 = {{ "target-cpu"="{plain.cpu}" {features} }}\n'
 
 
 __all__ = ["aot_runtime", "has_threads"]

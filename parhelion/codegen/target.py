@@ -81,6 +81,28 @@ def make_target(triple: str, cpu: str, features: tuple[str, ...]) -> Target:
     return Target(triple, cpu, ordered, _vector_bits(arch, frozenset(ordered)))
 
 
+#: The plainest processor of each first part of a triple, and what code for it may use
+#: in any case.
+_PLAINEST: dict[str, tuple[str, tuple[str, ...]]] = {
+    "x86_64": ("x86-64", ()),
+    "i686": ("pentium4", ()),
+    "aarch64": ("generic", ("neon",)),
+    "arm64": ("generic", ("neon",)),
+    "armv7": ("generic", ("neon", "vfp3", "dsp")),
+    "armv7a": ("generic", ("neon", "vfp3", "dsp")),
+    "armv7s": ("generic", ("neon", "vfp3", "dsp")),
+    "riscv64": ("generic-rv64", ("m", "a", "f", "d", "c")),
+    "wasm32": ("generic", ()),
+}
+
+
+def plainest(triple: str) -> Target:
+    """The least of the machines that run code for `triple`: what is made for it runs on
+    all of them."""
+    cpu, features = _PLAINEST[triple.split("-", 1)[0]]
+    return make_target(triple, cpu, features)
+
+
 @functools.cache
 def host_target() -> Target:
     """This machine. Loads llvmlite at the first call."""

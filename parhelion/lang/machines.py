@@ -9,7 +9,7 @@ in a process, gets what this computer has besides.
 from __future__ import annotations
 
 from parhelion.codegen.target import Target as Machine
-from parhelion.codegen.target import make_target
+from parhelion.codegen.target import make_target, plainest
 from parhelion.errors import HalideError, here
 from parhelion.lang.target_api import (
     LLVM_FEATURES,
@@ -40,17 +40,6 @@ _X86_LEVELS: tuple[tuple[TargetFeature, str, tuple[str, ...]], ...] = (
     (_F.AVX, "x86-64-v2", (*_V2, "avx")),
     (_F.SSE41, "x86-64", ("sse3", "ssse3", "sse4.1")),
 )
-
-#: For each architecture and size of a pointer, the plainest processor, and what code
-#: for it may use in any case.
-_PLAINEST: dict[tuple[TargetArch, int], tuple[str, tuple[str, ...]]] = {
-    (TargetArch.X86, 64): ("x86-64", ()),
-    (TargetArch.X86, 32): ("pentium4", ()),
-    (TargetArch.ARM, 64): ("generic", ("neon",)),
-    (TargetArch.ARM, 32): ("generic", ("neon", "vfp3", "dsp")),
-    (TargetArch.RISCV, 64): ("generic-rv64", ("m", "a", "f", "d", "c")),
-    (TargetArch.WebAssembly, 32): ("generic", ()),
-}
 
 _LINUX = {
     (TargetArch.X86, 64): "x86_64-unknown-linux-gnu",
@@ -113,8 +102,8 @@ def machine_of(target: Target) -> Machine:
         )
     if target.has_feature(TargetFeature.ARMv7s):
         triple = triple.replace("armv7-", "armv7s-", 1)
-    cpu, always = _PLAINEST[kind]
-    features = set(always)
+    plain = plainest(triple)
+    cpu, features = plain.cpu, set(plain.features)
     if target.arch is TargetArch.X86:
         for asked, name, has in _X86_LEVELS:
             if target.has_feature(asked):
