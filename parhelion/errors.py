@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,10 +31,13 @@ class Site:
 
 
 def here() -> Site | None:
-    """The innermost frame outside this package: the user's own line."""
+    """The innermost frame outside this package: the user's own line. None on a thread
+    of the package's own, where only who waits for it knows that line."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
+        if name == threading.__file__:
+            return None
         if not name.startswith(_PACKAGE) and not name.startswith("<"):
             return Site(name, frame.f_lineno)
         if frame.f_back is None:

@@ -162,9 +162,14 @@ class _Writer:
     def _sorted(self, loops: list[_Loop], reuse: Sequence[float]) -> list[_Loop]:
         """The greatest reuse first, reduction loops in their own order; of loops whose
         reuse is about the same, the one that is further in already."""
-        most = max([reuse[loop.place] for loop in loops], default=0.0) or 1.0
-        steps = most / 20 if most < inf else 1.0
-        made = sorted(loops, key=lambda loop: -(reuse[loop.place] // steps))
+        finite = [reuse[o.place] for o in loops if reuse[o.place] < inf]
+        steps = (max(finite, default=0.0) or 1.0) / 20
+
+        def rank(loop: _Loop) -> float:
+            n = reuse[loop.place]
+            return -(n if n == inf else n // steps)  # inf // 1.0 is nan
+
+        made = sorted(loops, key=rank)
         reductions = iter([loop for loop in loops if loop.place < self.rank])
         return [next(reductions) if m.place < self.rank else m for m in made]
 

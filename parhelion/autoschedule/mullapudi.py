@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parhelion.autoschedule.decisions import Lazily
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.mullapudi_decisions import decisions
 from parhelion.autoschedule.mullapudi_params import limits
@@ -36,7 +37,7 @@ class Mullapudi2016:
             target=target,
             autoscheduler_params=params,
             script=plan.script(),
-            decisions=decisions(plan),
+            decisions=Lazily(lambda: decisions(plan)),
             notes=plan.notes,
             cost=plan.cost,
             unit="operations",

@@ -7,6 +7,7 @@ taken, that and the difference that the scheduler saw when it decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from parhelion.autoschedule.decisions import Decision, Option
 from parhelion.autoschedule.graph import Stage
@@ -29,6 +30,7 @@ def decisions(plan: Plan) -> list[Decision]:
 class _Teller:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.cost = plan, plan.cost
+        self.calls = plan.script().calls
 
     def all(self) -> list[Decision]:
         found = [*self.inlining(), *self.merging()]
@@ -49,6 +51,15 @@ class _Teller:
             return again.script()
 
         return make
+
+    def loops(self, label: str, more: float, forced: Forced) -> list[Option]:
+        """Other loops of one definition; none if they are written in the same way as
+        those that were chosen."""
+        plan = self.plan
+        if plan.with_loops(forced).calls == self.calls:
+            return []
+        make = partial(plan.with_loops, forced)
+        return [Option(label, self.cost + more, make)]
 
     def taken(self, label: str) -> Option:
         return Option(label, self.cost, self.plan.script)
@@ -107,15 +118,16 @@ class _Teller:
             for choice in choices:
                 label = tile_label(stage, choice.tile)
                 if choice.tile == tiled.tile:
-                    option = chosen = self.taken(label)
+                    chosen = self.taken(label)
+                    options.append(chosen)
                 else:
                     key = (group.output, stage.index)
                     more = choice.cost - tiled.cost
-                    option = self.option(label, more, Forced(tiles={key: choice.tile}))
-                options.append(option)
+                    options += self.loops(label, more, Forced(tiles={key: choice.tile}))
             assert chosen is not None
             name = _name(group.output, stage)
-            found.append(Decision("tile", name, chosen, tuple(options), "", _TILES))
+            if len(options) > 1:
+                found.append(Decision("tile", name, chosen, tuple(options), "", _TILES))
         return found
 
     def choices(self, group: Group, stage: Stage) -> Sequence[Choice]:
@@ -140,18 +152,19 @@ class _Teller:
             for d in loops:
                 label = f"{stage.loops[d].name} next"
                 if d == first:
-                    option = chosen = self.taken(label)
+                    chosen = self.taken(label)
+                    options.append(chosen)
                 else:
                     more = each * (reuse[first] - reuse[d])
                     forced = Forced(first={(group.output, stage.index): d})
-                    option = self.option(label, more, forced)
-                options.append(option)
+                    options += self.loops(label, more, forced)
             assert chosen is not None
             name = _name(group.output, stage)
             reason = "along it most of what is loaded was loaded by the step before"
-            found.append(
-                Decision("order", name, chosen, tuple(options), reason, _ORDER)
-            )
+            if len(options) > 1:
+                found.append(
+                    Decision("order", name, chosen, tuple(options), reason, _ORDER)
+                )
         return found
 
     def _stages(self, group: Group) -> Sequence[Stage]:

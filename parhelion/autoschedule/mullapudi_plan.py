@@ -8,7 +8,8 @@ Its steps: numbers of each Func (section 4.1, `mullapudi_model`), inlining (4.3,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
@@ -178,6 +179,13 @@ class Plan:
                 script.add(f, -1, "compute_root")
         script.acknowledge()
         return script
+
+    def with_loops(self, forced: Forced) -> Script:
+        """The directives with other tiles or orders of loops; what else is forced does
+        not count, as the groups stay as they are."""
+        other = copy(self)
+        other.forced = replace(self.forced, tiles=forced.tiles, first=forced.first)
+        return other.script()
 
     def _write_group(self, script: Script, group: Group) -> None:
         g = group.output

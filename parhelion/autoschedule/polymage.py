@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from parhelion.analysis.rank import reads_data
+from parhelion.autoschedule.decisions import Lazily
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.graph import Stage
 from parhelion.autoschedule.mullapudi_decisions import decisions
@@ -83,7 +84,7 @@ class PolyMage:
             target=target,
             autoscheduler_params=params,
             script=plan.script(),
-            decisions=decisions(plan),
+            decisions=Lazily(lambda: decisions(plan)),
             notes=plan.notes,
             cost=plan.cost,
             unit="operations",

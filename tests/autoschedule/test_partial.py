@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule.script import Call
 from parhelion.interp import interpret
 from parhelion.schedule.directives import Place
 from parhelion.schedule.legality import check_pipeline
@@ -239,3 +240,54 @@ def test_directives_that_are_refused_with_whatever_is_added(scheduler: str) -> N
     b.bound(x, 0, 70).compute_root()
     hl.autoschedule(out, [70, 50], scheduler=scheduler)
     assert directives(out)
+
+
+# Options that are other schedules.
+
+
+def named(call: Call) -> list[str]:
+    return [str(getattr(a, "name", a)) for a in call.args]
+
+
+@pytest.mark.parametrize("scheduler", ["Mullapudi2016", "PolyMage"])
+def test_every_other_order_has_the_loop_that_it_names_next(scheduler: str) -> None:
+    w = hl.Var("w")
+    a, b = hl.funcs("a b")
+    a[x, y, c, w] = hl.sqrt(hl.f32(x * y + c + w))
+    b[x, y, c, w] = a[x, y - 1, c, w] + a[x, y, c, w] + a[x, y + 1, c, w]
+    a.compute_root()
+    result = hl.autoschedule(b, [64, 30, 30, 30], scheduler=scheduler)
+    orders = [d for d in result.decisions if d.kind == "order"]
+    assert len(orders) == 2
+    for d in orders:
+        others = [o for o in d.options if o is not d.chosen]
+        assert d.chosen.label == "y next"
+        assert {o.label for o in others} == {"c next", "w next"}
+        for option in others:
+            other = result.alternative(d, option).script
+            assert other.calls != result.script.calls
+            (order,) = [
+                named(call)
+                for call in other.calls
+                if call.method == "reorder" and call.function.name == d.func
+            ]
+            # The vectors, what is left of the innermost loop, and then that one.
+            assert order[2] == option.label.removesuffix(" next")
+
+
+def test_no_option_is_the_schedule_that_was_chosen() -> None:
+    """An update that is not tiled runs as one in a single tile does."""
+    a, b, out, r = *hl.funcs("a b out"), hl.RDom([(0, 64)])
+    a[x, y] = hl.sqrt(hl.f32(x + y))
+    b[x, y] = hl.sqrt(hl.f32(x * y))
+    out[x, y] = hl.f32(0)
+    out[x, y] += a[r.x, y] * b[x, r.x]
+    params = {"machine": "xeon", "PARALLELISM_THRESHOLD": 1}
+    result = hl.autoschedule(out, [1000, 2], scheduler="Mullapudi2016", **params)  # type: ignore[arg-type]
+    tiles = [d for d in result.decisions if d.kind == "tile"]
+    assert tiles
+    for d in tiles:
+        for option in d.options:
+            if option is not d.chosen:
+                other = result.alternative(d, option)
+                assert other.script.calls != result.script.calls
