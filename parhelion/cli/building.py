@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 import parhelion as hl
+from parhelion.cli import options
+from parhelion.cli.automatic import ensure_schedule
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import (
     Program,
@@ -19,12 +21,11 @@ from parhelion.cli.programs import (
     program_of,
     split,
 )
-from parhelion.cli.running import ensure_schedule
 from parhelion.lang.extension import write_extension
 
 
 @click.command()
-@click.argument("program", metavar="FILE[:NAME]")
+@options.program
 @click.argument("words", nargs=-1, metavar="[PARAM=VALUE…]")
 @click.option(
     "-o",
@@ -39,20 +40,7 @@ from parhelion.lang.extension import write_extension
     metavar="NAME",
     help="The module's name. [default: the function's; the file's, if there are more]",
 )
-@click.option(
-    "--target",
-    default="host",
-    show_default=True,
-    help="As x86-64-linux-avx2: what the computers that import it have.",
-)
-@click.option(
-    "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
-)
-@click.option(
-    "--size",
-    metavar="WxH…",
-    help="Extents of the output to schedule for, automatically, if nothing else does.",
-)
+@options.ahead
 def build(
     program: str,
     words: tuple[str, ...],

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 import parhelion as hl
+from parhelion.cli import options
+from parhelion.cli.automatic import ensure_schedule
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import load
-from parhelion.cli.running import ensure_schedule
 
 #: What each word for a kind of file means, and how the file's name ends.
 _KINDS = {
@@ -27,7 +28,7 @@ _KINDS = {
 
 
 @click.command("compile")
-@click.argument("program", metavar="FILE[:NAME]")
+@options.program
 @click.option(
     "-o",
     "--output",
@@ -43,20 +44,7 @@ _KINDS = {
     help=f"Kinds of files: {', '.join(_KINDS)}.",
 )
 @click.option("--name", help="The function's name. [default: the pipeline's]")
-@click.option(
-    "--target",
-    default="host",
-    show_default=True,
-    help="As x86-64-linux-avx2, arm-64-linux or arm-32-linux.",
-)
-@click.option(
-    "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
-)
-@click.option(
-    "--size",
-    metavar="WxH…",
-    help="Extents of the output to schedule for, automatically, if nothing else does.",
-)
+@options.ahead
 def compile_command(
     program: str,
     output: str | None,

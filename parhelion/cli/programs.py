@@ -3,8 +3,9 @@
 NAME is a Func, Pipeline or Generator of the file (that by its registered name, too), or
 a function that makes one: of no arguments, or of the module, as those of the
 applications (``algorithm(hl)``). It may also give an object with `output`, `inputs` and
-`params`, as applications do. A function ``schedule`` or a table ``SCHEDULES`` of the
-file is used where nothing else schedules the pipeline.
+`params`, as applications do. A function ``schedule`` of the file is used where no
+schedule of its table ``SCHEDULES`` is asked for: one of two arguments gets the module
+and what the maker gave, one of a single argument the Pipeline, if that has no schedule.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from parhelion.cli.problem import Problem
 from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import ParamSym
 from parhelion.lang.generator import Built, find_generator, registered_generators
+from parhelion.schedule.recomputing import unscheduled
+from parhelion.schedule.sites import realization_order
 
 #: Names that are looked for when a file has several pipelines and none is named.
 _USUAL = ("algorithm", "pipeline", "output")
@@ -70,7 +73,7 @@ def program_of(
         return of_generator(maker, hl.get_host_target(), {})
     made = _made(maker)
     program = _program(name, path, made)
-    _schedule(module, path, made, schedule)
+    _schedule(module, path, program, made, schedule)
     return program
 
 
@@ -178,19 +181,24 @@ def _candidates(module: ModuleType) -> list[str]:
 def _made(maker: Any) -> Any:
     if isinstance(maker, hl.Func | hl.Pipeline) or not callable(maker):
         return maker
-    needed = [
-        p
-        for p in inspect.signature(maker).parameters.values()
-        if p.default is p.empty
-        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    needed = _needed(maker)
     if len(needed) > 1:
-        listed = ", ".join([p.name for p in needed])
+        listed = ", ".join(needed)
         raise Problem(
             f"{maker.__name__}({listed}) takes more than the module: a pipeline's "
             "maker takes nothing, or the module"
         )
     return maker(hl) if needed else maker()
+
+
+def _needed(maker: Callable[..., object]) -> list[str]:
+    """The arguments that a function must be given by position."""
+    return [
+        p.name
+        for p in inspect.signature(maker).parameters.values()
+        if p.default is p.empty
+        and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
 
 
 def _program(name: str, path: Path, made: Any) -> Program:
@@ -220,17 +228,43 @@ def _program(name: str, path: Path, made: Any) -> Program:
     return Program(stem, made, made.outputs()[0], inputs, params)
 
 
-def _schedule(module: ModuleType, path: Path, made: Any, wanted: str | None) -> None:
+def _schedule(
+    module: ModuleType, path: Path, program: Program, made: Any, wanted: str | None
+) -> None:
     """Applies the schedule that is asked for, or the file's own."""
-    table: Mapping[str, Callable[[Any, Any], object]] = getattr(module, "SCHEDULES", {})
+    table: Mapping[str, Callable[..., object]] = getattr(module, "SCHEDULES", {})
     if wanted is None:
         maker = getattr(module, "schedule", None)
-        if callable(maker):
-            maker(hl, made)
+        if callable(maker) and not isinstance(maker, hl.Func):
+            _apply(maker, f"{path}:schedule", program, made, again=False)
         return
     if wanted not in table:
         raise Problem(f"{path} has no schedule {wanted!r}", legal=list(table))
-    table[wanted](hl, made)
+    _apply(table[wanted], f"{path}: SCHEDULES[{wanted!r}]", program, made, again=True)
+
+
+def _apply(
+    maker: Callable[..., object], name: str, program: Program, made: Any, again: bool
+) -> None:
+    """Calls a function that schedules, with the Pipeline or with (hl, made). again:
+    also a function of the Pipeline where something is scheduled already."""
+    try:
+        needed = _needed(maker)
+    except ValueError:
+        # Builtins, of which Python does not know what they take.
+        needed = []
+    if len(needed) == 2:
+        maker(hl, made)
+    elif len(needed) == 1:
+        order = realization_order(program.pipeline._functions())
+        if again or unscheduled(order):
+            maker(program.pipeline)
+    else:
+        raise Problem(
+            f"{name} takes {len(needed)} arguments; a schedule takes the Pipeline, as "
+            "`parhelion schedule` prints it, or two: the module, and what the "
+            "pipeline's maker gives"
+        )
 
 
 __all__ = [

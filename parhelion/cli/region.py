@@ -11,6 +11,8 @@ import parhelion as hl
 from parhelion.cli.pictures import Array
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program
+from parhelion.ir.build import const_int
+from parhelion.ir.names import plain_name
 
 #: How often a part that needs too much of the images is made smaller.
 _MOST_ROUNDS = 12
@@ -20,7 +22,7 @@ def asked_extents(
     program: Program, images: Mapping[str, Array], size: str | None
 ) -> list[int]:
     """The extents that ``--size`` says, else those of the first image."""
-    dims = program.output.dimensions()
+    dims = max(f.dimensions() for f in program.pipeline.outputs())
     if size is not None:
         try:
             extents = [int(n) for n in size.split("x")]
@@ -34,17 +36,41 @@ def asked_extents(
     if not images:
         raise Problem("the output's size is not known: give --size WIDTHxHEIGHT")
     extents = list(next(iter(images.values())).shape[::-1])[:dims]
-    return extents + [1] * (dims - len(extents))
+    extents += [1] * (dims - len(extents))
+    for f in program.pipeline.outputs():
+        for d, promised in enumerate(promised_extents(f)):
+            extents[d] = extents[d] if promised is None else promised
+    return extents
 
 
 def destination(
     program: Program, mins: Sequence[int], extents: Sequence[int]
 ) -> list[hl.Buffer]:
-    """Buffers for a part of the output."""
-    made = [hl.Buffer(t, list(extents)) for t in program.output.types()]
-    for b in made:
-        b.set_min(*mins)
+    """Buffers for a part of the outputs: one for each value of each."""
+    made = []
+    for f in program.pipeline.outputs():
+        for t in f.types():
+            made.append(hl.Buffer(t, of_output(f, extents)))
+            made[-1].set_min(*of_output(f, mins))
     return made
+
+
+def of_output(f: hl.Func, numbers: Sequence[int]) -> list[int]:
+    """Those of the numbers, one for each dimension of the largest output, that are of
+    this output's dimensions."""
+    return list(numbers[: f.dimensions()])
+
+
+def promised_extents(f: hl.Func) -> list[int | None]:
+    """How large each dimension of an output always is, by what its schedule and its
+    buffer promise; None where they do not say."""
+    found: list[int | None] = []
+    own = f._function
+    bounds = {b.var: b.extent for b in own.schedule.bounds if b.extent is not None}
+    for var, dim in zip(own.args, own.buffers[0].dims, strict=True):
+        promised = dim.fixed_extent or bounds.get(var)
+        found.append(None if promised is None else const_int(promised))
+    return found
 
 
 def covered(
@@ -122,10 +148,36 @@ def _too_small(images: Mapping[str, Array], needed: Mapping[str, hl.Buffer]) -> 
     return "the images are too small for any part of the output"
 
 
-def picture(buffers: Sequence[hl.Buffer]) -> Array:
-    """The picture that was computed; several values of pixels are its planes."""
-    arrays = [np.asarray(b) for b in buffers]
-    return arrays[0] if len(arrays) == 1 else np.stack(arrays)
+def by_output(
+    program: Program, buffers: Sequence[hl.Buffer]
+) -> list[Sequence[hl.Buffer]]:
+    """The buffers of `destination`, those of each output together."""
+    found, start = [], 0
+    for f in program.pipeline.outputs():
+        found.append(buffers[start : start + len(f.types())])
+        start += len(f.types())
+    return found
 
 
-__all__ = ["asked_extents", "covered", "destination", "picture"]
+def pictures(program: Program, buffers: Sequence[hl.Buffer]) -> dict[str, Array]:
+    """What was computed, by the outputs' names; several values of pixels are planes."""
+    found: dict[str, Array] = {}
+    outputs = program.pipeline.outputs()
+    for f, some in zip(outputs, by_output(program, buffers), strict=True):
+        arrays = [np.asarray(b) for b in some]
+        name = plain_name(f.name())
+        if name in found:
+            name = f"{name}{len(found) + 1}"
+        found[name] = arrays[0] if len(arrays) == 1 else np.stack(arrays)
+    return found
+
+
+__all__ = [
+    "asked_extents",
+    "by_output",
+    "covered",
+    "destination",
+    "of_output",
+    "pictures",
+    "promised_extents",
+]

@@ -5,82 +5,25 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
-import numpy as np
 
 import parhelion as hl
-from parhelion.cli.pictures import Array, check_written, fitted, read, write
-from parhelion.cli.problem import Problem
+from parhelion.cli import options
+from parhelion.cli.automatic import find_schedule, is_unscheduled
+from parhelion.cli.given import given_images, given_params
+from parhelion.cli.pictures import Array, check_written, write
 from parhelion.cli.programs import Program, load
-from parhelion.cli.region import asked_extents, covered, destination, picture
-from parhelion.schedule.recomputing import unscheduled
-from parhelion.schedule.sites import realization_order
-
-_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False}
-
-
-def given_params(program: Program, given: Sequence[str]) -> None:
-    """Sets Params from words like ``levels=8``."""
-    for word in given:
-        name, equals, text = word.partition("=")
-        if not equals:
-            raise Problem(f"--param {word}: write NAME=VALUE")
-        param = program.params.get(name)
-        if param is None:
-            raise Problem(
-                f"{program.name} has no Param {name!r}", legal=list(program.params)
-            )
-        param.set(_value(text, param.type(), name))
-
-
-def _value(text: str, t: hl.Type, name: str) -> int | float | bool:
-    try:
-        if t.is_bool():
-            return _WORDS[text.lower()] if text.lower() in _WORDS else bool(int(text))
-        return float(text) if t.is_float() else int(text, 0)
-    except ValueError as error:
-        raise Problem(f"{text!r} is no value for {name!r} of type {t}") from error
-
-
-def given_images(program: Program, files: Sequence[str]) -> dict[str, Array]:
-    """The inputs' pixels: files in the order of the inputs, or NAME=FILE."""
-    found: dict[str, Array] = {}
-    free = list(program.inputs)
-    for word in files:
-        name, equals, file = word.partition("=")
-        if not (equals and name in program.inputs):
-            if not free:
-                raise Problem(
-                    f"{program.name} has {len(program.inputs)} inputs; "
-                    f"{len(files)} files are given",
-                    legal=list(program.inputs),
-                )
-            name, file = free[0], word
-        free.remove(name)
-        found[name] = fitted(read(Path(file)), program.inputs[name], name)
-    if free:
-        raise Problem(
-            f"{program.name} needs an image for {', '.join(map(repr, free))}",
-            hint="files are given in the order of the inputs, or as NAME=FILE",
-        )
-    for name, pixels in found.items():
-        program.inputs[name].set(hl.Buffer(pixels))
-    return found
-
-
-_program = click.argument("program", metavar="FILE[:NAME]")
-_params = click.option(
-    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a Param."
+from parhelion.cli.region import (
+    asked_extents,
+    by_output,
+    covered,
+    destination,
+    pictures,
 )
-_size = click.option(
-    "--size", metavar="WxH…", help="Extents of the output. [default: the image's]"
-)
-_schedule = click.option(
-    "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
-)
+
 _auto = click.option(
     "--auto",
     is_flag=False,
@@ -92,11 +35,11 @@ _auto = click.option(
 
 
 @click.command()
-@_program
+@options.program
 @click.argument("files", nargs=-1, required=True, metavar="[INPUT…] OUTPUT")
-@_params
-@_size
-@_schedule
+@options.params
+@options.size
+@options.schedule
 @_auto
 def run(
     program: str,
@@ -110,6 +53,8 @@ def run(
 
     Inputs are PNG, JPEG, TIFF or .npy files, in the order of the pipeline's inputs or
     as NAME=FILE; the last file is written. Levels are converted to the inputs' types.
+    Several outputs are written to as many files, out_NAME.png of each one's name for
+    out.png.
     """
     *inputs, output = files
     begin = time.perf_counter()
@@ -117,12 +62,24 @@ def run(
     made, out = prepared(program, inputs, params, size, schedule, auto)
     computed = first_run(made, out)
     ready = time.perf_counter() - begin - computed
-    write(Path(output), picture(out))
-    shape = " x ".join(map(str, np.asarray(out[0]).shape[::-1]))
-    click.echo(
-        f"{output}: {shape}, ready in {ready:.2f} s, computed in "
-        f"{1e3 * computed:.1f} ms"
-    )
+    for file, pixels in _files(Path(output), pictures(made, out)).items():
+        write(file, pixels)
+        shape = " x ".join(map(str, pixels.shape[::-1]))
+        click.echo(
+            f"{file}: {shape}, ready in {ready:.2f} s, computed in "
+            f"{1e3 * computed:.1f} ms"
+        )
+
+
+def _files(path: Path, found: Mapping[str, Array]) -> dict[Path, Array]:
+    """Which output goes to which file: a single one to that which is named."""
+    if len(found) == 1:
+        (pixels,) = found.values()
+        return {path: pixels}
+    return {
+        path.with_name(f"{path.stem}_{name}{path.suffix}"): pixels
+        for name, pixels in found.items()
+    }
 
 
 def first_run(made: Program, out: Sequence[hl.Buffer]) -> float:
@@ -145,45 +102,27 @@ def prepared(
     schedule: str | None,
     auto: str | None,
 ) -> tuple[Program, list[hl.Buffer]]:
-    """The program with its inputs and schedule, and Buffers for its output."""
+    """The program with its inputs and schedule, and Buffers for its outputs."""
     made = load(program, schedule)
     given_params(made, params)
     images = given_images(made, inputs)
     extents = asked_extents(made, images, size)
-    outputs = [f._function for f in made.pipeline.outputs()]
-    if auto is None and unscheduled(realization_order(outputs)):
+    if auto is None and is_unscheduled(made):
         auto = "Parhelion"
     if auto is not None:
-        hl.autoschedule(made.output, sizes=extents, scheduler=auto)
+        find_schedule(made, extents, auto)
     mins = [0] * len(extents)
     if size is None:
         mins, extents = covered(made, images, extents)
     return made, destination(made, mins, extents)
 
 
-def ensure_schedule(program: Program, size: str | None) -> None:
-    """Schedules a program of several stages that has no schedule, for outputs of this
-    size. Raises Problem where it is not given: all inlined, code grows beyond use."""
-    order = realization_order([f._function for f in program.pipeline.outputs()])
-    if len(order) == 1 or not unscheduled(order):
-        return
-    if size is None:
-        raise Problem(
-            f"nothing says how {program.name} is to be computed: it has "
-            f"{len(order)} Funcs and no schedule",
-            hint="give --schedule NAME, a schedule of its file, or --size WIDTHxHEIGHT "
-            "for an automatic one",
-        )
-    extents = asked_extents(program, {}, size)
-    hl.autoschedule(program.output, sizes=extents)
-
-
 @click.command()
-@_program
+@options.program
 @click.argument("files", nargs=-1, metavar="[INPUT…]")
-@_params
-@_size
-@_schedule
+@options.params
+@options.size
+@options.schedule
 @_auto
 @click.option(
     "--seconds", default=2.0, show_default=True, help="How long to repeat it."
@@ -217,7 +156,7 @@ def bench(
             now = min(100, int(100 * (time.perf_counter() - begin) / seconds))
             bar.update(now - shown)
             shown = now
-    pixels = out[0].number_of_elements()
+    pixels = sum(one[0].number_of_elements() for one in by_output(made, out))
     least, median = min(times), statistics.median(times)
     click.echo(
         f"{made.name}: {1e3 * least:.3f} ms at least, {1e3 * median:.3f} ms in the "
@@ -226,4 +165,4 @@ def bench(
     )
 
 
-__all__ = ["bench", "ensure_schedule", "prepared", "run"]
+__all__ = ["bench", "prepared", "run"]

@@ -7,19 +7,18 @@ from typing import Any
 
 import click
 
-import parhelion as hl
+from parhelion.cli import options
+from parhelion.cli.automatic import find_schedule
+from parhelion.cli.given import given_images, given_params
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program, load
 from parhelion.cli.region import asked_extents
-from parhelion.cli.running import given_images, given_params
 
 
 @click.command()
-@click.argument("program", metavar="FILE[:NAME]")
+@options.program
 @click.argument("files", nargs=-1, metavar="[INPUT…]")
-@click.option(
-    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a Param."
-)
+@options.params
 @click.option("--size", metavar="WxH…", help="Extents of the output.")
 @click.option(
     "--scheduler",
@@ -50,12 +49,12 @@ def schedule(
     made = load(program)
     given_params(made, params)
     extents = _sizes(made, files, size)
-    options: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     if threads is not None:
-        options["parallelism"] = threads
+        told["parallelism"] = threads
     if measure is not None:
-        options["measure"] = measure
-    found = hl.autoschedule(made.output, sizes=extents, scheduler=scheduler, **options)
+        told["measure"] = measure
+    found = find_schedule(made, extents, scheduler, **told)
     code = found.to_python()
     if output is not None:
         output.write_text(code)

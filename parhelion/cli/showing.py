@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from parhelion.cli import options
+from parhelion.cli.given import given_params
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program, load
-from parhelion.cli.region import asked_extents
-from parhelion.cli.running import given_params
-from parhelion.ir.build import const_int
+from parhelion.cli.region import asked_extents, promised_extents
 from parhelion.views.notebook import show_page
 
 #: Pixels of the two first dimensions that are shown unless it is said otherwise.
@@ -18,7 +18,7 @@ _SHOWN = 16
 
 
 @click.command()
-@click.argument("program", metavar="FILE[:NAME]")
+@options.program
 @click.option(
     "-o",
     "--output",
@@ -31,12 +31,8 @@ _SHOWN = 16
     metavar="WxH…",
     help=f"Extents to animate. [default: {_SHOWN}x{_SHOWN}, and 1 of what is beyond]",
 )
-@click.option(
-    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a Param."
-)
-@click.option(
-    "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
-)
+@options.params
+@options.schedule
 def show(
     program: str,
     output: Path | None,
@@ -64,14 +60,10 @@ def show(
 
 def _small(made: Program) -> list[int]:
     """A size that shows the order, and all of what has a promised extent."""
-    f = made.output._function
-    bounds = {b.var: b.extent for b in f.schedule.bounds if b.extent is not None}
-    sizes = []
-    for d, (var, dim) in enumerate(zip(f.args, f.buffers[0].dims, strict=True)):
-        promised = dim.fixed_extent or bounds.get(var)
-        known = None if promised is None else const_int(promised)
-        sizes.append(known or (_SHOWN if d < 2 else 1))
-    return sizes
+    return [
+        known or (_SHOWN if d < 2 else 1)
+        for d, known in enumerate(promised_extents(made.output))
+    ]
 
 
 __all__ = ["show"]
