@@ -135,9 +135,12 @@ class _Teller:
             fields = ("name", "type", "role", "func", "value_index", "host_alignment")
             self._fields(value, (*fields, "wrapper"))
             self.tell((len(value.dims), value.bound is not None))
+            # What is promised is checked by the code, whoever mentions the image.
+            for d in value.dims:
+                self._fields(d, ("fixed_min", "fixed_extent", "fixed_stride"))
         elif isinstance(value, ParamSym):
             self.symbols.append(value)
-            self._fields(value, ("name", "type"))
+            self._fields(value, ("name", "type", "lo", "hi"))
         elif dataclasses.is_dataclass(value):
             self._fields(value, [f.name for f in dataclasses.fields(value)])
         else:

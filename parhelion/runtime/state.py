@@ -13,27 +13,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from parhelion.errors import Site
-from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Load, Var
+from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Imm, Load, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.pipeline import Requirement
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.branches import branches
-from parhelion.schedule.directives import FuncSchedule, Specialization, StageSchedule
+from parhelion.schedule.directives import (
+    FuncSchedule,
+    Specialization,
+    Split,
+    StageSchedule,
+)
 from parhelion.schedule.wrappers import body, changes
 
-#: What does not change the program: hints for others, and lines for messages.
-_IGNORED = frozenset(
-    (
-        "estimates",
-        "sites",
-        "touched",
-        "memory_site",
-        "order_site",
-        "race_site",
-        "reorder_site",
-    )
-)
+#: What does not change the program: hints for others, and lines for messages. (That a
+#: directive was given at all may bring a warning, which is why `_FREEZE` has Sites.)
+_IGNORED = frozenset(("estimates", "sites"))
 _FUNC_FIELDS = tuple(
     f.name for f in dataclasses.fields(FuncSchedule) if f.name not in _IGNORED
 )
@@ -42,6 +38,7 @@ _STAGE_FIELDS = tuple(
 )
 
 Fingerprint = tuple[object, ...]
+Symbol = BufferSym | ParamSym
 
 
 def _frozen(value: object) -> object:
@@ -60,6 +57,7 @@ _FREEZE: dict[type, Callable[[Any], object]] = {
     dict: lambda found: tuple([(k, _frozen(v)) for k, v in found.items()]),
     set: frozenset,
     Specialization: _frozen_branch,
+    Site: lambda _: True,
 }
 
 
@@ -81,6 +79,10 @@ class Reach:
     """The Functions, images and Params that outputs and `requirements` depend on.
 
     `look` walks them. What a definition mentions is kept until it changes.
+
+    functions, images, params: what definitions, conditions of branches and requirements
+    mention. others: what only the rest of schedules, promises and ranges mention; the
+    code may check or take them too.
     """
 
     def __init__(self, outputs: Sequence[Function]) -> None:
@@ -90,12 +92,14 @@ class Reach:
         self.functions: tuple[Function, ...] = ()
         self.images: tuple[BufferSym, ...] = ()
         self.params: tuple[ParamSym, ...] = ()
+        self.others: tuple[Symbol, ...] = ()
 
     def look(self) -> Fingerprint:
         """Finds everything again; equal results mean an equal program."""
         functions: dict[Function, None] = {}
         images: dict[BufferSym, None] = {}
         params: dict[ParamSym, None] = {}
+        symbols: dict[Symbol, None] = {}
         parts: list[object] = []
         waiting = list(reversed(self.outputs))
         while waiting:
@@ -112,20 +116,28 @@ class Reach:
                 images.update(dict.fromkeys(found.images))
                 params.update(dict.fromkeys(found.params))
                 waiting += [g for g in found.calls if g not in functions]
+            _of_schedules(f, symbols)
         for r in self.requirements:
             asked = (r.condition, *r.shown)
             parts.append(asked)
             mentioned = _mentions(asked, asked)
             images.update(dict.fromkeys(mentioned.images))
             params.update(dict.fromkeys(mentioned.params))
+        symbols.update(dict.fromkeys((*images, *params)))
         for f in self.outputs:
-            parts += [_promises(b) for b in f.buffers]
-        for image in images:
-            parts.append(_promises(image))
-        for p in params:
-            parts += (p, p.lo, p.hi)
+            symbols.update(dict.fromkeys(f.buffers))
+        parts += _standing(symbols)
         self.functions, self.images = tuple(functions), tuple(images)
         self.params = tuple(params)
+        self.others = tuple(
+            [
+                s
+                for s in symbols
+                if s not in images
+                and s not in params
+                and (isinstance(s, ParamSym) or s.role == "input")
+            ]
+        )
         return tuple(parts)
 
     def _mentioned(self, f: Function, d: Definition) -> _Mentions:
@@ -148,15 +160,85 @@ class Reach:
         """The user's line for each name that a failure may mention."""
         found: dict[str, Site | None] = {p.name: p.site for p in self.params}
         found |= {i.name: i.site for i in self.images}
+        found |= {s.name: s.site for s in self.others}
         found |= {f.name: f.site for f in self.functions}
         return found
 
 
-def _promises(b: BufferSym) -> tuple[object, ...]:
-    return (
-        b,
-        *[(d.fixed_min, d.fixed_extent, d.fixed_stride) for d in b.dims],
-    )
+def _of_schedules(f: Function, found: dict[Symbol, None]) -> None:
+    """Adds the symbols that the directives on a Func and its stages mention."""
+    s = f.schedule
+    for b in s.bounds:
+        _of_exprs((b.min, b.extent), found)
+    for wish in s.storage.values():
+        _of_exprs((wish.fold, wish.bound), found)
+    _of_exprs((s.ring, None if s.memo is None else s.memo.eviction), found)
+    for d in f.stages():
+        _of_stage(d.schedule, found)
+
+
+def _of_stage(s: StageSchedule, found: dict[Symbol, None]) -> None:
+    for t in s.transforms:
+        if type(t) is Split:
+            _of_exprs((t.factor,), found)
+    for p in s.prefetches:
+        _of_exprs((p.offset,), found)
+        if isinstance(p.source, BufferSym):
+            found[p.source] = None
+    for one in s.specializations:
+        _of_exprs((one.condition,), found)
+        if one.schedule is not None:
+            _of_stage(one.schedule, found)
+
+
+def _of_exprs(exprs: Sequence[Expr | None], found: dict[Symbol, None]) -> None:
+    for e in exprs:
+        if e is None or type(e) is Imm:
+            continue
+        for n in nodes(e):
+            symbol = _symbol(n)
+            if symbol is not None:
+                found[symbol] = None
+
+
+def _symbol(n: object) -> Symbol | None:
+    """The image or Param that one node refers to. Not the storage of Funcs."""
+    if isinstance(n, Var):
+        origin = n.origin
+        if isinstance(origin, ParamSym):
+            return origin
+        if isinstance(origin, tuple) and origin[0].role != "internal":
+            owner: BufferSym = origin[0]
+            return owner
+    elif isinstance(n, ImageLoad):
+        return n.image
+    elif isinstance(n, Load) and n.buffer.role != "internal":
+        return n.buffer
+    return None
+
+
+def _standing(symbols: dict[Symbol, None]) -> list[object]:
+    """What is promised of symbols; they are joined by those that promises mention."""
+    parts: list[object] = []
+    waiting = list(symbols)
+    while waiting:
+        symbol = waiting.pop()
+        told: list[Expr | None]
+        if isinstance(symbol, ParamSym):
+            told = [symbol.lo, symbol.hi]
+        else:
+            told = []
+            for d in symbol.dims:
+                told += (d.fixed_min, d.fixed_extent, d.fixed_stride)
+        parts.append(symbol)
+        parts += told
+        for promise in told:
+            if promise is not None and type(promise) is not Imm:
+                found: dict[Symbol, None] = {}
+                _of_exprs((promise,), found)
+                waiting += [s for s in found if s not in symbols]
+                symbols.update(found)
+    return parts
 
 
 def _mentions(exprs: tuple[object, ...], roots: Iterable[Expr]) -> _Mentions:

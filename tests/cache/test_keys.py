@@ -145,6 +145,11 @@ PROGRAMS: dict[str, Callable[[], str]] = {
     "a tag": scheduled(lambda p: p.f.compute_root().add_trace_tag("one")),
     "another tag": scheduled(lambda p: p.f.compute_root().add_trace_tag("two")),
     "profile": lambda: digest(Parts(), Variant(profile=True)),
+    # What brings about a warning, or none.
+    "unscheduled": scheduled(lambda p: p.g.update(0).unscheduled()),
+    "the order that it has": scheduled(lambda p: p.g.reorder(x, y)),
+    "the memory that it has": scheduled(lambda p: p.f.store_in(hl.MemoryType.Auto)),
+    "the storage that it has": scheduled(lambda p: p.f.reorder_storage(x, y)),
     "guarded tails": lambda: digest(Parts(), Variant(guard_tails=True)),
     "a feature less": without_feature,
     "another processor": other_processor,
@@ -169,6 +174,119 @@ def test_whatever_differs_has_another_name(monkeypatch: pytest.MonkeyPatch) -> N
         assert one == made(make, monkeypatch), f"{what}: not the same again"
         assert one not in found, f"{what} is taken for: {found[one]}"
         found[one] = what
+
+
+class Mentioned(Parts):
+    """The same, with symbols that the definitions do not mention."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.p = hl.Param(hl.Int(32), "p", 4)
+        self.q = hl.Param(hl.Int(32), "q", 4)
+        self.other = hl.ImageParam(hl.UInt(8), 2, "other")
+        self.rows = self.f.compute_at(self.g, y)
+
+    def in_a_branch(self) -> None:
+        outer = self.g.specialize(self.gain == 1.0)
+        outer.split(x, xi, yi, self.p, Guard)
+
+    def in_a_branch_of_a_branch(self) -> None:
+        outer = self.g.specialize(self.gain == 1.0)
+        outer.specialize(self.gain == 2.0).split(x, xi, yi, self.p, Guard)
+
+    def by_way_of_a_range(self) -> None:
+        self.q.set_max_value(self.p)
+        self.g.bound(x, 0, self.q)
+
+    def by_way_of_a_promise(self) -> None:
+        self.other.dim(0).set_extent(self.p)
+        self.g.bound(x, 0, self.other.dim(0).extent())
+
+
+#: Where a Param p or an image may stand, other than in what is computed.
+OF_A_PARAM: dict[str, Callable[[Mentioned], object]] = {
+    "bound": lambda m: m.g.bound(x, 0, m.p),
+    "bound's min": lambda m: m.g.bound(x, m.p, 16),
+    "split": lambda m: m.g.split(x, xi, yi, m.p, Guard),
+    "fold_storage": lambda m: m.f.store_root().fold_storage(y, m.p),
+    "bound_storage": lambda m: m.f.bound_storage(x, m.p),
+    "prefetch": lambda m: m.g.prefetch(m.image, y, y, m.p),
+    "memoize": lambda m: m.f.memoize(hl.EvictionKey(m.p)),
+    "a branch": Mentioned.in_a_branch,
+    "a branch of a branch": Mentioned.in_a_branch_of_a_branch,
+    "an image's promise": lambda m: m.image.dim(1).set_stride(m.p),
+    "an output's promise": lambda m: m.g.output_buffer().dim(0).set_extent(m.p),
+    "a Param's range": lambda m: m.gain.set_max_value(hl.f32(m.p)),
+    "a range of a range": Mentioned.by_way_of_a_range,
+    "another image's promise": Mentioned.by_way_of_a_promise,
+}
+OF_AN_IMAGE: dict[str, Callable[[Mentioned], object]] = {
+    "bound": lambda m: m.g.bound(x, 0, m.other.dim(0).extent()),
+    "an image's promise": lambda m: m.image.dim(1).set_stride(m.other.dim(0).extent()),
+    "a condition": lambda m: m.g.specialize(m.other.dim(0).extent() == 3).parallel(y),
+}
+RANGES: list[Callable[[Mentioned], object]] = [
+    lambda m: None,
+    lambda m: m.p.set_range(1, 8),
+    lambda m: m.p.set_range(1, 16),
+    lambda m: m.p.set_min_value(1),
+]
+PROMISES: list[Callable[[Mentioned], object]] = [
+    lambda m: None,
+    lambda m: m.other.dim(0).set_stride(2),
+    lambda m: m.other.dim(0).set_min(0),
+    lambda m: m.other.dim(1).set_extent(64),
+]
+MENTIONS = [
+    *[("a Param in " + what, use, RANGES) for what, use in OF_A_PARAM.items()],
+    *[("an image in " + what, use, PROMISES) for what, use in OF_AN_IMAGE.items()],
+]
+
+
+@pytest.mark.parametrize(
+    ("use", "changes"), [m[1:] for m in MENTIONS], ids=[m[0] for m in MENTIONS]
+)
+def test_promises_of_what_only_schedules_mention(
+    use: Callable[[Mentioned], object],
+    changes: list[Callable[[Mentioned], object]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Code has checks of them: other promises, another name and another state."""
+    found: set[str] = set()
+    for change in changes:
+        monkeypatch.setattr(names, "_TAKEN", {})
+        one = Mentioned()
+        use(one)
+        reach = Reach([one.g._function])
+        before = reach.look()
+        assert reach.look() == before
+        images = reach.images
+        change(one)
+        assert (reach.look() == before) == (change is changes[0])
+        assert reach.images == images
+        found.add(digest(one))
+    assert len(found) == len(changes)
+
+
+def test_code_is_made_anew_for_another_range() -> None:
+    p = hl.Param(hl.Int(32), "p", 50)
+    f = hl.Func("f")
+    f[x] = x
+    f.bound(x, 0, p)
+    p.set_range(0, 10)
+    with pytest.raises(hl.HalideError, match="above its maximum 10"):
+        f.realize([50])
+    p.set_range(0, 100)
+    assert f.realize([50])[49] == 49
+
+
+def test_images_that_only_a_schedule_mentions_are_no_inputs() -> None:
+    one = Mentioned()
+    one.g.prefetch(one.other, y, y, 2)
+    reach = Reach([one.g._function])
+    reach.look()
+    assert reach.images == (one.image._sym,)
+    assert one.other._sym in reach.others
 
 
 def test_versions_and_passes_have_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
