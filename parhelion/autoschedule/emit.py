@@ -12,6 +12,7 @@ from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model
+from parhelion.autoschedule.padding import Padding
 from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Plan
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
@@ -72,9 +73,10 @@ class _Emitter:
 
     def write(self) -> None:
         levels = self._root()
+        padding = Padding(self.group, self.regions, self.machine.vector_bytes)
         for f in self.group.members:
             assert levels is not None
-            self._member(f, levels)
+            self._member(f, levels, padding)
         for packed in self.group.packed:
             self._packed(packed)
 
@@ -249,7 +251,7 @@ class _Emitter:
 
     # Members.
 
-    def _member(self, f: Function, levels: Levels) -> None:
+    def _member(self, f: Function, levels: Levels, padding: Padding) -> None:
         root, add = self.group.root, self.script.add
         at, store = levels.place(f)
         if not at:
@@ -260,6 +262,10 @@ class _Emitter:
             elif store is not None:
                 add(f, -1, "store_root")
             add(f, -1, "compute_at", root, VarArg(at))
+            elements = padding.of(f)
+            if elements > 1 and not f.schedule.storage:
+                row = next(iter(f.schedule.storage_order), 0)
+                add(f, -1, "align_storage", VarArg(f.args[row].name), elements)
         loops = self.group.loops[f]
         names = self._names(
             f, loops, {v.name for s in self.graph.stages[f] for v in s.loops}
