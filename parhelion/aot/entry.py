@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from parhelion.aot.interface import Interface, Parameter
+from parhelion.aot.query import NUMBERS
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import quoted
 from parhelion.codegen.structs import DIMENSION_BYTES
@@ -233,10 +234,16 @@ class _Entry:
         for p in buffers:
             null = self.op(f"icmp eq ptr %{p.name}.arg, null")
             self.refuse(null, _NO_STRUCT, f"the buffer argument '{p.name}' is NULL")
+        asked = [self._asks(p) for p in buffers]
+        for p, one in zip(buffers, asked, strict=True):
+            self._check(p, one)
         if buffers:
-            self._answer_queries(query, argv, context, buffers, places)
+            self._answer_queries(query, argv, context, buffers, asked, places)
         for p in buffers:
-            self._check(p)
+            host = self._field(p, self.target.buffers.host)
+            none = self.op(f"icmp eq ptr {host}, null")
+            said = f"the buffer '{p.name}' has no pixels in memory: its host is NULL"
+            self.refuse(none, _NO_HOST, said)
         result = self.op(f"call i32 @{quoted(body)}(ptr {context}, ptr {argv})")
         failed = self.op(f"icmp ne i32 {result}, 0")
         self.out(f"br i1 {failed}, label %failed, label %fine")
@@ -300,8 +307,38 @@ class _Entry:
         )
         return self.text.constant(f"entry.image.{number}", value, 8)
 
-    def _check(self, p: Parameter) -> None:
-        """The type, dimensions and pixels of a buffer."""
+    def _field(self, p: Parameter, offset: int) -> str:
+        """A pointer in a buffer struct."""
+        return self.op(f"load ptr, ptr {self.at(f'%{p.name}.arg', offset)}")
+
+    def _asks(self, p: Parameter) -> str:
+        """Whether a buffer asks for its region."""
+        host = self._field(p, self.target.buffers.host)
+        device = self.op(f"load i64, ptr %{p.name}.arg, align 4")
+        none = self.op(f"icmp eq ptr {host}, null")
+        nowhere = self.op(f"icmp eq i64 {device}, 0")
+        return self.op(f"and i1 {none}, {nowhere}")
+
+    def _check(self, p: Parameter, asks: str) -> None:
+        """The type and dimensions of a buffer; of one that asks, that there is place
+        for the answer."""
+        checked, check = self.label("checked"), self.label("check")
+        if p.dimensions:
+            self._check_place(p, asks)
+        self.out(f"br i1 {asks}, label %{checked}, label %{check}")
+        self.begin(check)
+        self._check_shape(p)
+        self.out(f"br label %{checked}")
+        self.begin(checked)
+
+    def _check_place(self, p: Parameter, wanted: str) -> None:
+        """That a buffer has an array of dimensions, where that is wanted."""
+        dims = self._field(p, self.target.buffers.dim)
+        none = self.op(f"icmp eq ptr {dims}, null")
+        said = f"the buffer '{p.name}' has no array of dimensions: its dim is NULL"
+        self.refuse(self.op(f"and i1 {wanted}, {none}"), _BAD_DIMENSIONS, said)
+
+    def _check_shape(self, p: Parameter) -> None:
         fields, given, t = self.target.buffers, f"%{p.name}.arg", p.type
         what = f"the buffer '{p.name}'"
         code, bits = (
@@ -325,9 +362,16 @@ class _Entry:
             f"{what} must have {p.dimensions} dimensions, but it has %d",
             count,
         )
-        host = self.op(f"load ptr, ptr {self.at(given, fields.host)}")
-        none = self.op(f"icmp eq ptr {host}, null")
-        self.refuse(none, _NO_HOST, f"{what} has no pixels in memory: its host is NULL")
+        if not p.dimensions:
+            return
+        self._check_place(p, "true")
+        dims = self._field(p, fields.dim)
+        for d in range(p.dimensions):
+            place = self.at(dims, DIMENSION_BYTES * d + 4)
+            extent = self.op(f"load i32, ptr {place}, align 4")
+            negative = self.op(f"icmp slt i32 {extent}, 0")
+            said = f"{what} has the negative extent %d in dimension {d}"
+            self.refuse(negative, HALIDE_CODES["extent_negative"], said, extent)
 
     # Bounds queries.
 
@@ -337,24 +381,17 @@ class _Entry:
         argv: str,
         context: str,
         buffers: Sequence[Parameter],
+        asked: Sequence[str],
         places: dict[BufferSym, int],
     ) -> None:
         fields = self.target.buffers
-        asked: list[str] = []
-        for p in buffers:
-            given = f"%{p.name}.arg"
-            host = self.op(f"load ptr, ptr {self.at(given, fields.host)}")
-            device = self.op(f"load i64, ptr {given}, align 4")
-            none = self.op(f"icmp eq ptr {host}, null")
-            nowhere = self.op(f"icmp eq i64 {device}, 0")
-            asked.append(self.op(f"and i1 {none}, {nowhere}"))
         some = asked[0]
         for one in asked[1:]:
             some = self.op(f"or i1 {some}, {one}")
         yes, no = self.label("asked"), self.label("unasked")
         self.out(f"br i1 {some}, label %{yes}, label %{no}")
         self.begin(yes)
-        total = sum([2 * p.dimensions for p in buffers])
+        total = NUMBERS * sum([p.dimensions for p in buffers])
         table = self.op(f"alloca [{max(total, 1)} x i32], align 8")
         struct = self.op(f"alloca [{fields.size} x i8], align 8")
         self.out(f"store ptr {table}, ptr {self.at(struct, fields.host)}")
@@ -378,21 +415,23 @@ class _Entry:
         self.begin(no)
 
     def _tell(self, p: Parameter, table: str, place: int) -> None:
-        """Writes a region into a buffer struct: its type, and dense dimensions."""
+        """Writes an answer into a buffer struct: its type, and its dimensions."""
         fields, given, t = self.target.buffers, f"%{p.name}.arg", p.type
         word = int(t.kind) | t.width << 8 | 1 << 16
         self.out(f"store i32 {word}, ptr {self.at(given, fields.type)}, align 4")
         count = self.at(given, fields.dimensions)
         self.out(f"store i32 {p.dimensions}, ptr {count}, align 4")
         dims = self.op(f"load ptr, ptr {self.at(given, fields.dim)}")
-        stride = "1"
         for d in range(p.dimensions):
-            lo = self.op(f"load i32, ptr {self.at(table, 4 * (place + 2 * d))}")
-            extent = self.op(f"load i32, ptr {self.at(table, 4 * (place + 2 * d + 1))}")
-            for k, value in enumerate((lo, extent, stride, "0")):
+            numbers = [
+                self.op(
+                    f"load i32, ptr {self.at(table, 4 * (place + NUMBERS * d + k))}"
+                )
+                for k in range(NUMBERS)
+            ]
+            for k, value in enumerate((*numbers, "0")):
                 at = self.at(dims, DIMENSION_BYTES * d + 4 * k)
                 self.out(f"store i32 {value}, ptr {at}, align 4")
-            stride = self.op(f"mul i32 {stride}, {extent}")
 
     # The other functions.
 

@@ -1,44 +1,56 @@
 """Bounds queries: what region of each buffer a call needs, as a program of its own.
 
 A caller that leaves a buffer's pixels out (a null host) asks for its region, as in
-Halide: every such buffer is told the least region that serves the others.
+Halide: every such buffer is told the least region that serves the others, or what is
+promised of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from parhelion.ir.build import add, int32, sub
+from parhelion.codegen.asked import answer
+from parhelion.ir.build import int32, maximum, mul
+from parhelion.ir.expr import Expr, Load
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered
 from parhelion.ir.stmt import Block, Stmt, Store
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32
 
+#: How many numbers are told of a dimension.
+NUMBERS = 3
+
 
 def query_of(lowered: Lowered, name: str) -> tuple[Lowered, dict[BufferSym, int]]:
-    """A program that writes the regions that a call would need: the min and extent of
-    each dimension, one after the other, into an array that is its last argument. With
-    it, where in the array each buffer's numbers begin."""
+    """A program that writes what a call would need: the min, extent and stride of each
+    dimension, one after the other, into an array that is its last argument. With it,
+    where in the array each buffer's numbers begin."""
     table = BufferSym("regions", INT32, 1, "output")
     stores: list[Stmt] = []
     places: dict[BufferSym, int] = {}
+
+    def number(e: Expr, at: int) -> None:
+        stores.append(Store(table, e, int32(at), None))
+
+    def written(at: int) -> Expr:
+        return Load(INT32, table, int32(at), None)
+
     for a in lowered.args:
         if not isinstance(a.symbol, BufferSym) or a.symbol.bound is not None:
             continue
-        regions = (
-            lowered.written if a.kind is ArgKind.OUTPUT else lowered.required
-        ).get(a.symbol)
-        places[a.symbol] = len(stores)
-        if regions is None:
-            # Of what nothing reads, no pixel is needed.
-            for _ in a.symbol.dims:
-                stores.append(Store(table, int32(0), int32(len(stores)), None))
-                stores.append(Store(table, int32(0), int32(len(stores)), None))
-            continue
-        for r in regions:
-            extent = add(sub(r.max, r.min), int32(1))
-            stores.append(Store(table, r.min, int32(len(stores)), None))
-            stores.append(Store(table, extent, int32(len(stores)), None))
+        needed = lowered.written if a.kind is ArgKind.OUTPUT else lowered.required
+        sides = answer(a.symbol, needed.get(a.symbol))
+        place = places[a.symbol] = NUMBERS * sum([len(b.dims) for b in places])
+        for d, side in enumerate(sides):
+            number(side.min, place + NUMBERS * d)
+            number(side.extent, place + NUMBERS * d + 1)
+        # The promised strides first, as others are dense over them.
+        for d, side in sorted(enumerate(sides), key=lambda s: s[1].stride is None):
+            stride = int32(1) if side.stride is None else side.stride
+            for below in side.below:
+                at = place + NUMBERS * below
+                stride = maximum(stride, mul(written(at + 2), written(at + 1)))
+            number(stride, place + NUMBERS * d + 2)
     body = stores[0] if len(stores) == 1 else Block(tuple(stores))
     made = replace(
         lowered,
@@ -49,4 +61,4 @@ def query_of(lowered: Lowered, name: str) -> tuple[Lowered, dict[BufferSym, int]
     return made, places
 
 
-__all__ = ["query_of"]
+__all__ = ["NUMBERS", "query_of"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.analysis.interval import constant_interval
+from parhelion.codegen.asked import answer
 from parhelion.codegen.c_expr import Expressions, c_type
 from parhelion.codegen.c_loops import (
     hindrance,
@@ -37,7 +38,6 @@ from parhelion.ir.pipeline import Lowered, Region
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.simplify.driver import simplify
 from parhelion.types import UInt
 
 #: Storage of a known size up to this many bytes is an array.
@@ -130,6 +130,8 @@ class _Writer(Expressions):
         if given:
             missing = " || ".join([f"!{head.by_symbol[b]}" for b in given])
             self.out(f"if ({missing}) return {CODES['no struct']};  // no buffer")
+            structs = {b: head.by_symbol[b] for b in given}
+            self.check_buffers(structs)
         for s in symbols:
             if isinstance(s, ParamSym):
                 self.scalar(s, head.by_symbol[s])
@@ -141,9 +143,11 @@ class _Writer(Expressions):
             else:
                 self.buffer(s, head.by_symbol[s], used)
         if given:
-            structs = {b: head.by_symbol[b] for b in given}
             self.answer_queries(structs, regions)
-            self.check_buffers(structs)
+            none = " || ".join([f"!{struct}->host" for struct in structs.values()])
+            self.out(
+                f"if ({none}) return {CODES['no pixels']};  // no pixels in memory"
+            )
         self.stmt(lowered.body)
         self.out("return 0;")
 
@@ -207,12 +211,19 @@ class _Writer(Expressions):
             self.out(f"{struct}->type.bits = {b.type.width};")
             self.out(f"{struct}->type.lanes = 1;")
             self.out(f"{struct}->dimensions = {len(b.dims)};")
-            zero = Region(build.int32(0), build.int32(-1))
-            for d, r in enumerate(regions.get(b) or [zero] * len(b.dims)):
-                extent = simplify(build.add(build.sub(r.max, r.min), build.int32(1)))
-                self.begin(r.min, extent)
-                sides = f"{self.text(r.min)}, {self.text(extent)}"
-                self.out(f"{tell}({struct}, {d}, {sides});")
+            sides = answer(b, regions.get(b))
+            # The promised strides first, as others are dense over them.
+            for d, side in sorted(enumerate(sides), key=lambda s: s[1].stride is None):
+                numbers = [side.min, side.extent]
+                numbers += [] if side.stride is None else [side.stride]
+                self.begin(*numbers)
+                texts = [self.text(n) for n in numbers]
+                if side.stride is None:
+                    stride = "1"
+                    for below in side.below:
+                        stride = f"{self.fixed('beyond')}({struct}, {below}, {stride})"
+                    texts.append(stride)
+                self.out(f"{tell}({struct}, {d}, {', '.join(texts)});")
             self.indent -= 1
             self.out("}")
         self.out("return 0;")
@@ -220,6 +231,8 @@ class _Writer(Expressions):
         self.out("}")
 
     def check_buffers(self, structs: Mapping[BufferSym, str]) -> None:
+        """Those that do not ask are what they must be, before anything is read."""
+        self.fixed("asks")
         check, wrong = self.fixed("check_buffer"), self.name("wrong", "wrong")
         start = f"int {wrong} ="
         for b, struct in structs.items():

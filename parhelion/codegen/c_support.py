@@ -21,7 +21,7 @@ KEYWORDS = frozenset(
         "false main malloc free printf memcpy NULL NAN INFINITY EOF size_t linux unix "
         "stdin stdout stderr errno isnan isinf isfinite INT32_MIN INT64_MIN INT64_C "
         "UINT64_C int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
-        "asks tell check_buffer storage fail has_failed",
+        "asks tell beyond check_buffer storage fail has_failed",
     )
 ) | {
     f"{name}{end}"
@@ -38,7 +38,13 @@ HELPER = re.compile(
 )
 
 #: What callers may have wrong with their buffers, by the code of Halide's header.
-CODES = {"type": -3, "no struct": -12, "no pixels": -34, "dimensions": -43}
+CODES = {
+    "type": -3,
+    "no struct": -12,
+    "no pixels": -34,
+    "dimensions": -43,
+    "negative": -28,
+}
 
 HEADER = """\
 // Compile with -fwrapv (integers wrap) and -fopenmp (for threads and vectors).
@@ -75,19 +81,30 @@ static inline bool asks(const struct halide_buffer_t *b) {
 }""",
     "tell": """\
 // Tells a buffer what is needed of it in a dimension.
-static inline void tell(struct halide_buffer_t *b, int d, int32_t min, int32_t extent) {
+static inline void tell(struct halide_buffer_t *b, int d, int32_t min, int32_t extent,
+                        int32_t stride) {
   struct halide_dimension_t *dim = &b->dim[d];
   dim->min = min;
   dim->extent = extent;
-  dim->stride = d ? dim[-1].stride * dim[-1].extent : 1;
+  dim->stride = stride;
   dim->flags = 0;
+}""",
+    "beyond": """\
+// The stride of what is dense over a dimension, if that is more than `least`.
+static inline int32_t beyond(const struct halide_buffer_t *b, int d, int32_t least) {
+  int32_t size = b->dim[d].stride * b->dim[d].extent;
+  return size > least ? size : least;
 }""",
     "check_buffer": f"""\
 static inline int check_buffer(const struct halide_buffer_t *b, int code, int bits,
                                int dimensions) {{
-  if (b->type.code != code || b->type.bits != bits) return {CODES["type"]};
-  if (b->dimensions != dimensions) return {CODES["dimensions"]};
-  return b->host ? 0 : {CODES["no pixels"]};
+  bool asking = asks(b);
+  if (!asking && (b->type.code != code || b->type.bits != bits)) return {CODES["type"]};
+  if (!asking && b->dimensions != dimensions) return {CODES["dimensions"]};
+  if (dimensions && !b->dim) return {CODES["dimensions"]};
+  for (int d = 0; d < dimensions && !asking; d++)
+    if (b->dim[d].extent < 0) return {CODES["negative"]};
+  return 0;
 }}""",
     "storage": """\
 static inline void *storage(size_t elements, size_t size) {
@@ -158,8 +175,12 @@ def _shift(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) 
     right = f"(b < {width} ? ({t})(a >> b) : {gone})"
     body = f"return {left if kind == 'shift_left' else right};"
     if types[1].is_int():
-        back = right if kind == "shift_left" else left
-        body = f"if (b < 0) {{ b = -b; return {back}; }} {body}"
+        # The least amount has no negation.
+        if kind == "shift_left":
+            back = f"b > -{width} ? ({t})(a >> -b) : {gone}"
+        else:
+            back = f"b > -{width} ? ({t})(a << -b) : 0"
+        body = f"if (b < 0) return {back}; {body}"
     return f"static inline {t} {name}({t} a, {amount} b) {{ {body} }}"
 
 

@@ -513,3 +513,17 @@ int main(void) {
     f.parallel(x)
     with pytest.raises(hl.HalideError, match="changed after compile_to_module"):
         module.compile(files)
+
+
+@needs_cc
+@pytest.mark.parametrize("t", [hl.Int(8), hl.Int(32), hl.Int(64)], ids=str)
+def test_shifts_by_the_least_amount(t: hl.Type, tmp_path: Path) -> None:
+    """Which has no negation."""
+    least, bits = -(1 << t.bits() - 1), t.bits()
+    amounts = [least, least + 1, -bits - 1, -bits, 1 - bits, -1, 0, 1, bits - 1, bits]
+    kind = {8: np.int8, 32: np.int32, 64: np.int64}[bits]
+    by = hl.Buffer(np.array([*amounts, -(least + 1)], kind))
+    a, b = hl.cast(t, hl.select(y % 2 == 0, -77, 77)), by[x]
+    f = hl.Func("c_least")
+    f[x, y] = hl.select(y < 2, a << b, a >> b)
+    same(f, [len(amounts) + 1, 4], tmp_path)
