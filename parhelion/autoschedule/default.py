@@ -25,6 +25,7 @@ from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
+from parhelion.schedule.recomputing import unscheduled
 
 NAME = "Parhelion"
 PARAMETERS = Parameters(
@@ -68,21 +69,36 @@ class DefaultScheduler:
         )
         search = finder.search()
         try:
-            found = finder.found(search.run())
-            script = found.script()
+            found, script = _improved(finder, search.run())
         except Exception as error:  # no pipeline may make it fail: the note tells
             return _fallback(search, target, params, error)
         illegal = refused(script)
-        if illegal is not None:
+        if illegal is not None and unscheduled(script.order):
             return _fallback(search, target, params, illegal)
         made = _result(found, found.state, script, target, params)
         made.machine = computer.source
         count = int(told.get("measure", 0))
-        if count > 1:
+        # What is refused beside directives of the user's is for `settled` to shorten.
+        if count > 1 and illegal is None:
             made.candidates = _candidates(found, script, count - 1, target, params)
             for other in made.candidates:
                 other.machine = computer.source
         return made
+
+
+def _improved(finder: Finder, plain: State) -> tuple[Found, Script]:
+    """The best schedule that there is. Where trying reductions in parts and other
+    storage orders fails, it is the one without them, and a note tells."""
+    try:
+        found = finder.found(plain)
+        return found, found.script()
+    except Exception as error:  # no pipeline may make it fail: the note tells
+        plain.search.notes.append(
+            "reductions in parts and other storage orders are left out, as the search"
+            f" for them fails ({_what(error)})"
+        )
+    found = Found(finder, plain)
+    return found, found.script()
 
 
 def _result(
@@ -134,7 +150,6 @@ def _candidates(
 def _fallback(
     search: Search, target: Target, params: AutoschedulerParams, error: Exception
 ) -> AutoSchedulerResults:
-    what = error.what if isinstance(error, HalideError) else repr(error)
     return AutoSchedulerResults(
         target=target,
         autoscheduler_params=params,
@@ -142,9 +157,13 @@ def _fallback(
         notes=(
             *search.notes,
             "the search came to no legal schedule, so that everything is computed at"
-            f" the root, in simple loops ({what})",
+            f" the root, in simple loops ({_what(error)})",
         ),
     )
+
+
+def _what(error: Exception) -> str:
+    return error.what if isinstance(error, HalideError) else repr(error)
 
 
 def _making(found: Found, state: State) -> Callable[[], Script]:

@@ -25,9 +25,9 @@ class Freedom:
     that have to stay where they are for other reasons. looped: definitions that have
     directives. named: Funcs in whose loops the user computes or stores others, and
     these loops. windows: Funcs in whose loops something is computed that is stored
-    further out, so that they cannot be parallel. given: Funcs that foreign code reads,
-    which cannot be inlined. whole: those that are to be computed as a whole, as nobody
-    can tell what part is needed where.
+    further out, so that they cannot be parallel. given: Funcs that foreign code reads
+    and those that run beside others, which are at the root. whole: those that are to be
+    computed as a whole, as nobody can tell what part is needed where.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class Freedom:
             self.placed.add(f)
         elif s.compute.site is not None and can_inline(f, tuple(self.outputs)):
             self.inlined.add(f)
-        if s.store is not None or s.hoist is not None or s.async_ or s.ring is not None:
+        if s.store is not None or s.hoist is not None:
             self.placed.add(f)
-        if any(d.fold is not None or d.bound is not None for d in s.storage.values()):
-            self.placed.add(f)
+        if f not in self.placed and f not in self.inlined:
+            self._store(f)
         for k, d in enumerate(f.stages()):
             if d.schedule.touched and (f, k) not in self.ours:
                 self.looped.add((f, k))
@@ -74,6 +74,28 @@ class Freedom:
             self._name(level)
         if s.store is not None and s.store is not s.compute and s.compute.func:
             self.windows.add(s.compute.func)
+
+    def _store(self, f: Function) -> None:
+        """What storage directives of a Func without a place mean for it. To be computed
+        at the same time as others, it cannot be inlined. How much of it is kept at a
+        time is enough for some places, which only a run shows, and copies of it need
+        loops around them, so that it stays where it is."""
+        s = f.schedule
+        kept = any(
+            d.fold is not None or d.bound is not None for d in s.storage.values()
+        )
+        if kept or s.ring is not None:
+            self._leave(f)
+        elif s.async_:
+            self.given.add(f)
+
+    def _leave(self, f: Function) -> None:
+        """Leaves a Func without a place as it is by default."""
+        if can_inline(f, tuple(self.outputs)):
+            self.inlined.add(f)
+        else:
+            self.placed.add(f)
+            self.looped.update((f, k) for k in range(len(f.stages())))
 
     def _keep_within(self, order: Sequence[Function]) -> None:
         """What reads a Func that is computed in loops of another one stays there too:
@@ -102,13 +124,8 @@ class Freedom:
                 continue
             seen.add(g)
             waiting += readers[g]
-            if not self.move(g):
-                continue
-            if can_inline(g, tuple(self.outputs)):
-                self.inlined.add(g)
-            else:
-                self.placed.add(g)
-                self.looped.update((g, k) for k in range(len(g.stages())))
+            if self.move(g):
+                self._leave(g)
 
     def _name(self, level: LoopLevel | None) -> None:
         if level is not None and level.func is not None:
@@ -132,8 +149,8 @@ class Freedom:
         )
 
     def nest(self, f: Function) -> bool:
-        """Whether a Func may be computed in the loops of another. Foreign code and what
-        it reads, and what is kept from run to run, is computed at the root."""
+        """Whether a Func may be computed in the loops of another. Foreign code, `given`
+        Funcs and what is kept from run to run, is computed at the root."""
         return (
             self.move(f)
             and f.extern is None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.script import Call
 from parhelion.interp import interpret
+from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
 from parhelion.schedule.legality import check_pipeline
 
@@ -269,7 +272,8 @@ def test_every_other_order_has_the_loop_that_it_names_next(scheduler: str) -> No
             (order,) = [
                 named(call)
                 for call in other.calls
-                if call.method == "reorder" and call.function.name == d.func
+                if call.method == "reorder"
+                and getattr(call.function, "name", "") == d.func
             ]
             # The vectors, what is left of the innermost loop, and then that one.
             assert order[2] == option.label.removesuffix(" next")
@@ -291,3 +295,74 @@ def test_no_option_is_the_schedule_that_was_chosen() -> None:
             if option is not d.chosen:
                 other = result.alternative(d, option)
                 assert other.script.calls != result.script.calls
+
+
+# Storage directives of Funcs that have no place.
+
+
+def three() -> tuple[hl.Func, hl.Func, hl.Func]:
+    f, g, h = hl.funcs("f g h")
+    f[x, y] = hl.floor(hl.sqrt(hl.f32(x * x + y)))
+    roots = [hl.sqrt(f[x, y] + k) for k in range(5)]
+    g[x, y] = hl.floor(sum(roots[1:], roots[0])) + f[x, y + 1]
+    h[x, y] = g[x, y] * g[x + 1, y] + g[x, y + 1]
+    return f, g, h
+
+
+KEPT: dict[str, Callable[[hl.Func], hl.Func]] = {
+    "fold": lambda f: f.fold_storage(y, 4),
+    "bound": lambda f: f.bound_storage(y, 8),
+    "ring": lambda f: f.ring_buffer(2),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*no effect")
+@pytest.mark.parametrize("scheduler", ["Parhelion", *SCHEDULERS])
+@pytest.mark.parametrize("which", KEPT)
+def test_storage_for_some_places_leaves_a_func_where_it_is(
+    scheduler: str, which: str
+) -> None:
+    f, g, h = three()
+    KEPT[which](f)
+    result = hl.autoschedule(h, [700, 500], scheduler=scheduler)
+    assert not result.notes
+    assert f._function.schedule.compute.place is Place.INLINED
+    methods = {(c.function, c.method) for c in result.script.calls}
+    assert {(g._function, "vectorize"), (h._function, "vectorize")} <= methods
+    assert f._function not in {of for of, _ in methods}
+    same(h, 70, 50)
+
+
+@pytest.mark.parametrize("scheduler", ["Parhelion", *SCHEDULERS])
+def test_what_runs_beside_others_is_at_the_root(scheduler: str) -> None:
+    f, g, h = three()
+    f.async_()
+    result = hl.autoschedule(h, [700, 500], scheduler=scheduler)
+    assert not result.notes
+    assert f._function.schedule.compute.place is Place.ROOT
+    vectors = {c.function for c in result.script.calls if c.method == "vectorize"}
+    assert vectors == {o._function for o in (f, g, h)}
+    for size in ((70, 50), (3, 2)):
+        same(h, *size)
+
+
+@pytest.mark.filterwarnings("ignore:.*no effect")
+def test_what_is_refused_for_one_func_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if the ring of copies had not been known to be impossible there."""
+    f, g, h = three()
+    f.ring_buffer(2)
+    inner = f._function
+
+    def place(freedom: Freedom, function: Function) -> None:
+        if function is inner:
+            freedom.placed.add(function)
+
+    monkeypatch.setattr(Freedom, "_store", place)
+    result = hl.autoschedule(h, [700, 500])
+    (note,) = result.notes
+    assert f"so that what it has for {f.name()} is left out" in note
+    vectors = {c.function for c in result.script.calls if c.method == "vectorize"}
+    assert vectors == {g._function, h._function}
+    same(h, 70, 50)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule import found
 from parhelion.autoschedule.search import Search
 from parhelion.autoschedule.state import State
 from parhelion.interp import interpret_all
@@ -188,6 +189,29 @@ def test_the_last_resort_is_legal_and_says_why(monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(
         got, interpret_all([(out._function, [(0, 30), (0, 20)])])[0][0]
     )
+
+
+def test_what_fails_after_the_search_leaves_what_it_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    f, g, out = hl.funcs("f g out")
+    f[x, y] = hl.cast(hl.Int(32), hl.sqrt(hl.f32(x + y)))
+    g[x, y] = f[x, y] + f[x, y + 1]
+    out[x, y] = g[x, y] * g[x, y + 1]
+    wanted = hl.autoschedule(out, [64, 64])
+    wanted.undo()
+
+    def fail(*_: object) -> None:
+        raise KeyError("f")
+
+    monkeypatch.setattr(found, "reductions", fail)
+    result = hl.autoschedule(out, [64, 64])
+    assert result.script.calls == wanted.script.calls
+    assert result.notes == (
+        "reductions in parts and other storage orders are left out, as the search for"
+        " them fails (KeyError('f'))",
+    )
+    assert result.cost == wanted.cost and result.decisions
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
