@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import parhelion as hl
-from parhelion.cli.pictures import Array, fitted, read
+from parhelion.cli.pictures import Array, fitted, is_array, read
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program
+from parhelion.cli.region import needed
 
-_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False}
+_WORDS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "off": False,
+}
 
 
 def given_params(program: Program, given: Sequence[str]) -> None:
@@ -36,30 +45,64 @@ def _value(text: str, t: hl.Type, name: str) -> int | float | bool:
         raise Problem(f"{text!r} is no value for {name!r} of type {t}") from error
 
 
-def given_images(program: Program, files: Sequence[str]) -> dict[str, Array]:
-    """The inputs' pixels: files in the order of the inputs, or NAME=FILE."""
-    found: dict[str, Array] = {}
-    free = list(program.inputs)
+@dataclass
+class Images:
+    """The inputs' pixels by name. transparent: those of photographs with opacity that
+    was left out, with it."""
+
+    pixels: dict[str, Array] = field(default_factory=dict)
+    transparent: dict[str, Array] = field(default_factory=dict)
+
+
+def given_images(program: Program, files: Sequence[str]) -> Images:
+    """Files for the inputs: those that are given as NAME=FILE, and then the others, in
+    the order of the inputs that are left."""
+    places: dict[str, str] = {}
+    rest: list[str] = []
     for word in files:
         name, equals, file = word.partition("=")
         if not (equals and name in program.inputs):
-            if not free:
-                raise Problem(
-                    f"{program.name} has {len(program.inputs)} inputs; "
-                    f"{len(files)} files are given",
-                    legal=list(program.inputs),
-                )
-            name, file = free[0], word
-        free.remove(name)
-        found[name] = fitted(read(Path(file)), program.inputs[name], name)
+            rest.append(word)
+            continue
+        if name in places:
+            raise Problem(f"{word}: the image for {name!r} is {places[name]} already")
+        places[name] = file
+    free = [name for name in program.inputs if name not in places]
+    if len(rest) > len(free):
+        raise Problem(
+            f"{program.name} has {len(program.inputs)} inputs; "
+            f"{len(files)} files are given",
+            legal=list(program.inputs),
+        )
+    places |= dict(zip(free, rest, strict=False))
+    free = free[len(rest) :]
     if free:
         raise Problem(
             f"{program.name} needs an image for {', '.join(map(repr, free))}",
             hint="files are given in the order of the inputs, or as NAME=FILE",
         )
-    for name, pixels in found.items():
-        program.inputs[name].set(hl.Buffer(pixels))
-    return found
+    images = Images()
+    for name, param in program.inputs.items():
+        path = Path(places[name])
+        pixels, photo = read(path), not is_array(path)
+        images.pixels[name] = fitted(pixels, param, name, opacity=photo)
+        param.set(hl.Buffer(images.pixels[name]))
+        if photo and param.dimensions() == 3 == len(images.pixels[name]):
+            if pixels.ndim == 3 and len(pixels) == 4:
+                images.transparent[name] = fitted(pixels, param, name)
+    return images
 
 
-__all__ = ["given_images", "given_params"]
+def restore_opacity(program: Program, images: Images, extents: Sequence[int]) -> None:
+    """Gives inputs their opacity back, as a fourth plane, where outputs of these
+    extents use it. Call it when the pipeline is scheduled, as `region.covered`."""
+    if not images.transparent:
+        return
+    asked = needed(program, images.pixels, [0] * len(extents), extents)
+    for name, pixels in images.transparent.items():
+        if asked[name].dim(2).max() == len(pixels) - 1:
+            images.pixels[name] = pixels
+            program.inputs[name].set(hl.Buffer(pixels))
+
+
+__all__ = ["Images", "given_images", "given_params", "restore_opacity"]

@@ -1,7 +1,7 @@
 """Image files for pipelines: read as their inputs want them, written as they come.
 
 Files have levels of 8 or 16 bits or floats; an input of another type gets the same
-levels in its own range (floats are from 0 to 1). ``.npy`` files go as they are.
+levels in its own range (floats are from 0 to 1). ``.npy`` files keep planes and values.
 """
 
 from __future__ import annotations
@@ -13,12 +13,23 @@ import numpy as np
 
 import parhelion as hl
 from parhelion import imageio
-from parhelion.cli.problem import Problem
+from parhelion.cli.problem import Problem, note
+from parhelion.ir.build import const_int
 
 #: Files that are written, by the ends of their names.
 _WRITTEN = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+#: How PNG files begin, and the kinds of them that have several channels.
+_PNG = b"\x89PNG\r\n\x1a\n"
+_CHANNELS = (b"\x02", b"\x04", b"\x06")
+
+#: The EXIF tag that says how the camera was held.
+_ORIENTATION = 0x0112
+
+#: What part of an image is "nearly all of it".
+_NEARLY_ALL = 0.9
 
 #: Weights of red, green and blue in a grey level (ITU-R BT.601).
 _GREY = (0.299, 0.587, 0.114)
@@ -29,11 +40,49 @@ def read(path: Path) -> Array:
     if not path.is_file():
         raise Problem(f"there is no file {str(path)!r}")
     try:
-        if path.suffix == ".npy":
+        if is_array(path):
             return np.asarray(np.load(path, allow_pickle=False))
-        return np.asarray(imageio.imread(path))
-    except (OSError, ValueError) as error:
+        return _photo(path)
+    except (OSError, ValueError, EOFError) as error:
         raise Problem(f"{path} cannot be read as an image: {error}") from error
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file holds an array, whose planes have no meaning of their own."""
+    return path.suffix.lower() == ".npy"
+
+
+def _is_tiff(path: Path) -> bool:
+    return path.suffix.lower() in (".tif", ".tiff")
+
+
+def _photo(path: Path) -> Array:
+    """The image in a file, upright, in grey, colours or either with opacity."""
+    options: dict[str, Any] = {}
+    if not _is_tiff(path):
+        with path.open("rb") as file:
+            head = file.read(26)
+        if head[:8] == _PNG and head[24:25] == b"\x10" and head[25:] in _CHANNELS:
+            note(f"{path} has colours of 16 bits, of which the upper 8 are read")
+        mode, turned = _mode(path)
+        if mode == "CMYK":
+            options["mode"] = "RGB"
+        if turned:
+            options["rotate"] = True
+    return np.asarray(imageio.imread(path, **options))
+
+
+def _mode(path: Path) -> tuple[str, bool]:
+    """What the numbers of a file mean, in Pillow's words, and whether it says that the
+    camera was held otherwise than its rows lie."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(path) as image:
+            return image.mode, image.getexif().get(_ORIENTATION, 1) != 1
+    except UnidentifiedImageError:
+        # Kinds of files that imageio reads by other means, if it does.
+        return "", False
 
 
 def check_written(path: Path) -> None:
@@ -49,8 +98,9 @@ def write(path: Path, pixels: Array) -> None:
     """Writes a planar image, in levels that the file can hold."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".npy":
-            np.save(path, pixels)
+        if is_array(path):
+            with path.open("wb") as file:
+                np.save(file, pixels)
             return
         if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and len(pixels) > 4):
             shape = " x ".join(map(str, pixels.shape[::-1]))
@@ -60,8 +110,12 @@ def write(path: Path, pixels: Array) -> None:
             )
         if pixels.ndim == 3 and len(pixels) == 1:
             pixels = pixels[0]
-        tiff = path.suffix.lower() in (".tif", ".tiff")
-        imageio.imwrite(path, pixels if tiff else _storable(pixels, path))
+        if not _is_tiff(path):
+            pixels = _storable(pixels, path)
+        if pixels.ndim == 3:
+            # Where there are few columns, imageio could not tell planes from them.
+            pixels = np.array(np.moveaxis(pixels, 0, 2), order="C")
+        imageio.imwrite(path, pixels)
     except (OSError, ValueError) as error:
         raise Problem(f"{path} cannot be written: {error}") from error
 
@@ -71,12 +125,49 @@ def _storable(pixels: Array, path: Path) -> Array:
     wide = path.suffix.lower() == ".png" and pixels.ndim == 2
     if pixels.dtype == np.uint8 or (wide and pixels.dtype == np.uint16):
         return pixels
-    return levels(pixels, hl.UInt(8))
+    stored = levels(pixels, hl.UInt(8))
+    _tell_of_loss(pixels, stored, path)
+    return stored
 
 
-def fitted(pixels: Array, param: hl.ImageParam, name: str) -> Array:
-    """Pixels as an input takes them: its type and dimensions."""
+def _tell_of_loss(pixels: Array, stored: Array, path: Path) -> None:
+    """A note if a picture is likely not what its maker meant."""
+    t, hint = pixels.dtype, "write it to a .npy file, which keeps all values"
+    if pixels.size == 0:
+        return
+    if t.kind in "iu" and t.itemsize > 2:
+        note(
+            f"{path}: the output is of type {t}, so that 0 to {np.iinfo(t).max} became "
+            f"the levels 0 to 255; its largest value, {pixels.max()}, is level "
+            f"{stored.max()}\n  hint: make it uint8 or uint16, or {hint}"
+        )
+    elif t.kind in "if":
+        most = 1.001 if t.kind == "f" else np.inf
+        outside = float(np.mean((pixels < 0) | (pixels > most)))
+        if outside >= _NEARLY_ALL:
+            legal = "0 to 1" if t.kind == "f" else f"0 to {np.iinfo(t).max}"
+            note(
+                f"{path}: {100 * outside:.0f} % of the output is outside {legal}, the "
+                f"range of {t} in an image file, and was clipped\n  hint: scale it, "
+                f"or {hint}"
+            )
+
+
+def fitted(
+    pixels: Array, param: hl.ImageParam, name: str, opacity: bool = False
+) -> Array:
+    """Pixels as an input takes them: its type and dimensions.
+
+    opacity: the last of two or four planes is opacity, which is left out unless the
+    input is promised to have so many planes.
+    """
     wanted = param.dimensions()
+    promised = _planes(param)
+    if opacity and pixels.ndim == 3 and len(pixels) in (2, 4):
+        if len(pixels) != promised:
+            pixels = pixels[:-1]
+        if len(pixels) == 1:
+            pixels = pixels[0]
     if pixels.ndim == 3 and wanted == 2:
         planes = levels(pixels, hl.Float(32))
         grey = planes[0]
@@ -84,15 +175,20 @@ def fitted(pixels: Array, param: hl.ImageParam, name: str) -> Array:
             grey = sum(w * p for w, p in zip(_GREY, planes[:3], strict=True))
         return levels(np.asarray(grey), param.type())
     if pixels.ndim == 2 and wanted == 3:
-        pixels = np.stack([pixels] * 3)
+        pixels = np.stack([pixels] * (1 if promised == 1 else 3))
     if pixels.ndim != wanted:
         raise Problem(
             f"the input {name!r} has {wanted} dimensions; the file has {pixels.ndim}"
         )
-    if wanted == 3 and len(pixels) == 4:
-        # Transparency is no colour.
-        pixels = pixels[:3]
     return levels(pixels, param.type())
+
+
+def _planes(param: hl.ImageParam) -> int | None:
+    """How many planes an input is promised to have."""
+    if param.dimensions() != 3:
+        return None
+    extent = param._sym.dims[2].fixed_extent
+    return None if extent is None else const_int(extent)
 
 
 def levels(pixels: Array, t: hl.Type) -> Array:
@@ -115,4 +211,4 @@ def levels(pixels: Array, t: hl.Type) -> Array:
     return np.rint(np.clip(np.nan_to_num(exact), 0, 1) * most).astype(to)
 
 
-__all__ = ["fitted", "levels", "read", "write"]
+__all__ = ["check_written", "fitted", "is_array", "levels", "read", "write"]

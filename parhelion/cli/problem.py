@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
+
 
 class Problem(Exception):
     """Ends the command with a message, and code 1. legal: what would be right."""
@@ -17,4 +19,10 @@ class Problem(Exception):
         super().__init__("\n".join(lines))
 
 
-__all__ = ["Problem"]
+def note(what: str) -> None:
+    """Tells, on the standard error, what the user may not expect; the command goes
+    on."""
+    click.echo(f"parhelion: note: {what}", err=True)
+
+
+__all__ = ["Problem", "note"]

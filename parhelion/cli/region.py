@@ -17,6 +17,9 @@ from parhelion.ir.names import plain_name
 #: How often a part that needs too much of the images is made smaller.
 _MOST_ROUNDS = 12
 
+#: Extents that a message shows.
+_SOME = ("640", "480", "3", "2")
+
 
 def asked_extents(
     program: Program, images: Mapping[str, Array], size: str | None
@@ -29,7 +32,13 @@ def asked_extents(
         except ValueError as error:
             raise Problem(f"--size {size}: write WIDTHxHEIGHT") from error
         if len(extents) != dims:
-            raise Problem(f"--size {size}: the output has {dims} dimensions")
+            more = "xN" * (dims - 2)
+            raise Problem(
+                f"--size {size}: the output has {dims} dimensions",
+                hint=f"write --size WIDTHxHEIGHT{more}, as {'x'.join(_SOME[:dims])}"
+                if 2 <= dims <= len(_SOME)
+                else "",
+            )
         if min(extents, default=1) < 1:
             raise Problem(f"--size {size}: extents are 1 or more")
         return extents
@@ -91,10 +100,13 @@ def covered(
         for d, (below, above) in enumerate(lack):
             mins[d] += below
             found[d] = max(1, found[d] - below - above)
-    raise Problem(_too_small(images, _needed(program, images, mins, found)))
+    raise Problem(
+        _too_small(images, needed(program, images, mins, extents)),
+        hint="--size says what is to be computed, if it is not as large as the image",
+    )
 
 
-def _needed(
+def needed(
     program: Program,
     images: Mapping[str, Array],
     mins: Sequence[int],
@@ -120,7 +132,7 @@ def _lack(
     """How many pixels of the output, at either end of each dimension, want something
     that the same dimension of an image lacks."""
     lack = [(0, 0)] * len(extents)
-    for name, buffer in _needed(program, images, mins, extents).items():
+    for name, buffer in needed(program, images, mins, extents).items():
         have = images[name].shape[::-1]
         for d in range(min(len(extents), buffer.dimensions())):
             dim = buffer.dim(d)
@@ -134,18 +146,18 @@ def _lack(
     return lack
 
 
-def _too_small(images: Mapping[str, Array], needed: Mapping[str, hl.Buffer]) -> str:
+def _too_small(images: Mapping[str, Array], wants: Mapping[str, hl.Buffer]) -> str:
     """What no part of the output can do without."""
-    for name, buffer in needed.items():
+    for name, buffer in wants.items():
         for d, have in enumerate(images[name].shape[::-1]):
             dim = buffer.dim(d)
             if dim.min() < 0 or dim.max() >= have:
                 return (
-                    f"the image for {name!r} is too small: any part of the output needs"
-                    f" {dim.min()} to {dim.max()} of its dimension {d}, which has 0 to "
-                    f"{have - 1}"
+                    f"the image for {name!r} is too small for an output of its size: "
+                    f"{dim.min()} to {dim.max()} of its dimension {d} are needed, which"
+                    f" has 0 to {have - 1}"
                 )
-    return "the images are too small for any part of the output"
+    return "the images are too small for an output of their size"
 
 
 def by_output(
@@ -177,6 +189,7 @@ __all__ = [
     "by_output",
     "covered",
     "destination",
+    "needed",
     "of_output",
     "pictures",
     "promised_extents",

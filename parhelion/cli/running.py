@@ -13,7 +13,7 @@ import click
 import parhelion as hl
 from parhelion.cli import options
 from parhelion.cli.automatic import find_schedule, is_unscheduled
-from parhelion.cli.given import given_images, given_params
+from parhelion.cli.given import given_images, given_params, restore_opacity
 from parhelion.cli.pictures import Array, check_written, write
 from parhelion.cli.programs import Program, load
 from parhelion.cli.region import (
@@ -55,6 +55,13 @@ def run(
     as NAME=FILE; the last file is written. Levels are converted to the inputs' types.
     Several outputs are written to as many files, out_NAME.png of each one's name for
     out.png.
+
+    Photographs are turned upright as their EXIF data say, and CMYK becomes RGB. Opacity
+    is left out unless the pipeline reads a fourth plane. Colours make grey for an input
+    of two dimensions, grey makes three planes for one of three. PNG files of 16 bits
+    are read as such if they are grey, with 8 bits if they have colours. PNG files are
+    written with 16 bits for grey outputs of uint16, else, as JPEG, with 8; TIFF files
+    keep the type, .npy files also any shape.
     """
     *inputs, output = files
     begin = time.perf_counter()
@@ -106,14 +113,15 @@ def prepared(
     made = load(program, schedule)
     given_params(made, params)
     images = given_images(made, inputs)
-    extents = asked_extents(made, images, size)
+    extents = asked_extents(made, images.pixels, size)
     if auto is None and is_unscheduled(made):
         auto = "Parhelion"
     if auto is not None:
         find_schedule(made, extents, auto)
+    restore_opacity(made, images, extents)
     mins = [0] * len(extents)
     if size is None:
-        mins, extents = covered(made, images, extents)
+        mins, extents = covered(made, images.pixels, extents)
     return made, destination(made, mins, extents)
 
 

@@ -73,7 +73,7 @@ def _sizes(made: Program, files: tuple[str, ...], size: str | None) -> list[int]
                 hint="give the input images, or --size WIDTHxHEIGHT",
             )
         return asked_extents(made, {}, size)
-    return asked_extents(made, given_images(made, files), size)
+    return asked_extents(made, given_images(made, files).pixels, size)
 
 
 __all__ = ["schedule"]

@@ -262,8 +262,9 @@ def test_messages(own: Path, tmp_path: Path) -> None:
     )
     four = ROOT / "apps" / "interpolate.py"
     assert refused("run", four, PHOTO, out) == (
-        "the image for 'input' is too small: any part of the output needs 0 to 3 of its"
-        " dimension 2, which has 0 to 2"
+        "the image for 'input' is too small for an output of its size: 0 to 3 of its "
+        "dimension 2 are needed, which has 0 to 2\n"
+        "  hint: --size says what is to be computed, if it is not as large as the image"
     )
     bad = tmp_path / "bad.png"
     bad.write_text("no image")
