@@ -326,11 +326,11 @@ def _watch(
 def _key(
     state: Fingerprint, name: str, variant: Variant, target: Target
 ) -> keys.Key | None:
-    """What the cache knows the program by; None where it is not to be kept."""
+    """What the cache knows the program by; None where it is not to be used."""
     from parhelion.runtime import cache, keys
 
-    if cache.folder() is None:
-        return None
+    if cache.folder() is None or "PARHELION_DUMP" in os.environ:
+        return None  # code that is found there was not lowered, with nothing to print
     try:
         return keys.key_of((keys.compiler(), target, name, variant, *state))
     except keys.NotPortable:

@@ -180,6 +180,14 @@ def test_sixteen_processes_at_once(tmp_path: Path) -> None:
     assert outcome(BLUR, tmp_path) == (exact, False)
 
 
+def test_passes_are_printed_whatever_is_kept(tmp_path: Path) -> None:
+    runs = [child(BLUR, tmp_path)]
+    runs += [child(BLUR, tmp_path, PARHELION_DUMP="flatten_storage") for _ in range(2)]
+    told = [run.stdout + run.stderr for run in runs]
+    assert "flatten_storage" not in told[0]
+    assert told[1].count("flatten_storage") == told[2].count("flatten_storage") > 0
+
+
 def test_code_that_warns_is_compiled_each_time(tmp_path: Path) -> None:
     """What it warns of is warned of again."""
     file = tmp_path / "warned.py"
