@@ -20,7 +20,8 @@ _R = TypeVar("_R")
 
 _STACK_BYTES = 512 << 20
 _DEPTH = 1_000_000
-_lock = threading.Lock()
+#: Of the interpreter's limits. Nothing else is taken under it.
+LOCK = threading.Lock()
 _inside = threading.local()
 _users = 0
 
@@ -41,10 +42,10 @@ def run_deep(f: Callable[[], _R]) -> _R:
             errors.append(error)
         finally:
             # Here and not below: an interrupted caller does not wait.
-            with _lock:
+            with LOCK:
                 _restore()
 
-    with _lock:
+    with LOCK:
         _prepare()
         before = threading.stack_size(_STACK_BYTES)
         try:

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from parhelion.codegen.target import Target, host_target
 from parhelion.errors import InternalError
+from parhelion.runtime.fork import LLVM, freed_by_forks
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
 #: LLVM is used by one thread at a time.
 LOCK = threading.RLock()
+freed_by_forks(LOCK, LLVM)
 _NUMBER = itertools.count()
 
 #: Calls of compiled code: ``i32 f(ptr context, ptr argv)``. ctypes releases the GIL.

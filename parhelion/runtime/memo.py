@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.errors import BoundsError, here
+from parhelion.runtime.fork import DATA, freed_by_forks
 
 #: Halide's: a megabyte.
 DEFAULT_SIZE = 1 << 20
@@ -120,6 +121,7 @@ def _made(key: bytes, sizes: list[int], eviction: int | None) -> _Entry:
 
 
 _CACHE = _Cache()
+freed_by_forks(_CACHE.lock, DATA)
 
 _Find = ctypes.CFUNCTYPE(
     ctypes.c_int64,

@@ -19,6 +19,7 @@ from parhelion.codegen.target import host_target
 from parhelion.errors import HalideError, here
 from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING
 from parhelion.runtime import profile_ir
+from parhelion.runtime.fork import RUNTIME, freed_by_forks
 
 #: Nanoseconds from one look at the threads to the next.
 PERIOD = 500_000
@@ -244,6 +245,7 @@ def size_text(n: float) -> str:
 # Running.
 
 _LOCK = threading.Lock()
+freed_by_forks(_LOCK, RUNTIME)
 _addresses: dict[str, int] = {}
 
 #: Where the records of this thread's runs go; None: they are printed.

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from parhelion.errors import Site
-from parhelion.ir import node
+from parhelion.ir import deep, node
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
@@ -27,6 +27,7 @@ from parhelion.ir.stmt import NOP
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.runtime import jit
 from parhelion.runtime.call import Call
+from parhelion.runtime.fork import COMPILER, DATA, freed_by_forks
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.state import Fingerprint
 from parhelion.schedule.directives import Split
@@ -39,23 +40,8 @@ if TYPE_CHECKING:
 #: One compilation at a time: promises are changed on shared symbols, and the table of
 #: nodes is swept after each.
 LOCK = threading.RLock()
-
-
-def _before_fork() -> None:
-    LOCK.acquire()
-    jit.LOCK.acquire()
-
-
-def _after_fork() -> None:
-    jit.LOCK.release()
-    LOCK.release()
-
-
-# A child that is forked while another thread compiles must find the compiler at rest:
-# of its parent's threads it has only the one that forked.
-os.register_at_fork(
-    before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-)
+freed_by_forks(LOCK, COMPILER)
+freed_by_forks(deep.LOCK, DATA)
 
 #: Strides of dimension 0 up to this size are worth code of their own (shuffles
 #: instead of gathers); a larger one is read from the buffer.

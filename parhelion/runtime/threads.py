@@ -15,8 +15,10 @@ from typing import Any
 from parhelion.codegen.target import host_target
 from parhelion.errors import ScheduleError, here
 from parhelion.runtime.context import Context
+from parhelion.runtime.fork import RUNTIME, freed_by_forks
 
 _LOCK = threading.Lock()
+freed_by_forks(_LOCK, RUNTIME)
 
 #: What compiled pipelines may call.
 NAMES = (
