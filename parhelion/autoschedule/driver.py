@@ -156,12 +156,21 @@ def _wrong_count(
 def _symbol(
     key: object, symbols: Sequence[BufferSym | ParamSym]
 ) -> BufferSym | ParamSym:
-    for s in symbols:
-        if isinstance(key, ImageParam | Param):
-            if key._sym is s:
-                return s
-        elif isinstance(key, str) and key in (s.name, plain_name(s.name)):
-            return s
+    if isinstance(key, ImageParam | Param):
+        found = [s for s in symbols if s is key._sym]
+    else:
+        found = [s for s in symbols if s.name == key]
+        found = found or [s for s in symbols if plain_name(s.name) == key]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise TypeMismatchError(
+            f"autoschedule is given a value for {key!r:.60}, which may mean any of"
+            f" {len(found)}",
+            at=here(),
+            legal=[f"{s.name}, made at {s.site}" if s.site else s.name for s in found],
+            hint="inputs= takes ImageParams and Params themselves, too",
+        )
     name = repr(key.name()) if isinstance(key, ImageParam | Param) else repr(key)
     raise TypeMismatchError(
         f"autoschedule is given a value for {name:.60}, which the pipeline does not"
@@ -192,9 +201,11 @@ def _take(
 
 
 def _are_sizes(given: object) -> bool:
+    """Whether an argument is a list of extents, right or wrong ones, as `realize` sees
+    it."""
     if not isinstance(given, list | tuple):
         return False
-    return all([hasattr(type(one), "__index__") for one in given])
+    return not any([isinstance(one, Buffer | np.ndarray) for one in given])
 
 
 def _extents(f: Function, sizes: Sequence[int]) -> list[Extent]:

@@ -127,7 +127,8 @@ def check_sizes(extents: Sequence[int], what: str) -> tuple[int, ...]:
             n = e.__index__()
         except (AttributeError, TypeError):
             raise TypeMismatchError(
-                f"the extent of dimension {d} of {what} must be an integer, not {e!r}",
+                f"the extent of dimension {d} of {what} must be an integer, not"
+                f" {e!r:.60}",
                 at=here(),
             ) from None
         if not 0 <= n <= INT32_MAX:

@@ -100,13 +100,31 @@ def autoschedulers() -> list[str]:
 
 
 def find_autoscheduler(name: str) -> Scheduler:
-    """The scheduler of a name. Raises HalideError if there is none."""
+    """The scheduler of a name. Raises HalideError if there is none, or nothing of the
+    kind where it was registered to be; what its module raises comes through."""
     where = _SCHEDULERS.get(name)
     if where is None:
         raise _unknown(name)
     module, _, attribute = where.partition(":")
-    found: Scheduler = getattr(importlib.import_module(module), attribute)
+    try:
+        found: Scheduler = getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise _nowhere(name, where, f"there is no module {error.name!r}") from error
+    except AttributeError as error:
+        if error.name != attribute:
+            raise
+        raise _nowhere(name, where, f"the module has no {attribute!r}") from error
+    if not callable(getattr(found, "schedule", None)):
+        raise _nowhere(name, where, "the object has no method schedule")
     return found
+
+
+def _nowhere(name: str, where: str, what: str) -> HalideError:
+    return HalideError(
+        f"the autoscheduler {name!r} is registered as {where!r}, but {what}", at=here()
+    )
 
 
 def _unknown(name: str) -> HalideError:
@@ -178,12 +196,15 @@ def autoschedule(
     that are set are known already, and images that nobody gives are taken to be as
     large as the outputs need them.
     scheduler, params: which one, and what `AutoschedulerParams` tells it.
-    measure: how many candidates it may run to see which is fastest, if it can.
+    measure: how many candidates it may run to see which is fastest: a parameter of the
+    default scheduler's, which the others do not have.
 
     Nothing is computed and nothing is set; directives that the Funcs have stay.
     Returns what was found, whose `to_python` prints it and whose `explain` says why.
     Raises ScheduleError where a size cannot be known, with the call that gives it.
     """
+    target = get_host_target() if target is None else target
+    _check_target(target, "the target of autoschedule is a Target")
     if measure:
         params["measure"] = measure
     driver: Any = importlib.import_module(_DRIVER)
@@ -192,22 +213,26 @@ def autoschedule(
         arguments,
         sizes,
         {} if inputs is None else inputs,
-        get_host_target() if target is None else target,
+        target,
         AutoschedulerParams(scheduler, params),
     )
     return found
+
+
+def _check_target(target: object, what: str) -> None:
+    if not isinstance(target, Target):
+        raise TypeMismatchError(
+            f"{what}, not {target!r:.60}",
+            at=here(),
+            hint="hl.get_host_target() is this computer",
+        )
 
 
 def apply_autoscheduler(
     pipeline: Pipeline, target: Target, params: AutoschedulerParams
 ) -> AutoSchedulerResults:
     """See `Pipeline.apply_autoscheduler`."""
-    if not isinstance(target, Target):
-        raise TypeMismatchError(
-            f"apply_autoscheduler takes a Target first, not {target!r:.60}",
-            at=here(),
-            hint="hl.get_host_target() is this computer",
-        )
+    _check_target(target, "apply_autoscheduler takes a Target first")
     if not isinstance(params, AutoschedulerParams):
         raise TypeMismatchError(
             f"apply_autoscheduler takes AutoschedulerParams, not {params!r:.60}",

@@ -304,9 +304,20 @@ def test_load_plugin_is_there_for_scripts_of_halide() -> None:
 
 
 def test_a_scheduler_is_loaded_when_it_is_asked_for() -> None:
-    hl.register_autoscheduler("Nowhere", "tests.autoschedule.no_module:SCHEDULER")
-    with pytest.raises(ModuleNotFoundError):
-        hl.autoschedule(blur()[0], [64, 32], scheduler="Nowhere")
+    cases = {
+        "tests.autoschedule.no_module:SCHEDULER": "there is no module"
+        " 'tests.autoschedule.no_module'",
+        "tests.no_package.toy:TOY": "there is no module 'tests.no_package'",
+        "tests.autoschedule.toy:TOYS": "the module has no 'TOYS'",
+        "tests.autoschedule.toy:PARAMETERS": "the object has no method schedule",
+    }
+    for where, what in cases.items():
+        hl.register_autoscheduler("Nowhere", where)
+        with pytest.raises(hl.HalideError) as caught:
+            hl.autoschedule(blur()[0], [64, 32], scheduler="Nowhere")
+        told = f"the autoscheduler 'Nowhere' is registered as {where!r}, but {what}"
+        assert caught.value.what == told
+        assert caught.value.at is not None and caught.value.at.file == __file__
     with pytest.raises(hl.HalideError, match="'module:attribute', not 'nowhere'"):
         hl.register_autoscheduler("Nowhere", "nowhere")
 

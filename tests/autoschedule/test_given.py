@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import parhelion as hl
@@ -29,3 +30,33 @@ def test_a_wrong_parameter_shows_the_line_of_the_user(
     assert at is not None and at.file == __file__
     assert at.text().startswith("hl.autoschedule(plain(), [640, 480]")
     assert str(at) in str(caught.value)
+
+
+def test_a_list_of_arrays_is_what_is_written_to() -> None:
+    a, b = hl.funcs("a b")
+    a[x, y] = x + y
+    b[x, y] = hl.f32(x - y)
+    first, second = np.zeros((7, 9), np.int32), np.zeros((5, 4), np.float32)
+    result = hl.autoschedule([a, b], [first, second])
+    assert result.sizes is not None
+    wanted = {a._function: ((0, 8), (0, 6)), b._function: ((0, 3), (0, 4))}
+    assert dict(result.sizes.outputs) == wanted
+    hl.Pipeline([a, b]).realize([first, second])
+    assert first[6, 8] == 14 and second[4, 3] == -1
+
+
+def test_a_name_means_just_that_param_before_one_that_wished_for_it() -> None:
+    one, two = hl.Param(hl.Int(32), "amount"), hl.Param(hl.Int(32), "amount")
+    assert one.name() == "amount" and two.name() != "amount"
+    f = hl.Func("f")
+    # The one of the other name is mentioned first.
+    f[x] = x * two + one
+    result = hl.autoschedule(f, [30], inputs={"amount": 5, two.name(): 7})
+    assert result.sizes is not None
+    assert dict(result.sizes.params) == {one._sym: 5, two._sym: 7}
+    result.undo()
+    # Without the other, the plain name will do.
+    f = hl.Func("f")
+    f[x] = x * two
+    result = hl.autoschedule(f, [30], inputs={"amount": 5})
+    assert result.sizes is not None and dict(result.sizes.params) == {two._sym: 5}

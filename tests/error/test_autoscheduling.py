@@ -35,7 +35,7 @@ def bad(kind: type[hl.HalideError], message: str) -> Callable[[Program], Program
 def normal(message: str) -> str:
     message = re.sub(r"\n  --> .*:\d+", "", message)
     message = re.sub(r"\n   \|  .*", "", message)
-    message = re.sub(r"it was made at .*:\d+", "it was made at …", message)
+    message = re.sub(r"made at .*:\d+", "made at …", message)
     return re.sub(r"\$\d+", "", message)
 
 
@@ -228,6 +228,15 @@ def a_name_for_the_parameters() -> None:
 
 @bad(
     hl.TypeMismatchError,
+    """the target of autoschedule is a Target, not 'host'
+hint: hl.get_host_target() is this computer""",
+)
+def a_name_for_the_target_of_a_function() -> None:
+    hl.autoschedule(make(), [8, 8, 3], target="host")  # type: ignore[arg-type]
+
+
+@bad(
+    hl.TypeMismatchError,
     """apply_autoscheduler takes a Target first, not 'host'
 hint: hl.get_host_target() is this computer""",
 )
@@ -339,6 +348,29 @@ def too_few_extents() -> None:
 @bad(hl.TypeMismatchError, "the extents of Func 'g' are at least 1 each, not [8, 8, 0]")
 def no_extent() -> None:
     hl.autoschedule(make(), [8, 8, 0])
+
+
+@bad(
+    hl.TypeMismatchError,
+    "the extent of dimension 0 of the output of Func 'g' must be an integer, not 70.0",
+)
+def an_extent_that_is_no_integer() -> None:
+    hl.autoschedule(make(), [70.0, 50, 3])
+
+
+@bad(
+    hl.TypeMismatchError,
+    """autoschedule is given a value for 'n', which may mean any of 2
+legal here:
+  - n, made at …
+  - n, made at …
+hint: inputs= takes ImageParams and Params themselves, too""",
+)
+def a_name_of_two() -> None:
+    f, _ = hl.Func("f"), hl.Param(hl.Int(32), "n")
+    m, n = hl.Param(hl.Int(32), "n"), hl.Param(hl.Int(32), "n")
+    f[x] = x * m + n
+    hl.autoschedule(f, [8], inputs={"n": 2})
 
 
 @bad(
