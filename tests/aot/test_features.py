@@ -15,40 +15,10 @@ import parhelion as hl
 from parhelion.aot.archive import Member, archive
 from parhelion.ir.failures import FAILURES, HALIDE_CODES
 from tests.aot.builds import HOST
+from tests.support.structs import struct_for
 
 x, y = hl.vars("x y")
 Kind = hl.OutputFileType
-
-
-class Dimension(ctypes.Structure):
-    _fields_ = tuple((n, ctypes.c_int32) for n in ("min", "extent", "stride", "flags"))
-
-
-class Buffer(ctypes.Structure):
-    _fields_ = (
-        ("device", ctypes.c_uint64),
-        ("interface", ctypes.c_void_p),
-        ("host", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("dimensions", ctypes.c_int32),
-        ("dim", ctypes.POINTER(Dimension)),
-        ("padding", ctypes.c_void_p),
-    )
-
-
-def buffer(array: np.ndarray) -> Buffer:
-    """A struct for an array, whose last axis is dimension 0."""
-    t = hl.Buffer(array).type()
-    shape, strides = array.shape[::-1], array.strides[::-1]
-    dims = (Dimension * max(1, array.ndim))(
-        *[(0, n, s // array.itemsize, 0) for n, s in zip(shape, strides, strict=True)]
-    )
-    host = array.ctypes.data
-    kind = int(t.code())
-    return Buffer(0, None, host, 0, kind, t.bits(), 1, array.ndim, dims, None)
 
 
 def library(folder: Path, *objects: Path) -> ctypes.CDLL:
@@ -85,7 +55,7 @@ def test_scalars_of_every_type(tmp_path: Path) -> None:
     ]
     out = np.zeros(len(values))
     given = [kind(v) for kind, v in zip(kinds, values, strict=True)]
-    assert function(*given, ctypes.byref(buffer(out))) == 0
+    assert function(*given, ctypes.byref(struct_for(out))) == 0
     assert out.tolist() == [float(v) for v in values]
 
 
@@ -96,7 +66,7 @@ def test_images_are_part_of_the_object(tmp_path: Path) -> None:
     f[x, y] = hl.i32(held[hl.clamp(x, 0, 6), hl.clamp(y, 0, 4)]) + 1
     function = compiled(f, [], tmp_path, "host")
     out = np.zeros((5, 7), np.int32)
-    assert function(ctypes.byref(buffer(out))) == 0
+    assert function(ctypes.byref(struct_for(out))) == 0
     np.testing.assert_array_equal(out, table.astype(np.int32) + 1)
 
 
@@ -123,7 +93,7 @@ def test_the_callers_context_comes_back(tmp_path: Path) -> None:
     made.halide_set_error_handler.restype = ctypes.c_void_p
     made.halide_set_error_handler(handler)
     short, out = np.zeros(3, np.int32), np.zeros(4, np.int32)
-    given = (ctypes.byref(buffer(short)), ctypes.byref(buffer(out)))
+    given = (ctypes.byref(struct_for(short)), ctypes.byref(struct_for(out)))
     assert made.with_context(ctypes.c_void_p(1234), *given) == -4
     ((user, text),) = told
     assert user == 1234
@@ -147,12 +117,12 @@ def test_messages_with_numbers_of_every_kind(tmp_path: Path) -> None:
     made = ctypes.CDLL(str(tmp_path / "made.so"))
     made.halide_set_error_handler.restype = ctypes.c_void_p
     made.halide_set_error_handler(handler)
-    assert function(ctypes.c_float(0.25), ctypes.byref(buffer(out))) == -9
-    assert function(ctypes.c_float(2.5), ctypes.byref(buffer(out))) == -27
+    assert function(ctypes.c_float(0.25), ctypes.byref(struct_for(out))) == -9
+    assert function(ctypes.c_float(2.5), ctypes.byref(struct_for(out))) == -27
     assert told[0] == "Param 'low' is 0.25, below its minimum 0.5"
     assert told[1].startswith("requirement failed: ")
     assert "2.5" in told[1]
-    assert function(ctypes.c_float(1.5), ctypes.byref(buffer(out))) == 0
+    assert function(ctypes.c_float(1.5), ctypes.byref(struct_for(out))) == 0
     assert out.tolist() == [1.5] * 4
 
 
@@ -162,7 +132,7 @@ def test_without_checks(tmp_path: Path) -> None:
     f[x] = image[hl.clamp(x, 0, 2)]
     function = compiled(f, [image], tmp_path, "host-no_asserts")
     given, out = np.arange(3, dtype=np.int32), np.zeros(4, np.int32)
-    assert function(ctypes.byref(buffer(given)), ctypes.byref(buffer(out))) == 0
+    assert function(ctypes.byref(struct_for(given)), ctypes.byref(struct_for(out))) == 0
     assert out.tolist() == [0, 1, 2, 2]
 
 
@@ -174,7 +144,7 @@ def test_the_run_time_can_be_apart(tmp_path: Path) -> None:
     hl.compile_standalone_runtime(tmp_path / "r.o", hl.get_host_target())
     made = library(tmp_path, tmp_path / "f.o", tmp_path / "r.o")
     out = np.zeros((6, 5), np.int32)
-    assert made.apart(ctypes.byref(buffer(out))) == 0
+    assert made.apart(ctypes.byref(struct_for(out))) == 0
     np.testing.assert_array_equal(out, np.add.outer(np.arange(6), np.arange(5)))
     with pytest.raises(hl.HalideError, match="the run time has no file of the type"):
         hl.compile_standalone_runtime(
@@ -346,7 +316,7 @@ def test_the_run_time_of_one_thread(tmp_path: Path) -> None:
         assert "pthread" not in runtime_ir.aot_runtime(host_target())
     made = library(tmp_path, tmp_path / "g.o")
     out = np.zeros((200, 300), np.int32)
-    assert made.serially(ctypes.byref(buffer(out))) == 0
+    assert made.serially(ctypes.byref(struct_for(out))) == 0
     rows, columns = np.arange(200)[:, None], np.arange(300)[None, :]
     np.testing.assert_array_equal(out, columns * rows + (columns + 1) * rows)
     assert made.halide_get_num_threads() == 1

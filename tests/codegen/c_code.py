@@ -13,6 +13,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.runtime.layout import Layout
+from tests.support.structs import BufferStruct, Dimension
 
 CC = shutil.which("gcc") or shutil.which("cc")
 CLANG = shutil.which("clang")
@@ -57,28 +58,6 @@ def compiled(
     return call
 
 
-class Dimension(ctypes.Structure):
-    _fields_ = (
-        ("min", ctypes.c_int32),
-        ("extent", ctypes.c_int32),
-        ("stride", ctypes.c_int32),
-        ("flags", ctypes.c_uint32),
-    )
-
-
-class Struct(ctypes.Structure):
-    _fields_ = (
-        ("device", ctypes.c_uint64),
-        ("device_interface", ctypes.c_void_p),
-        ("host", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("type", ctypes.c_uint32),
-        ("dimensions", ctypes.c_int32),
-        ("dim", ctypes.POINTER(Dimension)),
-        ("padding", ctypes.c_void_p),
-    )
-
-
 def struct_of(buffer: hl.Buffer) -> Any:
     """A pointer to a halide_buffer_t for `buffer`, written by hand."""
     made = asking(buffer)
@@ -86,7 +65,7 @@ def struct_of(buffer: hl.Buffer) -> Any:
     return ctypes.byref(made)
 
 
-def asking(buffer: hl.Buffer) -> Struct:
+def asking(buffer: hl.Buffer) -> BufferStruct:
     """The struct of `buffer` without its pixels, which asks for the region that is
     needed."""
     layout: Layout = buffer._layout()
@@ -96,5 +75,6 @@ def asking(buffer: hl.Buffer) -> Struct:
         dims[0].stride = 1  # NumPy's stride of one pixel may be anything
     array = (Dimension * max(len(dims), 1))(*dims)
     t = buffer.type()
-    kind = int(t.kind) | t.bits() << 8 | 1 << 16
-    return Struct(type=kind, dimensions=len(dims), dim=array)
+    return BufferStruct(
+        code=int(t.kind), bits=t.bits(), lanes=1, dimensions=len(dims), dim=array
+    )

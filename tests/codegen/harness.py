@@ -16,28 +16,10 @@ from parhelion.codegen.target import Target, host_target
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+from tests.support.structs import BufferStruct, Dimension
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
-
-
-class Dim(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_int32) for n in ("min", "extent", "stride", "flags")]
-
-
-class BufferStruct(ctypes.Structure):
-    _fields_ = [
-        ("device", ctypes.c_uint64),
-        ("interface", ctypes.c_void_p),
-        ("host", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("dimensions", ctypes.c_int32),
-        ("dim", ctypes.POINTER(Dim)),
-        ("padding", ctypes.c_void_p),
-    ]
 
 
 class Context(ctypes.Structure):
@@ -224,13 +206,15 @@ class Compiled:
 
 
 def _buffer(array: np.ndarray[Any, Any], keep: list[Any]) -> BufferStruct:
-    dims = (Dim * max(array.ndim, 1))()
+    dims = (Dimension * max(array.ndim, 1))()
     for d in range(array.ndim):
         axis = array.ndim - 1 - d
-        dims[d] = Dim(0, array.shape[axis], array.strides[axis] // array.itemsize, 0)
+        dims[d] = Dimension(
+            0, array.shape[axis], array.strides[axis] // array.itemsize, 0
+        )
     keep.append(dims)
     return BufferStruct(
         host=array.ctypes.data,
         dimensions=array.ndim,
-        dim=ctypes.cast(dims, ctypes.POINTER(Dim)),
+        dim=ctypes.cast(dims, ctypes.POINTER(Dimension)),
     )

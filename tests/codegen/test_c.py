@@ -11,7 +11,8 @@ import pytest
 
 import parhelion as hl
 from parhelion.ir.failures import HALIDE_CODES
-from tests.codegen.c_code import CC, Dimension, Struct, built, compiled, needs_cc
+from tests.codegen.c_code import CC, built, compiled, needs_cc
+from tests.support.structs import BufferStruct, Dimension
 
 x, y, c = hl.vars("x y c")
 
@@ -444,12 +445,12 @@ def test_bounds_queries_and_bad_buffers(tmp_path: Path) -> None:
     f[x, y] = image[x - 1, y] + image[x + 2, y + 5]
     call = compiled(f, [image], tmp_path)
     dims = (Dimension * 2)()
-    asked = Struct(dim=dims)
+    asked = BufferStruct(dim=dims)
     out = hl.Buffer(hl.UInt(8), [10, 20])
     assert call(ctypes.byref(asked), out) == 0
     sides = [(d.min, d.extent, d.stride) for d in dims]
     assert sides == [(-1, 13, 1), (0, 25, 13)]
-    assert (asked.type, asked.dimensions) == (1 | 8 << 8 | 1 << 16, 2)
+    assert (asked.code, asked.bits, asked.lanes, asked.dimensions) == (1, 8, 1, 2)
     assert call(None, out) == -12
     given = hl.Buffer(hl.UInt(8), [13, 25])
     given.set_min([-1, 0])

@@ -25,13 +25,14 @@ import parhelion as hl
 from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.callable import Argument
-from tests.codegen.c_code import Struct, asking, built, struct_of
+from tests.codegen.c_code import asking, built, struct_of
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import build, set_plain_images
 from tests.fuzz.case import Case
 from tests.fuzz.draw import draw
 from tests.fuzz.execute import compare, destinations, interpreted
 from tests.fuzz.run import seeds
+from tests.support.structs import BufferStruct
 
 #: Promises that turn out to be less than what is needed.
 BROKEN = [
@@ -99,7 +100,7 @@ def run_in_c(case: Case, where: Path, name: str) -> str:
     return compare(found, interpreted(program)) or "clean"
 
 
-def _answer(asked: Struct, t: hl.Type) -> hl.Buffer:
+def _answer(asked: BufferStruct, t: hl.Type) -> hl.Buffer:
     """A Buffer of the region that a query has found."""
     dims = [asked.dim[d] for d in range(asked.dimensions)]
     made = hl.Buffer(t, [d.extent for d in dims])

@@ -14,6 +14,7 @@ from parhelion.lang.generator_main import USAGE, run
 from tests.aot.builds import HOST
 from tests.generator.filters import Soften, Statistics
 from tests.generator.support import FILE, HEIGHT, WIDTH, image, interpreted, python
+from tests.support.structs import struct_for
 
 
 def names(folder: Path) -> list[str]:
@@ -56,38 +57,6 @@ def shared(folder: Path, *files: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(made))
 
 
-class Dimension(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int32) for name in ("min", "extent", "stride", "flags")]
-
-
-class Buffer(ctypes.Structure):
-    """The struct of Halide's public header."""
-
-    _fields_ = [
-        ("device", ctypes.c_uint64),
-        ("interface", ctypes.c_void_p),
-        ("host", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("dimensions", ctypes.c_int32),
-        ("dim", ctypes.POINTER(Dimension)),
-        ("padding", ctypes.c_void_p),
-    ]
-
-
-def struct(a: np.ndarray) -> Buffer:
-    dims = (Dimension * max(a.ndim, 1))()
-    for d, (extent, stride) in enumerate(zip(a.shape, a.strides, strict=True)):
-        place = dims[a.ndim - 1 - d]
-        place.extent, place.stride = extent, stride // a.itemsize
-    code = {"i": 0, "u": 1, "f": 2}[a.dtype.kind]
-    return Buffer(
-        *(0, None, a.ctypes.data, 0, code, a.itemsize * 8, 1, a.ndim, dims, None)
-    )
-
-
 def test_the_library_computes_what_the_interpreter_does(tmp_path: Path) -> None:
     """For one target, and for two of which it chooses."""
     source = image(HEIGHT, WIDTH)
@@ -106,7 +75,7 @@ def test_the_library_computes_what_the_interpreter_does(tmp_path: Path) -> None:
         assert names(folder) == ["soften.a", "soften.h"]
         library = shared(folder, folder / "soften.a")
         found = np.zeros_like(exact)
-        given, output = struct(source), struct(found)
+        given, output = struct_for(source), struct_for(found)
         code = library.soften(
             ctypes.byref(given), ctypes.c_uint8(7), ctypes.byref(output)
         )
@@ -129,7 +98,7 @@ def test_several_outputs_in_one_function(tmp_path: Path) -> None:
     )
     library = shared(tmp_path, tmp_path / "statistics.o")
     found = [np.zeros_like(e) for e in exact]
-    buffers = [struct(a) for a in (source, *found)]
+    buffers = [struct_for(a) for a in (source, *found)]
     given, *outputs = [ctypes.byref(b) for b in buffers]
     assert library.statistics(given, ctypes.c_float(0.75), *outputs) == 0
     for one, other in zip(found, exact, strict=True):
@@ -175,7 +144,7 @@ def test_the_run_time_alone(tmp_path: Path) -> None:
         (tmp_path / rest[3:]).mkdir()
         library = shared(tmp_path / rest[3:], tmp_path / "soften.o", tmp_path / rest)
         found = np.zeros_like(exact)
-        given, output = struct(source), struct(found)
+        given, output = struct_for(source), struct_for(found)
         code = library.soften(
             ctypes.byref(given), ctypes.c_uint8(0), ctypes.byref(output)
         )
