@@ -100,10 +100,10 @@ class _Image:
     `shapes` by type and strides, `known` by the address as well.
     """
 
-    __slots__ = ("check", "good", "known", "shapes", "sym")
+    __slots__ = ("check", "good", "known", "name", "shapes", "sym")
 
-    def __init__(self, sym: BufferSym, output: bool) -> None:
-        self.sym = sym
+    def __init__(self, sym: BufferSym, output: bool, name: str) -> None:
+        self.sym, self.name = sym, name
         self.check = check_output if output else check_image
         self.good: Layout | None = None
         self.known: dict[tuple[object, ...], Layout] = {}
@@ -122,7 +122,7 @@ class _Image:
         buffer = given if isinstance(given, Buffer) else Buffer(given)
         layout = buffer._lay
         if layout is None or layout is not self.good:
-            layout = self.good = self.check(self.sym, buffer)
+            layout = self.good = self.check(self.sym, buffer, self.name)
         return layout
 
     def _array(self, given: Array, key: tuple[object, ...]) -> Layout:
@@ -130,7 +130,7 @@ class _Image:
         shape = key[1:]
         found = self.shapes.get(shape)
         if found is None or self.sym.host_alignment:
-            found = self.check(self.sym, Buffer(given))
+            found = self.check(self.sym, Buffer(given), self.name)
             _remember(self.shapes, shape, found)
         else:
             host = key[0]
@@ -169,12 +169,21 @@ class Callable:
         requirements: Sequence[Requirement] = (),
     ) -> None:
         functions = [f._function for f in funcs]
-        self._runner = runner = Runner(functions, functions[0].name, requirements)
-        runner.refresh()
         inputs = symbols_of(arguments)
-        self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *runner.targets)
-        #: By which arguments may be given; those of the images and Funcs by default.
+        targets = [b for f in functions for b in f.buffers]
+        self._symbols: tuple[BufferSym | ParamSym, ...] = (*inputs, *targets)
+        #: By which arguments may be given, and what failures call them; the names of
+        #: the images and Funcs by default.
         self._names = [s.name for s in self._symbols] if names is None else list(names)
+        called = {
+            s.name: name
+            for s, name in zip(self._symbols, self._names, strict=True)
+            if s.name != name
+        }
+        self._runner = runner = Runner(
+            functions, functions[0].name, requirements, called
+        )
+        runner.refresh()
         self._inputs = len(inputs)
         self._options = options
         plain = Variant(strict_float=options.strict_float, profile=options.profile)
@@ -182,7 +191,7 @@ class Callable:
         places, self._bound = self._planned(program.lowered.args)
         self._call = program.call.rearranged(places)
         self._images = [
-            (i, _Image(s, i >= self._inputs))
+            (i, _Image(s, i >= self._inputs, self._names[i]))
             for i, s in enumerate(self._symbols)
             if isinstance(s, BufferSym)
         ]
@@ -269,8 +278,8 @@ class Callable:
     def _check_scalars(self, args: Sequence[object]) -> dict[ParamSym, Number]:
         """The scalar arguments as numbers; raises if a type cannot hold one."""
         return {
-            sym: checked_value(given, sym.type, sym.name)
-            for sym, given in zip(self._symbols, args, strict=True)
+            sym: checked_value(given, sym.type, name)
+            for sym, name, given in zip(self._symbols, self._names, args, strict=True)
             if isinstance(sym, ParamSym)
         }
 

@@ -397,6 +397,14 @@ class Generator(ABC):
                 if several
                 else [port.name]
             )
+        for name in names:
+            if names.count(name) > 1:
+                raise DefinitionError(
+                    f"two arguments of {self._label()} are called {name!r}: an output "
+                    "of several values has its name with _0, _1, … for them",
+                    at=here(),
+                    hint="give one of the two another name",
+                )
         pipeline = Pipeline(outputs)
         for condition, shown in self._requirements:
             pipeline.add_requirement(condition, *shown)

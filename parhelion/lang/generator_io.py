@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from parhelion.errors import DefinitionError, TypeMismatchError, here
+from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.names import unique_name
@@ -21,7 +21,8 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
 from parhelion.lang.generator_params import TypeLike, types_of
 from parhelion.lang.imageparam import ImageParam
-from parhelion.lang.param import Param
+from parhelion.lang.param import Param, Value, number_of
+from parhelion.simplify.driver import simplify
 from parhelion.types import Type
 
 
@@ -33,11 +34,41 @@ class _Declared:
     if TYPE_CHECKING:
         _declared: tuple[Type, ...]
         _wanted: int | None
+        _called: str
+
+    def __set_name__(self, owner: object, name: str) -> None:
+        object.__setattr__(self, "_called", name)
+
+    def name(self) -> str:
+        """Its name in the class; one of its own before the class is complete."""
+        if not self._called:
+            object.__setattr__(self, "_called", unique_name(type(self).__name__))
+        return self._called
+
+    def type(self) -> Type:
+        """The declared type. Raises DefinitionError where it is left open, or there
+        are several."""
+        if len(self._declared) != 1:
+            several = f"declares {len(self._declared)} types: types() gives them"
+            lacks = several if self._declared else "leaves its type open"
+            raise DefinitionError(f"this {type(self).__name__} {lacks}", at=here())
+        return self._declared[0]
+
+    def dimensions(self) -> int:
+        """The declared number of dimensions. Raises DefinitionError where it is left
+        open."""
+        if self._wanted is None:
+            raise DefinitionError(
+                f"this {type(self).__name__} leaves its number of dimensions open",
+                at=here(),
+            )
+        return self._wanted
 
     def _read(
         self, types: object, dimensions: int | None, one: bool
     ) -> tuple[tuple[Type, ...], int | None]:
         """The types and dimensions that a class says, checked."""
+        object.__setattr__(self, "_called", "")
         what = type(self).__name__
         found = types_of(types, f"{what}(…)")
         if one and len(found) > 1:
@@ -78,7 +109,7 @@ class InputBuffer(_Declared, ImageParam):
     be None, and are then said by the GeneratorParams ``input.type``, ``input.dim``.
     """
 
-    __slots__ = ("_declared", "_wanted")
+    __slots__ = ("_called", "_declared", "_wanted")
 
     def __init__(self, type: TypeLike | None, dimensions: int | None) -> None:
         self._declared, self._wanted = self._read(type, dimensions, True)
@@ -91,7 +122,7 @@ class InputScalar(_Declared, Param):
     type: as for InputBuffer.
     """
 
-    __slots__ = ("_declared", "_wanted")
+    __slots__ = ("_called", "_declared", "_wanted")
 
     def __init__(self, type: TypeLike | None) -> None:
         self._declared, self._wanted = self._read(type, 0, True)
@@ -105,12 +136,24 @@ class OutputBuffer(_Declared, Func):
     types: as for InputBuffer, or a list of types for a Func of several values.
     """
 
-    __slots__ = ("_declared", "_wanted")
+    __slots__ = ("_called", "_declared", "_wanted")
 
     def __init__(
         self, types: TypeLike | Sequence[TypeLike] | None, dimensions: int | None
     ) -> None:
         self._declared, self._wanted = self._read(types, dimensions, False)
+
+    def types(self) -> list[Type]:
+        """The declared types. Raises DefinitionError where they are left open."""
+        if not self._declared:
+            raise DefinitionError(
+                f"this {type(self).__name__} leaves its type open", at=here()
+            )
+        return list(self._declared)
+
+    def defined(self) -> bool:
+        """False: only what `generate` gets can be defined."""
+        return False
 
 
 class OutputScalar(OutputBuffer):
@@ -131,9 +174,36 @@ class _Number(Param):
 
     @property
     def _node(self) -> Node:
+        return imm(self._known, self._sym.type)
+
+    @property
+    def _known(self) -> Value:
         value = self._sym.value
         assert value is not None
-        return imm(value, self._sym.type)
+        return value
+
+    def _check_order(self) -> None:
+        """The value stands in the code, which has nothing left to check."""
+        super()._check_order()
+        for limit, least, name in (
+            (self._sym.lo, True, "minimum"),
+            (self._sym.hi, False, "maximum"),
+        ):
+            if limit is None:
+                continue
+            most = number_of(simplify(limit))
+            if most is None:
+                raise DefinitionError(
+                    f"the {name} of {self.name()!r} is no constant, and a number is "
+                    "given for it, which nothing checks when the pipeline runs",
+                    at=here(),
+                    hint="give a Param instead of the number",
+                )
+            if self._known < most if least else self._known > most:
+                where = "below its minimum" if least else "above its maximum"
+                raise BoundsError(
+                    f"Param {self.name()!r} is {self._known}, {where} {most}", at=here()
+                )
 
 
 Declaration = InputBuffer | InputScalar | OutputBuffer

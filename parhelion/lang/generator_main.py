@@ -212,7 +212,7 @@ def _read_option(letter: str, value: str, wanted: _Wanted) -> None:
         case "n":
             wanted.base = value
         case "e":
-            wanted.kinds = tuple([_kind(one) for one in _listed(value)])
+            wanted.kinds = tuple([_kind(one) for one in _listed(value)]) or _DEFAULT
         case "s":
             _choose_scheduler(value, wanted)
         case "p":
@@ -235,8 +235,11 @@ def _listed(value: str) -> list[str]:
 def _kind(name: str) -> Kind:
     found = [kind for kind in ENDINGS if kind.name == name]
     if not found:
+        known = name in Kind.__members__
         raise HalideError(
-            f"-e {name}: files of that kind are not available",
+            f"-e {name}: files of that kind are not built by Parhelion"
+            if known
+            else f"-e {name}: there are no files of that kind",
             legal=[kind.name for kind in ENDINGS],
         )
     return found[0]

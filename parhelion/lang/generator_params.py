@@ -64,15 +64,17 @@ def checked_param(name: str, default: object, given: object) -> object:
         types = types_of(given, name)
         made = types[0] if len(types) == 1 else None
     elif isinstance(default, str):
-        made = given if isinstance(given, str) else None
+        made = str(given) if isinstance(given, bool | int | float | str) else None
     elif isinstance(given, str):
         made = _parsed(default, given.strip())
     elif isinstance(default, bool):
         made = bool(given) if given in (0, 1) else None
     elif isinstance(default, int):
-        whole = hasattr(given, "__index__") and not isinstance(given, bool)
-        made = given.__index__() if whole else None  # type: ignore[attr-defined]
-    elif hasattr(given, "__float__") and not isinstance(given, bool):
+        if isinstance(given, float):
+            made = int(given) if given.is_integer() else None
+        elif hasattr(given, "__index__") and not isinstance(given, bool):
+            made = given.__index__()
+    elif hasattr(given, "__float__"):
         made = float(given)
     if made is None:
         kind = "a Type" if isinstance(default, Type) else f"of type {_kind(default)}"

@@ -11,29 +11,30 @@ from parhelion.types import round_float
 Number = int | float | bool
 
 
-def check_image(sym: BufferSym, buffer: Buffer) -> Layout:
-    """The layout of an input image; raises if it does not fit its symbol."""
-    layout = buffer._layout()
+def check_image(sym: BufferSym, buffer: Buffer, name: str = "") -> Layout:
+    """The layout of an input image; raises if it does not fit its symbol. name: what
+    the image is called instead."""
+    layout, name = buffer._layout(), name or sym.name
     if layout.type is not sym.type:
         raise TypeMismatchError(
-            f"image {sym.name!r} is of type {sym.type}; the buffer given is "
-            f"{layout.type}",
+            f"image {name!r} is of type {sym.type}; the buffer given is {layout.type}",
             at=here(),
         )
     if len(layout.extents) != len(sym.dims):
         raise TypeMismatchError(
-            f"image {sym.name!r} has {len(sym.dims)} dimensions; the buffer given has "
+            f"image {name!r} has {len(sym.dims)} dimensions; the buffer given has "
             f"{len(layout.extents)}",
             at=here(),
         )
-    check_alignment(sym, layout)
+    check_alignment(sym, layout, name)
     return layout
 
 
-def check_output(sym: BufferSym, buffer: Buffer) -> Layout:
-    """The layout of a destination; raises if the Func cannot be computed into it."""
-    layout = buffer._layout()
-    what = f"the buffer for the output of Func {sym.name!r}"
+def check_output(sym: BufferSym, buffer: Buffer, name: str = "") -> Layout:
+    """The layout of a destination; raises if the Func cannot be computed into it. name:
+    what the output is called instead."""
+    layout, name = buffer._layout(), name or sym.name
+    what = f"the buffer for the output of Func {name!r}"
     if layout.type is not sym.type:
         raise TypeMismatchError(
             f"{what} is of type {layout.type}; its values are {sym.type}", at=here()
@@ -53,15 +54,15 @@ def check_output(sym: BufferSym, buffer: Buffer) -> Layout:
                 "pixels would share one place",
                 at=here(),
             )
-    check_alignment(sym, layout)
+    check_alignment(sym, layout, name)
     return layout
 
 
-def check_alignment(sym: BufferSym, layout: Layout) -> None:
+def check_alignment(sym: BufferSym, layout: Layout, name: str = "") -> None:
     """Raises BufferError_ if a promise of `set_host_alignment` does not hold."""
     if sym.host_alignment and layout.host % sym.host_alignment:
         raise BufferError_(
-            f"the first pixel of {sym.name!r} must lie on a multiple of "
+            f"the first pixel of {name or sym.name!r} must lie on a multiple of "
             f"{sym.host_alignment} bytes; it lies at {layout.host:#x}",
             at=here(),
         )

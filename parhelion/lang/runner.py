@@ -70,6 +70,7 @@ class Runner:
     """Compiled forms of some outputs, one per layout of the arguments.
 
     They are thrown away when a definition, a schedule or a promise changes.
+    called: what failures call images, Params and outputs instead, by their names.
     """
 
     def __init__(
@@ -77,9 +78,11 @@ class Runner:
         outputs: Sequence[Function],
         name: str,
         requirements: Sequence[Requirement] = (),
+        called: Mapping[str, str] | None = None,
     ) -> None:
         self.outputs = tuple(outputs)
         self.name = name
+        self._called = called
         self.reach = Reach(outputs)
         self.reach.requirements = tuple(requirements)
         self.targets: tuple[BufferSym, ...] = tuple(
@@ -176,6 +179,8 @@ class Runner:
                     sites = self.reach.sites()
                     state, asked = self.reach.look(), self.reach.requirements
                     found = build(self.outputs, self.name, variant, sites, state, asked)
+                    if self._called:
+                        found = replace(found, call=found.call.renamed(self._called))
                     self._programs[variant] = found
                     # Images that only a schedule mentions come to light here.
                     images = [a.symbol for a in found.lowered.args]

@@ -26,6 +26,7 @@ from parhelion.runtime.context import (
     MAX_FAILURE_ARGS,
     Context,
     FailureSite,
+    RenamedFailure,
     failure,
 )
 from parhelion.runtime.foreign import RAISED
@@ -143,6 +144,16 @@ class Call:
             self._sites,
             self._print,
             places,
+        )
+
+    def renamed(self, names: Mapping[str, str]) -> Call:
+        """The same code with other names in its failures: new ones by those it has."""
+        return Call(
+            self.compiled,
+            self._args,
+            [RenamedFailure(one, names) for one in self._failures],
+            {names.get(name, name): site for name, site in self._sites.items()},
+            self._print,
         )
 
     def run(self, values: Sequence[object]) -> None:

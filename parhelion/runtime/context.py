@@ -99,6 +99,16 @@ class FailureSite(Protocol):
     def args(self) -> Sequence[str | Type]: ...
 
 
+class RenamedFailure:
+    """A FailureSite that tells other names. names: the new ones by the old."""
+
+    __slots__ = ("args", "code")
+
+    def __init__(self, told: FailureSite, names: Mapping[str, str]) -> None:
+        self.code = told.code
+        self.args = [names.get(a, a) if isinstance(a, str) else a for a in told.args]
+
+
 def decode_number(bits: int, type: Type) -> int | float | bool:
     """One 64-bit word of an error record as a value of `type`."""
     if type.is_float():

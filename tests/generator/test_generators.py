@@ -108,6 +108,90 @@ def test_what_a_generator_knows() -> None:
     assert not Soften({"output.type": bool}).using_autoscheduler()
 
 
+def test_declarations_tell_what_they_declare() -> None:
+    """In the class, of members further up."""
+
+    class Same(hl.Generator):
+        image = hl.InputBuffer(hl.UInt(16), 2)
+        lift = hl.InputScalar(image.type())
+        output = hl.OutputBuffer(image.type(), image.dimensions())
+        both = hl.OutputBuffer([*output.types(), lift.type()], output.dimensions())
+
+        def generate(self) -> None:
+            self.output[x, y] = self.image[x, y] + self.lift
+            self.both[x, y] = (self.output[x, y], self.lift)
+
+    assert Same.image.name() == "image"
+    assert hl.InputBuffer(hl.UInt(8), 2).name() != ""
+    assert hl.InputBuffer(bool, 1).type() == hl.Bool()
+    assert hl.OutputScalar(float).dimensions() == 0
+    assert not Same.output.defined()
+    source = image(HEIGHT, WIDTH).astype(np.uint16)
+    found = [np.zeros_like(source) for _ in range(3)]
+    Same().compile_to_callable()(source, 5, *found)
+    np.testing.assert_array_equal(found[0], source + 5)
+    np.testing.assert_array_equal(found[1], found[0])
+
+
+def test_errors_of_calls_have_the_declared_names() -> None:
+    """However many Generators with the same names there are in the process."""
+
+    class Twice(hl.Generator):
+        source = hl.InputBuffer(hl.Int(32), 1)
+        gain = hl.InputScalar(hl.UInt(8))
+        result = hl.OutputBuffer(hl.Int(32), 1)
+
+        def generate(self) -> None:
+            self.gain.set_range(0, 9)
+            self.result[x] = self.source[x] * self.gain
+
+    good, result = np.zeros(4, np.int32), np.zeros(4, np.int32)
+    for _ in range(3):
+        call = Twice().compile_to_callable()
+        for args, kind, message in (
+            ((good[:2], 3, result), hl.HalideError, "'source'"),
+            # Of a layout that needs other code.
+            ((np.zeros(4, np.int32)[::2], 3, result), hl.HalideError, "'source'"),
+            ((good.astype(np.uint8), 3, result), hl.TypeMismatchError, "'source'"),
+            ((good, 3, result.astype(np.int8)), hl.TypeMismatchError, "'result'"),
+            ((good, 300, result), hl.LiteralError, "'gain'"),
+            ((good, 30, result), hl.BoundsError, "'gain'"),
+        ):
+            with pytest.raises(kind) as caught:
+                call(*args)
+            assert message in caught.value.what
+            assert "$" not in caught.value.what
+
+
+def test_numbers_that_are_given_are_in_range() -> None:
+    def ranged(lo: Any, hi: Any) -> type[hl.Generator]:
+        class Ranged(hl.Generator):
+            gain = hl.InputScalar(hl.Int(32))
+            result = hl.OutputBuffer(hl.Int(32), 1)
+
+            def generate(self) -> None:
+                self.gain.set_range(lo, hi)
+                self.result[x] = x * self.gain
+
+        return Ranged
+
+    assert np.asarray(ranged(0, 5).call(5).realize([2]))[1] == 5
+    assert np.asarray(ranged(0, hl.i32(3) + 2).call(5).realize([2]))[1] == 5
+    for lo, hi, message in (
+        (0, 4, "is 5, above its maximum 4"),
+        (6, 9, "is 5, below its minimum 6"),
+        (0, hl.i32(2) + 2, "is 5, above its maximum 4"),
+    ):
+        with pytest.raises(hl.BoundsError, match=message):
+            ranged(lo, hi).call(5)
+    with pytest.raises(hl.DefinitionError, match="is no constant"):
+        ranged(0, hl.Param(hl.Int(32), "most", 9)).call(5)
+    given = hl.Param(hl.Int(32), "given", 5)
+    f = ranged(0, 4).call(given)
+    with pytest.raises(hl.BoundsError, match="above its maximum 4"):
+        f.realize([2])
+
+
 def test_the_target_decides_about_floats() -> None:
     """Strict code rounds products; the default may not."""
 
@@ -123,6 +207,13 @@ def test_the_target_decides_about_floats() -> None:
     with hl.GeneratorContext(hl.Target("host-strict_float")):
         Fused().compile_to_callable()(a[:2], found)
     assert found[0] == a[0] * a[0] - a[1] == 0
+
+
+def test_parameters_of_other_kinds() -> None:
+    """What loses nothing is taken."""
+    made = Soften({"radius": 3.0, "strength": True, "turn": 5})
+    assert (made.radius, made.strength, made.turn) == (3, 1.0, "5")
+    assert type(made.radius) is int and type(made.strength) is float
 
 
 def test_parameters_as_text() -> None:
@@ -173,6 +264,11 @@ def test_input_after_output_is_warned_of() -> None:
 
 
 # What is refused.
+
+
+def both(self: Any) -> None:
+    self.output[x] = (x, x)
+    self.output_0[x] = x
 
 
 def one(**members: object) -> type[hl.Generator]:
@@ -250,9 +346,9 @@ CASES: list[tuple[Callable[[], object], type[hl.HalideError], str]] = [
         "the GeneratorParam 'fast' is of type bool; it cannot be 'maybe'",
     ),
     (
-        lambda: Soften({"turn": 3}),
+        lambda: Soften({"turn": [3]}),
         hl.TypeMismatchError,
-        "the GeneratorParam 'turn' is of type str; it cannot be 3",
+        "the GeneratorParam 'turn' is of type str; it cannot be [3]",
     ),
     (
         lambda: Statistics({"kind": "uint7"}),
@@ -433,6 +529,36 @@ CASES: list[tuple[Callable[[], object], type[hl.HalideError], str]] = [
         lambda: one(gain=gain).call(),
         hl.TypeMismatchError,
         "the input 'gain' of the Generator 'one' is not given",
+    ),
+    (
+        lambda: Soften({"radius": 3.7}),
+        hl.TypeMismatchError,
+        "the GeneratorParam 'radius' is of type int; it cannot be 3.7",
+    ),
+    (
+        lambda: hl.InputBuffer(None, 2).type(),
+        hl.DefinitionError,
+        "this InputBuffer leaves its type open",
+    ),
+    (
+        lambda: hl.OutputBuffer([bool, int], 2).type(),
+        hl.DefinitionError,
+        "this OutputBuffer declares 2 types: types() gives them",
+    ),
+    (
+        lambda: hl.OutputBuffer(int, None).dimensions(),
+        hl.DefinitionError,
+        "this OutputBuffer leaves its number of dimensions open",
+    ),
+    (
+        lambda: one(
+            output=hl.OutputBuffer([int, int], 1),
+            output_0=hl.OutputBuffer(int, 1),
+            generate=both,
+        )().compile_to_callable(),
+        hl.DefinitionError,
+        "two arguments of the Generator 'one' are called 'output_0': an output of "
+        "several values has its name with _0, _1, … for them",
     ),
     (
         lambda: one(gain=gain).call("loud"),

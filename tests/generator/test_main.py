@@ -203,6 +203,12 @@ hl.main()
     assert done.stderr == "stopped after 0.5 seconds (-t)\n"
 
 
+def test_no_kinds_are_those_by_default(tmp_path: Path) -> None:
+    words = ["-g", "soften", "-o", str(tmp_path), "output.type=uint8"]
+    files = run([*words, "-e", ""])
+    assert [Path(f).name for f in files] == ["soften.h", "soften.a"]
+
+
 GIVEN = ["-g", "soften", "-o", "out"]
 
 
@@ -219,8 +225,13 @@ GIVEN = ["-g", "soften", "-o", "out"]
         ([*GIVEN, "target=vax"], "the target 'vax' has the unknown part 'vax'"),
         (
             [*GIVEN, "-e", "pytorch_wrapper"],
-            "-e pytorch_wrapper: files of that kind are not available",
+            "-e pytorch_wrapper: files of that kind are not built by Parhelion",
         ),
+        (
+            [*GIVEN, "-e", "registration"],
+            "-e registration: files of that kind are not built by Parhelion",
+        ),
+        ([*GIVEN, "-e", "book"], "-e book: there are no files of that kind"),
         ([*GIVEN, "-t", "soon"], "-t soon: write a number of seconds"),
         ([*GIVEN, "-d", "1"], "gradient modules (-d 1) are not available"),
         (["-g", "none", "-o", "out"], "there is no Generator 'none'"),
