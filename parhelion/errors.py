@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+#: The command line, around which there is no program of the user's.
+_COMMANDS = _PACKAGE + "cli" + os.sep
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,12 @@ class Site:
 
 def here() -> Site | None:
     """The innermost frame outside this package: the user's own line. None on a thread
-    of the package's own, where only who waits for it knows that line."""
+    of the package's own, where only who waits for it knows that line, and on the
+    command line, which is called by no program of the user's."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if name == threading.__file__:
+        if name == threading.__file__ or name.startswith(_COMMANDS):
             return None
         if not name.startswith(_PACKAGE) and not name.startswith("<"):
             return Site(name, frame.f_lineno)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import click
@@ -33,7 +34,8 @@ _KINDS = {
     "-o",
     "--output",
     metavar="PREFIX",
-    help="What the files' names begin with. [default: the pipeline's name]",
+    help="What the files' names begin with; if it is a folder, they are in it. "
+    "[default: the pipeline's name]",
 )
 @click.option(
     "-e",
@@ -44,12 +46,21 @@ _KINDS = {
     help=f"Kinds of files: {', '.join(_KINDS)}.",
 )
 @click.option("--name", help="The function's name. [default: the pipeline's]")
+@click.option(
+    "-p",
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a GeneratorParam.",
+)
 @options.ahead
 def compile_command(
     program: str,
     output: str | None,
     emit: str,
     name: str | None,
+    params: tuple[str, ...],
     target: str,
     schedule: str | None,
     size: str | None,
@@ -59,14 +70,25 @@ def compile_command(
     unknown = [k for k in kinds if k not in _KINDS]
     if unknown or not kinds:
         raise Problem(f"--emit {emit}: no such kind of file", legal=list(_KINDS))
-    made = load(program, schedule)
+    made = load(program, schedule, params, hl.Target(target))
+    for word in params:
+        if word not in made.chosen:
+            raise Problem(f"--param {word}: {made.name} has no such GeneratorParam")
+    function = name or made.name
+    if not function.isidentifier():
+        raise Problem(
+            f"{function!r} cannot be the name of a C function",
+            hint=f"say --name {re.sub(r'[^A-Za-z0-9_]', '_', function)}",
+        )
     ensure_schedule(made, size)
     prefix = output or made.name
+    if prefix.endswith(os.sep) or Path(prefix).is_dir():
+        prefix = os.path.join(prefix, made.name)
     files: dict[hl.OutputFileType, str | os.PathLike[str]] = {
         _KINDS[k][0]: f"{prefix}{_KINDS[k][1]}" for k in kinds
     }
     Path(prefix).parent.mkdir(parents=True, exist_ok=True)
-    made.module(name or made.name, hl.Target(target)).compile(files)
+    made.module(function, hl.Target(target)).compile(files)
     for path in files.values():
         click.echo(f"{path}: {os.path.getsize(path)} bytes")
 

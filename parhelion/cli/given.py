@@ -25,6 +25,8 @@ _WORDS = {
 def given_params(program: Program, given: Sequence[str]) -> None:
     """Sets Params from words like ``levels=8``."""
     for word in given:
+        if word in program.chosen:
+            continue
         name, equals, text = word.partition("=")
         if not equals:
             raise Problem(f"--param {word}: write NAME=VALUE")
@@ -34,6 +36,26 @@ def given_params(program: Program, given: Sequence[str]) -> None:
                 f"{program.name} has no Param {name!r}", legal=list(program.params)
             )
         param.set(_value(text, param.type(), name))
+
+
+def check_params(program: Program) -> None:
+    """Raises Problem if a Param has no value yet."""
+    for name, param in program.params.items():
+        if param._sym.value is None:
+            raise Problem(
+                f"the Param {name!r} has no value", hint=f"say -p {name}=VALUE"
+            )
+
+
+def _check_other(program: Program, files: Sequence[str], output: str | None) -> None:
+    """Raises Problem if the output would take an input's place."""
+    if output is None:
+        return
+    for word in files:
+        name, equals, file = word.partition("=")
+        path = Path(file if equals and name in program.inputs else word)
+        if path.resolve() == Path(output).resolve():
+            raise Problem(f"{output} is an input; the output would take its place")
 
 
 def _value(text: str, t: hl.Type, name: str) -> int | float | bool:
@@ -54,9 +76,12 @@ class Images:
     transparent: dict[str, Array] = field(default_factory=dict)
 
 
-def given_images(program: Program, files: Sequence[str]) -> Images:
+def given_images(
+    program: Program, files: Sequence[str], output: str | None = None
+) -> Images:
     """Files for the inputs: those that are given as NAME=FILE, and then the others, in
-    the order of the inputs that are left."""
+    the order of the inputs that are left. output: the file to be written."""
+    _check_other(program, files, output)
     places: dict[str, str] = {}
     rest: list[str] = []
     for word in files:
@@ -79,7 +104,8 @@ def given_images(program: Program, files: Sequence[str]) -> Images:
     if free:
         raise Problem(
             f"{program.name} needs an image for {', '.join(map(repr, free))}",
-            hint="files are given in the order of the inputs, or as NAME=FILE",
+            hint="files are given in the order of the inputs, or as NAME=FILE"
+            + (f"; the last one, {output}, is the output" if output else ""),
         )
     images = Images()
     for name, param in program.inputs.items():
@@ -105,4 +131,4 @@ def restore_opacity(program: Program, images: Images, extents: Sequence[int]) ->
             program.inputs[name].set(hl.Buffer(pixels))
 
 
-__all__ = ["Images", "given_images", "given_params", "restore_opacity"]
+__all__ = ["Images", "check_params", "given_images", "given_params", "restore_opacity"]

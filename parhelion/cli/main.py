@@ -39,6 +39,11 @@ def main() -> None:
     except (Problem, HalideError) as error:
         print(f"parhelion: {error}", file=sys.stderr)
         sys.exit(1)
+    except OSError as error:
+        # Files that cannot be written, programs that are not installed.
+        place = "" if error.filename is None else f"{error.filename}: "
+        print(f"parhelion: {place}{error.strerror or error}", file=sys.stderr)
+        sys.exit(1)
 
 
 __all__ = ["commands", "main"]

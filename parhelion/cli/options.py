@@ -11,13 +11,24 @@ _C = TypeVar("_C", bound=Callable[..., Any])
 
 program = click.argument("program", metavar="FILE[:NAME]")
 params = click.option(
-    "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="Set a Param."
+    "-p",
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a Param, or a GeneratorParam.",
 )
 schedule = click.option(
     "--schedule", metavar="NAME", help="A schedule of the file's table SCHEDULES."
 )
 size = click.option(
     "--size", metavar="WxH…", help="Extents of the output. [default: the image's]"
+)
+
+threads = click.option(
+    "--threads",
+    type=click.IntRange(min=0),
+    help="How many threads; 0 for all. [default: all]",
 )
 
 
@@ -39,4 +50,4 @@ def ahead(command: _C) -> _C:
     return target(schedule(extents(command)))
 
 
-__all__ = ["ahead", "params", "program", "schedule", "size"]
+__all__ = ["ahead", "params", "program", "schedule", "size", "threads"]

@@ -13,17 +13,19 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
 import parhelion as hl
-from parhelion.cli.problem import Problem
+from parhelion.cli.problem import Problem, running
+from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import ParamSym
 from parhelion.lang.generator import Built, find_generator, registered_generators
+from parhelion.lang.generator_io import declarations
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.sites import realization_order
 
@@ -34,7 +36,8 @@ _USUAL = ("algorithm", "pipeline", "output")
 @dataclass(frozen=True)
 class Program:
     """A pipeline out of a file. inputs, params: its images and scalars by name, in the
-    order in which its function takes them."""
+    order in which its function takes them. chosen: which of the words NAME=VALUE were
+    for the Generator that built it."""
 
     name: str
     pipeline: hl.Pipeline
@@ -42,6 +45,7 @@ class Program:
     inputs: Mapping[str, hl.ImageParam]
     params: Mapping[str, hl.Param]
     built: Built | None = None
+    chosen: frozenset[str] = frozenset()
 
     def module(self, name: str, target: hl.Target) -> hl.Module:
         """The pipeline as a compiled function."""
@@ -52,29 +56,74 @@ class Program:
         return self.pipeline.compile_to_module(arguments, name, target)
 
 
-def load(place: str, schedule: str | None = None) -> Program:
+def load(
+    place: str,
+    schedule: str | None = None,
+    params: Sequence[str] = (),
+    target: hl.Target | None = None,
+) -> Program:
     """The pipeline that FILE or FILE:NAME means. schedule: a name in the file's table
-    of schedules, or of a function of the module and the pipeline's maker's result.
+    of schedules. params: words NAME=VALUE, of which a Generator takes those that it
+    knows. target: what a Generator builds for; this computer if it is None.
 
     Raises Problem if there is none, or several of which none has a usual name.
     """
     path, wanted = split(place)
-    return program_of(imported(path), path, wanted, schedule)
+    return program_of(imported(path), path, wanted, schedule, params, target)
 
 
 def program_of(
-    module: ModuleType, path: Path, wanted: str, schedule: str | None = None
+    module: ModuleType,
+    path: Path,
+    wanted: str,
+    schedule: str | None = None,
+    params: Sequence[str] = (),
+    target: hl.Target | None = None,
 ) -> Program:
     """The pipeline of a name in a file that is imported; see `load`."""
     name, maker = _chosen(module, path, wanted)
     if is_generator(maker):
         if schedule is not None:
             raise Problem(f"the Generator {name!r} schedules its pipeline by itself")
-        return of_generator(maker, hl.get_host_target(), {})
-    made = _made(maker)
-    program = _program(name, path, made)
-    _schedule(module, path, program, made, schedule)
+        target = hl.get_host_target() if target is None else target
+        with running(path):
+            chosen = _generator_params(maker, params)
+            program = of_generator(maker, target, dict(chosen.values()))
+        return replace(program, chosen=frozenset(chosen))
+    with running(path):
+        made = _made(maker)
+        program = _program(name, path, made)
+        _schedule(module, path, program, made, schedule)
     return program
+
+
+def _generator_params(
+    generator: type[hl.Generator], words: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """The words NAME=VALUE that set GeneratorParams, each with the whole name and the
+    value. ``type`` and ``dim`` are enough where a single input or output has them."""
+    members = declarations(generator)
+    own = [n for n, one in members.items() if isinstance(one, hl.GeneratorParam)]
+    ports = {
+        n: one
+        for n, one in members.items()
+        if isinstance(one, hl.InputBuffer | hl.InputScalar | hl.OutputBuffer)
+    }
+    open_ = {
+        "type": [n for n, one in ports.items() if not one._declared],
+        "dim": [n for n, one in ports.items() if one._wanted is None],
+    }
+    found: dict[str, tuple[str, str]] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            continue
+        if name not in own and len(open_.get(name, ())) == 1:
+            name = f"{open_[name][0]}.{name}"
+        # No Param has a dot in its name.
+        if name in own or name == "autoscheduler" or "." in name:
+            found[word] = name, value
+    return found
 
 
 def is_generator(found: object) -> TypeGuard[type[hl.Generator]]:
@@ -134,13 +183,16 @@ def imported(path: Path) -> ModuleType:
     for folder in (str(path.resolve().parent), str(root)):
         if folder not in sys.path:
             sys.path.insert(0, folder)
-    name = ".".join(parts)
+    # A file by itself has a name that no other module has, whatever the file's is:
+    # types.py is not Python's module of that name.
+    name = ".".join(parts) if len(parts) > 1 else f"parhelion_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise Problem(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    with running(path):
+        spec.loader.exec_module(module)
     return module
 
 
@@ -150,19 +202,49 @@ def _chosen(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
             return wanted, getattr(module, wanted)
         if wanted in generators(module):
             return wanted, generators(module)[wanted]
-        raise Problem(f"{path} has no {wanted!r}", legal=_candidates(module))
+        legal = dict.fromkeys([*_candidates(module), *generators(module)])
+        raise Problem(f"{path} has no {wanted!r}", legal=list(legal))
     found = _candidates(module)
     for usual in _USUAL:
         if usual in found:
             return usual, getattr(module, usual)
-    if len(found) == 1:
-        return found[0], getattr(module, found[0])
+    last = _unread({name: getattr(module, name) for name in found})
+    if len(last) == 1:
+        return last[0], getattr(module, last[0])
     if not found:
         raise Problem(
             f"{path} has no pipeline: no Func, no Pipeline, no Generator, and no "
             "function `algorithm(hl)` that makes one"
         )
     raise Problem(f"{path} has several pipelines: say {path}:NAME", legal=found)
+
+
+def _unread(candidates: Mapping[str, object]) -> list[str]:
+    """Those of the candidates that no other one reads, each under its first name."""
+    outputs: dict[str, list[Function]] = {}
+    seen: list[object] = []
+    for name, found in candidates.items():
+        # Two names of one Func.
+        if any([found is one for one in seen]):
+            continue
+        seen.append(found)
+        if isinstance(found, hl.Func):
+            outputs[name] = [found._function]
+        elif isinstance(found, hl.Pipeline):
+            outputs[name] = [f._function for f in found.outputs()]
+        else:
+            outputs[name] = []
+    read: set[int] = set()
+    for name, some in outputs.items():
+        defined = [f for f in some if f.defined]
+        own = set() if isinstance(candidates[name], hl.Pipeline) else set(map(id, some))
+        read |= {id(f) for f in realization_order(defined)} - own
+    return [
+        name
+        for name, some in outputs.items()
+        if isinstance(candidates[name], hl.Pipeline)
+        or not any([id(f) in read for f in some])
+    ]
 
 
 def _candidates(module: ModuleType) -> list[str]:

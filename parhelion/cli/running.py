@@ -13,7 +13,12 @@ import click
 import parhelion as hl
 from parhelion.cli import options
 from parhelion.cli.automatic import find_schedule, is_unscheduled
-from parhelion.cli.given import given_images, given_params, restore_opacity
+from parhelion.cli.given import (
+    check_params,
+    given_images,
+    given_params,
+    restore_opacity,
+)
 from parhelion.cli.pictures import Array, check_written, write
 from parhelion.cli.programs import Program, load
 from parhelion.cli.region import (
@@ -26,11 +31,15 @@ from parhelion.cli.region import (
 
 _auto = click.option(
     "--auto",
-    is_flag=False,
-    flag_value="Parhelion",
-    metavar="[SCHEDULER]",
-    help="Schedule it automatically, by Parhelion or Mullapudi2016; what its file has "
-    "scheduled stays. Pipelines without any schedule are scheduled anyway.",
+    is_flag=True,
+    help="Schedule it automatically; what its file has scheduled stays. Pipelines "
+    "without any schedule are scheduled anyway.",
+)
+_scheduler = click.option(
+    "--scheduler",
+    metavar="NAME",
+    help="Schedule it automatically, by Parhelion or Mullapudi2016. [default: "
+    "Parhelion]",
 )
 
 
@@ -41,13 +50,15 @@ _auto = click.option(
 @options.size
 @options.schedule
 @_auto
+@_scheduler
 def run(
     program: str,
     files: tuple[str, ...],
     params: tuple[str, ...],
     size: str | None,
     schedule: str | None,
-    auto: str | None,
+    auto: bool,
+    scheduler: str | None,
 ) -> None:
     """Run a pipeline on image files.
 
@@ -66,7 +77,9 @@ def run(
     *inputs, output = files
     begin = time.perf_counter()
     check_written(Path(output))
-    made, out = prepared(program, inputs, params, size, schedule, auto)
+    made, out = prepared(
+        program, inputs, params, size, schedule, auto, scheduler, output
+    )
     computed = first_run(made, out)
     ready = time.perf_counter() - begin - computed
     for file, pixels in _files(Path(output), pictures(made, out)).items():
@@ -107,17 +120,18 @@ def prepared(
     params: Sequence[str],
     size: str | None,
     schedule: str | None,
-    auto: str | None,
+    auto: bool,
+    scheduler: str | None,
+    output: str | None = None,
 ) -> tuple[Program, list[hl.Buffer]]:
     """The program with its inputs and schedule, and Buffers for its outputs."""
-    made = load(program, schedule)
+    made = load(program, schedule, params)
     given_params(made, params)
-    images = given_images(made, inputs)
+    images = given_images(made, inputs, output)
+    check_params(made)
     extents = asked_extents(made, images.pixels, size)
-    if auto is None and is_unscheduled(made):
-        auto = "Parhelion"
-    if auto is not None:
-        find_schedule(made, extents, auto)
+    if auto or scheduler is not None or is_unscheduled(made):
+        find_schedule(made, extents, scheduler or "Parhelion")
     restore_opacity(made, images, extents)
     mins = [0] * len(extents)
     if size is None:
@@ -132,24 +146,30 @@ def prepared(
 @options.size
 @options.schedule
 @_auto
+@_scheduler
 @click.option(
-    "--seconds", default=2.0, show_default=True, help="How long to repeat it."
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=2.0,
+    show_default=True,
+    help="How long to repeat it.",
 )
-@click.option("--threads", type=int, help="How many threads. [default: all]")
+@options.threads
 def bench(
     program: str,
     files: tuple[str, ...],
     params: tuple[str, ...],
     size: str | None,
     schedule: str | None,
-    auto: str | None,
+    auto: bool,
+    scheduler: str | None,
     seconds: float,
     threads: int | None,
 ) -> None:
     """Measure a pipeline on image files: least and median time of many runs."""
     start = time.perf_counter()
-    made, out = prepared(program, files, params, size, schedule, auto)
-    if threads is not None:
+    made, out = prepared(program, files, params, size, schedule, auto, scheduler)
+    if threads:
         hl.set_num_threads(threads)
     computed = first_run(made, out)
     ready = time.perf_counter() - start - computed

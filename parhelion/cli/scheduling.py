@@ -26,7 +26,7 @@ from parhelion.cli.region import asked_extents
     show_default=True,
     help="Parhelion or Mullapudi2016.",
 )
-@click.option("--threads", type=int, help="How many threads. [default: all]")
+@options.threads
 @click.option("--measure", type=int, help="Measure so many candidates, take the best.")
 @click.option("--explain", is_flag=True, help="Tell what was decided, and why.")
 @click.option("-o", "--output", type=Path, help="Write the Python code to a file.")
@@ -46,17 +46,18 @@ def schedule(
     It is made for the sizes of the images given, or for --size. What the file's own
     `schedule` has decided stays.
     """
-    made = load(program)
+    made = load(program, None, params)
     given_params(made, params)
     extents = _sizes(made, files, size)
     told: dict[str, Any] = {}
-    if threads is not None:
+    if threads:
         told["parallelism"] = threads
     if measure is not None:
         told["measure"] = measure
     found = find_schedule(made, extents, scheduler, **told)
     code = found.to_python()
     if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(code)
         click.echo(f"wrote {output}")
     else:

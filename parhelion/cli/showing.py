@@ -46,7 +46,7 @@ def show(
     small enough to be watched, each load and store in the order of the schedule. It
     needs no network.
     """
-    made = load(program, schedule)
+    made = load(program, schedule, params)
     given_params(made, params)
     extents = asked_extents(made, {}, size) if size is not None else _small(made)
     path = output or Path(f"{made.name}.html")

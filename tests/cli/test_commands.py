@@ -251,7 +251,8 @@ def test_messages(own: Path, tmp_path: Path) -> None:
     )
     assert refused("run", f"{own}:dark", out) == (
         "dark needs an image for 'picture'\n"
-        "  hint: files are given in the order of the inputs, or as NAME=FILE"
+        "  hint: files are given in the order of the inputs, or as NAME=FILE; the last "
+        f"one, {out}, is the output"
     )
     assert refused("run", f"{own}:dark", "none.png", out) == (
         "there is no file 'none.png'"
