@@ -25,6 +25,7 @@ from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
+from parhelion.schedule.directives import Place
 from parhelion.schedule.recomputing import unscheduled
 
 NAME = "Parhelion"
@@ -110,15 +111,43 @@ def _result(
 ) -> AutoSchedulerResults:
     """state: of the search of `found`."""
     cost = state.cost * _NANO
+    notes = list(state.search.notes)
+    foreign = found.within(lambda: _foreign(state))
+    if foreign:
+        names = ", ".join([f.name for f in foreign])
+        notes.append(
+            f"no time is predicted, as the loops of {names} are not the scheduler's:"
+            " the cost is as if they were"
+        )
     return AutoSchedulerResults(
         target=target,
         autoscheduler_params=params,
         script=script,
         decisions=Lazily(lambda: _decisions(found, state)),
-        notes=tuple(state.search.notes),
+        notes=tuple(notes),
         cost=cost,
-        predicted_seconds=cost,
+        predicted_seconds=None if foreign else cost,
     )
+
+
+def _foreign(state: State) -> list[Function]:
+    """Funcs of a state whose loops the user has given, one definition's at least, or
+    that are foreign code: what they cost nobody knows."""
+    return [
+        f
+        for g in state.groups.values()
+        for f in (g.root, *g.members)
+        if not all(_ours(state, f))
+    ]
+
+
+def _ours(state: State, f: Function) -> list[bool]:
+    """Of each definition of a Func, whether the scheduler gives it loops."""
+    freedom = state.search.freedom
+    inside = f.schedule.compute.place is Place.LOOP and f not in freedom.outputs
+    if inside or f.extern is not None:
+        return [False]
+    return [freedom.loops(f, k) for k in range(len(f.stages()))]
 
 
 def _candidates(
@@ -187,7 +216,8 @@ def _of_groups(found: Found, state: State) -> list[Decision]:
             f"group of {g.root.name}: {cost_text(g.cost * _NANO, 's')} of"
             f" {cost_text(state.cost * _NANO, 's')}"
         )
-        if any(t for t in g.tiling.tile) or len(groups) <= _FEW:
+        ours = any(_ours(state, g.root))
+        if ours and (any(g.tiling.tile) or len(groups) <= _FEW):
             made.append(_tiling(found, state, g, heading))
         for f in (g.root, *g.members):
             if state.search.freedom.move(f):
@@ -215,12 +245,14 @@ def _place(found: Found, state: State, f: Function, heading: str) -> Decision:
 
 def _tiling(found: Found, state: State, g: Group, heading: str) -> Decision:
     chosen = Option(tiling_text(g), state.cost * _NANO)
-    others = []
+    others: list[Option] = []
+    told = {chosen.label}
     for other in state.search.tilings(state.model, g.root, g.members, 4):
-        if tiling_text(other) != chosen.label:
+        label = tiling_text(other)
+        if label not in told:
+            told.add(label)
             made = State(state.search, state.model, {**state.groups, g.root: other})
-            label, cost = tiling_text(other), made.cost * _NANO
-            others.append(Option(label, cost, _making(found, made)))
+            others.append(Option(label, made.cost * _NANO, _making(found, made)))
     return Decision("tile", g.root.name, chosen, (chosen, *others), group=heading)
 
 

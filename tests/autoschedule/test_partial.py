@@ -366,3 +366,45 @@ def test_what_is_refused_for_one_func_is_left_out(
     vectors = {c.function for c in result.script.calls if c.method == "vectorize"}
     assert vectors == {g._function, h._function}
     same(h, 70, 50)
+
+
+# What the default scheduler says of loops that are not its own.
+
+
+def twice(pixels: hl.Buffer, to: hl.Buffer) -> None:
+    np.asarray(to)[...] = 2 * np.asarray(pixels)
+
+
+def test_loops_that_are_not_the_schedulers_are_no_decisions() -> None:
+    f, g, h = three()
+    out, last = hl.funcs("out last")
+    out.define_extern(twice, [h], hl.Float(32), [x, y])
+    last[x, y] = out[x, y] + 1
+    g.compute_root().vectorize(x, 8)
+    f.compute_at(g, y)
+    result = hl.autoschedule(last, [640, 480])
+    theirs = {o.name() for o in (f, g, out)}
+    tiles = {d.func for d in result.decisions if d.kind == "tile"}
+    assert tiles == {h.name(), last.name()}
+    assert result.cost is not None and result.predicted_seconds is None
+    (note,) = result.notes
+    start, _, end = note.partition(" the loops of ")
+    assert start == "no time is predicted, as"
+    named, _, end = end.partition(" are ")
+    assert set(named.split(", ")) == theirs
+    assert end == "not the scheduler's: the cost is as if they were"
+
+
+def test_no_two_options_have_the_same_name() -> None:
+    """Found of a reduction, which may be in other loops with the same tiles."""
+    f, g, h, out = hl.funcs("f g h out")
+    r = hl.RDom([(0, 5)], "r")
+    f[x, y] = hl.sqrt(hl.f32(x * x + y))
+    g[x, y] = f[x, y] + f[x, y + 1]
+    h[x, y] = hl.f32(0)
+    h[x, y] += g[x + r.x, y]
+    out[x, y] = h[x, y] + h[x + 1, y] + f[x, y]
+    h.compute_root()
+    for d in hl.autoschedule(out, [700, 500]).decisions:
+        labels = [o.label for o in d.options]
+        assert len(set(labels)) == len(labels)
