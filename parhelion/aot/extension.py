@@ -166,12 +166,11 @@ def _scalar(p: Parameter, i: int) -> str:
     t = p.type
     if t.is_bool():
         return (
-            f"    truth = PyObject_IsTrue(given[{i}]);\n"
-            "    if (truth < 0) goto done;\n"
+            f'    if (ph_truth(given[{i}], "{p.name}", &truth)) goto done;\n'
             f"    value_{i} = truth;\n"
         )
     if t.is_float():
-        lines = f'    if (ph_real(given[{i}], "{p.name}", &real)) goto done;\n'
+        lines = f'    if (ph_real(given[{i}], "{p.name}", "{t}", &real)) goto done;\n'
         if t.width == 16:
             digits, bias = (8, 127) if t.is_bfloat() else (11, 15)
             return (

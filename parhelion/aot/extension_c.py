@@ -235,14 +235,35 @@ static int ph_apart(const ph_array *arrays, const ph_image *images, int count) {
     return 0;
 }
 
-static int ph_too_large(const char *name, const char *type, PyObject *given) {
-    PyErr_Format(PyExc_OverflowError, "'%s' is of type %s, which cannot hold %R", name,
-                 type, given);
+static inline int ph_too_large(const char *name, const char *type,
+                               PyObject *given) {
+    PyObject *told;
+    PyErr_Clear();
+    told = PyObject_Repr(given);
+    if (told) {
+        const char *end = PyUnicode_GetLength(told) > 60 ? "..." : "";
+        PyErr_Format(PyExc_OverflowError,
+                     "'%s' is of type %s, which cannot hold %.60S%s", name, type, told,
+                     end);
+        Py_DECREF(told);
+    } else if (PyErr_ExceptionMatches(PyExc_ValueError)) {
+        // Python writes no integers of thousands of digits.
+        PyErr_Format(PyExc_OverflowError,
+                     "'%s' is of type %s, which cannot hold so large a number", name,
+                     type);
+    }
     return -1;
 }
 
-static int ph_not_a(const char *what, const char *name, PyObject *given) {
-    PyErr_Format(PyExc_TypeError, "'%s' is %s, not %R", name, what, given);
+// A number could not be read: what the object's own methods raise is left as it is.
+static inline int ph_unread(const char *what, const char *name, const char *type,
+                            PyObject *given) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        return ph_too_large(name, type, given);
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "'%s' is %s, not %R", name, what, given);
+    }
     return -1;
 }
 
@@ -250,7 +271,7 @@ static inline int ph_signed(PyObject *given, const char *name, const char *type,
                             int bits, int64_t *out) {
     PyObject *whole = PyNumber_Index(given);
     int64_t most = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
-    if (!whole) return ph_not_a("an integer", name, given);
+    if (!whole) return ph_unread("an integer", name, type, given);
     *out = PyLong_AsLongLong(whole);
     Py_DECREF(whole);
     if (PyErr_Occurred() || *out > most || *out < -most - 1)
@@ -261,7 +282,7 @@ static inline int ph_signed(PyObject *given, const char *name, const char *type,
 static inline int ph_unsigned(PyObject *given, const char *name, const char *type,
                               int bits, uint64_t *out) {
     PyObject *whole = PyNumber_Index(given);
-    if (!whole) return ph_not_a("an integer", name, given);
+    if (!whole) return ph_unread("an integer", name, type, given);
     *out = PyLong_AsUnsignedLongLong(whole);
     Py_DECREF(whole);
     if (PyErr_Occurred() || (bits < 64 && *out >> bits))
@@ -269,9 +290,19 @@ static inline int ph_unsigned(PyObject *given, const char *name, const char *typ
     return 0;
 }
 
-static inline int ph_real(PyObject *given, const char *name, double *out) {
+static inline int ph_real(PyObject *given, const char *name, const char *type,
+                          double *out) {
     *out = PyFloat_AsDouble(given);
-    return PyErr_Occurred() ? ph_not_a("a number", name, given) : 0;
+    return PyErr_Occurred() ? ph_unread("a number", name, type, given) : 0;
+}
+
+// True, False, and the numbers that are equal to them.
+static inline int ph_truth(PyObject *given, const char *name, int *out) {
+    double value = PyFloat_AsDouble(given);
+    if (PyErr_Occurred()) return ph_unread("a bool", name, "bool", given);
+    if (value != 0 && value != 1) return ph_too_large(name, "bool", given);
+    *out = value == 1;
+    return 0;
 }
 
 // A float of few bits, rounded to the nearest: digits of precision, the first included,

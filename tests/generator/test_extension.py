@@ -233,7 +233,7 @@ def echoes(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 def ends(t: hl.Type) -> list[Any]:
     """Numbers that the type holds, its largest ones among them."""
     if t.is_bool():
-        return [False, True, np.True_, 0, 1]
+        return [False, True, np.True_, 0, 1, 1.0]
     if t.is_float():
         return [0.0, -1.5, 3, np.float32(0.25), float("inf"), -np.inf, 2.0**-20]
     return [t.lowest(), t.highest(), 0, np.uint8(7), True]
@@ -282,6 +282,20 @@ frozen = np.zeros((4, 4), np.uint8)
 frozen.flags.writeable = False
 numbers = np.zeros(4, np.int16)
 
+reals = np.zeros(4)
+truths = np.zeros(4, np.bool_)
+
+
+class Refuses:
+    """Its own methods raise what is no matter of types."""
+
+    def __index__(self) -> int:
+        raise ZeroDivisionError("of its own")
+
+    def __float__(self) -> float:
+        raise ZeroDivisionError("of its own")
+
+
 Use = Callable[[ModuleType, ModuleType], object]
 CASES: list[tuple[Use, type[Exception], str]] = [
     (
@@ -322,6 +336,44 @@ CASES: list[tuple[Use, type[Exception], str]] = [
         lambda f, e: f.soft(good, 256, out),
         OverflowError,
         "'lift' is of type uint8, which cannot hold 256",
+    ),
+    (
+        lambda f, e: e.echo_float64(reals, 10**400, reals.copy()),
+        OverflowError,
+        f"'value' is of type float64, which cannot hold 1{'0' * 59}...",
+    ),
+    (
+        lambda f, e: e.echo_float32(reals.astype(np.float32), 10**5000, reals),
+        OverflowError,
+        "'value' is of type float32, which cannot hold so large a number",
+    ),
+    (
+        lambda f, e: e.echo_int32(numbers.astype(np.int32), 10**400, numbers),
+        OverflowError,
+        f"'value' is of type int32, which cannot hold 1{'0' * 59}...",
+    ),
+    *[
+        (
+            lambda f, e, kind=kind: getattr(e, f"echo_{kind}")(
+                np.zeros(4, kind), Refuses(), np.zeros(4, kind)
+            ),
+            ZeroDivisionError,
+            "of its own",
+        )
+        for kind in ("float32", "int16", "uint8", "bool")
+    ],
+    *[
+        (
+            lambda f, e, value=value: e.echo_bool(truths, value, truths.copy()),
+            OverflowError,
+            f"'value' is of type bool, which cannot hold {value}",
+        )
+        for value in (2, -1, 0.5, 10**20)
+    ],
+    (
+        lambda f, e: e.echo_bool(truths, "no", truths.copy()),
+        TypeError,
+        "'value' is a bool, not 'no'",
     ),
     (
         lambda f, e: f.soft(good, -1, out),
