@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ _SUFFIX = ".bin"
 _DEFAULT_MB = 512
 #: When the bound is passed, this much of it is left.
 _LEFT = 0.8
+#: Bounds that were warned of.
+_warned: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,10 @@ def folder() -> Path | None:
     if given.lower() in ("0", "off", "no", "false"):
         return None
     if given:
-        return Path(given)
+        try:
+            return Path(given).expanduser()
+        except RuntimeError:  # of a user that there is not
+            return Path(given)
     try:
         return cache_folder() / "code"
     except RuntimeError:  # a user without a home
@@ -56,9 +62,19 @@ def folder() -> Path | None:
 
 
 def limit() -> int:
-    """The most bytes that files may take."""
-    given = os.environ.get("PARHELION_CACHE_MB", "")
-    return (int(given) if given.isdigit() else _DEFAULT_MB) << 20
+    """The most bytes that files may take. Warns, once, of a value in the environment
+    that is no number."""
+    given = os.environ.get("PARHELION_CACHE_MB", "").strip()
+    if given.isascii() and given.isdecimal():
+        return int(given) << 20
+    if given and given not in _warned:
+        _warned.add(given)
+        warnings.warn(
+            f"PARHELION_CACHE_MB={given[:40]!r} is no whole number of megabytes; the "
+            f"bound of the cache is {_DEFAULT_MB}",
+            stacklevel=2,
+        )
+    return _DEFAULT_MB << 20
 
 
 def load(name: str) -> bytes | None:

@@ -52,6 +52,32 @@ def test_it_can_be_off(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_folder_may_be_in_the_users_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PARHELION_CACHE", "~/kept")
+    cache.store("a", b"x")
+    assert cache.usage().folder == tmp_path / "kept"
+    assert len(files(tmp_path / "kept")) == 1
+
+
+@pytest.mark.parametrize("given", ["-1", "100MB", "1.5", "²", "1_0"])
+def test_a_bound_that_is_no_number(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_warned", set())
+    monkeypatch.setenv("PARHELION_CACHE_MB", given)
+    with pytest.warns(UserWarning, match="is no whole number of megabytes") as told:
+        assert cache.limit() == cache.limit() == 512 << 20
+    assert len(told) == 1
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("given", "most"), [("", 512), ("0", 0), (" 7 ", 7)])
+def test_a_bound(given: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARHELION_CACHE_MB", given)
+    assert cache.limit() == most << 20
+
+
 def test_every_byte_counts(folder: Path) -> None:
     """A file of which any byte is wrong, or any part is missing, is as good as none."""
     contents = bytes(range(40))
