@@ -20,7 +20,7 @@ def c_source(lowered: Lowered, name: str, user_context: bool = False) -> str:
     C has not.
     """
     interface = interface_of(lowered, name, user_context)
-    names = [f"_{p.name}{'_buffer' * p.is_buffer}" for p in interface.parameters]
+    names = [p.spelled for p in interface.parameters]
     context = ["__user_context"] if user_context else []
     head = Head(
         name,

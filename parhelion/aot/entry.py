@@ -21,7 +21,7 @@ from parhelion.codegen.structs import DIMENSION_BYTES
 from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type
 from parhelion.ir.build import const_int
-from parhelion.ir.expr import FloatImm, Imm
+from parhelion.ir.expr import FloatImm, Imm, float_bits
 from parhelion.ir.failures import FAILURES, HALIDE_CODES
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -29,7 +29,7 @@ from parhelion.types import Type
 
 #: The context that compiled code is given (see `runtime.context.Context`), in bytes,
 #: but for what only profiled code looks at.
-_CONTEXT, _ARGS, _PRINT, _USER = 96, 16, 80, 88
+_CONTEXT, _SITE, _ARGS, _PRINT, _USER = 96, 4, 16, 80, 88
 #: Bytes of the longest message.
 _MESSAGE = 1024
 
@@ -167,7 +167,7 @@ class _Entry:
         table = self.text.constant("entry.forms", f"[{n} x ptr] [{texts}]")
         numbers = self.text.constant("entry.codes", f"[{n} x i32] [{codes}]")
         line = self.op(f"alloca [{_MESSAGE} x i8], align 16")
-        site = self.op(f"load i32, ptr {self.at('%ctx', 4)}")
+        site = self.op(f"load i32, ptr {self.at('%ctx', _SITE)}")
         place = self.op(f"getelementptr ptr, ptr {table}, i32 {site}")
         form = self.op(f"load ptr, ptr {place}")
         place = self.op(f"getelementptr i32, ptr {numbers}, i32 {site}")
@@ -248,6 +248,12 @@ class _Entry:
         failed = self.op(f"icmp ne i32 {result}, 0")
         self.out(f"br i1 {failed}, label %failed, label %fine")
         self.begin("failed")
+        site = self.op(f"load i32, ptr {self.at(context, _SITE)}")
+        foreign = self.op(f"icmp slt i32 {site}, 0")
+        self.out(f"br i1 {foreign}, label %foreign, label %told")
+        self.begin("foreign")
+        self.out(f"ret i32 {result}")
+        self.begin("told")
         code = self.op(f"call i32 @entry.report(ptr {context}, ptr %user)")
         self.out(f"ret i32 {code}")
         self.begin("fine")
@@ -260,6 +266,8 @@ class _Entry:
             f"call void @llvm.memset.p0.i32(ptr {context}, i8 0, i32 {_CONTEXT}, "
             "i1 false)"
         )
+        # Of a failure that is the caller's own, as of its halide_do_par_for.
+        self.out(f"store i32 -1, ptr {self.at(context, _SITE)}, align 4")
         self.out(f"store ptr @halide_print, ptr {self.at(context, _PRINT)}, align 8")
         self.out(f"store ptr %user, ptr {self.at(context, _USER)}, align 8")
         return context
@@ -498,12 +506,10 @@ class _Entry:
 
     def _scalar(self, value: float, t: Type) -> str:
         """A `halide_scalar_value_t`: eight bytes that begin with the value."""
-        if t.is_float() and not t.is_bfloat() and t.width >= 32:
-            raw = np.array(value, f"<f{t.width // 8}").tobytes()
-        else:
-            raw = (int(value) & (1 << 64) - 1).to_bytes(8, "little")
+        bits = float_bits(value, t) if t.is_float() else int(value) & (1 << 64) - 1
+        raw = bits.to_bytes(8, "little")
         name = f"entry.scalar.{len(self.text.globals)}"
-        return self.text.constant(name, self.text.bytes(raw.ljust(8, b"\0")), 8)
+        return self.text.constant(name, self.text.bytes(raw), 8)
 
     def _estimates(self, symbol: BufferSym) -> str:
         """Pointers to the estimated min and extent of each dimension, or null."""

@@ -83,11 +83,10 @@ def _explained(interface: Interface) -> list[str]:
             what = "output" if p.is_output else "input"
             plural = "" if p.dimensions == 1 else "s"
             lines.append(
-                f"_{p.name}_buffer: {what} of {p.type}, "
-                f"{p.dimensions} dimension{plural}"
+                f"{p.spelled}: {what} of {p.type}, {p.dimensions} dimension{plural}"
             )
         else:
-            lines.append(f"_{p.name}: {p.type}")
+            lines.append(f"{p.spelled}: {p.type}")
     return lines
 
 

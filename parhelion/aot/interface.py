@@ -5,30 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from parhelion.codegen.c_names import WORDS, is_of_the_library, is_reserved
 from parhelion.errors import HalideError, here
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import Type
 
-#: Words that no parameter may be called.
-_RESERVED = frozenset(
-    re.findall(
-        r"\w+",
-        """alignas alignof and asm auto bool break case catch char class const constexpr
-        continue decltype default delete do double else enum explicit export extern
-        false float for friend goto if inline int long mutable namespace new not nullptr
-        operator or private protected public register restrict return short signed
-        sizeof static struct switch template this throw true try typedef typename union
-        unsigned using virtual void volatile while xor""",
-    )
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """name: a C identifier, unique among the function's. argument: what it is for."""
+    """name: an identifier, unique among the function's. spelled: in a C declaration.
+    argument: what it is for."""
 
     name: str
+    spelled: str
     argument: Argument
 
     @property
@@ -51,9 +41,9 @@ class Parameter:
     def declaration(self) -> str:
         """As it stands in a C function's list."""
         if self.is_buffer:
-            return f"struct halide_buffer_t *_{self.name}_buffer"
+            return f"struct halide_buffer_t *{self.spelled}"
         kind = c_type(self.type)
-        return f"{kind}{'' if kind.endswith('*') else ' '}_{self.name}"
+        return f"{kind}{'' if kind.endswith('*') else ' '}{self.spelled}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +84,20 @@ def c_type(t: Type) -> str:
 def interface_of(lowered: Lowered, name: str, user_context: bool = False) -> Interface:
     """The C interface of a pipeline. Raises HalideError for a name that C has not."""
     check_name(name)
-    taken: set[str] = set()
+    names: set[str] = set()
+    spelled: set[str] = set()
     parameters: list[Parameter] = []
     embedded: list[BufferSym] = []
     for a in lowered.args:
         if isinstance(a.symbol, BufferSym) and a.symbol.bound is not None:
             embedded.append(a.symbol)
             continue
-        wish = _identifier(a.name)
-        found, n = wish, 1
-        while found in taken:
-            n += 1
-            found = f"{wish}_{n}"
-        taken.add(found)
-        parameters.append(Parameter(found, a))
+        unique = _unique(_identifier(a.name), names)
+        end = "_buffer" if isinstance(a.symbol, BufferSym) else ""
+        wish = f"_{unique}{end}"
+        if is_reserved(wish):
+            wish = f"_v{wish}"
+        parameters.append(Parameter(unique, _unique(wish, spelled), a))
     return Interface(name, tuple(parameters), tuple(embedded), user_context)
 
 
@@ -119,12 +109,36 @@ def check_name(name: str) -> None:
             "available yet",
             at=here(),
         )
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in _RESERVED:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name in WORDS:
         raise HalideError(
             f"{name!r} is no name for a C function",
             at=here(),
             hint="letters, digits and underscores, a digit not first",
         )
+    owner = ""
+    if is_of_the_library(name):
+        owner = "the C library"
+    elif name.startswith(("halide_", "ph_")):
+        owner = "the run time"
+    elif is_reserved(name):
+        owner = "the C compiler"
+    if owner:
+        raise HalideError(
+            f"no function can be called {name!r}, which is a name of {owner}",
+            at=here(),
+            hint="give the function a name of its own (fn_name); else it is called as "
+            "the first output",
+        )
+
+
+def _unique(wish: str, taken: set[str]) -> str:
+    """A name like the wish that is not taken, and is so from now on."""
+    found, n = wish, 1
+    while found in taken:
+        n += 1
+        found = f"{wish}_{n}"
+    taken.add(found)
+    return found
 
 
 def _identifier(name: str) -> str:

@@ -67,6 +67,13 @@ class Program:
         body_name, query_name = f"{name}.body", f"{name}.query"
         body = emit_with_sites(replace(lowered, name=body_name), target)
         _refuse_python(lowered, body.text, body.imports)
+        if name in {symbol.split("@")[0] for symbol in body.imports}:
+            raise HalideError(
+                f"the function {name!r} has the name of one that it calls",
+                at=here(),
+                hint="give it a name of its own (fn_name); else it is called as the "
+                "first output",
+            )
         asked, places = query_of(lowered, query_name)
         query = emit_with_sites(asked, target)
         entry = entry_text(

@@ -16,7 +16,7 @@ from typing import Any
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.codegen.asked import answer
-from parhelion.codegen.c_expr import Expressions, c_type
+from parhelion.codegen.c_expr import Expressions, c_type, foreign_name
 from parhelion.codegen.c_loops import (
     hindrance,
     holds_by_type,
@@ -24,10 +24,10 @@ from parhelion.codegen.c_loops import (
     simple_buffers,
     update_of,
 )
-from parhelion.codegen.c_support import CODES, FIXED, HEADER, refuse_foreign
+from parhelion.codegen.c_support import CODES, FIXED, HEADER, HELPER, refuse_foreign
 from parhelion.codegen.c_tidy import used_helpers, without_unused, words
 from parhelion.codegen.structs import C_STRUCTS
-from parhelion.errors import InternalError
+from parhelion.errors import HalideError, InternalError, here
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -115,7 +115,11 @@ class _Writer(Expressions):
     # The function.
 
     def function(self, lowered: Lowered, head: Head) -> None:
-        self.taken.update((head.name, *head.parameters))
+        foreign = {
+            foreign_name(n) for n in nodes(lowered.body) if isinstance(n, E.Extern)
+        }
+        _check_name(head.name, foreign)
+        self.taken.update((head.name, *head.parameters, *foreign))
         regions = {**lowered.required, **lowered.written}
         read = {n.buffer for n in nodes(lowered.body) if isinstance(n, E.Load)}
         self.read = read
@@ -431,6 +435,19 @@ class _Writer(Expressions):
             return
         self.out(f"free({self.names[s.buffer]});")
         self.live.remove(s.buffer)
+
+
+def _check_name(name: str, foreign: set[str]) -> None:
+    """Raises HalideError if the function has the name of one that it calls."""
+    own = name in FIXED or HELPER.fullmatch(name) is not None
+    if own or name in foreign:
+        what = "that C text has of its own" if own else "that it calls"
+        raise HalideError(
+            f"the function {name!r} has the name of one {what}",
+            at=here(),
+            hint="give it a name of its own (fn_name); else it is called as the first "
+            "output",
+        )
 
 
 def _array_size(s: S.Allocate) -> int | None:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parhelion.codegen.c_support import HELPER, KEYWORDS, NO_TEXT, helper
-from parhelion.errors import HalideError, InternalError
+from parhelion.codegen.c_names import DECLARED
+from parhelion.codegen.c_support import FIXED, HELPER, KEYWORDS, NO_TEXT, helper
+from parhelion.errors import HalideError, InternalError, here
 from parhelion.ir import build, fixedpoint, mathlib
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
@@ -284,8 +285,9 @@ class Expressions:
 
     def extern(self, e: E.Extern) -> tuple[str, int]:
         known = FUNCTIONS.get(e.name)
-        name = e.name.split("@")[0]
-        if known is not None and name not in self.helpers:
+        name = foreign_name(e)
+        # The headers have their own types for what they declare.
+        if known is not None and name not in self.helpers and name not in DECLARED:
             params = ", ".join(map(c_type, known.params))
             self.helpers[name] = f"extern {c_type(known.result)} {name}({params});"
         return f"{name}({', '.join([self.text(a) for a in e.args])})", _ATOM
@@ -373,17 +375,17 @@ class Expressions:
     def printf(self, form: str, args: Sequence[Expr]) -> str:
         """A call that prints `form` with each % replaced by an argument."""
         parts = trace_parts(form)
-        out, given = [_quoted(parts[0])], []
+        out, given = _quoted(parts[0])
         for arg, after in zip(args, parts[1:], strict=False):
-            spec, value = self.shown(arg)
-            out.append(spec + _quoted(after))
-            given += value
-        quoted = '"' + "".join(out) + '\\n"'
+            for text, values in (self.shown(arg), _quoted(after)):
+                out += text
+                given += values
+        quoted = f'"{out}\\n"'
         return f"printf({', '.join([quoted, *given])});"
 
     def shown(self, e: Expr) -> tuple[str, list[str]]:
         if isinstance(e, E.StringImm):
-            return _quoted(e.value), []
+            return _quoted(e.value)
         text = self.text(e, _UNARY)
         if e.type.is_bool():
             return "%s", [f'{self.text(e, _CHOICE + 1)} ? "true" : "false"']
@@ -394,15 +396,40 @@ class Expressions:
         return "%llu", [f"(unsigned long long){text}"]
 
 
+def foreign_name(e: E.Extern) -> str:
+    """What C calls a foreign function. Raises HalideError where it cannot."""
+    name = e.name.split("@")[0]
+    if name == "function":
+        raise HalideError(
+            "a C function that was given by its address has no name to call it by",
+            at=here(),
+            hint="give its name, or a function of a ctypes library",
+        )
+    if name in FIXED or HELPER.fullmatch(name):
+        raise HalideError(
+            f"the C function {name!r} has the name of one that C text has of its own",
+            at=here(),
+        )
+    return name
+
+
 def _short(t: Type) -> str:
     letter = "f" if t.is_float() else ("i" if t.is_int() else "u")
     return "bool" if t.is_bool() else f"{letter}{t.width}"
 
 
-def _quoted(text: str) -> str:
-    """`text` inside a string that printf takes as its format."""
-    safe = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return safe.replace("%", "%%")
+def _quoted(text: str) -> tuple[str, list[str]]:
+    """`text` inside a string that printf takes as its format, and its arguments."""
+    plain = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "%": "%%", "\0": "%c"}
+    out: list[str] = []
+    for before, c in zip(f" {text}", text, strict=False):
+        if c == before == "?":
+            out.append(r"\?")  # two of them may begin a trigraph
+        elif c < " " or c == "\x7f":
+            out.append(plain.get(c, f"\\{ord(c):03o}"))
+        else:
+            out.append(plain.get(c, c))
+    return "".join(out), ["0"] * text.count("\0")
 
 
 _EXPRESSIONS: dict[type[Expr], Callable[[Expressions, Any], tuple[str, int]]] = {
@@ -430,4 +457,4 @@ _EFFECTS: dict[str, Callable[[Expressions, E.Intrinsic], tuple[str, int]]] = {
     "require": Expressions.require,
 }
 
-__all__ = ["Expressions", "c_type"]
+__all__ = ["Expressions", "c_type", "foreign_name"]

@@ -48,6 +48,11 @@ CODES = {
 
 HEADER = """\
 // Compile with -fwrapv (integers wrap) and -fopenmp (for threads and vectors).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

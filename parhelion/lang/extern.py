@@ -79,7 +79,7 @@ def address_of(function: CPointer, what: str) -> tuple[str, int]:
         )
     if is_pointer(function):
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
-        name = getattr(function, "__name__", type(function).__name__)
+        name = getattr(function, "__name__", "function")
     elif isinstance(function, int) and not isinstance(function, bool):
         address, name = function, "function"
     else:

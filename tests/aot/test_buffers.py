@@ -14,14 +14,8 @@ import pytest
 import parhelion as hl
 from parhelion.ir.failures import HALIDE_CODES
 from tests.aot.test_features import library
-from tests.codegen.c_code import (
-    Dimension,
-    Struct,
-    asking,
-    compiled,
-    needs_cc,
-    struct_of,
-)
+from tests.codegen.c_code import asking, compiled, needs_cc, struct_of
+from tests.support.structs import BufferStruct, Dimension
 
 x, y = hl.vars("x y")
 forms = pytest.mark.parametrize("form", ["object", "C"])
@@ -38,7 +32,7 @@ def called(
     return lambda *given: int(made.f_o(*given))
 
 
-def sides(b: Struct) -> list[tuple[int, int, int]]:
+def sides(b: BufferStruct) -> list[tuple[int, int, int]]:
     return [(d.min, d.extent, d.stride) for d in b.dim[: b.dimensions]]
 
 
@@ -97,8 +91,8 @@ def test_buffers_of_other_dimensions_are_refused(form: str, tmp_path: Path) -> N
     call = called(form, f, [image], tmp_path)
     out = hl.Buffer(hl.Int(32), [4])
     pixels = (ctypes.c_int32 * 4)()
-    kind = 0 | 32 << 8 | 1 << 16
-    flat = Struct(type=kind, dimensions=0, host=ctypes.addressof(pixels))
+    host = ctypes.addressof(pixels)
+    flat = BufferStruct(code=0, bits=32, lanes=1, dimensions=0, host=host)
     assert call(ctypes.byref(flat), struct_of(out)) == BAD_DIMENSIONS
     # There is no place for an answer, or for the numbers that it depends on.
     flat.host = None
@@ -119,11 +113,11 @@ def test_what_else_is_refused(form: str, tmp_path: Path) -> None:
     call = called(form, f, [image], tmp_path)
     pixels = (ctypes.c_int32 * 4)()
 
-    def given(extent: int, device: int = 0) -> Struct:
+    def given(extent: int, device: int = 0) -> BufferStruct:
         dims = (Dimension * 1)(Dimension(0, extent, 1, 0))
         host = None if device else ctypes.addressof(pixels)
-        kind = 0 | 32 << 8 | 1 << 16
-        return Struct(type=kind, dimensions=1, dim=dims, host=host, device=device)
+        kind = {"code": 0, "bits": 32, "lanes": 1}
+        return BufferStruct(dimensions=1, dim=dims, host=host, device=device, **kind)
 
     good = given(4)
     assert call(ctypes.byref(good), ctypes.byref(given(4))) == 0

@@ -361,3 +361,60 @@ def test_archives_are_read_by_others(tmp_path: Path) -> None:
     for m in members:
         found = subprocess.run([ar, "p", path, m.name], capture_output=True, check=True)
         assert found.stdout == m.data
+
+
+def test_a_loop_that_the_program_runs_may_fail(tmp_path: Path) -> None:
+    """Its code is the call's result, and nobody is told of another failure."""
+    limit = hl.Param(hl.Int(32), "limit", 0)
+    f = hl.Func("looped")
+    f[x, y] = hl.require(y < limit, x + y, "y is", y)
+    f.parallel(y)
+    f.compile_to_object(tmp_path / "f.o", [limit], "looped")
+    made = library(tmp_path, tmp_path / "f.o")
+    told: list[bytes] = []
+    error = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+    loop = ctypes.CFUNCTYPE(
+        ctypes.c_int,
+        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int),
+        ctypes.c_void_p,
+    )
+    on_error, failing = error(lambda _, m: told.append(m)), loop(lambda *_: -99)
+    made.halide_set_error_handler(on_error)
+    made.halide_set_custom_do_par_for(failing)
+    out = np.zeros((4, 4), np.int32)
+    assert made.looped(9, ctypes.byref(struct_for(out))) == -99
+    assert told == []
+    made.halide_set_custom_do_par_for(None)
+    assert made.looped(2, ctypes.byref(struct_for(out))) == HALIDE_CODES["require"]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("t", "value", "expected"),
+    [
+        (hl.Float(16), 0.5, 0x3800),
+        (hl.Float(16), float("inf"), 0x7C00),
+        (hl.BFloat(16), -1.5, 0xBFC0),
+        (hl.Float(32), 0.5, 0x3F000000),
+        (hl.Float(64), -0.25, 0xBFD0000000000000),
+        (hl.Int(8), -1, 2**64 - 1),
+        (hl.UInt(64), 2**64 - 1, 2**64 - 1),
+        (hl.Bool(), True, 1),
+    ],
+    ids=str,
+)
+def test_metadata_have_the_bits_of_a_value(
+    t: hl.Type, value: float, expected: int, tmp_path: Path
+) -> None:
+    p = hl.Param(t, "p", value)
+    f = hl.Func("told")
+    f[x] = hl.cast(hl.Float(64), p)
+    f.compile_to_object(tmp_path / "f.o", [p], "told")
+    made = library(tmp_path, tmp_path / "f.o")
+    made.told_metadata.restype = ctypes.POINTER(ctypes.c_void_p)
+    # The second word is the table of arguments, each with its default after the name,
+    # kind and type.
+    arguments = made.told_metadata()[1]
+    default = ctypes.cast(arguments, ctypes.POINTER(ctypes.c_void_p))[3]
+    assert default is not None
+    assert int.from_bytes(ctypes.string_at(default, 8), "little") == expected

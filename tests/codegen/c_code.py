@@ -20,7 +20,7 @@ CLANG = shutil.which("clang")
 needs_cc = pytest.mark.skipif(CC is None, reason="there is no C compiler (Debian: gcc)")
 
 #: What any C of ours is compiled with.
-OPTIONS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-fwrapv", "-ffp-contract=off")
+OPTIONS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-fwrapv")
 
 
 def built(source: Path, out: Path, *more: str, includes: Sequence[str] = ()) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -528,3 +530,25 @@ def test_shifts_by_the_least_amount(t: hl.Type, tmp_path: Path) -> None:
     f = hl.Func("c_least")
     f[x, y] = hl.select(y < 2, a << b, a >> b)
     same(f, [len(amounts) + 1, 4], tmp_path)
+
+
+@needs_cc
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_compilers_contract_nothing(compiler: str, tmp_path: Path) -> None:
+    """Whatever they would do by themselves on a computer that can."""
+    program = shutil.which(compiler)
+    if program is None:
+        pytest.skip(f"{compiler} is missing")
+    if hl.get_host_target().arch is not hl.TargetArch.X86:
+        pytest.skip("the options are those of x86")
+    random = np.random.default_rng(3)
+    a, b, c = (hl.Buffer(random.random(99, np.float32)) for _ in range(3))
+    f = hl.Func("c_apart")
+    f[x] = hl.strict_float(a[x] * b[x] - c[x])
+    source, listing = tmp_path / "apart.c", tmp_path / "apart.s"
+    f.compile_to_c(source, [], "apart")
+    options = ["-std=gnu11", "-O2", "-mfma", "-fwrapv", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([program, *options, "-S", "-o", listing, source], check=True)
+    text = listing.read_text()
+    assert "mulss" in text or "mulps" in text
+    assert not re.search(r"\bvfn?m(add|sub)", text)
