@@ -200,14 +200,18 @@ class Grouping:
         )
 
     def run(self) -> None:
-        """Merges groups until no merge pays."""
+        """Merges groups until no merge pays, then those that are forced: into the very
+        group that is wanted, or not at all."""
+        self._merge_what_pays()
         for f in reversed(self.model.graph.order):
             wanted = self.forced.get(f)
             found = self.candidate(f) if wanted is not None else None
-            if found is not None and self.owner[found[0].output] is found[0].output:
+            if found is not None and found[0].output is wanted:
                 merge = self.evaluate(self.groups[f], *found)
                 if merge.choices:
                     self._merge(merge)
+
+    def _merge_what_pays(self) -> None:
         while True:
             best: Merge | None = None
             for f in self.model.graph.order:
@@ -221,8 +225,9 @@ class Grouping:
             self._merge(best)
 
     def known(self, f: Function) -> Merge | None:
-        """The merge of a Func's group into its consumer's, if it is possible."""
-        if self.owner[f] is not f or (f in self.forced and self.forced[f] is None):
+        """The merge of a Func's group into its consumer's, if it is possible and
+        nothing is forced upon it."""
+        if self.owner[f] is not f or f in self.forced:
             return None
         if f not in self._known:
             found = self.candidate(f)

@@ -408,3 +408,29 @@ def test_no_two_options_have_the_same_name() -> None:
     for d in hl.autoschedule(out, [700, 500]).decisions:
         labels = [o.label for o in d.options]
         assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize("scheduler", ["Mullapudi2016", "PolyMage"])
+def test_a_group_that_is_named_is_the_one_that_is_joined(scheduler: str) -> None:
+    made = [hl.Func("stage0")]
+    made[0][x, y] = hl.sqrt(hl.f32(x * y))
+    for k in range(1, 7):
+        f, g = made[-1], hl.Func(f"stage{k}")
+        if k % 2:
+            g[x, y] = hl.sqrt(f[x - 1, y]) + hl.sqrt(f[x + 1, y]) + hl.exp(f[x, y + 1])
+        else:
+            g[x, y] = f[x, y - 1] + f[x, y + 1] * f[x + 1, y + 1]
+        made.append(g)
+    at = {f.name(): f._function.schedule for f in made}
+    result = hl.autoschedule(made[-1], [800, 600], scheduler=scheduler, machine="xeon")
+    start, seen = "in tiles of ", 0
+    for d in result.decisions:
+        for option in d.options:
+            if option is d.chosen or not option.label.startswith(start):
+                continue
+            seen += 1
+            result.alternative(d, option).apply()
+            level = at[d.func].compute
+            assert level.func is not None
+            assert level.func.name == option.label.removeprefix(start)
+    assert seen
