@@ -146,9 +146,14 @@ def _instead(
 
 
 def _suspects(script: Script) -> Iterator[tuple[Function, ...]]:
-    """The Funcs that the user gave directives to: one at a time, and all together."""
+    """The Funcs that the user gave directives to, and those in whose loops he placed
+    others: one at a time, and all together."""
     mine = dict.fromkeys([c.function for c in script.calls])
-    found = [f for f in script.order if f in mine and not unscheduled([f])]
+    theirs = {f for f in script.order if not unscheduled([f])}
+    for s in [f.schedule for f in theirs]:
+        levels = (s.compute, s.store, s.hoist)
+        theirs |= {at.func for at in levels if at is not None and at.func is not None}
+    found = [f for f in script.order if f in mine and f in theirs]
     for f in reversed(found):
         yield (f,)
     if len(found) > 1:

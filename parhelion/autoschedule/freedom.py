@@ -24,7 +24,7 @@ class Freedom:
     inlined: Funcs that the user wants inline. placed: those whose place he chose, or
     that have to stay where they are for other reasons. looped: definitions that have
     directives. named: Funcs in whose loops the user computes or stores others, and
-    these loops. windows: Funcs in whose loops something is computed that is stored
+    these loops. windows: Funcs in whose loops something is computed that is kept
     further out, so that they cannot be parallel. given: Funcs that foreign code reads
     and those that run beside others, which are at the root. whole: those that are to be
     computed as a whole, as nobody can tell what part is needed where.
@@ -72,8 +72,19 @@ class Freedom:
                     self.looped.update((g, n) for n in range(len(g.stages())))
         for level in (s.compute, s.store, s.hoist):
             self._name(level)
-        if s.store is not None and s.store is not s.compute and s.compute.func:
-            self.windows.add(s.compute.func)
+        if any(at is not s.compute for at in (s.store_level, s.hoist_level)):
+            self._keep_serial(s.compute.func, s.hoist_level.func)
+
+    def _keep_serial(self, around: Function | None, last: Function | None) -> None:
+        """Loops between the place where a Func is computed and that of its storage; it
+        is in loops of `last`, or outside of all."""
+        seen: set[Function] = set()
+        while around is not None and around not in seen:
+            seen.add(around)
+            if around is last:
+                break
+            around = around.schedule.compute.func
+        self.windows |= seen
 
     def _store(self, f: Function) -> None:
         """What storage directives of a Func without a place mean for it. To be computed

@@ -434,3 +434,60 @@ def test_a_group_that_is_named_is_the_one_that_is_joined(scheduler: str) -> None
             assert level.func is not None
             assert level.func.name == option.label.removeprefix(start)
     assert seen
+
+
+# Storage further out than what is computed in it.
+
+
+KEPT_OUTSIDE: dict[str, Callable[[hl.Func, hl.Func], hl.Func]] = {
+    "hoisted": lambda f, k: f.compute_at(k, y).hoist_storage_root(),
+    "ring": lambda f, k: f.compute_at(k, y).hoist_storage_root().ring_buffer(2),
+    "stored": lambda f, k: f.compute_at(k, y).store_root(),
+}
+
+
+def four() -> tuple[hl.Func, hl.Func, hl.Func, hl.Func]:
+    p, f, k, out = hl.funcs("p f k out")
+    p[x, y] = hl.floor(hl.sqrt(hl.f32(x * x + y)))
+    f[x, y] = hl.floor(hl.sqrt(p[x, y]) + hl.sqrt(p[x + 1, y]))
+    k[x, y] = f[x, y] + f[x, y + 1]
+    out[x, y] = hl.floor(hl.sqrt(k[x, y]) + hl.sqrt(k[x, y + 1]))
+    return p, f, k, out
+
+
+def parallel(result: hl.AutoSchedulerResults) -> set[object]:
+    return {c.function for c in result.script.calls if c.method == "parallel"}
+
+
+@pytest.mark.parametrize("scheduler", ["Parhelion", *SCHEDULERS])
+@pytest.mark.parametrize("which", KEPT_OUTSIDE)
+@pytest.mark.parametrize("inside", [False, True])
+def test_loops_around_what_is_kept_further_out_are_serial(
+    scheduler: str, which: str, inside: bool
+) -> None:
+    _, f, k, out = four()
+    KEPT_OUTSIDE[which](f, k)
+    if inside:
+        k.compute_at(out, y)
+    else:
+        k.compute_root()
+    result = hl.autoschedule(out, [700, 500], scheduler=scheduler)
+    assert not [note for note in result.notes if "refused" in note]
+    assert k._function not in parallel(result)
+    assert (out._function in parallel(result)) is not inside
+    for size in ((70, 50), (3, 2)):
+        same(out, *size)
+
+
+def test_what_is_refused_in_loops_that_hold_others_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if it had not been known that the loop must be serial. The Func that it is of
+    has no directives itself."""
+    monkeypatch.setattr(Freedom, "_keep_serial", lambda *_: None)
+    _, f, k, out = four()
+    KEPT_OUTSIDE["hoisted"](f, k)
+    result = hl.autoschedule([k, out], [700, 500], scheduler="Baseline")
+    (note,) = result.notes
+    assert f"so that what it has for {k.name()} is left out" in note
+    assert out._function in parallel(result)
