@@ -13,8 +13,9 @@ from parhelion.cli.programs import Program, load
 from parhelion.cli.region import asked_extents, promised_extents
 from parhelion.views.notebook import show_page
 
-#: Pixels of the two first dimensions that are shown unless it is said otherwise.
-_SHOWN = 16
+#: Pixels of the two first dimensions that are shown unless it is said otherwise: the
+#: first of them that is not too much to watch.
+_SHOWN = (16, 8, 4)
 
 
 @click.command()
@@ -29,7 +30,8 @@ _SHOWN = 16
 @click.option(
     "--size",
     metavar="WxH…",
-    help=f"Extents to animate. [default: {_SHOWN}x{_SHOWN}, and 1 of what is beyond]",
+    help=f"Extents to animate. [default: {_SHOWN[0]}x{_SHOWN[0]}, or less if that is "
+    "too much to watch, and 1 of what is beyond]",
 )
 @options.params
 @options.schedule
@@ -48,20 +50,24 @@ def show(
     """
     made = load(program, schedule, params)
     given_params(made, params)
-    extents = asked_extents(made, {}, size) if size is not None else _small(made)
+    if size is not None:
+        extents, *smaller = [asked_extents(made, {}, size)]
+    else:
+        extents, *smaller = [_small(made, shown) for shown in _SHOWN]
     path = output or Path(f"{made.name}.html")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(show_page(made.pipeline, made.name, extents), encoding="utf-8")
+        page = show_page(made.pipeline, made.name, extents, smaller)
+        path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error}") from error
     click.echo(f"{path}: {path.stat().st_size} bytes")
 
 
-def _small(made: Program) -> list[int]:
+def _small(made: Program, shown: int) -> list[int]:
     """A size that shows the order, and all of what has a promised extent."""
     return [
-        known or (_SHOWN if d < 2 else 1)
+        known or (shown if d < 2 else 1)
         for d, known in enumerate(promised_extents(made.output))
     ]
 

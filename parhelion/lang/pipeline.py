@@ -164,23 +164,17 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         a Buffer, or a tuple of Buffers if there are several values. Given a Buffer or
         an array (or one for each value), it computes just that region into it.
         """
-        if target is not None and not isinstance(target, Target):
-            raise TypeMismatchError(
-                f"realize takes a list of extents and a Target, not {target!r}",
-                at=here(),
-                hint=f"write realize([{where}, {target}])"
-                if isinstance(where, int) and isinstance(target, int)
-                else "",
-            )
+        _check_target(where, target, "realize")
         return self._compute(where, options(target))
 
     def _compute(
         self,
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
         asked: Options,
+        method: str = "realize",
     ) -> Result:
         runner = self._ready()
-        given = _destinations(where)
+        given = destinations(where, method)
         if given is not None:
             self._check(runner, given)
             images = runner.inputs()
@@ -188,7 +182,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
                 runner.judge([_box_of(b) for b in given], images)
             runner.run(images, given, options=asked)
             return None
-        boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
+        boxes = boxes_of(runner.targets, where, method)  # type: ignore[arg-type]
         images = runner.inputs()
         if any(e == 0 for box in boxes for _, e in box):
             made = [
@@ -229,14 +223,14 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
             raise BoundsError(
                 f"profile runs the pipeline 1 time or more, not {repeat!r}", at=here()
             )
+        _check_target(where, target, "profile")
         if target is None:
             target = get_jit_target_from_environment()
-        if isinstance(target, Target):
-            target = target.with_feature(TargetFeature.Profile)
+        target = target.with_feature(TargetFeature.Profile)
         runs = []
         for _ in range(repeat):
             with collect() as found:
-                self.realize(where, target)
+                self._compute(where, options(target), "profile")
             runs += found
         return profile_of(self._runner.name, runs)
 
@@ -255,9 +249,10 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         """
         from parhelion.runtime.trace import collect_trace
 
+        _check_target(where, target, "trace")
         asked = replace(options(target), profile=False, trace=True)
         with collect_trace() as events:
-            self._compute(where, asked)
+            self._compute(where, asked, "trace")
         return iter(events)
 
     def report(
@@ -278,16 +273,21 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         """
         from parhelion.lang.report import report
 
+        _check_target(where, target, "report")
         runner = self._ready()
-        given = _destinations(where)
-        if given is None:
-            boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
-        else:
-            self._check(runner, given)
-            boxes = [_box_of(b) for b in given]
+        boxes = self._boxes(where, "report")
         variant = runner.variant(runner.inputs(), options(target), boxes)
         with compiling():
             return report(runner, variant, boxes)
+
+    def _boxes(self, where: object, method: str) -> list[Box]:
+        """The regions of the outputs that a method is asked for, as `realize` is."""
+        runner = self._ready()
+        given = destinations(where, method)
+        if given is None:
+            return boxes_of(runner.targets, where, method)  # type: ignore[arg-type]
+        self._check(runner, given)
+        return [_box_of(b) for b in given]
 
     def _check(self, runner: Runner, given: Sequence[Buffer]) -> None:
         if len(given) != len(runner.targets):
@@ -336,9 +336,9 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         """Gives every ImageParam that has no image a new one, just large enough for
         realizing the outputs at `where` (as for `realize`)."""
         runner = self._ready()
-        given = _destinations(where)
+        given = destinations(where, "infer_input_bounds")
         if given is None:
-            boxes = boxes_of(runner.targets, where)  # type: ignore[arg-type]
+            boxes = boxes_of(runner.targets, where, "infer_input_bounds")  # type: ignore[arg-type]
             variant = runner.fitting(boxes, self._variant(runner, boxes=boxes))
             # `realize` will compute what the schedule rounds up to.
             boxes = runner.grown(boxes, variant)
@@ -470,21 +470,34 @@ def image_params(outputs: Sequence[Function]) -> tuple[BufferSym, ...]:
     return tuple([s for s in reach.images if s.bound is None])
 
 
-def _destinations(where: object) -> list[Buffer] | None:
-    """The Buffers to compute into; None if `where` is a list of sizes."""
+def _check_target(where: object, target: object, method: str) -> None:
+    """Raises TypeMismatchError for what is no Target, as a second extent."""
+    if target is not None and not isinstance(target, Target):
+        raise TypeMismatchError(
+            f"{method} takes a list of extents and a Target, not {target!r:.60}",
+            at=here(),
+            hint=f"write {method}([{where}, {target}])"
+            if isinstance(where, int) and isinstance(target, int)
+            else "",
+        )
+
+
+def destinations(where: object, method: str) -> list[Buffer] | None:
+    """The Buffers to compute into; None if `where` is a list of sizes. method: what is
+    called, for messages."""
     if isinstance(where, Buffer):
         return [where]
     if isinstance(where, np.ndarray):
         return [Buffer(where)]
     if hasattr(type(where), "__index__"):
         raise TypeMismatchError(
-            f"realize takes a list of extents, not {where!r}",
+            f"{method} takes a list of extents, not {where!r}",
             at=here(),
-            hint=f"write realize([{where!r}])",
+            hint=f"write {method}([{where!r}])",
         )
     if not isinstance(where, Iterable):
         raise TypeMismatchError(
-            f"realize takes extents, a Buffer or Buffers, not {where!r:.60}", at=here()
+            f"{method} takes extents, a Buffer or Buffers, not {where!r:.60}", at=here()
         )
     items = list(where)
     if not items or not any(isinstance(i, Buffer | np.ndarray) for i in items):
@@ -492,7 +505,11 @@ def _destinations(where: object) -> list[Buffer] | None:
     return [i if isinstance(i, Buffer) else Buffer(i) for i in items]
 
 
-def boxes_of(targets: Sequence[BufferSym], sizes: Sequence[SupportsIndex]) -> list[Box]:
+def boxes_of(
+    targets: Sequence[BufferSym],
+    sizes: Sequence[SupportsIndex],
+    method: str = "realize",
+) -> list[Box]:
     """The region to compute of each output: from the promised min (else 0) on."""
     boxes: list[Box] = []
     for sym in targets:
@@ -500,7 +517,7 @@ def boxes_of(targets: Sequence[BufferSym], sizes: Sequence[SupportsIndex]) -> li
         extents = arrays.check_sizes(sizes, name)  # type: ignore[arg-type]
         if len(extents) != len(sym.dims):
             raise TypeMismatchError(
-                f"Func {sym.name!r} has {len(sym.dims)} dimensions; realize is given "
+                f"Func {sym.name!r} has {len(sym.dims)} dimensions; {method} is given "
                 f"{len(extents)} extents",
                 at=here(),
             )

@@ -169,13 +169,13 @@ class Running(CompileTo, Later):
 
     def animate(
         self,
-        sizes: Sequence[SupportsIndex],
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
         filename: str | os.PathLike[str] | None = None,
         threads: int = 4,
     ) -> Animation:
         """The order in which the schedule computes so many pixels, as a page that
         moves; see `Pipeline.animate`."""
-        return self._pipeline().animate(sizes, filename, threads)
+        return self._pipeline().animate(where, filename, threads)
 
     def trace_stores(self) -> Self:
         """Prints a line for every value that is stored, where it is stored: the value,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 if TYPE_CHECKING:
+    from parhelion.lang.pipeline import Destination
     from parhelion.views.animation import Animation
 
 #: Where each view is, as "module:function".
@@ -64,13 +65,15 @@ class ShownPipeline:
 
     def animate(
         self,
-        sizes: Sequence[SupportsIndex],
+        where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
         filename: str | os.PathLike[str] | None = None,
         threads: int = 4,
     ) -> Animation:
-        """The order in which the schedule computes ``sizes`` pixels of the outputs, as
-        a page that moves: every stage is a grid of pixels, in which those light up that
-        are loaded or stored, and the listing shows where the program is.
+        """The order in which the schedule computes the outputs, of the size or in the
+        place of the Buffers that `where` says as for `realize`, as a page that moves:
+        every stage is a grid of pixels, in which those light up that are loaded or
+        stored, and the listing shows where the program is. Nothing is computed into the
+        Buffers.
 
         The program that lowering makes is run step by step. The lanes of a vector light
         up together; parallel loops are shown on so many `threads`. Images that are not
@@ -80,7 +83,7 @@ class ShownPipeline:
         Raises BoundsError for more than 50,000 loads and stores, HalideError if foreign
         code computes a Func, and what `realize` raises.
         """
-        made: Animation = _view("animation")(self, sizes, filename, threads)
+        made: Animation = _view("animation")(self, where, filename, threads)
         return made
 
 

@@ -6,12 +6,12 @@ is a grid of pixels, in which those light up that a step loads or stores.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import SupportsIndex
 
 from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
 from parhelion.ir.deep import run_deep
@@ -22,7 +22,7 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import exact
-from parhelion.lang.pipeline import Pipeline, boxes_of
+from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.runner import Runner
 from parhelion.lower.passes import Trace
 from parhelion.runtime.layout import Layout
@@ -36,9 +36,10 @@ from parhelion.views.execute import (
     Source,
     Step,
     Storage,
+    TooManyEvents,
     Touch,
 )
-from parhelion.views.listing import Line, Listing, shown
+from parhelion.views.listing import Line, Listing, names_of, shown
 from parhelion.views.page import filled, json_text, template, whole_page
 
 #: Loads and stores that an animation may show.
@@ -146,23 +147,31 @@ class Animation:
 
 def animate(
     pipeline: Pipeline,
-    sizes: Sequence[SupportsIndex],
+    where: object,
     filename: str | os.PathLike[str] | None = None,
     threads: int = THREADS,
 ) -> Animation:
     """See `Pipeline.animate`."""
+    if isinstance(filename, int):
+        raise TypeMismatchError(
+            f"animate takes a list of extents and the name of a file, not {filename!r}",
+            at=here(),
+            hint=f"write animate([{where}, {filename}])"
+            if isinstance(where, int)
+            else "",
+        )
     if not isinstance(threads, int) or threads < 1:
         raise TypeMismatchError(
             f"the number of threads of an animation is 1 or more, not {threads!r:.60}",
             at=here(),
         )
-    made = _run(pipeline, sizes, threads)
+    made = _run(pipeline, where, threads)
     if filename is not None:
         made.save(filename)
     return made
 
 
-def _run(pipeline: Pipeline, sizes: Sequence[SupportsIndex], threads: int) -> Animation:
+def _run(pipeline: Pipeline, where: object, threads: int) -> Animation:
     runner = pipeline._ready()
     for f in realization_order(runner.outputs):
         if f.extern is not None:
@@ -171,9 +180,12 @@ def _run(pipeline: Pipeline, sizes: Sequence[SupportsIndex], threads: int) -> An
                 "knows, so that it cannot be animated",
                 at=here(),
             )
-    asked = boxes_of(runner.targets, sizes)
+    asked = pipeline._boxes(where, "animate")
     if any([extent == 0 for box in asked for _, extent in box]):
         raise BoundsError("no pixels are asked for, so that nothing moves", at=here())
+    # Each of them is stored once at least: nothing need be run to know it.
+    if sum([math.prod([e for _, e in box]) for box in asked]) > MOST_EVENTS:
+        raise TooManyEvents(MOST_EVENTS)
     # Buffers as `realize` and `infer_input_bounds` make them.
     layouts = {
         s: b._layout() for s in runner.reach.images if (b := _given(s)) is not None
@@ -214,7 +226,7 @@ def _executed(
         )
         name, body, _ = trace.steps[0]
         assert name == "loop_nests"
-        listing = Listing(body)
+        listing = Listing(body, names_of(realization_order(runner.outputs)))
         run = Execution(listing, trace.origins, images, MOST_EVENTS, threads)
         try:
             steps = run_deep(lambda: tuple(run.steps(body, runner.outputs, env)))
@@ -295,12 +307,14 @@ def _grids(outputs: Sequence[Function], steps: Sequence[Step]) -> tuple[Grid, ..
     # Copies that a schedule makes are in no one's definitions.
     order += [s for s in low if s not in order]
     grids = []
+    names = names_of(realization_order(outputs))
     for source in order:
         lo, hi = low[source], high[source]
         if isinstance(source, BufferSym):
             kind, name = "input", plain_name(source.name)
         else:
-            kind, name = ("output" if source in outputs else "stage"), shown(source)
+            kind = "output" if source in outputs else "stage"
+            name = names.get(source) or shown(source)
         extents = tuple([b - a + 1 for a, b in zip(lo, hi, strict=True)])
         grids.append(Grid(source, name, kind, tuple(lo), extents))
     return tuple(grids)

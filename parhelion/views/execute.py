@@ -326,7 +326,7 @@ class Execution:
     def _iterate(self) -> None:
         self._iterations += 1
         if self._iterations > self.limit * _LOOPS_EACH:
-            raise self._too_large()
+            raise TooManyEvents(self.limit)
 
     # Loads and stores.
 
@@ -349,7 +349,7 @@ class Execution:
         next(iter(touches.values())).loads.extend(loads)
         self.count += len(loads) + sum([len(t.points) for t in touches.values()])
         if self.count > self.limit:
-            raise self._too_large()
+            raise TooManyEvents(self.limit)
         step: Step = [*frame.pending, *touches.values()]
         frame.pending.clear()
         yield step
@@ -452,9 +452,13 @@ class Execution:
         self.storages.append(storage)
         return storage
 
-    def _too_large(self) -> BoundsError:
-        return BoundsError(
-            f"this takes more than {self.limit} loads and stores, too many to watch",
+
+class TooManyEvents(BoundsError):
+    """A run of more loads and stores than a page can show."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"this takes more than {limit} loads and stores, too many to watch",
             hint="give a smaller size: a few tiles of the schedule show its order",
         )
 

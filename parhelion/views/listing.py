@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parhelion.ir.build import const_int
-from parhelion.ir.function import Function
+from parhelion.ir.expr import Var
+from parhelion.ir.function import Function, ReductionDomain
 from parhelion.ir.names import plain_name
 from parhelion.ir.stmt import Atomic, Block, For, If, Produce, Provide, Realize, Stmt
 
@@ -25,10 +27,12 @@ class Listing:
     """Productions, storage, loops and definitions of a program that is not flat yet.
 
     Loops of one iteration are left out. of: the number of the line of each statement
-    that has one.
+    that has one. names: what Funcs are called, where that is not `shown`.
     """
 
-    def __init__(self, body: Stmt) -> None:
+    def __init__(self, body: Stmt, names: Mapping[Function, str] | None = None) -> None:
+        self._names = {} if names is None else names
+        self._rvars: dict[str, str] = {}
         self.lines: list[Line] = []
         self.of: dict[Stmt, int] = {}
         self._walk(body, 0, -1)
@@ -44,22 +48,25 @@ class Listing:
         elif isinstance(s, Atomic):
             self._walk(s.body, depth, parent)
         elif isinstance(s, Provide):
-            self._add(s, depth, f"{shown(s.func)}(…) = …", parent)
+            self._add(s, depth, f"{self._name(s.func)}(…) = …", parent)
         elif isinstance(s, For):
             if const_int(s.extent) == 1:
                 self._walk(s.body, depth, parent)
                 return
-            text = f"{s.kind.value} {loop_name(s)}"
+            text = f"{s.kind.value} {self._loop_name(s)}"
             inside = self._add(s, depth, text, parent, loop=True)
             self._walk(s.body, depth + 1, inside)
         elif isinstance(s, Realize):
-            inside = self._add(s, depth, f"store {shown(s.func)}", parent)
+            inside = self._add(s, depth, f"store {self._name(s.func)}", parent)
             self._walk(s.body, depth + 1, inside)
         elif isinstance(s, Produce):
             if not s.producing:
                 self._walk(s.body, depth, parent)
                 return
-            inside = self._add(s, depth, f"produce {shown(s.func)}", parent)
+            for d in s.func.updates:
+                if d.rdom is not None:
+                    self._rvars |= {v.name: rvar_name(v, d.rdom) for v in d.rdom.vars}
+            inside = self._add(s, depth, f"produce {self._name(s.func)}", parent)
             self._walk(s.body, depth + 1, inside)
 
     def _add(
@@ -71,16 +78,37 @@ class Listing:
         self.of.setdefault(s, number)
         return number
 
+    def _name(self, f: Function) -> str:
+        return self._names.get(f) or shown(f)
+
+    def _loop_name(self, s: For) -> str:
+        """The loop that lowering called ``f.s0.xi``, as the user calls it."""
+        *_, last = s.var.name.split(".")
+        return self._rvars.get(last) or last.split("$")[0]
+
+
+def names_of(functions: Sequence[Function]) -> dict[Function, str]:
+    """Names for several Funcs at once: of those that the user gave one name, the second
+    is ``f (2)``."""
+    found: dict[Function, str] = {}
+    count: dict[str, int] = {}
+    for f in functions:
+        name = shown(f)
+        count[name] = count.get(name, 0) + 1
+        found[f] = name if count[name] == 1 else f"{name} ({count[name]})"
+    return found
+
+
+def rvar_name(v: Var, domain: ReductionDomain) -> str:
+    """``r.x``, or ``r`` for a domain of one dimension."""
+    of, _, letter = v.name.rpartition("$")
+    of = plain_name(of)
+    return of if len(domain.vars) == 1 else f"{of}.{letter}"
+
 
 def shown(f: Function) -> str:
     """A Func's name as the user gave it."""
     return plain_name(f.label)
 
 
-def loop_name(s: For) -> str:
-    """The loop that lowering called ``f.s0.xi``, by its own name."""
-    *_, last = s.var.name.split(".")
-    return last.split("$")[0]
-
-
-__all__ = ["Line", "Listing", "loop_name", "shown"]
+__all__ = ["Line", "Listing", "names_of", "rvar_name", "shown"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -13,6 +14,7 @@ from parhelion.schedule.directives import Place
 from parhelion.schedule.rules import ScheduleWarning
 from parhelion.schedule.sites import inlines, realization_order
 from parhelion.views.animation import animate
+from parhelion.views.execute import TooManyEvents
 from parhelion.views.graph import inlined_most, stage_graph
 from parhelion.views.listing import shown
 from parhelion.views.nest import nest_fragment
@@ -51,25 +53,57 @@ def pipeline_html(pipeline: Pipeline) -> str:
     return styled(f"{_graph(pipeline)}\n<h2>loops</h2>\n{_nest(pipeline)}")
 
 
-def show_page(pipeline: Pipeline, name: str, sizes: Sequence[SupportsIndex]) -> str:
+def show_page(
+    pipeline: Pipeline,
+    name: str,
+    sizes: Sequence[SupportsIndex],
+    smaller: Sequence[Sequence[SupportsIndex]] = (),
+) -> str:
     """All of a pipeline on one page: the graph of its stages, their definitions, the
-    loops and, if it can be watched at that size, the order of evaluation."""
+    loops and, if it can be watched, the order of evaluation at that size, else at the
+    first of the smaller ones at which it can."""
     outputs = pipeline._functions()
     stages = [
         _described(f) for f in realization_order(outputs) if not inlines(f, outputs)
     ]
-    size = " × ".join(map(str, sizes))
+    shown_size, order = _order(pipeline, [sizes, *smaller])
+    size = " × ".join(map(str, shown_size))
     parts = [
         f"<h1>{escape(name)}</h1>",
         _graph(pipeline),
         f"<h2>order of evaluation, {size}</h2>",
-        _loops(pipeline, lambda: animate(pipeline, sizes).fragment()),
+        order,
         "<h2>loops</h2>",
         _nest(pipeline),
         "<h2>stages</h2>",
         *stages,
     ]
     return whole_page(name, "\n".join(parts))
+
+
+def _order(
+    pipeline: Pipeline, candidates: Sequence[Sequence[SupportsIndex]]
+) -> tuple[Sequence[SupportsIndex], str]:
+    """The animation at the first size that is small enough, and that size; at the first
+    one, why there is none."""
+    refusals = []
+    for sizes in candidates:
+        try:
+            return sizes, _loops(pipeline, partial(_moving, pipeline, sizes))
+        except _Refused as error:
+            refusals.append(str(error))
+    return candidates[0], _message(refusals[0])
+
+
+class _Refused(Exception):
+    """Too much to be watched at a size."""
+
+
+def _moving(pipeline: Pipeline, sizes: Sequence[SupportsIndex]) -> str:
+    try:
+        return animate(pipeline, sizes).fragment()
+    except TooManyEvents as error:
+        raise _Refused(str(error)) from error
 
 
 def _graph(pipeline: Pipeline) -> str:
@@ -99,7 +133,11 @@ def _or_why(part: Callable[[], str]) -> str:
     try:
         return part()
     except HalideError as error:
-        return f'<p class="ph-error">{escape(str(error))}</p>'
+        return _message(str(error))
+
+
+def _message(text: str) -> str:
+    return f'<p class="ph-error">{escape(text)}</p>'
 
 
 def _described(f: Function) -> str:

@@ -11,7 +11,7 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.text import brief, text
 from parhelion.schedule.directives import LoopLevel, Place
-from parhelion.views.listing import shown
+from parhelion.views.listing import rvar_name, shown
 
 #: Distinct nodes of a value up to which all of it is shown.
 _MOST_NODES = 120
@@ -26,19 +26,12 @@ class _Plain(Rewriter):
     def on_var(self, n: Var) -> Expr:
         if not isinstance(n.origin, ReductionDomain):
             return n
-        return Var(_rvar_name(n, n.origin), n.type)
+        return Var(rvar_name(n, n.origin), n.type)
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
         if n.op in ("likely", "likely_if_innermost"):
             return self.go(n.args[0])
         return n.map(self.go)
-
-
-def _rvar_name(v: Var, domain: ReductionDomain) -> str:
-    """``r.x``, or ``r`` for a domain of one dimension."""
-    of, _, letter = v.name.rpartition("$")
-    of = plain_name(of)
-    return of if len(domain.vars) == 1 else f"{of}.{letter}"
 
 
 def formula(e: Expr) -> str:
@@ -60,7 +53,7 @@ def definition(f: Function, d: Definition) -> str:
     if d.rdom is None:
         return line
     over = [
-        f"{_rvar_name(v, d.rdom)} in [{formula(v.lo)}, {formula(v.hi)}]"
+        f"{rvar_name(v, d.rdom)} in [{formula(v.lo)}, {formula(v.hi)}]"
         for v in d.rdom.vars
         if v.lo is not None and v.hi is not None
     ]

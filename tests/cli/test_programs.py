@@ -228,3 +228,23 @@ def test_numbers_out_of_range(
     before = hl.get_num_threads()
     done(*words, "--seconds", 0.01, "--threads", 0)
     assert hl.get_num_threads() == before
+
+
+def test_show_finds_a_size_that_can_be_watched(tmp_path: Path) -> None:
+    file, page = tmp_path / "wide.py", tmp_path / "wide.html"
+    file.write_text(
+        "import parhelion as hl\n"
+        "x, y = hl.vars('x y')\n"
+        "r = hl.RDom([(0, 20), (0, 20)])\n"
+        "f, g = hl.funcs('f g')\n"
+        "f[x, y] = x + y\n"
+        "g[x, y] = 0\n"
+        "g[x, y] += f[x + r.x, y + r.y]\n"
+        "f.compute_root()\n"
+    )
+    done("show", f"{file}:g", "-o", page)
+    text = page.read_text(encoding="utf-8")
+    assert "order of evaluation, 4 × 4<" in text and "too many to watch" not in text
+    done("show", f"{file}:g", "-o", page, "--size", "16x16")
+    text = page.read_text(encoding="utf-8")
+    assert "order of evaluation, 16 × 16<" in text and "too many to watch" in text

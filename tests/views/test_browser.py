@@ -148,6 +148,22 @@ def test_the_picture_is_not_blank_and_moves(tmp_path: Path) -> None:
     assert (pictures[0] != pictures[1]).any()
 
 
+def test_keys_that_are_the_browsers_move_nothing(tmp_path: Path) -> None:
+    blur().animate([16, 8], tmp_path / "blur.html")
+    page = (tmp_path / "blur.html").read_text()
+    for options, at in (("", 41), (", altKey: true", 40), (", ctrlKey: true", 40)):
+        script = (
+            "<script>setTimeout(() => document.body.dispatchEvent(new KeyboardEvent("
+            f"'keydown', {{key: 'ArrowRight', bubbles: true{options}}})), 50)</script>"
+        )
+        file = tmp_path / "pressed.html"
+        file.write_text(page.replace("</body>", f"{script}</body>"))
+        address = f"{file.as_uri()}#step=40"
+        shown = Dom(browse(address, tmp_path / "profile", "--dump-dom"))
+        assert shown.errors == ""
+        assert shown.steps[0][0] == str(at)
+
+
 def test_errors_of_scripts_reach_the_page(tmp_path: Path) -> None:
     page = blur().animate([8, 4]).html()
     broken = page.replace('"grids":[', '"grids":[{},', 1)

@@ -286,3 +286,67 @@ def test_failures_are_those_of_the_compiled_program() -> None:
     with pytest.raises(hl.BoundsError) as animated:
         f.animate([4])
     assert animated.value.what == compiled.value.what
+
+
+def test_the_size_alone_may_be_too_much_to_watch() -> None:
+    """Without lowering it, which takes long for many stages."""
+    f, g = stages()
+    root(f, g)
+    pipeline = hl.Pipeline([g])
+    before = pipeline._runner.variants()
+    with pytest.raises(hl.BoundsError, match="more than 50000 loads and stores"):
+        pipeline.animate([300, 300])
+    assert pipeline._runner.variants() == before
+
+
+def test_views_take_what_realize_takes() -> None:
+    f, g = stages()
+    root(f, g)
+    shifted = hl.Buffer(hl.Int(32), [6, 4])
+    shifted.set_min(10, 20)
+    out = g.animate(shifted).grids[-1]
+    assert (out.name, out.mins, out.extents) == ("g", (10, 20), (6, 4))
+    for method in ("realize", "profile", "report", "trace", "animate"):
+        call = getattr(g, method)
+        with pytest.raises(hl.TypeMismatchError) as caught:
+            call(64)
+        assert caught.value.what == f"{method} takes a list of extents, not 64"
+        assert caught.value.hint == f"write {method}([64])"
+        with pytest.raises(hl.TypeMismatchError) as caught:
+            call(8, 9)
+        assert caught.value.what.startswith(f"{method} takes a list of extents and ")
+        assert caught.value.hint == f"write {method}([8, 9])"
+        with pytest.raises(hl.TypeMismatchError) as caught:
+            call([8])
+        assert caught.value.what == (
+            f"Func {g.name()!r} has 2 dimensions; {method} is given 1 extents"
+        )
+
+
+def test_the_listing_names_loops_and_funcs_as_definitions_do() -> None:
+    r, q = hl.RDom([(0, 3), (0, 2)], "r"), hl.RDom([(0, 4)], "q")
+    first, second = hl.Func("same"), hl.Func("same")
+    first[x] = 0
+    first[x] += r.x + r.y
+    second[x] = first[x]
+    second[x] += q
+    first.compute_root()
+    shown = second.animate([4])
+    text = [line.text for line in shown.lines]
+    assert text == [
+        "store same",
+        "produce same",
+        "for x",
+        "same(…) = …",
+        "for x",
+        "for r.y",
+        "for r.x",
+        "same(…) = …",
+        "produce same (2)",
+        "for x",
+        "same (2)(…) = …",
+        "for x",
+        "for q",
+        "same (2)(…) = …",
+    ]
+    assert [grid.name for grid in shown.grids] == ["same", "same (2)"]

@@ -246,7 +246,8 @@ class Animation {
 const animations = [...document.querySelectorAll(".ph-animation")]
   .map(root => new Animation(root));
 document.addEventListener("keydown", e => {
-  if (e.target.matches("input, select, button") || animations.length !== 1) return;
+  if (e.altKey || e.ctrlKey || e.metaKey || animations.length !== 1) return;
+  if (e.target.matches("input, select, button, summary, a")) return;
   const keys = { ArrowRight: "forward", ArrowLeft: "back", " ": "play", Home: "first",
     End: "last" };
   const button = keys[e.key];
