@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
+from collections import Counter
+from collections.abc import Iterable
 
 from parhelion.ir.expr import Var
 from parhelion.types import INT32
@@ -77,6 +79,14 @@ def plain_name(name: str) -> str:
         return _MADE[name][0]
     wish, mark, number = name.rpartition("$")
     return wish if mark and number.isdecimal() else name
+
+
+def shown_names(names: Iterable[str]) -> dict[str, str]:
+    """What a text about all of these calls each: its `plain_name`, unless two share
+    it."""
+    plain = {name: plain_name(name) for name in names}
+    counts = Counter(plain.values())
+    return {name: it if counts[it] == 1 else name for name, it in plain.items()}
 
 
 def order_key(name: str) -> tuple[str, int, int]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from parhelion.codegen.target import host_target
 from parhelion.errors import HalideError, here
+from parhelion.ir.names import plain_name, shown_names
 from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING
 from parhelion.runtime import profile_ir
 from parhelion.runtime.fork import RUNTIME, freed_by_forks
@@ -43,6 +44,8 @@ Told = Sequence[tuple[str, int]]
 class FuncProfile:
     """One Func in a profile. All numbers are those of one run, on average.
 
+    name: without the number that makes it unique in the process, if no other Func of
+        the pipeline is called the same. func: with it, as `Func.name` has it.
     seconds: the part of the run's time (of the clock on the wall) that its threads
         computed this Func; where they were at several Funcs, each has its part.
     share: that as a part of the run, 0 to 1. threads: how many threads computed it, on
@@ -63,6 +66,7 @@ class FuncProfile:
     bytes: float
     peak: int
     stack: int
+    func: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +96,11 @@ class Profile:
     peak: int
 
     def __getitem__(self, name: str) -> FuncProfile:
-        """The Func of that name. Raises HalideError (and KeyError does not fit: the
-        message names those that there are) if the profile has none."""
+        """The Func of that name, with or without the number that makes it unique.
+        Raises HalideError (and KeyError does not fit: the message names those that
+        there are) if the profile has none."""
         for f in self.funcs:
-            if f.name == name:
+            if name in (f.name, f.func):
                 return f
         raise HalideError(
             f"the profile of {self.pipeline!r} has no Func {name!r}",
@@ -126,6 +131,7 @@ class Run:
 def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
     """The profile of some runs of the same pipeline."""
     names = list(dict.fromkeys([name for run in runs for name, _ in run.told]))
+    shown = shown_names(names)
     rows: dict[str, FuncProfile] = {}
     count = max(len(runs), 1)
     seconds = sum([run.wall for run in runs]) / 1e9 / count
@@ -145,7 +151,7 @@ def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
         share = add(profile_ir.SHARE)
         seen = share / profile_ir.UNIT
         rows[name] = FuncProfile(
-            name,
+            shown[name],
             seconds * share / whole if whole else 0.0,
             share / whole if whole else 0.0,
             add(profile_ir.THREADS) / seen if seen else 0.0,
@@ -154,6 +160,7 @@ def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
             add(profile_ir.BYTES) / count,
             max([run.total(number, profile_ir.PEAK) for run, number in mine]),
             max([run.told[number - FIRST_FUNC][1] for run, number in mine]),
+            name,
         )
 
     def spent(number: int) -> float:
@@ -162,7 +169,7 @@ def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
 
     threads = sum([_sum(run, profile_ir.THREADS) for run in runs])
     return Profile(
-        pipeline,
+        shown.get(pipeline) or plain_name(pipeline),
         len(runs),
         seconds,
         looks,

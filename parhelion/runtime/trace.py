@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from parhelion.errors import internal_assert
+from parhelion.ir.names import shown_names
 from parhelion.runtime.context import decode_number
 from parhelion.types import Type, TypeCode
 
@@ -26,7 +27,8 @@ class TraceEvent:
     kind: ``load``, ``store``; ``begin_realization``, ``end_realization``, of storage;
         ``produce``, ``end_produce``, ``consume``, ``end_consume``; ``begin_pipeline``,
         ``end_pipeline``; ``tag``.
-    func: the Func, or the pipeline.
+    func: the Func, or the pipeline: its name without the number that makes it unique in
+        the process, if nothing else in the trace is called the same.
     coordinates: of the pixel; of storage and what happens in it, min and extent of each
         dimension in turn, as it is stored: of a dimension that is folded, 0 and what
         there is.
@@ -140,13 +142,24 @@ class Entry:
 
 @contextmanager
 def collect_trace() -> Iterator[list[TraceEvent]]:
-    """Has the records of this thread's calls go to the list that it gives."""
+    """Has the records of this thread's calls go to the list that it gives. They have
+    the names of a `TraceEvent` at the end."""
     events: list[TraceEvent] = []
     token = _WANTED.set(events)
     try:
         yield events
     finally:
         _WANTED.reset(token)
+        _rename(events)
+
+
+def _rename(events: Iterable[TraceEvent]) -> None:
+    """Which names are needed in full is known when all have been met."""
+    shown = shown_names(dict.fromkeys([e.func for e in events]))
+    for e in events:
+        name = shown[e.func]
+        if name != e.func:
+            object.__setattr__(e, "func", name)  # nobody has it yet
 
 
 __all__ = ["Entry", "TraceEvent", "collect_trace", "symbols"]

@@ -225,6 +225,32 @@ def test_storage_that_is_not_wanted_is_not_counted() -> None:
     assert unwanted["f"].bytes in (0, wanted["f"].bytes)
 
 
+def test_names_are_those_of_the_report() -> None:
+    """The second pipeline with the same names in a process has the same table."""
+    for _ in range(3):
+        f, g, h = chain()
+        f.compute_root()
+        g.compute_root()
+        profile, report = h.profile([8, 8]), h.report([8, 8])
+        assert {one.name for one in profile.funcs} == {"f", "g", "h"}
+        assert {one.name for one in report.funcs} == {"f", "g", "h"}
+        assert profile["g"] is profile[g.name()]
+        assert profile["g"].func == g.name()
+        assert profile.pipeline == "h"
+        assert "$" not in str(profile)
+
+
+def test_names_that_two_share_are_told_in_full() -> None:
+    first, second, g = hl.Func("f"), hl.Func("f"), hl.Func("g")
+    first[x] = x
+    second[x] = first[x] + first[x + 1]
+    g[x] = second[x] + second[x + 1]
+    first.compute_root()
+    second.compute_root()
+    profile = g.profile([8])
+    assert [one.name for one in profile.funcs] == [first.name(), second.name(), "g"]
+
+
 def test_a_run_that_fails_has_no_profile() -> None:
     f = hl.Func("f")
     p = hl.Param(hl.Int(32), "p", 3)

@@ -94,6 +94,17 @@ def test_beginnings_have_ends(place: str) -> None:
             assert found >= wanted and (wanted or not found)
 
 
+def test_names_are_plain_where_that_tells_them_apart() -> None:
+    for _ in range(2):
+        events, f, g = traced("in_vectors")
+        assert {e.func for e in events} == {"f", "g"}
+    h, other = hl.Func("h"), hl.Func("h")
+    other[x] = x
+    h[x] = other[x]
+    other.compute_root()
+    assert {e.func for e in h.trace([3])} == {h.name(), other.name()}
+
+
 def test_lanes_and_order() -> None:
     f = hl.Func("f")
     f[x] = hl.i8(x * 3 - 5)
