@@ -9,12 +9,13 @@ from contextlib import contextmanager
 import numpy as np
 
 from parhelion.autoschedule.decisions import cost_text
-from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.estimates import Box, Sizes
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.param import number_of
 from parhelion.lang.pipeline import Pipeline
 from parhelion.runtime.state import Reach
 
@@ -36,7 +37,7 @@ def fastest(
     """
     functions = tuple(pipeline._functions())
     times: list[float] = []
-    refusals: list[str] = []
+    refusals: dict[str, None] = {}
     for one in candidates:
         one.apply()
         try:
@@ -44,17 +45,22 @@ def fastest(
                 times.append(_seconds(pipeline, outputs))
         except HalideError as error:
             times.append(float("inf"))
-            refusals.append(f"a candidate could not be run: {error.what}")
+            refusals[error.what] = None
         finally:
             one.undo()
     best = min(range(len(times)), key=times.__getitem__)
-    shown = ", ".join([cost_text(t, "s") for t in times if t != float("inf")])
-    which = (
-        "the one with the least predicted cost" if best == 0 else f"number {best + 1}"
-    )
-    told = f"measured, by predicted cost: {shown}; {which} was the fastest"
     found = candidates[best]
-    found.notes = (*found.notes, *refusals, told)
+    ran = [t for t in times if t != float("inf")]
+    if not ran:
+        told = [f"no candidate could be run ({'; '.join(refusals)})"]
+    else:
+        told = [f"a candidate could not be run: {what}" for what in refusals]
+        which = (
+            f"number {best + 1}" if best else "the one with the least predicted cost"
+        )
+        shown = ", ".join([cost_text(t, "s") for t in ran])
+        told.append(f"measured, by predicted cost: {shown}; {which} was the fastest")
+    found.notes = (*found.notes, *told)
     return found
 
 
@@ -76,7 +82,9 @@ def _arguments(
     sizes: Sizes,
     images: Mapping[BufferSym, Buffer],
 ) -> Iterator[list[Buffer]]:
-    """Outputs to write to, while all inputs have an image or a value."""
+    """Outputs to write to, while all inputs have an image or a value, laid out as is
+    promised of them."""
+    runner = pipeline._ready()
     reach = Reach(functions)
     reach.look()
     inputs = [s for s in reach.images if s.bound is None]
@@ -85,21 +93,18 @@ def _arguments(
     rng = np.random.default_rng(1)
     try:
         for p in reach.params:
-            p.value = sizes.params.get(p, 1 if p.value is None else p.value)
+            p.value = sizes.params.get(p, _some(p) if p.value is None else p.value)
         for s in inputs:
             box = sizes.images.get(s)
             s.value = images.get(s, s.value)
             if s.value is None and box is not None:
-                s.value = Buffer(s.type, [hi - lo + 1 for lo, hi in box])
-                s.value.set_min([lo for lo, _ in box])
+                s.value = runner.new_buffer(s, _extents(box))
                 _fill(s.value, rng)
-        outputs = []
-        for f in functions:
-            box = sizes.outputs[f]
-            for t in f.types:
-                made = Buffer(t, [hi - lo + 1 for lo, hi in box])
-                made.set_min([lo for lo, _ in box])
-                outputs.append(made)
+        outputs = [
+            runner.new_buffer(b, _extents(sizes.outputs[f]))
+            for f in functions
+            for b in f.buffers
+        ]
         unset = [s for s in inputs if s.value is None]
         if unset:
             pipeline.infer_input_bounds(outputs)
@@ -110,6 +115,17 @@ def _arguments(
     finally:
         for symbol, value in zip(symbols, before, strict=True):
             symbol.value = value
+
+
+def _extents(box: Box) -> list[tuple[int, int]]:
+    return [(lo, hi - lo + 1) for lo, hi in box]
+
+
+def _some(p: ParamSym) -> int | float:
+    """A value of a Param of which nothing is known but one end of its range."""
+    low, high = number_of(p.lo), number_of(p.hi)
+    value: int | float = 1 if low is None else max(1, low)
+    return value if high is None else min(value, high)
 
 
 def _fill(image: Buffer, rng: np.random.Generator) -> None:

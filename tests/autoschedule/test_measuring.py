@@ -68,3 +68,44 @@ def test_it_runs_on_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(seen) == 2
     assert all(got is pixels and n == 2 for got, n in seen)  # type: ignore[misc]
     assert not kept.any()
+
+
+def test_images_are_laid_out_as_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interleaved ones, and values that are in the range of their Param."""
+    c = hl.Var("c")
+    picture, made, out = hl.ImageParam(hl.UInt(8), 3, "picture"), *hl.funcs("made out")
+    least = hl.Param(hl.Int(32), "least")
+    least.set_min_value(7)
+    made[x, y, c] = hl.sqrt(hl.f32(picture[x, y, c])) + hl.sqrt(hl.f32(x + y))
+    out[x, y, c] = hl.u8(made[x, y, c] + made[x, y + 1, c]) + hl.u8(least)
+    for of in (picture, out.output_buffer()):
+        of.dim(0).set_stride(3)
+        of.dim(2).set_stride(1)
+    picture.set_estimates([(0, 64), (0, 49), (0, 3)])
+    values: list[object] = []
+
+    def seconds(pipeline: hl.Pipeline, outputs: list[hl.Buffer]) -> float:
+        pipeline.realize(outputs)
+        values.append(least.get())
+        return 1e-3
+
+    monkeypatch.setattr(measuring, "_seconds", seconds)
+    result = hl.autoschedule(out, [64, 48, 3], measure=2)
+    assert values == [7] * len(values) and len(values) == 2
+    (note,) = result.notes
+    assert note.startswith("measured, by predicted cost: 1 ms, 1 ms; ")
+
+
+def test_what_cannot_be_run_is_told_once() -> None:
+    picture, _, out = pipeline()
+    plain = hl.autoschedule(out, [120, 80], inputs={"n": 3})
+    picture.dim(1).set_stride(5)  # less than a row
+    picture.set_estimates([(0, 130), (0, 90)])
+    wanted = plain.script.calls
+    plain.undo()
+    result = hl.autoschedule(out, [120, 80], inputs={"n": 3}, measure=3)
+    (note,) = result.notes
+    start = "no candidate could be run ("
+    assert note.startswith(start) and "measured" not in note
+    assert note.count("picture") == 1
+    assert result.script.calls == wanted
