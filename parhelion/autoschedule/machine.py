@@ -91,7 +91,7 @@ def host(threads: int | None = None) -> Machine:
 
     if threads is None:
         given = os.environ.get("HL_NUM_THREADS", "")
-        threads = int(given) if given.isdigit() and int(given) > 0 else 0
+        threads = int(given) if given.isdecimal() and int(given) > 0 else 0
     target = host_target()
     first, second, last = caches()
     return Machine(

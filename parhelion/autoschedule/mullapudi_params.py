@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from parhelion.autoschedule.machine import host
 from parhelion.autoschedule.params import Parameter, Parameters
+from parhelion.errors import ScheduleError, here
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,22 @@ def limits(
     LOAD_COST; ``last_level_cache_size`` is shared by the cores: CACHE_SIZE is the part
     of one, but no more than it would be otherwise. The paper's own names go before.
 
-    Raises ScheduleError for other names, and for what is no such number.
+    Raises ScheduleError for other names, for what is no such number, and for a name in
+    both kinds of letters.
     """
     known = (*KNOWN, *more)
     upper = {p.name for p in known if p.name.isupper()}
-    named = {k.upper() if k.upper() in upper else k: v for k, v in extra.items()}
+    named: dict[str, str] = {}
+    for name, value in extra.items():
+        of = name.upper() if name.upper() in upper else name
+        if of in named:
+            raise ScheduleError(
+                f"the parameter {of} of {scheduler} is given twice, as {named[of]!r}"
+                f" and as {value!r}",
+                at=here(),
+                hint="small letters mean the same as capitals",
+            )
+        named[of] = value
     given = Parameters(scheduler, known).read(named)
     machine = str(given.pop("machine", "host"))
     cores = given.pop("parallelism", None)

@@ -41,13 +41,13 @@ import parhelion as hl
 
 
 def schedule(pipeline):
-    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    """Schedules the Funcs of `pipeline`, which %s."""
 '''
 
 
-def python_text(script: Script) -> str:
+def python_text(script: Script, partial: bool = False) -> str:
     """See `Script.to_python`."""
-    return _Printer(script).text()
+    return _Printer(script).text(partial)
 
 
 class _Printer:
@@ -65,12 +65,16 @@ class _Printer:
         #: Pure Vars whose names nobody gave: whose Func's they are, at which place.
         self.pure: dict[str, tuple[Function, int]] = {}
 
-    def text(self) -> str:
+    def text(self, partial: bool) -> str:
         for call in self.script.calls:
             self._survey(call)
         self._name()
         lines = [*self._declarations(), *self._body()]
-        return _HEAD + "".join([f"{_INDENT}{one}\n" if one else "\n" for one in lines])
+        have = (
+            "have the directives that they had" if partial else "have no schedule yet"
+        )
+        head = _HEAD % have
+        return head + "".join([f"{_INDENT}{one}\n" if one else "\n" for one in lines])
 
     # What is mentioned, in order of first use.
 

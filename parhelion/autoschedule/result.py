@@ -73,6 +73,7 @@ class AutoSchedulerResults:
     def __post_init__(self) -> None:
         from parhelion.autoschedule.decisions import Lazily
 
+        self.notes = tuple(self.notes)
         if isinstance(self.decisions, Lazily):
             self.decisions.within = self._as_before
 
@@ -98,9 +99,13 @@ class AutoSchedulerResults:
         Pipeline that does not have them: ``schedule(hl.Pipeline([out]))``.
         """
         params = self.autoscheduler_params
+        from parhelion.schedule.recomputing import unscheduled
+
         told = ", ".join([f"{k}={v}" for k, v in sorted(params.extra.items())])
         by = f"{params.name} ({told})" if told else params.name
-        return f"# Found by {by}.\n{self.script.to_python()}"
+        order = self.script.order
+        partial = not self._as_before(lambda: unscheduled(order))
+        return f"# Found by {by}.\n{self.script.to_python(partial)}"
 
     def explain(self) -> Explanation:
         """What was decided and why: a text to print, whose `decisions` can be looked at

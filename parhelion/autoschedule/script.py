@@ -346,17 +346,19 @@ class Script:
 
     # Printing.
 
-    def to_python(self) -> str:
+    def to_python(self, partial: bool = False) -> str:
         """The directives as a Python program: imports, and a function `schedule` that
         gives them to the Funcs of a pipeline without a schedule.
 
         ``exec`` it and call ``schedule(hl.Pipeline([out]))``. It asks the pipeline for
         its Funcs by their positions, so that it serves for every later run of the
         program that makes the Funcs, whatever names they get.
+
+        partial: whether the pipeline had directives before, which it must have again.
         """
         from parhelion.autoschedule.printing import python_text
 
-        return python_text(self)
+        return python_text(self, partial)
 
 
 def _receiver(function: Function, stage: int) -> Func | Stage:

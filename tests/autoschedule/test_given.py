@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule.machine import host
 
 x, y = hl.vars("x y")
 SCHEDULERS = ("Parhelion", "Mullapudi2016", "Baseline", "PolyMage")
@@ -60,3 +61,48 @@ def test_a_name_means_just_that_param_before_one_that_wished_for_it() -> None:
     f[x] = x * two
     result = hl.autoschedule(f, [30], inputs={"amount": 5})
     assert result.sizes is not None and dict(result.sizes.params) == {two._sym: 5}
+
+
+def test_a_parameter_in_small_letters_and_in_capitals() -> None:
+    with pytest.raises(hl.ScheduleError) as caught:
+        hl.autoschedule(
+            plain(),
+            [640, 480],
+            scheduler="Mullapudi2016",
+            VECTOR_WIDTH=8,
+            vector_width=16,
+        )
+    assert caught.value.what == (
+        "the parameter VECTOR_WIDTH of Mullapudi2016 is given twice, as '8' and as '16'"
+    )
+    assert caught.value.at is not None and caught.value.at.file == __file__
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_notes_are_a_tuple(scheduler: str) -> None:
+    assert hl.autoschedule(plain(), [640, 480], scheduler=scheduler).notes == ()
+
+
+def test_what_is_printed_says_what_it_is_to_be_added_to() -> None:
+    f, g = plain(), hl.Func("g")
+    g[x, y] = f[x, y] + f[x, y + 1]
+    result = hl.autoschedule(g, [640, 480])
+    assert "`pipeline`, which have no schedule yet." in result.to_python()
+    result.undo()
+    f.compute_root()
+    result = hl.autoschedule(g, [640, 480])
+    told = "`pipeline`, which have the directives that they had."
+    for one in (result, result.alternative(result.decisions[0])):
+        assert told in one.to_python()
+    result.undo()
+    assert told in result.to_python()
+
+
+@pytest.mark.parametrize("threads", ["²", "٣", "-1", "", "0"])
+def test_how_many_threads_in_any_digits(
+    monkeypatch: pytest.MonkeyPatch, threads: str
+) -> None:
+    monkeypatch.delenv("HL_NUM_THREADS", raising=False)
+    usual = host().threads
+    monkeypatch.setenv("HL_NUM_THREADS", threads)
+    assert host().threads == (3 if threads == "٣" else usual)
