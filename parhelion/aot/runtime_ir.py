@@ -16,6 +16,7 @@ import re
 
 from parhelion.aot.serial_ir import SERIAL
 from parhelion.codegen.target import Target, plainest
+from parhelion.ir.failures import HALIDE_CODES
 from parhelion.runtime.context import Context
 from parhelion.runtime.pool_ir import runtime_ir
 
@@ -31,8 +32,8 @@ _HOOKS = (
 _SETTERS = {"error": "halide_set_error_handler"}
 
 _GLUE = """
-@ph.str.aligned = private constant [47 x i8] \
-c"the allocator's memory is not aligned to 64 by\\00"
+@ph.str.aligned = private constant [50 x i8] \
+c"the allocator's memory is not aligned to 64 bytes\\00"
 
 ; Memory in the name of a call, whose context knows the caller's.
 define noalias ptr @ph_malloc(ptr %ctx, i64 %bytes) {
@@ -50,7 +51,14 @@ ask:
   %good = icmp eq WORD %low, 0
   br i1 %good, label %out, label %bad
 bad:
+  ; The call's failure, unless it has one already: nobody else is to tell of it.
+  %pair = cmpxchg ptr %ctx, i32 0, i32 NO_MEMORY acq_rel monotonic
+  %first = extractvalue { i32, i1 } %pair, 1
+  br i1 %first, label %tell, label %told
+tell:
   call void @halide_error(ptr %user, ptr @ph.str.aligned)
+  br label %told
+told:
   call void @halide_free(ptr %user, ptr %p)
   ret ptr null
 out:
@@ -237,6 +245,7 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
         "USER_OFFSET": str(Context.user.offset),
         "POINTER": str(target.bits // 8),
         "WORD": f"i{target.bits}",
+        "NO_MEMORY": str(HALIDE_CODES["out_of_memory"]),
     }
     for name, text in names.items():
         glue = glue.replace(name, text)

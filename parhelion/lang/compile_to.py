@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from parhelion.errors import TypeMismatchError, here
-
 if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike
     from parhelion.lang.module import Module, OutputFileType
@@ -50,16 +48,10 @@ class CompileTo:
         target: Target | None,
     ) -> Module:
         """The Module; the name may be left out, as some of Halide's overloads do."""
-        from parhelion.lang.target_api import Target
+        from parhelion.lang.module import named
 
-        given = arguments or self.infer_arguments()
-        if isinstance(fn_name, Target):
-            return self.compile_to_module(given, "", fn_name)
-        if not isinstance(fn_name, str):
-            raise TypeMismatchError(
-                f"the name of a function is a string, not {fn_name!r:.60}", at=here()
-            )
-        return self.compile_to_module(given, fn_name, target)
+        name, goal = named(fn_name, target)
+        return self.compile_to_module(arguments or self.infer_arguments(), name, goal)
 
     def compile_to(
         self,
@@ -82,10 +74,11 @@ class CompileTo:
     ) -> None:
         """Writes an object file and a header: ``PREFIX.o`` (``PREFIX.obj`` for Windows)
         and ``PREFIX.h``."""
+        from parhelion.lang.loop_dump import file_name
         from parhelion.lang.module import OutputFileType as Kind
 
         module = self._module(arguments, fn_name, target)
-        prefix = os.fspath(filename_prefix)
+        prefix = file_name(filename_prefix)
         windows = module.target().os.value == "windows"
         object_file = f"{prefix}.obj" if windows else f"{prefix}.o"
         module.compile({Kind.object: object_file, Kind.c_header: f"{prefix}.h"})
@@ -99,10 +92,11 @@ class CompileTo:
     ) -> None:
         """Writes a static library and a header: ``PREFIX.a`` (``PREFIX.lib`` for
         Windows) and ``PREFIX.h``."""
+        from parhelion.lang.loop_dump import file_name
         from parhelion.lang.module import OutputFileType as Kind
 
         module = self._module(arguments, fn_name, target)
-        prefix = os.fspath(filename_prefix)
+        prefix = file_name(filename_prefix)
         windows = module.target().os.value == "windows"
         library = f"{prefix}.lib" if windows else f"{prefix}.a"
         module.compile({Kind.static_library: library, Kind.c_header: f"{prefix}.h"})
@@ -113,9 +107,10 @@ class CompileTo:
         arguments: Sequence[ArgumentLike],
         targets: Sequence[Target],
     ) -> None:
-        """Writes a static library and a header, ``PREFIX.a`` and ``PREFIX.h``: the
-        function for each target, and one of the first output's name that calls the
-        first whose features the processor has. The last target must serve all."""
+        """Writes a static library and a header, ``PREFIX.a`` (``PREFIX.lib`` for
+        Windows) and ``PREFIX.h``: the function for each target, and one of the first
+        output's name that calls the first whose features the processor has. The last
+        target must serve all."""
         from parhelion.lang.multitarget import write_library
 
         given = arguments or self.infer_arguments()
@@ -134,7 +129,8 @@ class CompileTo:
         suffixes: Sequence[str],
     ) -> None:
         """As `compile_to_multitarget_static_library`, in object files
-        ``PREFIX-SUFFIX.o``, ``PREFIX.o``, which chooses, and ``PREFIX.h``."""
+        ``PREFIX-SUFFIX.o``, ``PREFIX.o``, which chooses, and ``PREFIX.h``; for Windows
+        they end in ``.obj``."""
         from parhelion.lang.multitarget import write_objects
 
         given = arguments or self.infer_arguments()

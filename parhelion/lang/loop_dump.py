@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import os
 
+from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.build import add, int32, sub
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym
@@ -20,8 +21,18 @@ class StmtOutputFormat(enum.Enum):
     HTML = "html"
 
 
+def file_name(given: object) -> str:
+    """The name of a file to be written. Raises TypeMismatchError for what is none."""
+    if not isinstance(given, str | os.PathLike):
+        raise TypeMismatchError(
+            f"the name of a file is a string or a path, not {given!r:.60}", at=here()
+        )
+    return os.fspath(given)
+
+
 def write(filename: str | os.PathLike[str], content: str) -> None:
     """Writes a text file."""
+    file_name(filename)
     with open(filename, "w", encoding="utf-8") as file:
         file.write(content)
 
@@ -29,7 +40,13 @@ def write(filename: str | os.PathLike[str], content: str) -> None:
 def write_lowered(
     lowered: Lowered, filename: str | os.PathLike[str], fmt: StmtOutputFormat
 ) -> None:
-    """Writes a lowered program."""
+    """Writes a lowered program. Raises TypeMismatchError for another format."""
+    if not isinstance(fmt, StmtOutputFormat):
+        raise TypeMismatchError(
+            f"the format of a lowered program is a StmtOutputFormat, not {fmt!r:.60}",
+            at=here(),
+            legal=[f"StmtOutputFormat.{kind.name}" for kind in StmtOutputFormat],
+        )
     html = fmt is StmtOutputFormat.HTML
     write(filename, lowered_page(lowered) if html else lowered_text(lowered))
 

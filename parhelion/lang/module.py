@@ -19,7 +19,7 @@ from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.loop_dump import lowered_page, lowered_text, write
+from parhelion.lang.loop_dump import file_name, lowered_page, lowered_text, write
 from parhelion.lang.machines import machine_of
 from parhelion.lang.target_api import (
     Target,
@@ -133,13 +133,20 @@ class Module:
         meanwhile, before any file is written.
         """
         for kind in outputs:
+            if not isinstance(kind, OutputFileType):
+                raise TypeMismatchError(
+                    f"a file to be written has an OutputFileType, not {kind!r:.60}",
+                    at=here(),
+                    hint='{hl.OutputFileType.object: "blur.o"}',
+                )
             if kind not in _WRITTEN:
-                name = getattr(kind, "name", None) or repr(kind)
                 raise HalideError(
-                    f"Module.compile: files of the type {name} are not available yet",
+                    f"Module.compile: files of the type {kind.name} are not "
+                    "available yet",
                     at=here(),
                     legal=[f"OutputFileType.{k.name}" for k in _WRITTEN],
                 )
+            file_name(outputs[kind])
         contents = [(self._content(kind), path) for kind, path in outputs.items()]
         for content, path in contents:
             if isinstance(content, bytes):
@@ -278,6 +285,24 @@ def known_target(target: Target | None) -> Target:
     return get_host_target() if target.arch is TargetArch.ArchUnknown else target
 
 
+def named(name: object, target: Target | None) -> tuple[str, Target | None]:
+    """The name of a function and its target, of which the name may be left out, as some
+    of Halide's overloads do. Raises TypeMismatchError for other things."""
+    if isinstance(name, Target):
+        if target is not None:
+            raise TypeMismatchError(
+                f"two targets are given, {name} and {target}", at=here()
+            )
+        return "", name
+    if not isinstance(name, str):
+        raise TypeMismatchError(
+            f"the name of a function is a string, not {name!r:.60}", at=here()
+        )
+    if target is not None:
+        known_target(target)
+    return name, target
+
+
 def with_arguments(
     lowered: Lowered,
     given: Sequence[BufferSym | ParamSym],
@@ -288,6 +313,9 @@ def with_arguments(
     reads, and the outputs. names: what some of these are called instead. Raises
     DefinitionError if it needs others."""
     by_symbol = {a.symbol: a for a in lowered.args}
+    for i, s in enumerate(given):
+        if s in given[:i]:
+            raise DefinitionError(f"{s.name!r} is an argument twice", at=here())
     for a in lowered.args:
         bound = getattr(a.symbol, "bound", None) is not None
         if a.symbol not in given and a.kind is not ArgKind.OUTPUT and not bound:
@@ -300,6 +328,15 @@ def with_arguments(
     rest = [a for a in lowered.args if a.symbol not in given]
     args = [replace(a, name=names.get(a.symbol, a.name)) for a in (*asked, *rest)]
     return replace(lowered, args=tuple(args))
+
+
+def needed(lowered: Lowered) -> list[BufferSym | ParamSym]:
+    """What a program must be given, in the order of its first use."""
+    return [
+        a.symbol
+        for a in lowered.args
+        if a.kind is not ArgKind.OUTPUT and getattr(a.symbol, "bound", None) is None
+    ]
 
 
 def _unused(symbol: BufferSym | ParamSym) -> IRArgument:

@@ -12,10 +12,11 @@ from parhelion.aot.header import header_text
 from parhelion.aot.interface import Interface
 from parhelion.aot.llvm_module import link, module_object
 from parhelion.aot.objects import Program
-from parhelion.errors import HalideError, here
+from parhelion.errors import HalideError, TypeMismatchError, here
+from parhelion.lang.loop_dump import file_name
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import Module
-from parhelion.lang.target_api import Target, TargetFeature
+from parhelion.lang.target_api import Target, TargetFeature, TargetOS
 
 #: Makes a Module of a name, for a target.
 Maker = Callable[[str, Target], Module]
@@ -28,9 +29,7 @@ def compiled_for(
 
     targets: from the most demanding to the least, which must serve wherever the
     library is used. suffixes: what is added to the name for each.
-    Raises HalideError where there are no targets, or they are not of one kind.
     """
-    _check(targets)
     symbol = name.replace("$", "_")
     members: list[Member] = []
     choices = []
@@ -58,12 +57,15 @@ def write_library(
     prefix: str | os.PathLike[str],
     targets: Sequence[Target],
 ) -> None:
-    """``PREFIX.a`` with all of it, and ``PREFIX.h``."""
+    """``PREFIX.a`` (for Windows ``PREFIX.lib``) with all of it, and ``PREFIX.h``."""
+    start = file_name(prefix)
+    _check(targets)
     suffixes = ["_" + str(t).replace("-", "_") for t in targets]
     members, interface = compiled_for(make, name, targets, suffixes)
-    Path(f"{os.fspath(prefix)}.a").write_bytes(archive(members))
+    end = "lib" if _for_windows(targets) else "a"
+    Path(f"{start}.{end}").write_bytes(archive(members))
     text = header_text(interface, ", ".join(map(str, targets)))
-    Path(f"{os.fspath(prefix)}.h").write_text(text)
+    Path(f"{start}.h").write_text(text)
 
 
 def write_objects(
@@ -74,23 +76,41 @@ def write_objects(
     suffixes: Sequence[str],
 ) -> None:
     """``PREFIX-SUFFIX.o`` for each target, ``PREFIX.o``, which chooses, and
-    ``PREFIX.h``."""
+    ``PREFIX.h``; for Windows, ``.obj`` for ``.o``."""
+    start = file_name(prefix)
+    _check(targets)
     if len(suffixes) != len(targets):
         raise HalideError(
             f"{len(targets)} targets need as many suffixes, not {len(suffixes)}",
             at=here(),
         )
     plain = ["_" + "".join([c if c.isalnum() else "_" for c in s]) for s in suffixes]
+    for i, (suffix, spelled) in enumerate(zip(suffixes, plain, strict=True)):
+        if spelled in plain[:i]:
+            other = suffixes[plain.index(spelled)]
+            raise HalideError(
+                f"the suffixes {other!r} and {suffix!r} give two functions one name",
+                at=here(),
+            )
     members, interface = compiled_for(make, name, targets, plain)
-    start = os.fspath(prefix)
+    kind = "obj" if _for_windows(targets) else "o"
     ends = [*[f"-{s}" for s in suffixes], ""]
     for member, end in zip(members, ends, strict=True):
-        Path(f"{start}{end}.o").write_bytes(member.data)
+        Path(f"{start}{end}.{kind}").write_bytes(member.data)
     text = header_text(interface, ", ".join(map(str, targets)))
     Path(f"{start}.h").write_text(text)
 
 
+def _for_windows(targets: Sequence[Target]) -> bool:
+    return targets[0].os is TargetOS.Windows
+
+
 def _check(targets: Sequence[Target]) -> None:
+    for i, t in enumerate(targets):
+        if not isinstance(t, Target):
+            raise TypeMismatchError(f"a target is a Target, not {t!r:.60}", at=here())
+        if t in targets[:i]:
+            raise HalideError(f"the target {t} is there twice", at=here())
     if not targets:
         raise HalideError("code for no target at all is asked for", at=here())
     first = targets[0]

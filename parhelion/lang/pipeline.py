@@ -27,6 +27,7 @@ from parhelion.lang.module import (
     Module,
     c_file,
     known_target,
+    named,
     with_arguments,
 )
 from parhelion.lang.requirement import requirement
@@ -414,6 +415,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         from parhelion.lang.callable import symbols_of
 
         runner = self._ready()
+        fn_name, target = named(fn_name, target)
         goal, given = known_target(target), symbols_of(arguments)
         if goal.has_feature(TargetFeature.Profile):
             raise HalideError(

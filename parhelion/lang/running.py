@@ -146,7 +146,7 @@ class Running(CompileTo, Later):
         self,
         filename: str | os.PathLike[str],
         arguments: Sequence[ArgumentLike] = (),
-        fn_name: str = "",
+        fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
         """Writes the pipeline to a file as a function in C: `Pipeline.c_text`."""

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable
 
 from parhelion.codegen.target import host_target
-from parhelion.errors import HalideError, here
+from parhelion.errors import HalideError, TypeMismatchError, here
 from parhelion.runtime.program import PLAIN, Options
 from parhelion.types import Type
 
@@ -132,6 +132,22 @@ _GPUS = frozenset(
     }
 )
 
+#: The architecture of each feature that only one has.
+_OWNERS: dict[TargetFeature, TargetArch] = {
+    feature: arch
+    for arch, names in {
+        TargetArch.X86: "SSE41 AVX AVX2 F16C FMA FMA4 AVX512 AVX512_KNL AVX512_Skylake "
+        "AVX512_Cannonlake AVX512_SapphireRapids AVX512_Zen4 AVX512_Zen5 AVXVNNI",
+        TargetArch.ARM: "ARMv7s ARMv8a ARMv81a ARMv82a ARMv83a ARMv84a ARMv85a ARMv86a "
+        "ARMv87a ARMv88a ARMv89a NoNEON ARMDotProd ARMFp16 SVE SVE2",
+        TargetArch.RISCV: "RVV",
+        TargetArch.WebAssembly: "WasmSimd128",
+    }.items()
+    for feature in [TargetFeature[name] for name in names.split()]
+}
+#: What a target has one of.
+_PARTS = ("architectures", "operating systems", "numbers of bits")
+
 _FEATURES = {f.value: f for f in TargetFeature}
 _ARCHES = {a.value: a for a in TargetArch}
 _SYSTEMS = {s.value: s for s in TargetOS}
@@ -156,24 +172,66 @@ class Target:
         bits: int = 0,
         features: Iterable[TargetFeature] = (),
     ) -> None:
-        self._features: frozenset[TargetFeature] = frozenset(features)
+        """Raises TypeMismatchError for what is none of these, and HalideError for a
+        text that cannot be read, and for features of another architecture."""
+        asked = tuple(features)
+        for given, kind, what in (
+            (os, str | TargetOS, "is written as a string, or begins with a TargetOS"),
+            (arch, TargetArch, "has a TargetArch"),
+            (bits, int, "has a number of bits"),
+            *[(f, TargetFeature, "has TargetFeatures") for f in asked],
+        ):
+            if not isinstance(given, kind):
+                raise TypeMismatchError(
+                    f"a target {what}, not {given!r:.60}", at=here()
+                )
+        self._features: frozenset[TargetFeature] = frozenset(asked)
         if isinstance(os, str):
             self._parse(os)
-            return
-        self.os, self.arch, self.bits = os, arch, bits
+        else:
+            self.os, self.arch, self.bits = os, arch, bits
+        self._check_features()
+
+    def _check_features(self) -> None:
+        """Raises HalideError if a feature is one of another architecture."""
+        for feature in sorted(self._features, key=lambda f: f.value):
+            owner = _OWNERS.get(feature)
+            unknown = self.arch is TargetArch.ArchUnknown
+            if owner not in (None, self.arch) and not unknown:
+                assert owner is not None
+                raise HalideError(
+                    f"the feature {feature.value} is of {owner.value} processors, and "
+                    f"the target is {self.arch.value}",
+                    at=here(),
+                )
 
     def _parse(self, text: str) -> None:
         self.os, self.arch, self.bits = TargetOS.OSUnknown, TargetArch.ArchUnknown, 0
+        before: dict[str, str] = {}
+
+        def once(what: str, part: str) -> None:
+            if what in before:
+                raise HalideError(
+                    f"the target {text!r} has two {what}, {before[what]!r} and "
+                    f"{part!r}",
+                    at=here(),
+                )
+            before[what] = part
+
         for i, part in enumerate(text.split("-")):
             if part == "host" and i == 0:
                 host = get_host_target()
                 self.os, self.arch, self.bits = host.os, host.arch, host.bits
-                self._features = host._features
+                self._features |= host._features
+                before.update(dict.fromkeys(_PARTS, part))
             elif part in _ARCHES:
+                once("architectures", part)
                 self.arch = _ARCHES[part]
             elif part in _SYSTEMS:
+                once("operating systems", part)
                 self.os = _SYSTEMS[part]
             elif part in ("32", "64"):
+                once("numbers of bits", part)
                 self.bits = int(part)
             elif part in _FEATURES:
                 self._features |= {_FEATURES[part]}

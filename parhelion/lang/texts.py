@@ -14,7 +14,7 @@ from parhelion.lang.loop_dump import (
     write,
     write_lowered,
 )
-from parhelion.lang.module import c_file, with_arguments
+from parhelion.lang.module import c_file, named, needed, with_arguments
 from parhelion.lang.showing import LoopNest
 
 if TYPE_CHECKING:
@@ -87,17 +87,18 @@ class Texts:
         self,
         filename: str | os.PathLike[str],
         arguments: Sequence[ArgumentLike] = (),
-        fn_name: str = "",
+        fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
         """Writes the pipeline to a file as a C function of the `arguments`, in this
-        order, and then of the outputs: `c_text`."""
+        order (without any, all that are needed), and then of the outputs:
+        `c_text`."""
         write(filename, self.c_text(arguments, fn_name, target))
 
     def c_text(
         self,
         arguments: Sequence[ArgumentLike] = (),
-        fn_name: str = "",
+        fn_name: str | Target = "",
         target: Target | None = None,
     ) -> str:
         """The pipeline as C11 with OpenMP, to be read: a function that returns 0 or the
@@ -107,18 +108,22 @@ class Texts:
         Of nested parallel loops the outermost has ``#pragma omp parallel for``; a
         vectorized loop of stores alone has ``#pragma omp simd``, other ones and
         unrolled ones a comment. async Funcs are computed before they are used. The
-        pixels of Buffers that the algorithm mentions are part of the text.
+        pixels of Buffers that the algorithm mentions are part of the text. Without
+        arguments, the function takes all that are needed in the order of their first
+        use.
 
         Raises DefinitionError if the pipeline uses an ImageParam or Param that is not
         among the arguments, and HalideError for what C cannot say."""
         from parhelion.lang.callable import symbols_of
 
+        fn_name, target = named(fn_name, target)
         runner = self._ready()
         given = symbols_of(arguments)
         name = fn_name or runner.name
         variant = self._variant(runner, target, copied=True)
         with runner.lowered(variant, vectors=False) as lowered:
-            return c_file(with_arguments(lowered, given, name), name, target)
+            whole = with_arguments(lowered, given or needed(lowered), name)
+            return c_file(whole, name, target)
 
     def llvm_text(self, optimised: bool = True) -> str:
         """The LLVM module, after the optimiser or as code generation wrote it."""

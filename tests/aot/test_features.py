@@ -418,3 +418,30 @@ def test_metadata_have_the_bits_of_a_value(
     default = ctypes.cast(arguments, ctypes.POINTER(ctypes.c_void_p))[3]
     assert default is not None
     assert int.from_bytes(ctypes.string_at(default, 8), "little") == expected
+
+
+def test_memory_that_is_not_aligned_is_told_of_once(tmp_path: Path) -> None:
+    g, f = hl.funcs("stored misaligned")
+    g[x] = x * 3
+    f[x] = g[x] + g[x + 1]
+    g.compute_root().store_in(hl.MemoryType.Heap)
+    f.compile_to_object(tmp_path / "f.o", [], "misaligned")
+    made = library(tmp_path, tmp_path / "f.o")
+    storage = np.zeros(4096, np.uint8)
+    given = (storage.ctypes.data + 63) // 64 * 64 + 16
+    told: list[bytes] = []
+    freed: list[int] = []
+    address, size = ctypes.c_void_p, ctypes.c_size_t
+    error = ctypes.CFUNCTYPE(None, address, ctypes.c_char_p)(
+        lambda _, message: told.append(message)
+    )
+    allocate = ctypes.CFUNCTYPE(address, address, size)(lambda *_: given)
+    free = ctypes.CFUNCTYPE(None, address, address)(lambda _, p: freed.append(p))
+    made.halide_set_error_handler(error)
+    made.halide_set_custom_malloc(allocate)
+    made.halide_set_custom_free(free)
+    out = np.zeros(50, np.int32)
+    code = made.misaligned(ctypes.byref(struct_for(out)))
+    assert code == HALIDE_CODES["out_of_memory"]
+    assert told == [b"the allocator's memory is not aligned to 64 bytes"]
+    assert freed == [given]
