@@ -14,6 +14,7 @@ from parhelion.cli.automatic import ensure_schedule
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import (
     Program,
+    check_name,
     generators,
     imported,
     is_generator,
@@ -59,8 +60,13 @@ def build(
     made = _programs(path, wanted, words, hl.Target(target), schedule)
     for one in made:
         ensure_schedule(one, size)
-    modules = [one.module(one.name, hl.Target(target)) for one in made]
     name = module or (made[0].name if len(made) == 1 else path.stem)
+    check_name(name, "--module")
+    modules = []
+    for one in made:
+        # A single function may have the module's name where the file's is none.
+        fitting = one.name.isidentifier() or len(made) > 1
+        modules.append(one.module(one.name if fitting else name, hl.Target(target)))
     built = write_extension(modules, output, name)
     for file in (built, output / f"{name}.pyi"):
         click.echo(f"{file}: {os.path.getsize(file)} bytes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ import parhelion as hl
 from parhelion.cli import options
 from parhelion.cli.automatic import ensure_schedule
 from parhelion.cli.problem import Problem
-from parhelion.cli.programs import load
+from parhelion.cli.programs import check_name, load
 
 #: What each word for a kind of file means, and how the file's name ends.
 _KINDS = {
@@ -75,11 +74,7 @@ def compile_command(
         if word not in made.chosen:
             raise Problem(f"--param {word}: {made.name} has no such GeneratorParam")
     function = name or made.name
-    if not function.isidentifier():
-        raise Problem(
-            f"{function!r} cannot be the name of a C function",
-            hint=f"say --name {re.sub(r'[^A-Za-z0-9_]', '_', function)}",
-        )
+    check_name(function, "--name")
     ensure_schedule(made, size)
     prefix = output or made.name
     if prefix.endswith(os.sep) or Path(prefix).is_dir():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -160,6 +161,17 @@ def of_generator(
     output = built.pipeline.outputs()[0]
     name = generator._registered_name.rpartition(".")[2]
     return Program(name, built.pipeline, output, inputs, scalars, built)
+
+
+def check_name(name: str, option: str) -> None:
+    """Raises Problem if compiled code cannot have that name, which the option gives."""
+    if name.isidentifier() and name.isascii():
+        return
+    fitting = re.sub(r"^(?=\d)|[^A-Za-z0-9_]", "_", name)
+    raise Problem(
+        f"{name!r} cannot be the name of a function in C",
+        hint=f"say {option} {fitting}",
+    )
 
 
 def split(place: str) -> tuple[Path, str]:
@@ -351,6 +363,7 @@ def _apply(
 
 __all__ = [
     "Program",
+    "check_name",
     "generators",
     "imported",
     "is_generator",

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+import parhelion as hl
 from parhelion.cli import options
 from parhelion.cli.given import given_params
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import Program, load
-from parhelion.cli.region import asked_extents, promised_extents
+from parhelion.cli.region import asked_extents, destination, promised_extents
 from parhelion.views.notebook import show_page
 
 #: Pixels of the two first dimensions that are shown unless it is said otherwise: the
@@ -57,19 +58,34 @@ def show(
     path = output or Path(f"{made.name}.html")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        page = show_page(made.pipeline, made.name, extents, smaller)
+        sizes = [
+            (" × ".join(map(str, one)), _where(made, one))
+            for one in (extents, *smaller)
+        ]
+        page = show_page(made.pipeline, made.name, sizes)
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise Problem(f"{path} cannot be written: {error}") from error
     click.echo(f"{path}: {path.stat().st_size} bytes")
 
 
+def _where(made: Program, extents: list[int]) -> list[int] | list[hl.Buffer]:
+    """What `animate` is given: outputs of one number of dimensions have these extents,
+    others a Buffer each, which takes memory."""
+    if len({f.dimensions() for f in made.pipeline.outputs()}) == 1:
+        return extents
+    return destination(made, [0] * len(extents), extents)
+
+
 def _small(made: Program, shown: int) -> list[int]:
     """A size that shows the order, and all of what has a promised extent."""
-    return [
-        known or (shown if d < 2 else 1)
-        for d, known in enumerate(promised_extents(made.output))
-    ]
+    outputs = made.pipeline.outputs()
+    dims = max(f.dimensions() for f in outputs)
+    sizes = [shown if d < 2 else 1 for d in range(dims)]
+    for f in outputs:
+        for d, known in enumerate(promised_extents(f)):
+            sizes[d] = known or sizes[d]
+    return sizes
 
 
 __all__ = ["show"]

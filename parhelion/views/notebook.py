@@ -24,7 +24,9 @@ from parhelion.views.wording import definitions, place, signature
 
 if TYPE_CHECKING:
     from parhelion.lang.func import Func
-    from parhelion.lang.pipeline import Pipeline
+    from parhelion.lang.pipeline import Destination, Pipeline
+
+    _Where = Sequence[SupportsIndex] | Sequence[Destination]
 
 #: Into how many places a Func may be inlined for the loops to be shown unasked.
 _MOST_PLACES = 2000
@@ -54,20 +56,16 @@ def pipeline_html(pipeline: Pipeline) -> str:
 
 
 def show_page(
-    pipeline: Pipeline,
-    name: str,
-    sizes: Sequence[SupportsIndex],
-    smaller: Sequence[Sequence[SupportsIndex]] = (),
+    pipeline: Pipeline, name: str, sizes: Sequence[tuple[str, _Where]]
 ) -> str:
     """All of a pipeline on one page: the graph of its stages, their definitions, the
-    loops and, if it can be watched, the order of evaluation at that size, else at the
-    first of the smaller ones at which it can."""
+    loops and the order of evaluation, at the first of the sizes at which it can be
+    watched. Each of them is told in words, and as for `realize`."""
     outputs = pipeline._functions()
     stages = [
         _described(f) for f in realization_order(outputs) if not inlines(f, outputs)
     ]
-    shown_size, order = _order(pipeline, [sizes, *smaller])
-    size = " × ".join(map(str, shown_size))
+    size, order = _order(pipeline, sizes)
     parts = [
         f"<h1>{escape(name)}</h1>",
         _graph(pipeline),
@@ -82,26 +80,26 @@ def show_page(
 
 
 def _order(
-    pipeline: Pipeline, candidates: Sequence[Sequence[SupportsIndex]]
-) -> tuple[Sequence[SupportsIndex], str]:
+    pipeline: Pipeline, candidates: Sequence[tuple[str, _Where]]
+) -> tuple[str, str]:
     """The animation at the first size that is small enough, and that size; at the first
     one, why there is none."""
     refusals = []
-    for sizes in candidates:
+    for words, where in candidates:
         try:
-            return sizes, _loops(pipeline, partial(_moving, pipeline, sizes))
+            return words, _loops(pipeline, partial(_moving, pipeline, where))
         except _Refused as error:
             refusals.append(str(error))
-    return candidates[0], _message(refusals[0])
+    return candidates[0][0], _message(refusals[0])
 
 
 class _Refused(Exception):
     """Too much to be watched at a size."""
 
 
-def _moving(pipeline: Pipeline, sizes: Sequence[SupportsIndex]) -> str:
+def _moving(pipeline: Pipeline, where: _Where) -> str:
     try:
-        return animate(pipeline, sizes).fragment()
+        return animate(pipeline, where).fragment()
     except TooManyEvents as error:
         raise _Refused(str(error)) from error
 

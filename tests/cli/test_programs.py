@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -207,11 +208,16 @@ def test_where_files_are_written(
         f"{folder}/",
     )
     assert refused(*words) == (
-        "'my-filter' cannot be the name of a C function\n  hint: say --name my_filter"
+        "'my-filter' cannot be the name of a function in C\n"
+        "  hint: say --name my_filter"
     )
     done(*words, "--name", "my_filter")
     done(*words[:-1], folder, "--name", "my_filter")
     assert [one.name for one in folder.iterdir()] == ["my-filter.h"]
+    assert refused("build", file, "--size", "64x64", "-o", folder) == (
+        "'my-filter' cannot be the name of a function in C\n"
+        "  hint: say --module my_filter"
+    )
     inside = file / "code.py"
     assert ended(monkeypatch, "schedule", file, "--size", "64x64", "-o", inside) == 1
     assert capsys.readouterr().err == f"parhelion: {file}: File exists\n"
@@ -248,3 +254,29 @@ def test_show_finds_a_size_that_can_be_watched(tmp_path: Path) -> None:
     done("show", f"{file}:g", "-o", page, "--size", "16x16")
     text = page.read_text(encoding="utf-8")
     assert "order of evaluation, 16 × 16<" in text and "too many to watch" in text
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_a_module_of_a_file_whose_name_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "my-filter.py"
+    file.write_text(FUNC.replace("result", "output"))
+    words = ("--size", "64x64", "--module", "my_filter_built")
+    done("build", file, "-o", tmp_path, *words)
+    stub = (tmp_path / "my_filter_built.pyi").read_text()
+    assert "def my_filter_built(" in stub
+
+
+def test_outputs_of_other_dimensions_are_shown(tmp_path: Path) -> None:
+    file, page = tmp_path / "apart.py", tmp_path / "apart.html"
+    file.write_text(
+        "import parhelion as hl\n"
+        "x, y = hl.vars('x y')\n"
+        "row, square = hl.funcs('row square')\n"
+        "row[x] = x\n"
+        "square[x, y] = x + y\n"
+        "both = hl.Pipeline([row, square])\n"
+    )
+    done("show", f"{file}:both", "-o", page)
+    text = page.read_text(encoding="utf-8")
+    assert "order of evaluation, 16 × 16<" in text and "ph-error'" not in text
+    assert "is given 2 extents" not in text
