@@ -228,11 +228,9 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         if target is None:
             target = get_jit_target_from_environment()
         target = target.with_feature(TargetFeature.Profile)
-        runs = []
-        for _ in range(repeat):
-            with collect() as found:
+        with collect() as runs:
+            for _ in range(repeat):
                 self._compute(where, options(target), "profile")
-            runs += found
         return profile_of(self._runner.name, runs)
 
     def trace(

@@ -8,6 +8,7 @@ the stack is not counted as it comes and goes; its size is known from the code.
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import threading
 from collections.abc import Iterator, Sequence
@@ -30,10 +31,14 @@ NAMES = (
     *("ph_profile_enter", "ph_profile_leave", "ph_profile_count"),
     *("ph_profile_allocate", "ph_profile_free"),
 )
-_RUN = "ph_profile_run"
-_RunFunction = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-)
+_RUN, _START, _STOP = "ph_profile_run", "ph_profile_start", "ph_profile_stop"
+_RunFunction = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
+_StartFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+_StopFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+#: With fewer looks than the first of these a table says that they tell little; with the
+#: second, shares are known to about a tenth.
+_FEW, _ENOUGH = 25, 100
 
 #: What code generation tells of the Funcs of a program: the name and the bytes on the
 #: stack of each, by its number from `FIRST_FUNC` on.
@@ -214,7 +219,19 @@ def table(p: Profile) -> str:
         if seconds:
             share = f"{100 * seconds / p.seconds:.1f} %"
             lines.append((name, _time(seconds), share, *[""] * (len(titles) - 3)))
-    return "\n".join([head, *aligned([titles, *lines])])
+    return "\n".join([head, *aligned([titles, *lines]), *_doubts(p)])
+
+
+def _doubts(p: Profile) -> list[str]:
+    """What a table says of its own shares where few looks tell them."""
+    if not p.runs or p.looks >= _FEW:
+        return []
+    known = f"known to some {100 / p.looks**0.5:.0f} %" if p.looks > 3 else "not known"
+    runs = math.ceil(_ENOUGH * PERIOD / max(p.seconds * 1e9, 1))
+    return [
+        f"  too few samples to tell: shares are {known};"
+        f" profile(…, repeat={runs}) takes about {_ENOUGH}"
+    ]
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
@@ -255,8 +272,59 @@ _LOCK = threading.Lock()
 freed_by_forks(_LOCK, RUNTIME)
 _addresses: dict[str, int] = {}
 
+
+class _Watcher:
+    """A thread that watches calls, one at a time, until it is closed. Raises
+    HalideError if the system has none."""
+
+    def __init__(self, pipeline: str) -> None:
+        self._block = ctypes.create_string_buffer(profile_ir.WATCHER_BYTES + 64)
+        self.address = ctypes.addressof(self._block)
+        self.address += -self.address % 64
+        period = ctypes.c_int64.from_address(self.address + profile_ir.PERIOD)
+        period.value = PERIOD
+        if not _StartFunction(_build()[_START])(self.address):
+            raise HalideError(
+                f"{pipeline!r} cannot be profiled: the system gives no thread"
+                " that would watch it",
+                at=here(),
+            )
+
+    def close(self) -> None:
+        _StopFunction(_build()[_STOP])(self.address)
+
+
+class _Collection:
+    """Records of runs, and the watcher of all of them, from the first on. busy: held by
+    the run that it watches."""
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.watcher: _Watcher | None = None
+        self.busy = threading.Lock()
+
+
 #: Where the records of this thread's runs go; None: they are printed.
-_WANTED: ContextVar[list[Run] | None] = ContextVar("profiles wanted", default=None)
+_WANTED: ContextVar[_Collection | None] = ContextVar("profiles wanted", default=None)
+
+
+@contextmanager
+def _watched(wanted: _Collection | None, pipeline: str) -> Iterator[_Watcher]:
+    """The watcher for one run: that of the collection, or one of its own where there is
+    none, or another thread's run has it."""
+    if wanted is not None and wanted.busy.acquire(blocking=False):
+        try:
+            if wanted.watcher is None:
+                wanted.watcher = _Watcher(pipeline)
+            yield wanted.watcher
+        finally:
+            wanted.busy.release()
+        return
+    watcher = _Watcher(pipeline)
+    try:
+        yield watcher
+    finally:
+        watcher.close()
 
 
 def _build() -> dict[str, int]:
@@ -272,7 +340,7 @@ def _build() -> dict[str, int]:
             if code is None:
                 code = jit.object_code(text)
                 cache.store(name, code)
-            library, found = jit.load(code, (*NAMES, _RUN), {})
+            library, found = jit.load(code, (*NAMES, _RUN, _START, _STOP), {})
             library.detach()  # it serves as long as the process lives
             _addresses.update(found)
     return _addresses
@@ -302,25 +370,21 @@ class Entry:
         size = profile_ir.TOTALS + self._totals.size
         block = ctypes.create_string_buffer(size + 64)
         shift = -ctypes.addressof(block) % 64
-        struct.pack_into("=q", block, shift + profile_ir.PERIOD, PERIOD)
         wanted = _WANTED.get()
         # What foreign stages run by themselves is theirs.
         token = _WANTED.set(None)
         try:
             record = ctypes.addressof(block) + shift
-            code = int(self._run(record, self._address, context, argv))
+            with _watched(wanted, self._pipeline) as watcher:
+                code = int(
+                    self._run(watcher.address, record, self._address, context, argv)
+                )
         finally:
             _WANTED.reset(token)
 
         def word(offset: int) -> int:
             return int(struct.unpack_from("=q", block, shift + offset)[0])
 
-        if not word(profile_ir.STARTED):
-            raise HalideError(
-                f"{self._pipeline!r} cannot be profiled: the system gives no thread"
-                " that would watch it",
-                at=here(),
-            )
         if code:
             return code
         run = Run(
@@ -334,20 +398,24 @@ class Entry:
         if wanted is None:
             print(table(profile_of(self._pipeline, [run])))
         else:
-            wanted.append(run)
+            wanted.runs.append(run)
         return 0
 
 
 @contextmanager
 def collect() -> Iterator[list[Run]]:
     """Has the records of what this thread runs meanwhile go to the list that it gives,
-    and not be printed."""
-    runs: list[Run] = []
-    token = _WANTED.set(runs)
+    and not be printed. One thread watches all of it."""
+    wanted = _Collection()
+    token = _WANTED.set(wanted)
     try:
-        yield runs
+        yield wanted.runs
     finally:
         _WANTED.reset(token)
+        with wanted.busy:
+            if wanted.watcher is not None:
+                wanted.watcher.close()
+                wanted.watcher = None
 
 
 __all__ = ["Entry", "FuncProfile", "Profile", "Run", "collect", "profile_of", "symbols"]

@@ -13,12 +13,15 @@ given, to which the context points. In it are
 
 The watching thread looks at all slots once in a period. A look is worth `UNIT`, which
 the Funcs share that threads are at in that moment: so the shares add up to the time
-that passed, however many threads there were. The first look happens anywhere in the
-first period, as the clock's last digits have it, so that pipelines which take less than
-a period are seen now and then, as often as is their due.
+that passed, however many threads there were.
 
-The thread exists during the call alone, and sleeps on a condition that the end of the
-call signals; so nothing outlives a call, and its end waits for no period.
+A *watcher* is such a thread and what it is told, the record of the call that runs now
+among that. It stays from the first of some calls to the last (`ph_profile_start`,
+`ph_profile_stop`), and its looks go on in their period whether a call runs or not: so
+calls that are much shorter than a period are seen as often as is their due, which a
+thread of each call would not, as it takes longer to start. The first look happens
+anywhere in the first period, as the clock's last digits have it. It sleeps on a
+condition that `ph_profile_stop` signals, so that its end waits for no period.
 """
 
 from __future__ import annotations
@@ -33,19 +36,23 @@ UNIT = 1 << 20
 WORDS = 16
 SLOTS = 64 * WORDS
 
-# Offsets in a record, in bytes. A mutex and a condition come first.
-COND = 64
-PERIOD = 128
-LOOKS = 136
-START = 144
-WALL = 152
-STOP = 160
-HEAP = 168
-HEAP_PEAK = 176
-STARTED = 184
-BUSY = 256
+# Offsets in a record, in bytes.
+LOOKS = 0
+WALL = 8
+HEAP = 16
+HEAP_PEAK = 24
+BUSY = 64
 SLOT = BUSY + 64 * WORDS
 TOTALS = SLOT + 64 * (SLOTS + 1)
+
+# Offsets in a watcher, in bytes. A mutex comes first; it guards the rest.
+COND = 64
+PERIOD = 128
+START = 136
+STOP = 144
+RECORD = 152
+THREAD = 160
+WATCHER_BYTES = 192
 
 #: The words of a total: what its looks are worth, how many threads they saw, how often
 #: the Func was produced; how often storage was made, its bytes, those that there are
@@ -281,23 +288,24 @@ out:
 }
 
 ; The watching thread.
-define internal ptr @ph.profile.watch(ptr %r) {
+define internal ptr @ph.profile.watch(ptr %w) {
   %until = alloca [2 x i64], align 16
   %found = alloca [@SLOTS@ x i32], align 16
-  %cond = getelementptr i8, ptr %r, i64 @COND@
-  %pstop = getelementptr i8, ptr %r, i64 @STOP@
-  %pperiod = getelementptr i8, ptr %r, i64 @PERIOD@
+  %cond = getelementptr i8, ptr %w, i64 @COND@
+  %pstop = getelementptr i8, ptr %w, i64 @STOP@
+  %pcurrent = getelementptr i8, ptr %w, i64 @RECORD@
+  %pperiod = getelementptr i8, ptr %w, i64 @PERIOD@
   %period = load i64, ptr %pperiod
-  %pstart = getelementptr i8, ptr %r, i64 @START@
+  %pstart = getelementptr i8, ptr %w, i64 @START@
   %start = load i64, ptr %pstart
   %mixed = mul i64 %start, -7046029254386353131
   %high = lshr i64 %mixed, 32
   %phase = urem i64 %high, %period
   %first = add i64 %start, %phase
-  %l = call i32 @pthread_mutex_lock(ptr %r)
+  %l = call i32 @pthread_mutex_lock(ptr %w)
   br label %next
 next:
-  %due = phi i64 [ %first, %0 ], [ %due2, %look ]
+  %due = phi i64 [ %first, %0 ], [ %due2, %after ]
   %secs = udiv i64 %due, 1000000000
   %nanos = urem i64 %due, 1000000000
   store i64 %secs, ptr %until
@@ -309,15 +317,21 @@ check:
   %stop0 = icmp ne i32 %s0, 0
   br i1 %stop0, label %quit, label %wait
 wait:
-  %woke = call i32 @pthread_cond_timedwait(ptr %cond, ptr %r, ptr %until)
+  %woke = call i32 @pthread_cond_timedwait(ptr %cond, ptr %w, ptr %until)
   %s1 = load i32, ptr %pstop
   %stop1 = icmp ne i32 %s1, 0
   br i1 %stop1, label %quit, label %on
 on:
   %signalled = icmp eq i32 %woke, 0
-  br i1 %signalled, label %check, label %look
+  br i1 %signalled, label %check, label %due_now
+due_now:
+  %r = load ptr, ptr %pcurrent
+  %none = icmp eq ptr %r, null
+  br i1 %none, label %after, label %look
 look:
   call void @ph.profile.look(ptr %r, ptr %found)
+  br label %after
+after:
   %due1 = add i64 %due, %period
   %now = call i64 @ph.profile.now()
   %late = icmp slt i64 %due1, %now
@@ -325,57 +339,79 @@ look:
   %due2 = select i1 %late, i64 %anew, i64 %due1
   br label %next
 quit:
-  %u = call i32 @pthread_mutex_unlock(ptr %r)
+  %u = call i32 @pthread_mutex_unlock(ptr %w)
   ret ptr null
 }
 
-; Calls a pipeline and watches it. What it returns; STARTED says whether it ran.
-define i32 @ph_profile_run(ptr %r, ptr %fn, ptr %ctx, ptr %argv) {
-  %thread = alloca i64
+; Starts a watcher. Whether there is a thread for it.
+define i32 @ph_profile_start(ptr %w) {
   %attribute = alloca [64 x i8], align 16
   %all = alloca [128 x i8], align 16
   %old = alloca [128 x i8], align 16
-  %cond = getelementptr i8, ptr %r, i64 @COND@
+  %cond = getelementptr i8, ptr %w, i64 @COND@
   %a = call i32 @pthread_condattr_init(ptr %attribute)
   %b = call i32 @pthread_condattr_setclock(ptr %attribute, i32 1)
   %c = call i32 @pthread_cond_init(ptr %cond, ptr %attribute)
   %d = call i32 @pthread_condattr_destroy(ptr %attribute)
-  %e = call i32 @pthread_mutex_init(ptr %r, ptr null)
-  %pstart = getelementptr i8, ptr %r, i64 @START@
+  %e = call i32 @pthread_mutex_init(ptr %w, ptr null)
+  %pstart = getelementptr i8, ptr %w, i64 @START@
   %start = call i64 @ph.profile.now()
   store i64 %start, ptr %pstart
+  %thread = getelementptr i8, ptr %w, i64 @THREAD@
   ; Signals are for the program's own threads.
   %f = call i32 @sigfillset(ptr %all)
   %g = call i32 @pthread_sigmask(i32 2, ptr %all, ptr %old)
-  %h = call i32 @pthread_create(ptr %thread, ptr null, ptr @ph.profile.watch, ptr %r)
+  %h = call i32 @pthread_create(ptr %thread, ptr null, ptr @ph.profile.watch, ptr %w)
   %i = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
   %good = icmp eq i32 %h, 0
-  br i1 %good, label %run, label %end
-run:
-  %pstarted = getelementptr i8, ptr %r, i64 @STARTED@
-  store i64 1, ptr %pstarted
+  br i1 %good, label %started, label %failed
+started:
+  ret i32 1
+failed:
+  %m = call i32 @pthread_cond_destroy(ptr %cond)
+  %n = call i32 @pthread_mutex_destroy(ptr %w)
+  ret i32 0
+}
+
+; Ends a watcher.
+define void @ph_profile_stop(ptr %w) {
+  %cond = getelementptr i8, ptr %w, i64 @COND@
+  %l = call i32 @pthread_mutex_lock(ptr %w)
+  %pstop = getelementptr i8, ptr %w, i64 @STOP@
+  store i32 1, ptr %pstop
+  %s = call i32 @pthread_cond_signal(ptr %cond)
+  %u = call i32 @pthread_mutex_unlock(ptr %w)
+  %thread = getelementptr i8, ptr %w, i64 @THREAD@
+  %id = load i64, ptr %thread
+  %j = call i32 @pthread_join(i64 %id, ptr null)
+  %m = call i32 @pthread_cond_destroy(ptr %cond)
+  %n = call i32 @pthread_mutex_destroy(ptr %w)
+  ret void
+}
+
+; Says which call runs. A look that has begun is over when it returns.
+define internal void @ph.profile.tell(ptr %w, ptr %r) {
+  %l = call i32 @pthread_mutex_lock(ptr %w)
+  %pcurrent = getelementptr i8, ptr %w, i64 @RECORD@
+  store ptr %r, ptr %pcurrent
+  %u = call i32 @pthread_mutex_unlock(ptr %w)
+  ret void
+}
+
+; Calls a pipeline, watched. What it returns.
+define i32 @ph_profile_run(ptr %w, ptr %r, ptr %fn, ptr %ctx, ptr %argv) {
   %pctx = getelementptr i8, ptr %ctx, i64 @CONTEXT@
   store ptr %r, ptr %pctx
+  call void @ph.profile.tell(ptr %w, ptr %r)
   %from = call i64 @ph.profile.now()
   %code = call i32 %fn(ptr %ctx, ptr %argv)
   %to = call i64 @ph.profile.now()
+  call void @ph.profile.tell(ptr %w, ptr null)
   %wall = sub i64 %to, %from
   %pwall = getelementptr i8, ptr %r, i64 @WALL@
   store i64 %wall, ptr %pwall
   store ptr null, ptr %pctx
-  %l = call i32 @pthread_mutex_lock(ptr %r)
-  %pstop = getelementptr i8, ptr %r, i64 @STOP@
-  store i32 1, ptr %pstop
-  %s = call i32 @pthread_cond_signal(ptr %cond)
-  %u = call i32 @pthread_mutex_unlock(ptr %r)
-  %id = load i64, ptr %thread
-  %j = call i32 @pthread_join(i64 %id, ptr null)
-  br label %end
-end:
-  %result = phi i32 [ 0, %0 ], [ %code, %run ]
-  %m = call i32 @pthread_cond_destroy(ptr %cond)
-  %n = call i32 @pthread_mutex_destroy(ptr %r)
-  ret i32 %result
+  ret i32 %code
 }
 """
 
@@ -395,7 +431,8 @@ def profile_ir() -> str:
         "STOP": STOP,
         "HEAP": HEAP,
         "HEAP_PEAK": HEAP_PEAK,
-        "STARTED": STARTED,
+        "RECORD": RECORD,
+        "THREAD": THREAD,
         "BUSY": BUSY,
         "SLOT": SLOT,
         "TOTALS": TOTALS,

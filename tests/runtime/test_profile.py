@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 import warnings
 from collections.abc import Callable
@@ -13,7 +14,9 @@ import pytest
 import parhelion as hl
 from parhelion.interp import interpret_all
 from parhelion.lower import profiling
-from parhelion.runtime import profile_ir
+from parhelion.runtime import jit, profile_ir
+from parhelion.runtime import profile as profile_module
+from parhelion.runtime.context import CONTEXT_BYTES
 from parhelion.runtime.profile import Run, collect, profile_of
 from tests.fuzz.draw import draw
 from tests.fuzz.execute import run_case
@@ -331,6 +334,58 @@ def test_several_outputs_and_values() -> None:
     assert profile.pipeline == "g"
 
 
+def watchers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list to which each thread that watches adds its beginning and its end."""
+    told: list[str] = []
+
+    class Told(profile_module._Watcher):
+        def __init__(self, pipeline: str) -> None:
+            super().__init__(pipeline)
+            told.append("begin")
+
+        def close(self) -> None:
+            super().close()
+            told.append("end")
+
+    monkeypatch.setattr(profile_module, "_Watcher", Told)
+    return told
+
+
+def test_one_thread_watches_all_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of each run would miss those that are over before it has started."""
+    told = watchers(monkeypatch)
+    f, _, h = chain()
+    f.compute_root()
+    assert h.profile([8, 8], repeat=20).runs == 20
+    assert told == ["begin", "end"]
+    with collect() as runs:
+        h.profile([8, 8])
+        assert (runs, told) == ([], ["begin", "end"] * 2)
+    assert told == ["begin", "end"] * 2
+
+
+def test_runs_at_the_same_time_have_threads_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = watchers(monkeypatch)
+    compiled = jit.compile_module(
+        "define i32 @nothing_argv(ptr %ctx, ptr %argv) {\n  ret i32 0\n}\n", "nothing"
+    )
+    entry = profile_module.Entry(compiled.address, "nothing", [])
+    context = ctypes.create_string_buffer(CONTEXT_BYTES)
+    with collect() as runs:
+        wanted = profile_module._WANTED.get()
+        assert wanted is not None
+        with wanted.busy:  # as another thread's run has it
+            assert entry(ctypes.addressof(context), 0) == 0
+        assert told == ["begin", "end"]
+        for _ in range(3):
+            assert entry(ctypes.addressof(context), 0) == 0
+        assert told == ["begin", "end", "begin"]
+    assert told == ["begin", "end"] * 2
+    assert len(runs) == 4
+
+
 def test_nothing_to_compute() -> None:
     f = hl.Func("f")
     f[x] = x
@@ -372,8 +427,25 @@ def test_shares_are_parts_of_the_run() -> None:
         "                 time   share  threads  calls  allocated    peak   stack\n"
         "  f          5.000 ms  62.5 %     2.00      1     3.0 MB  2.0 MB\n"
         "  g          1.000 ms  12.5 %     2.00    600                     2.0 KB\n"
-        "  (waiting)  2.000 ms  25.0 %"
+        "  (waiting)  2.000 ms  25.0 %\n"
+        "  too few samples to tell: shares are known to some 35 %;"
+        " profile(…, repeat=7) takes about 100"
     )
+
+
+@pytest.mark.parametrize(
+    ("looks", "told"), [(0, "not known"), (24, "known to some 20 %")]
+)
+def test_few_samples_are_told(looks: int, told: str) -> None:
+    few = profile_of("it", [run((), (), (0, 0, 1), (0, 0, 2), looks=looks)])
+    assert str(few).splitlines()[-1] == (
+        f"  too few samples to tell: shares are {told};"
+        " profile(…, repeat=7) takes about 100"
+    )
+    enough = profile_of("it", [run((), (), (0, 0, 1), (0, 0, 2), looks=25)])
+    assert "too few" not in str(enough)
+    short = run((), (), (), (), looks=0, wall=1000)
+    assert "repeat=50000" in str(profile_of("it", [short]))
 
 
 def test_a_run_that_nobody_looked_at() -> None:
