@@ -162,6 +162,11 @@ def fitted(
     input is promised to have so many planes.
     """
     wanted = param.dimensions()
+    if pixels.dtype.kind not in "biuf":
+        raise Problem(
+            f"the file for {name!r} has values of type {pixels.dtype}, which are no "
+            "levels of an image"
+        )
     promised = _planes(param)
     if opacity and pixels.ndim == 3 and len(pixels) in (2, 4):
         if len(pixels) != promised:

@@ -84,7 +84,7 @@ def run(
     ready = time.perf_counter() - begin - computed
     for file, pixels in _files(Path(output), pictures(made, out)).items():
         write(file, pixels)
-        shape = " x ".join(map(str, pixels.shape[::-1]))
+        shape = " x ".join(map(str, pixels.shape[::-1])) or "a number"
         click.echo(
             f"{file}: {shape}, ready in {ready:.2f} s, computed in "
             f"{1e3 * computed:.1f} ms"

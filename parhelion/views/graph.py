@@ -14,7 +14,7 @@ from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.sites import inlines, realization_order
 from parhelion.schedule.wrappers import Source, body
-from parhelion.views.listing import shown
+from parhelion.views.listing import names_of
 from parhelion.views.wording import definitions, formula, place
 
 #: Letters of a coordinate that stands in a label as it is.
@@ -62,7 +62,9 @@ def stage_graph(outputs: Sequence[Function]) -> Graph:
         Edge(number[source], number[f], _growth(calls))
         for (source, f), calls in reads.items()
     ]
-    made = [_image(s) for s in images] + [_node(f, outputs) for f in order]
+    made = [_image(s) for s in images] + [
+        _node(f, outputs, name) for f, name in names_of(order).items()
+    ]
     return Graph(tuple(made), tuple(edges))
 
 
@@ -80,12 +82,12 @@ def inlined_most(outputs: Sequence[Function]) -> tuple[Function, int] | None:
     return max(places.items(), key=lambda found: found[1])
 
 
-def _node(f: Function, outputs: Sequence[Function]) -> Node:
+def _node(f: Function, outputs: Sequence[Function], name: str) -> Node:
     is_output = f in outputs
     kind = "output" if is_output else "inlined" if inlines(f, outputs) else "stage"
     types = ", ".join([str(t) for t in f.types])
     note = f"{types} · {place(f, is_output)}"
-    return Node(shown(f), kind, note, "\n".join(definitions(f)))
+    return Node(name, kind, note, "\n".join(definitions(f)))
 
 
 def _image(s: BufferSym) -> Node:

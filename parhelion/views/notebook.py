@@ -16,7 +16,7 @@ from parhelion.schedule.sites import inlines, realization_order
 from parhelion.views.animation import animate
 from parhelion.views.execute import TooManyEvents
 from parhelion.views.graph import inlined_most, stage_graph
-from parhelion.views.listing import shown
+from parhelion.views.listing import names_of, shown
 from parhelion.views.nest import nest_fragment
 from parhelion.views.page import styled, whole_page
 from parhelion.views.svg import drawn
@@ -45,7 +45,7 @@ def func_html(func: Func) -> str:
     if alone:
         nest += f"\n<p class='ph-dim'>for its readers, {escape(place(f, False))}</p>"
     head = "loops, computed by itself" if alone else "loops"
-    return styled(f"{_described(f)}\n<h2>{head}</h2>\n{nest}")
+    return styled(f"{_described(f, shown(f))}\n<h2>{head}</h2>\n{nest}")
 
 
 def pipeline_html(pipeline: Pipeline) -> str:
@@ -63,7 +63,9 @@ def show_page(
     watched. Each of them is told in words, and as for `realize`."""
     outputs = pipeline._functions()
     stages = [
-        _described(f) for f in realization_order(outputs) if not inlines(f, outputs)
+        _described(f, name)
+        for f, name in names_of(realization_order(outputs)).items()
+        if not inlines(f, outputs)
     ]
     size, order = _order(pipeline, sizes)
     parts = [
@@ -138,13 +140,11 @@ def _message(text: str) -> str:
     return f'<p class="ph-error">{escape(text)}</p>'
 
 
-def _described(f: Function) -> str:
+def _described(f: Function, name: str) -> str:
     lines = [
         f"<div class='ph-leaf'><code>{escape(d)}</code></div>" for d in definitions(f)
     ]
-    head = (
-        f"<b>{escape(shown(f))}</b> <span class='ph-dim'>{escape(signature(f))}</span>"
-    )
+    head = f"<b>{escape(name)}</b> <span class='ph-dim'>{escape(signature(f))}</span>"
     return "\n".join([f"<div class='ph-func'><p>{head}</p>", *lines, "</div>"])
 
 

@@ -215,3 +215,10 @@ def test_transposed_pictures_need_a_size(file: Path, tmp_path: Path) -> None:
     assert "as 640x480x3" in refused(
         "run", f"{file}:copied", tmp_path / "in.png", out, "--size", "9x12"
     )
+
+
+def test_values_that_are_no_levels(file: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", np.ones((4, 5), np.complex64))
+    for name in ("flat", "copied"):
+        words = ("run", f"{file}:{name}", tmp_path / "in.npy", tmp_path / "out.npy")
+        assert "has values of type complex64, which are no levels" in refused(*words)

@@ -350,3 +350,5 @@ def test_the_listing_names_loops_and_funcs_as_definitions_do() -> None:
         "same (2)(…) = …",
     ]
     assert [grid.name for grid in shown.grids] == ["same", "same (2)"]
+    page = hl.Pipeline([second])._repr_html_()
+    assert 'data-name="same"' in page and 'data-name="same (2)"' in page
