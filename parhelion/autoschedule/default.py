@@ -111,22 +111,20 @@ def _result(
 ) -> AutoSchedulerResults:
     """state: of the search of `found`."""
     cost = state.cost * _NANO
-    notes = list(state.search.notes)
     foreign = found.within(lambda: _foreign(state))
-    if foreign:
-        names = ", ".join([f.name for f in foreign])
-        notes.append(
-            f"no time is predicted, as the loops of {names} are not the scheduler's:"
-            " the cost is as if they were"
-        )
+    names = ", ".join([f.name for f in foreign])
     return AutoSchedulerResults(
         target=target,
         autoscheduler_params=params,
         script=script,
         decisions=Lazily(lambda: _decisions(found, state)),
-        notes=tuple(notes),
+        notes=tuple(state.search.notes),
         cost=cost,
         predicted_seconds=None if foreign else cost,
+        unpredicted=f"the loops of {names} are not the scheduler's; the cost is as if"
+        " they were"
+        if foreign
+        else "",
     )
 
 

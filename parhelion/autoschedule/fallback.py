@@ -142,6 +142,7 @@ def _instead(
         notes=(*result.notes, told),
         cost=None,
         predicted_seconds=None,
+        unpredicted="",
     )
 
 

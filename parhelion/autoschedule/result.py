@@ -48,10 +48,11 @@ class AutoSchedulerResults:
     directives, in order. decisions: what was decided, for `explain`. notes: what the
     user should know, a sentence each. cost: what the cost model says of the schedule,
     in `unit` ("s" for seconds), as in the decisions. predicted_seconds: the same as a
-    time, where the scheduler knows. sizes: what it was found for. seconds: how long
-    that took. machine: where the costs of this computer are from, in words, if the
-    scheduler goes by such. featurization: always empty (Halide has training data
-    there). candidates: others to run beside this one, if the user asked for measuring.
+    time, where the scheduler knows; unpredicted: why it does not. sizes: what it was
+    found for. seconds: how long that took. machine: where the costs of this computer
+    are from, in words, if the scheduler goes by such. featurization: always empty
+    (Halide has training data there). candidates: others to run beside this one, if the
+    user asked for measuring.
     """
 
     target: Target
@@ -62,6 +63,7 @@ class AutoSchedulerResults:
     cost: float | None = None
     unit: str = "s"
     predicted_seconds: float | None = None
+    unpredicted: str = ""
     sizes: Sizes | None = None
     seconds: float = 0.0
     machine: str = ""
@@ -119,6 +121,8 @@ class AutoSchedulerResults:
             heading.append(f"cost: {cost_text(self.cost, self.unit)}{unit}")
         if self.predicted_seconds is not None and self.unit != "s":
             heading.append(f"predicted time: {cost_text(self.predicted_seconds, 's')}")
+        if self.unpredicted:
+            heading.append(f"no time is predicted: {self.unpredicted}")
         if self.machine:
             heading.append(f"machine: {self.machine}")
         return Explanation(heading, self.decisions, self.notes, self.unit)
