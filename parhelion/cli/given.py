@@ -40,11 +40,13 @@ def given_params(program: Program, given: Sequence[str]) -> None:
 
 def check_params(program: Program) -> None:
     """Raises Problem if a Param has no value yet."""
-    for name, param in program.params.items():
-        if param._sym.value is None:
-            raise Problem(
-                f"the Param {name!r} has no value", hint=f"say -p {name}=VALUE"
-            )
+    for name in params_without_value(program):
+        raise Problem(f"the Param {name!r} has no value", hint=f"say -p {name}=VALUE")
+
+
+def params_without_value(program: Program) -> list[str]:
+    """The names of the Params that nothing gave a value."""
+    return [name for name, p in program.params.items() if p._sym.value is None]
 
 
 def _check_other(program: Program, files: Sequence[str], output: str | None) -> None:
@@ -131,4 +133,11 @@ def restore_opacity(program: Program, images: Images, extents: Sequence[int]) ->
             program.inputs[name].set(hl.Buffer(pixels))
 
 
-__all__ = ["Images", "check_params", "given_images", "given_params", "restore_opacity"]
+__all__ = [
+    "Images",
+    "check_params",
+    "given_images",
+    "given_params",
+    "params_without_value",
+    "restore_opacity",
+]

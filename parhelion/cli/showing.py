@@ -8,8 +8,8 @@ import click
 
 import parhelion as hl
 from parhelion.cli import options
-from parhelion.cli.given import given_params
-from parhelion.cli.problem import Problem
+from parhelion.cli.given import given_params, params_without_value
+from parhelion.cli.problem import Problem, note
 from parhelion.cli.programs import Program, load
 from parhelion.cli.region import asked_extents, destination, promised_extents
 from parhelion.views.notebook import show_page
@@ -51,6 +51,11 @@ def show(
     """
     made = load(program, schedule, params)
     given_params(made, params)
+    for name in params_without_value(made):
+        note(
+            f"the Param {name!r} has no value, without which the order of evaluation is"
+            f" not known\n  hint: say -p {name}=VALUE"
+        )
     if size is not None:
         extents, *smaller = [asked_extents(made, {}, size)]
     else:

@@ -262,7 +262,7 @@ def test_messages(own: Path, tmp_path: Path) -> None:
         "  there is: .png"
     )
     four = ROOT / "apps" / "interpolate.py"
-    assert refused("run", four, PHOTO, out) == (
+    assert refused("run", four, PHOTO, out, "--schedule", "root") == (
         "the image for 'input' is too small for an output of its size: 0 to 3 of its "
         "dimension 2 are needed, which has 0 to 2\n"
         "  hint: --size says what is to be computed, if it is not as large as the image"

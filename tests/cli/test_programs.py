@@ -85,6 +85,17 @@ def test_a_param_without_a_value(tmp_path: Path, image: Path) -> None:
     )
 
 
+def test_show_tells_of_a_param_without_a_value(tmp_path: Path) -> None:
+    file, page = tmp_path / "func.py", tmp_path / "page.html"
+    file.write_text(FUNC)
+    assert done("show", file, "-o", page).stderr == (
+        "parhelion: note: the Param 'lift' has no value, without which the order of "
+        "evaluation is not known\n  hint: say -p lift=VALUE\n"
+    )
+    assert "core.py" not in page.read_text(encoding="utf-8")
+    assert not done("show", file, "-o", page, "-p", "lift=3").stderr
+
+
 def test_generators_take_their_params(tmp_path: Path, image: Path) -> None:
     file, out = tmp_path / "made.py", tmp_path / "out.npy"
     file.write_text(GENERATOR.replace("NAME", "run"))
@@ -103,10 +114,10 @@ def test_generators_take_their_params(tmp_path: Path, image: Path) -> None:
         "run", f"{file}:dim_run", image, out
     )
     prefix = tmp_path / "made" / "bright"
-    words = ("compile", f"{file}:Bright", "-o", prefix, "-e", "header")
-    done(*words, "-p", "type=uint16")
+    header = ("compile", f"{file}:Bright", "-o", prefix, "-e", "header")
+    done(*header, "-p", "type=uint16")
     assert "bright_run" in prefix.with_suffix(".h").read_text()
-    assert refused(*words, "-p", "type=uint16", "-p", "size=2") == (
+    assert refused(*header, "-p", "type=uint16", "-p", "size=2") == (
         "--param size=2: bright_run has no such GeneratorParam"
     )
     code = done(
@@ -149,9 +160,9 @@ def test_what_the_users_file_raises(tmp_path: Path, image: Path) -> None:
         "NameError: name 'nope' is not defined"
     )
     file.write_text("def f(:\n")
-    told = refused("run", file, image, out).splitlines()
-    assert told[1] == f'  File "{file}", line 1' and len(told) == 5
-    assert told[-1].startswith("SyntaxError: ")
+    lines = refused("run", file, image, out).splitlines()
+    assert lines[1] == f'  File "{file}", line 1' and len(lines) == 5
+    assert lines[-1].startswith("SyntaxError: ")
     file.write_text("import no_such_module\n")
     assert refused("run", file, image, out).splitlines()[2:] == [
         f'  File "{file}", line 1, in <module>',
