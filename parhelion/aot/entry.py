@@ -15,6 +15,7 @@ import numpy as np
 
 from parhelion.aot.interface import Interface, Parameter
 from parhelion.aot.query import NUMBERS
+from parhelion.codegen.asked import passes
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import quoted
 from parhelion.codegen.structs import DIMENSION_BYTES
@@ -413,16 +414,18 @@ class _Entry:
             self.out(f"store i32 {value}, ptr {self.at(dims, offset)}")
         slot = self.at(argv, len(self.lowered.args) * self.target.bits // 8)
         self.out(f"store ptr {struct}, ptr {slot}")
-        result = self.op(f"call i32 @{quoted(query)}(ptr {context}, ptr {argv})")
-        for p, one in zip(buffers, asked, strict=True):
-            symbol = p.argument.symbol
-            assert isinstance(symbol, BufferSym)
-            tell, told = self.label("tell"), self.label("told")
-            self.out(f"br i1 {one}, label %{tell}, label %{told}")
-            self.begin(tell)
-            self._tell(p, table, places[symbol])
-            self.out(f"br label %{told}")
-            self.begin(told)
+        count, _ = passes(list(places))
+        for _ in range(count):
+            result = self.op(f"call i32 @{quoted(query)}(ptr {context}, ptr {argv})")
+            for p, one in zip(buffers, asked, strict=True):
+                symbol = p.argument.symbol
+                assert isinstance(symbol, BufferSym)
+                tell, told = self.label("tell"), self.label("told")
+                self.out(f"br i1 {one}, label %{tell}, label %{told}")
+                self.begin(tell)
+                self._tell(p, table, places[symbol])
+                self.out(f"br label %{told}")
+                self.begin(told)
         self.out(f"ret i32 {result}")
         self.begin(no)
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parhelion.ir.build import add, const_int, int32, sub
-from parhelion.ir.expr import Expr
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.pipeline import Region
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym
 from parhelion.simplify.driver import simplify
 
@@ -48,8 +49,27 @@ def answer(b: BufferSym, region: Sequence[Region] | None) -> list[Side]:
     return sides
 
 
+def passes(buffers: Sequence[BufferSym]) -> tuple[int, set[Var]]:
+    """How often answers must be written until those hold that promises have others
+    from, as where a stride is promised to be another dimension's extent; and the sides
+    of `buffers` that promises mention."""
+    own = {v for b in buffers for d in b.dims for v in (d.min, d.extent, d.stride)}
+    count, mentioned = 1, set[Var]()
+    for b in buffers:
+        for dim in b.dims:
+            for e in (dim.fixed_min, dim.fixed_extent, dim.fixed_stride):
+                found = set() if e is None else own & set(_variables(e))
+                count += bool(found)
+                mentioned |= found
+    return count, mentioned
+
+
+def _variables(e: Expr) -> list[Var]:
+    return [n for n in nodes(e) if isinstance(n, Var)]
+
+
 def _is_one(stride: Expr | None) -> bool:
     return stride is not None and const_int(stride) == 1
 
 
-__all__ = ["Side", "answer"]
+__all__ = ["Side", "answer", "passes"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.analysis.interval import constant_interval
-from parhelion.codegen.asked import answer
+from parhelion.codegen.asked import answer, passes
 from parhelion.codegen.c_expr import Expressions, c_type, foreign_name
 from parhelion.codegen.c_loops import (
     hindrance,
@@ -208,6 +208,16 @@ class _Writer(Expressions):
         some = " || ".join([f"{asks}({struct})" for struct in structs.values()])
         self.out(f"if ({some}) {{")
         self.indent += 1
+        count, mentioned = passes(list(structs))
+        names = {v: self.names[v] for v in mentioned if v in self.names}
+        for v in mentioned:
+            # As it is told, not as it was when the function was called.
+            owner, what, d = v.origin
+            self.names[v] = f"{structs[owner]}->dim[{d}].{what}"
+        if count > 1:
+            turn = self.name("turn", "turn")
+            self.out(f"for (int {turn} = 0; {turn} < {count}; {turn}++) {{")
+            self.indent += 1
         for b, struct in structs.items():
             self.out(f"if ({asks}({struct})) {{")
             self.indent += 1
@@ -230,6 +240,11 @@ class _Writer(Expressions):
                 self.out(f"{tell}({struct}, {d}, {', '.join(texts)});")
             self.indent -= 1
             self.out("}")
+        if count > 1:
+            self.indent -= 1
+            self.out("}")
+        for v, text in names.items():
+            self.names[v] = text
         self.out("return 0;")
         self.indent -= 1
         self.out("}")

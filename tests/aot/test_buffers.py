@@ -126,3 +126,27 @@ def test_what_else_is_refused(form: str, tmp_path: Path) -> None:
     assert call(ctypes.byref(good), ctypes.byref(given(-3))) == negative
     assert call(ctypes.byref(given(-3)), ctypes.byref(good)) == negative
     assert call(ctypes.byref(given(4, device=5)), ctypes.byref(good)) == NO_HOST
+
+
+@needs_cc
+@forms
+def test_promises_that_mention_other_sides(form: str, tmp_path: Path) -> None:
+    """The stride is another dimension's extent, and that the one of another image; all
+    are asked at once."""
+    one, two = (hl.ImageParam(hl.Int(32), 2, f"image_{k}") for k in "ab")
+    two.dim(0).set_stride(two.dim(1).extent())
+    two.dim(1).set_stride(1).set_extent(one.dim(0).extent())
+    two.dim(0).set_min(one.dim(1).min())
+    f = hl.Func("mentioning")
+    f[x, y] = one[x + 1, y + 2] + two[y + 2, x]
+    call = called(form, f, [one, two], tmp_path)
+    out = hl.Buffer(hl.Int(32), [6, 4])
+    a, b = (asking(hl.Buffer(hl.Int(32), [1, 1])) for _ in range(2))
+    a.dim[0].extent = a.dim[1].min = b.dim[1].extent = -77
+    assert call(ctypes.byref(a), ctypes.byref(b), struct_of(out)) == 0
+    assert sides(a) == [(1, 6, 1), (2, 4, 6)]
+    assert sides(b) == [(2, 4, 6), (0, 6, 1)]
+    pixels = np.arange(24, dtype=np.int32)
+    a.host = b.host = pixels.ctypes.data
+    assert call(ctypes.byref(a), ctypes.byref(b), struct_of(out)) == 0
+    np.testing.assert_array_equal(np.asarray(out), 2 * pixels.reshape(4, 6))
