@@ -22,6 +22,12 @@ from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place, Rename, TailStrategy
 from parhelion.schedule.sites import realization_order
 
+#: How many tasks for each thread there are at least, if there are loops for them, and
+#: how many are enough if they are long.
+_FEW_TASKS, _MANY_TASKS = 4, 32
+#: A long task takes so many times what it costs to begin one.
+_TASK = 100
+
 
 def script_of(
     plan: Plan,
@@ -207,20 +213,39 @@ class _Emitter:
             v.name: hi - lo + 1
             for v, (lo, hi) in zip(f.args, self.regions.bounds[f], strict=True)
         }
-        alone = not self.group.members and not around
-        if alone and stage.rvars:
+        whole = not self.group.members and not around
+        if whole and stage.rvars:
             around = inner
-        for name in reversed(around or (inner[1:] if alone else [])):
-            if trips >= 4 * self.machine.threads:
+        elif whole or self.machine.threads > 1 and self._all_in_blocks():
+            # Nothing is computed between these loops.
+            around = [*inner[1:], *around]
+        enough = self._enough_tasks()
+        for name in reversed(around):
+            if trips >= enough:
                 break
             d = next(k for k, own in enumerate(names) if name in (own.outer, own.inner))
             step = self.group.tiling.tile[d] if names[d].outer == name else 0
             step = step or loops.block[d]
             n = -(-extents[f.args[d].name] // step)
+            if names[d].outer and names[d].inner == name:
+                n = -(-self.group.tiling.tile[d] // loops.block[d])
             if n > 1:
                 self.script.add(f, stage.index, "parallel", VarArg(name))
                 self.tasks.add(name)
                 trips *= n
+
+    def _all_in_blocks(self) -> bool:
+        return all(at is Level.BLOCK for at in self.group.members.values())
+
+    def _enough_tasks(self) -> float:
+        """As many as even out that cores are not equally fast, or have other work too,
+        where each takes longer than it costs to begin it."""
+        threads = self.machine.threads
+        few = _FEW_TASKS * threads
+        if threads == 1:
+            return few
+        long = self.group.cost * threads / (_TASK * self.machine.task)
+        return min(_MANY_TASKS * threads, max(few, long))
 
     def _levels(self, root: Function, loops: Loops, names: list[_Names]) -> Levels:
         tiling = self.group.tiling

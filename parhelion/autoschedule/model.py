@@ -38,6 +38,8 @@ from parhelion.ir.symbols import BufferSym
 
 #: How much of the lesser of two overlapping times is not hidden by the greater.
 _UNHIDDEN = 0.25
+#: For how much of a task other threads wait in the end.
+_LAST_TASK = 0.1
 #: Nanoseconds of one block, whatever is in it.
 _BLOCK = 1.0
 #: Blocks of more points are not looked at for what their points share.
@@ -336,6 +338,9 @@ class _Root:
         for n in reversed(self.nest.trips[self.nest.tile_level :]):
             trips = np.where(trips >= 4 * threads, trips, trips * n)
         rounds = np.ceil(trips / threads)
+        if threads > 1:
+            # Cores are not equally fast: all wait for the last task of the slowest.
+            rounds = rounds + _LAST_TASK
         return trips / rounds, trips
 
 

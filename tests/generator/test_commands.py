@@ -144,7 +144,8 @@ def test_messages(own: Path, tmp_path: Path) -> None:
         "the Generator 'negative' schedules its pipeline by itself"
     )
     assert refused("build", f"{own}:none") == (
-        f"{own} has no 'none'\n  there is: ramp, steep, scale_by, negative"
+        f"{own} has no 'none'\n"
+        "  there is: ScaleBy, Negative, ramp, steep, scale_by, negative"
     )
     assert refused("build", f"{own}:scale_by", "factor=big").startswith(
         "the GeneratorParam 'factor' is of type int; it cannot be 'big'"
