@@ -49,12 +49,14 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
+        .parallel(z)
+        .parallel(y)
     )
 
     # bilateral_grid
     (
         bilateral_grid.split(x, x, xv, 16)
-        .split(y, y, yi, 128)
+        .split(y, y, yi, 32)
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)

@@ -43,6 +43,7 @@ def schedule(pipeline):
     # curved
     (
         curved.compute_at(processed, y)
+        .align_storage(x, 64)
         .split(x, x, xv, 64)
         .split(c, c, cu, 3)
         .reorder(xv, cu, c, x, y)
@@ -54,32 +55,81 @@ def schedule(pipeline):
     curve.compute_at(processed, y).split(x, x, xv, 64).reorder(xv, x).vectorize(xv)
 
     # r_gb
-    r_gb.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        r_gb.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # r_b
-    r_b.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        r_b.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # r_gr
-    r_gr.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        r_gr.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # b_gb
-    b_gb.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        b_gb.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # b_r
-    b_r.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        b_r.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # g_r
-    g_r.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        g_r.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # b_gr
-    b_gr.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        b_gr.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # g_b
-    g_b.compute_at(processed, y).split(x, x, xv, 32).reorder(xv, x, y).vectorize(xv)
+    (
+        g_b.compute_at(processed, y)
+        .align_storage(x, 32)
+        .split(x, x, xv, 32)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # deinterleaved
     (
         deinterleaved.compute_at(processed, y)
+        .align_storage(x, 32)
         .split(x, x, xv, 32)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)

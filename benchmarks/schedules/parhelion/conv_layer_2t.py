@@ -6,7 +6,7 @@ def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
     conv = pipeline.get_func(0)
     relu = pipeline.get_func(1)
-    c, cv, x, xu, y, n = hl.vars("c cv x xu y n")
+    c, cv, x, xu, n, y = hl.vars("c cv x xu n y")
     r_x = conv.rvars(0)[0]
     r_y = conv.rvars(0)[1]
     r_z = conv.rvars(0)[2]
@@ -15,11 +15,11 @@ def schedule(pipeline):
     (
         relu.split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .reorder(cv, xu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv

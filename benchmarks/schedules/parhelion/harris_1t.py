@@ -21,10 +21,28 @@ def schedule(pipeline):
     )
 
     # Iy
-    Iy.compute_at(harris, x).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
+    (
+        Iy.compute_at(harris, x)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # Ix
-    Ix.compute_at(harris, x).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
+    (
+        Ix.compute_at(harris, x)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
 
     # gray
-    gray.compute_at(harris, x).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
+    (
+        gray.compute_at(harris, x)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )

@@ -9,7 +9,7 @@ def schedule(pipeline):
     hist = pipeline.get_func(4)
     cdf = pipeline.get_func(5)
     output = pipeline.get_func(7)
-    x, xv, y, yi, i, iv, yu, ii, c, cu = hl.vars("x xv y yi i iv yu ii c cu")
+    x, xv, y, yi, i, iv, yu, c, cu = hl.vars("x xv y yi i iv yu c cu")
     rx_x = hist_rows.rvars(0)[0]
     ry_x = hist.rvars(0)[0]
 
@@ -17,27 +17,29 @@ def schedule(pipeline):
     (
         Y.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 128)
+        .split(y, y, yi, 64)
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # hist_rows
     (
         hist_rows.compute_root()
         .split(i, i, iv, 64, hl.TailStrategy.RoundUp)
-        .split(y, y, yi, 128)
+        .split(y, y, yi, 64)
         .split(yi, yi, yu, 8)
         .reorder(iv, yu, i, yi, y)
         .vectorize(iv, 16)
         .unroll(iv)
         .unroll(yu)
         .parallel(y)
+        .parallel(yi)
     )
     (
         hist_rows.update(0)
-        .split(y, y, yi, 128)
+        .split(y, y, yi, 64)
         .split(yi, yi, yu, 8)
         .reorder(yu, rx_x, yi, y)
         .unroll(yu)
@@ -47,18 +49,16 @@ def schedule(pipeline):
     # hist
     (
         hist.compute_root()
-        .split(i, i, ii, 128, hl.TailStrategy.RoundUp)
-        .split(ii, ii, iv, 64)
-        .reorder(iv, ii, i)
+        .split(i, i, iv, 64, hl.TailStrategy.RoundUp)
+        .reorder(iv, i)
         .vectorize(iv, 16)
         .unroll(iv)
         .parallel(i)
     )
     (
         hist.update(0)
-        .split(i, i, ii, 128, hl.TailStrategy.RoundUp)
-        .split(ii, ii, iv, 64)
-        .reorder(iv, ry_x, ii, i)
+        .split(i, i, iv, 64, hl.TailStrategy.RoundUp)
+        .reorder(iv, ry_x, i)
         .vectorize(iv, 16)
         .unroll(iv)
         .parallel(i)
@@ -76,12 +76,13 @@ def schedule(pipeline):
     # output
     (
         output.split(x, x, xv, 64)
-        .split(y, y, yi, 128)
+        .split(y, y, yi, 64)
         .split(c, c, cu, 3)
         .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # cdf

@@ -209,6 +209,7 @@ def schedule(pipeline):
     # filled_4
     (
         filled_4.compute_at(filled_3, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -240,6 +241,7 @@ def schedule(pipeline):
     # filled_1
     (
         filled_1.compute_at(normalized, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -250,6 +252,7 @@ def schedule(pipeline):
     # filled_2
     (
         filled_2.compute_at(normalized, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)

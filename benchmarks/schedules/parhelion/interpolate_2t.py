@@ -20,7 +20,6 @@ def schedule(pipeline):
     up_x_6 = pipeline.get_func(28)
     filled_6 = pipeline.get_func(30)
     filled_5 = pipeline.get_func(33)
-    up_x_4 = pipeline.get_func(34)
     filled_4 = pipeline.get_func(36)
     filled_3 = pipeline.get_func(39)
     filled_2 = pipeline.get_func(42)
@@ -44,11 +43,13 @@ def schedule(pipeline):
     (
         down_2.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
-        .reorder(xv, yu, x, y, c)
+        .split(y, y, yi, 64)
+        .split(yi, yi, yu, 8)
+        .reorder(xv, yu, x, yi, y, c)
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
+        .parallel(y)
     )
 
     # down_3
@@ -60,6 +61,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
+        .parallel(y)
     )
 
     # down_4
@@ -83,17 +85,18 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
+        .parallel(y)
     )
 
     # down_6
     (
         down_6.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 32)
-        .split(yi, yi, yu, 8)
-        .reorder(xv, yu, x, yi, c, y)
+        .split(y, y, yu, 8)
+        .reorder(xv, yu, x, y, c)
         .vectorize(xv)
         .unroll(yu)
+        .parallel(c)
         .parallel(y)
     )
 
@@ -107,6 +110,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(y)
+        .parallel(c)
     )
 
     # down_8
@@ -119,6 +123,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # down_9
@@ -200,13 +205,14 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # filled_3
     (
         filled_3.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 64)
+        .split(y, y, yi, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
@@ -217,16 +223,7 @@ def schedule(pipeline):
     # filled_4
     (
         filled_4.compute_at(filled_3, y)
-        .split(x, x, xv, 16)
-        .split(c, c, cu, 4)
-        .reorder(xv, cu, c, x, y)
-        .vectorize(xv)
-        .unroll(cu)
-    )
-
-    # up_x_4
-    (
-        up_x_4.compute_at(filled_3, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -258,6 +255,7 @@ def schedule(pipeline):
     # filled_1
     (
         filled_1.compute_at(normalized, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -268,6 +266,7 @@ def schedule(pipeline):
     # filled_2
     (
         filled_2.compute_at(normalized, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)

@@ -166,6 +166,7 @@ def schedule(pipeline):
     # down_4_x
     (
         down_4_x.compute_at(down_4, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -311,6 +312,7 @@ def schedule(pipeline):
     # pull_3
     (
         pull_3.compute_at(pull_2, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -321,6 +323,7 @@ def schedule(pipeline):
     # pull_4
     (
         pull_4.compute_at(pull_2, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)

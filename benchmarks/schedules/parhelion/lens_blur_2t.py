@@ -99,11 +99,12 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
+        .split(y, y, yu, 2)
         .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
+        .parallel(z)
     )
 
     # down_2
@@ -165,6 +166,7 @@ def schedule(pipeline):
     # down_4_x
     (
         down_4_x.compute_at(down_4, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -176,7 +178,7 @@ def schedule(pipeline):
     (
         down_5.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
+        .split(y, y, yi, 4)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
@@ -205,15 +207,18 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
+        .parallel(z)
     )
 
     # down_7_x
     (
         down_7_x.compute_root()
         .split(x, x, xv, 4)
-        .reorder(xv, x, y, z, c)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, z, y)
         .vectorize(xv)
-        .parallel(c)
+        .unroll(cu)
+        .parallel(y)
     )
 
     # down_7
@@ -226,6 +231,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+        .parallel(z)
     )
 
     # up_6_x
@@ -238,6 +244,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+        .parallel(z)
     )
 
     # pull_6
@@ -250,6 +257,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+        .parallel(z)
     )
 
     # up_5_x
@@ -262,6 +270,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
+        .parallel(z)
     )
 
     # pull_5
@@ -286,11 +295,13 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(cu)
         .parallel(z)
+        .parallel(y)
     )
 
     # pull_3
     (
         pull_3.compute_at(pull_2, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -301,6 +312,7 @@ def schedule(pipeline):
     # pull_4
     (
         pull_4.compute_at(pull_2, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -311,6 +323,7 @@ def schedule(pipeline):
     # up_4_x
     (
         up_4_x.compute_at(pull_2, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -323,12 +336,14 @@ def schedule(pipeline):
         depth.compute_root()
         .split(x, x, xi, 256)
         .split(xi, xi, xv, 64)
-        .split(y, y, yu, 8)
-        .reorder(xv, yu, xi, y, x)
+        .split(y, y, yi, 12)
+        .split(yi, yi, yu, 6)
+        .reorder(xv, yu, xi, yi, y, x)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
         .parallel(x)
+        .parallel(y)
     )
 
     # argmin
@@ -349,8 +364,7 @@ def schedule(pipeline):
 
     # pull_1
     (
-        pull_1.store_at(depth, x)
-        .compute_at(depth, y)
+        pull_1.compute_at(depth, y)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -362,9 +376,8 @@ def schedule(pipeline):
     (
         worst_case_y.compute_root()
         .split(x, x, xv, 32)
-        .split(y, y, yi, 132)
-        .split(yi, yi, yu, 12)
-        .reorder(xv, yu, x, yi, y)
+        .split(y, y, yu, 12)
+        .reorder(xv, yu, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
@@ -394,21 +407,22 @@ def schedule(pipeline):
     # worst_case
     (
         worst_case.compute_root()
-        .split(x, x, xv, 32)
-        .split(y, y, yi, 132)
-        .split(yi, yi, yu, 12)
+        .split(x, x, xv, 64)
+        .split(y, y, yi, 66)
+        .split(yi, yi, yu, 6)
         .reorder(xv, yu, x, yi, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # maximum
     (
         maximum_2.compute_at(worst_case, x)
-        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
@@ -416,8 +430,8 @@ def schedule(pipeline):
     )
     (
         maximum_2.update(0)
-        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, near_x, x, y)
         .vectorize(xv, 16)
         .unroll(xv)

@@ -176,6 +176,7 @@ def schedule(pipeline):
     # down_y
     (
         down_y_8.compute_at(down_x_9, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)

@@ -59,6 +59,7 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # down_x
@@ -87,20 +88,23 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # down_x
     (
         down_x_3.compute_root()
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, hl._0)
+        .split(y, y, yi, 16)
+        .reorder(xv, x, yi, hl._0, y)
         .vectorize(xv)
-        .parallel(hl._0)
+        .parallel(y)
     )
 
     # down_y
     (
-        down_y_2.compute_at(down_x_3, y)
+        down_y_2.store_at(down_x_3, hl._0)
+        .compute_at(down_x_3, yi)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)
@@ -110,7 +114,7 @@ def schedule(pipeline):
     (
         down_x_4.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 128)
+        .split(y, y, yi, 64)
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
@@ -133,6 +137,7 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y, hl._0)
         .vectorize(xv)
         .parallel(hl._0)
+        .parallel(y)
     )
 
     # down_y
@@ -212,6 +217,7 @@ def schedule(pipeline):
     # down_y
     (
         down_y_8.compute_at(down_x_9, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)
@@ -227,6 +233,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # down_x
@@ -237,18 +244,19 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # down_y
     (
         down_y_10.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 32)
-        .split(yi, yi, yu, 8)
-        .reorder(xv, yu, x, yi, hl._0, y)
+        .split(y, y, yu, 8)
+        .reorder(xv, yu, y, hl._0, x)
         .vectorize(xv)
         .unroll(yu)
-        .parallel(y)
+        .parallel(x)
+        .parallel(hl._0)
     )
 
     # down_x
@@ -259,6 +267,7 @@ def schedule(pipeline):
         .reorder(xv, x, yi, hl._0, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(hl._0)
     )
 
     # down_y
@@ -271,6 +280,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # down_x
@@ -281,6 +291,7 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # down_y
@@ -293,6 +304,7 @@ def schedule(pipeline):
         .vectorize(xv)
         .unroll(yu)
         .parallel(y)
+        .parallel(hl._0)
     )
 
     # down_x
@@ -303,17 +315,20 @@ def schedule(pipeline):
         .reorder(xv, x, yi, hl._0, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(hl._0)
     )
 
     # down_y
     (
         down_y_13.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
-        .reorder(xv, yu, x, y)
+        .split(y, y, yi, 16)
+        .split(yi, yi, yu, 4)
+        .reorder(xv, yu, x, yi, y)
         .vectorize(xv)
         .unroll(yu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # out_l_pyramid_7
@@ -324,6 +339,7 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # up_x
@@ -343,6 +359,7 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # up_x
@@ -353,6 +370,7 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # out_pyramid_5
@@ -372,13 +390,14 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
     # out_pyramid_4
     (
         out_pyramid_4.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 32)
+        .split(y, y, yi, 8)
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
@@ -392,16 +411,26 @@ def schedule(pipeline):
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+        .parallel(yi)
     )
 
-    # out_pyramid_3
+    # up_x
     (
-        out_pyramid_3.compute_root()
+        up_x_8.compute_root()
         .split(x, x, xv, 16)
         .split(y, y, yi, 8)
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
+    )
+
+    # out_pyramid_3
+    (
+        out_pyramid_3.compute_at(up_x_8, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
     )
 
     # out_pyramid_1
@@ -417,6 +446,7 @@ def schedule(pipeline):
     # up_x
     (
         up_x_9.compute_at(out_pyramid_1, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -425,14 +455,7 @@ def schedule(pipeline):
     # out_pyramid_2
     (
         out_pyramid_2.compute_at(out_pyramid_1, y)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, y)
-        .vectorize(xv)
-    )
-
-    # up_x
-    (
-        up_x_8.compute_at(out_pyramid_1, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -441,6 +464,7 @@ def schedule(pipeline):
     # up_x
     (
         up_x_3.compute_at(out_pyramid_1, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)
@@ -449,6 +473,7 @@ def schedule(pipeline):
     # up_x
     (
         up_x_2.compute_at(out_pyramid_1, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, hl._0)
         .vectorize(xv)

@@ -20,6 +20,7 @@ def schedule(pipeline):
         .unroll(xv)
         .unroll(yu)
         .parallel(x)
+        .parallel(y)
     )
 
     # prod

@@ -74,6 +74,7 @@ def schedule(pipeline):
     # powers
     (
         powers.compute_at(max_filter, x)
+        .align_storage(x, 16)
         .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
         .split(c, c, cu, 3, hl.TailStrategy.RoundUp)
         .reorder(xv, cu, c, x, y, t)

@@ -52,6 +52,7 @@ def schedule(pipeline):
     (
         with_alpha.store_root()
         .compute_at(nl_means, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -103,6 +104,7 @@ def schedule(pipeline):
     (
         colors.store_root()
         .compute_at(nl_means, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
         .reorder(xv, x, y, dx, dy)
         .vectorize(xv)

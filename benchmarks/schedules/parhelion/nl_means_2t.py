@@ -54,6 +54,7 @@ def schedule(pipeline):
     # with_alpha
     (
         with_alpha.compute_at(nl_means, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -104,6 +105,7 @@ def schedule(pipeline):
     # colors
     (
         colors.compute_at(nl_means, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
         .reorder(xv, x, y, dx, dy)
         .vectorize(xv)
@@ -118,6 +120,7 @@ def schedule(pipeline):
     # repeat_edge
     (
         repeat_edge.compute_at(nl_means, y)
+        .align_storage(hl._0, 16)
         .split(hl._0, hl._0, _0v, 16)
         .split(hl._2, hl._2, _2u, 3)
         .reorder(_0v, _2u, hl._2, hl._0, hl._1)

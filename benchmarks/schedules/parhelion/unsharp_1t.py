@@ -33,6 +33,7 @@ def schedule(pipeline):
     (
         gray.store_at(unsharp, x)
         .compute_at(unsharp, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)

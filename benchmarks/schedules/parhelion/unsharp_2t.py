@@ -7,23 +7,24 @@ def schedule(pipeline):
     gray = pipeline.get_func(1)
     blur_y = pipeline.get_func(2)
     unsharp = pipeline.get_func(6)
-    x, xi, xv, c, cu, y = hl.vars("x xi xv c cu y")
+    x, xi, xv, y, yi, c, cu = hl.vars("x xi xv y yi c cu")
 
     # unsharp
     (
         unsharp.split(x, x, xi, 256)
         .split(xi, xi, xv, 16)
+        .split(y, y, yi, 32)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, c, xi, y, x)
+        .reorder(xv, cu, c, xi, yi, x, y)
         .vectorize(xv)
         .unroll(cu)
-        .parallel(x)
+        .parallel(y)
     )
 
     # blur_y
     (
         blur_y.store_at(unsharp, x)
-        .compute_at(unsharp, y)
+        .compute_at(unsharp, yi)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -32,7 +33,8 @@ def schedule(pipeline):
     # gray
     (
         gray.store_at(unsharp, x)
-        .compute_at(unsharp, y)
+        .compute_at(unsharp, yi)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)

@@ -73,8 +73,8 @@ def schedule(pipeline):
     filter_5_1 = pipeline.get_image(11)
     filter_5_2 = pipeline.get_image(9)
     filter_5_3 = pipeline.get_image(7)
-    c, cu, x, xv, y, yi, n, nu, cv, xu, yu = hl.vars("c cu x xv y yi n nu cv xu yu")
-    ci, xi, i, ii, iv, nv = hl.vars("ci xi i ii iv nv")
+    c, cu, x, xv, y, yi, n, nu, cv, xu, xi = hl.vars("c cu x xv y yi n nu cv xu xi")
+    yu, ci, i, iv, nv, ii = hl.vars("yu ci i iv nv ii")
     r_1_1_x = conv_1_1.rvars(0)[0]
     r_1_1_y = conv_1_1.rvars(0)[1]
     r_1_1_z = conv_1_1.rvars(0)[2]
@@ -148,11 +148,11 @@ def schedule(pipeline):
         constant_exterior_2.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .reorder(cv, xu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(n)
+        .parallel(y)
     )
 
     # relu_1_1
@@ -191,11 +191,11 @@ def schedule(pipeline):
         relu_1_2.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .reorder(cv, xu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_1_2
@@ -223,11 +223,11 @@ def schedule(pipeline):
         constant_exterior_3.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
+        .reorder(cv, xu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(n)
+        .parallel(y)
     )
 
     # pool_1
@@ -265,32 +265,34 @@ def schedule(pipeline):
     (
         relu_2_1.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(x, x, xi, 4)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, y, xi, x, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
         .parallel(n)
+        .parallel(x)
     )
 
     # conv_2_1
     (
         conv_2_1.compute_at(relu_2_1, c)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_2_1.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
 
     # filter_2_1
@@ -307,12 +309,14 @@ def schedule(pipeline):
     (
         relu_2_2.compute_root()
         .split(c, c, cv, 64)
+        .split(x, x, xi, 4)
         .split(y, y, yu, 6)
-        .reorder(cv, yu, c, y, x, n)
+        .reorder(cv, yu, c, y, xi, x, n)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(yu)
         .parallel(n)
+        .parallel(x)
     )
 
     # conv_2_2
@@ -337,8 +341,8 @@ def schedule(pipeline):
 
     # constant_exterior
     (
-        constant_exterior_4.store_at(relu_2_2, n)
-        .compute_at(relu_2_2, x)
+        constant_exterior_4.store_at(relu_2_2, x)
+        .compute_at(relu_2_2, xi)
         .split(c, c, cv, 16)
         .reorder(cv, c, x, y, n)
         .vectorize(cv)
@@ -359,10 +363,11 @@ def schedule(pipeline):
         constant_exterior_5.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
+        .reorder(cv, xu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
+        .parallel(y)
         .parallel(n)
     )
 
@@ -407,6 +412,7 @@ def schedule(pipeline):
         .unroll(cv)
         .unroll(xu)
         .parallel(n)
+        .parallel(y)
     )
 
     # conv_3_1
@@ -448,25 +454,26 @@ def schedule(pipeline):
         .vectorize(cv)
         .unroll(nu)
         .parallel(y)
+        .parallel(x)
     )
 
     # relu_3_2
     (
         relu_3_2.compute_root()
-        .split(c, c, ci, 128)
-        .split(ci, ci, cv, 64)
+        .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, ci, x, y, n, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
         .parallel(n)
+        .parallel(y)
     )
 
     # conv_3_2
     (
-        conv_3_2.compute_at(relu_3_2, ci)
+        conv_3_2.compute_at(relu_3_2, x)
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
@@ -503,25 +510,26 @@ def schedule(pipeline):
         .vectorize(cv)
         .unroll(nu)
         .parallel(y)
+        .parallel(x)
     )
 
     # relu_3_3
     (
         relu_3_3.compute_root()
-        .split(c, c, ci, 128)
-        .split(ci, ci, cv, 64)
+        .split(c, c, cv, 64)
         .split(x, x, xu, 6)
-        .reorder(cv, xu, ci, x, y, n, c)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
         .parallel(n)
+        .parallel(y)
     )
 
     # conv_3_3
     (
-        conv_3_3.compute_at(relu_3_3, ci)
+        conv_3_3.compute_at(relu_3_3, x)
         .split(c, c, cv, 64)
         .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
@@ -552,44 +560,41 @@ def schedule(pipeline):
     # constant_exterior
     (
         constant_exterior_8.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-        .parallel(n)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+        .parallel(x)
     )
 
     # pool_3
     (
-        pool_3.compute_at(constant_exterior_8, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
+        pool_3.compute_at(constant_exterior_8, x)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
 
     # maximum
     (
-        maximum_3.compute_at(constant_exterior_8, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
+        maximum_3.compute_at(constant_exterior_8, x)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
     (
         maximum_3.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, square_3_x, square_3_y, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
+        .split(c, c, cv, 16)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, square_3_x, square_3_y, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
 
     # relu_4_1
@@ -604,6 +609,7 @@ def schedule(pipeline):
         .unroll(xu)
         .parallel(c)
         .parallel(n)
+        .parallel(y)
     )
 
     # conv_4_1
@@ -645,6 +651,7 @@ def schedule(pipeline):
         .vectorize(cv)
         .unroll(nu)
         .parallel(y)
+        .parallel(x)
     )
 
     # relu_4_2
@@ -657,6 +664,8 @@ def schedule(pipeline):
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
+        .parallel(n)
+        .parallel(y)
     )
 
     # conv_4_2
@@ -698,6 +707,7 @@ def schedule(pipeline):
         .vectorize(cv)
         .unroll(nu)
         .parallel(y)
+        .parallel(x)
     )
 
     # relu_4_3
@@ -710,6 +720,8 @@ def schedule(pipeline):
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
+        .parallel(n)
+        .parallel(y)
     )
 
     # conv_4_3
@@ -747,11 +759,12 @@ def schedule(pipeline):
         constant_exterior_11.compute_root()
         .split(c, c, cv, 64)
         .split(x, x, xu, 8)
-        .reorder(cv, xu, c, y, n, x)
+        .reorder(cv, xu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(x)
+        .parallel(y)
+        .parallel(n)
     )
 
     # pool_4
@@ -795,6 +808,8 @@ def schedule(pipeline):
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
+        .parallel(n)
+        .parallel(y)
     )
 
     # conv_5_1
@@ -831,12 +846,11 @@ def schedule(pipeline):
     (
         constant_exterior_12.compute_root()
         .split(c, c, cv, 16)
-        .split(x, x, xi, 4)
         .split(n, n, nu, 4)
-        .reorder(cv, nu, n, c, xi, y, x)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
         .unroll(nu)
-        .parallel(x)
+        .parallel(y)
     )
 
     # relu_5_2
@@ -849,6 +863,8 @@ def schedule(pipeline):
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
+        .parallel(n)
+        .parallel(y)
     )
 
     # conv_5_2
@@ -885,12 +901,11 @@ def schedule(pipeline):
     (
         constant_exterior_13.compute_root()
         .split(c, c, cv, 16)
-        .split(x, x, xi, 4)
         .split(n, n, nu, 4)
-        .reorder(cv, nu, n, c, xi, y, x)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
         .unroll(nu)
-        .parallel(x)
+        .parallel(y)
     )
 
     # relu_5_3
@@ -903,6 +918,8 @@ def schedule(pipeline):
         .unroll(cv)
         .unroll(xu)
         .parallel(c)
+        .parallel(n)
+        .parallel(y)
     )
 
     # conv_5_3
@@ -941,10 +958,11 @@ def schedule(pipeline):
         .split(c, c, ci, 256)
         .split(ci, ci, cv, 64)
         .split(x, x, xu, 4)
-        .reorder(cv, xu, ci, x, y, n, c)
+        .reorder(cv, xu, ci, x, y, c, n)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
+        .parallel(n)
         .parallel(c)
     )
     (
@@ -952,32 +970,33 @@ def schedule(pipeline):
         .split(c, c, ci, 256)
         .split(ci, ci, cv, 64)
         .split(x, x, xu, 4)
-        .reorder(cv, xu, square_5_x, square_5_y, ci, x, y, n, c)
+        .reorder(cv, xu, square_5_x, square_5_y, ci, x, y, c, n)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
+        .parallel(n)
         .parallel(c)
     )
 
     # pool_5
     (
         pool_5.compute_root()
-        .split(c, c, ci, 256)
+        .split(c, c, ci, 128)
         .split(ci, ci, cv, 16)
         .split(n, n, nu, 4)
         .reorder(cv, nu, n, ci, x, y, c)
         .vectorize(cv)
         .unroll(nu)
         .parallel(c)
+        .parallel(y)
     )
 
     # rectified_1
     (
         rectified_1.compute_root()
-        .split(i, i, ii, 512)
-        .split(ii, ii, iv, 64)
+        .split(i, i, iv, 64)
         .split(n, n, nu, 4)
-        .reorder(iv, nu, ii, n, i)
+        .reorder(iv, nu, n, i)
         .vectorize(iv, 16)
         .unroll(iv)
         .unroll(nu)
@@ -986,7 +1005,7 @@ def schedule(pipeline):
 
     # dense_1
     (
-        dense_1.compute_at(rectified_1, ii)
+        dense_1.compute_at(rectified_1, n)
         .split(i, i, iv, 64)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
@@ -1007,10 +1026,9 @@ def schedule(pipeline):
     # rectified_2
     (
         rectified_2.compute_root()
-        .split(i, i, ii, 512)
-        .split(ii, ii, iv, 64)
+        .split(i, i, iv, 64)
         .split(n, n, nu, 4)
-        .reorder(iv, nu, ii, n, i)
+        .reorder(iv, nu, n, i)
         .vectorize(iv, 16)
         .unroll(iv)
         .unroll(nu)
@@ -1019,7 +1037,7 @@ def schedule(pipeline):
 
     # dense_2
     (
-        dense_2.compute_at(rectified_2, ii)
+        dense_2.compute_at(rectified_2, n)
         .split(i, i, iv, 64)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
@@ -1073,6 +1091,7 @@ def schedule(pipeline):
         .vectorize(iv)
         .unroll(nu)
         .parallel(i)
+        .parallel(ii)
     )
 
     # sum
@@ -1081,10 +1100,12 @@ def schedule(pipeline):
 
     # softmax
     (
-        softmax.split(i, i, iv, 16)
+        softmax.split(i, i, ii, 256)
+        .split(ii, ii, iv, 16)
         .split(n, n, nu, 4)
-        .reorder(iv, nu, n, i)
+        .reorder(iv, nu, n, ii, i)
         .vectorize(iv)
         .unroll(nu)
         .parallel(i)
+        .parallel(ii)
     )
