@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import struct
 import threading
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from parhelion.errors import HalideError, here
 from parhelion.ir.names import plain_name, shown_names
 from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING
 from parhelion.runtime import profile_ir
-from parhelion.runtime.fork import RUNTIME, freed_by_forks
+from parhelion.runtime.fork import DATA, RUNTIME, freed_by_forks
 
 #: Nanoseconds from one look at the threads to the next.
 PERIOD = 500_000
@@ -32,9 +33,11 @@ NAMES = (
     *("ph_profile_allocate", "ph_profile_free"),
 )
 _RUN, _START, _STOP = "ph_profile_run", "ph_profile_start", "ph_profile_stop"
+_HOLD, _LET = "ph_profile_hold", "ph_profile_let"
+_FUNCTIONS = (*NAMES, _RUN, _START, _STOP, _HOLD, _LET)
 _RunFunction = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 5)
 _StartFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-_StopFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_WatcherFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 #: With fewer looks than the first of these a table says that they tell little; with the
 #: second, shares are known to about a tenth.
@@ -273,35 +276,106 @@ freed_by_forks(_LOCK, RUNTIME)
 _addresses: dict[str, int] = {}
 
 
+class _Watchers:
+    """The watchers of this process: a lock that is held while none of them looks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._live: set[_Watcher] = set()
+
+    def add(self, watcher: _Watcher) -> None:
+        with self._lock:
+            self._live.add(watcher)
+
+    def remove(self, watcher: _Watcher) -> None:
+        with self._lock:
+            self._live.discard(watcher)
+
+    def acquire(self) -> bool:
+        self._lock.acquire()
+        for watcher in self._live:
+            watcher.hold(watcher.address)
+        return True
+
+    def release(self) -> None:
+        for watcher in self._live:
+            watcher.let(watcher.address)
+        if self._process != os.getpid():
+            # A child has none of the threads; what it watches anew is its own.
+            self._process = os.getpid()
+            self._live.clear()
+        self._lock.release()
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+_WATCHERS = _Watchers()
+freed_by_forks(_WATCHERS, DATA)
+
+
 class _Watcher:
     """A thread that watches calls, one at a time, until it is closed. Raises
-    HalideError if the system has none."""
+    HalideError if the system has none.
+
+    In a child of the process the thread is missing: calls go on there, unwatched.
+    hold, let: keep it from looking, and let it look again.
+    """
 
     def __init__(self, pipeline: str) -> None:
+        self._process = os.getpid()
         self._block = ctypes.create_string_buffer(profile_ir.WATCHER_BYTES + 64)
         self.address = ctypes.addressof(self._block)
         self.address += -self.address % 64
         period = ctypes.c_int64.from_address(self.address + profile_ir.PERIOD)
         period.value = PERIOD
-        if not _StartFunction(_build()[_START])(self.address):
+        found = _build()
+        self.hold = _WatcherFunction(found[_HOLD])
+        self.let = _WatcherFunction(found[_LET])
+        if not _StartFunction(found[_START])(self.address):
             raise HalideError(
                 f"{pipeline!r} cannot be profiled: the system gives no thread"
                 " that would watch it",
                 at=here(),
             )
+        _WATCHERS.add(self)
 
     def close(self) -> None:
-        _StopFunction(_build()[_STOP])(self.address)
+        if self._process != os.getpid():
+            return
+        _WATCHERS.remove(self)
+        _WatcherFunction(_build()[_STOP])(self.address)
 
 
 class _Collection:
     """Records of runs, and the watcher of all of them, from the first on. busy: held by
-    the run that it watches."""
+    the run that it watches. process: whose watcher it is; a child of that has none, and
+    of the threads that may be busy only the one that forked."""
 
     def __init__(self) -> None:
+        self.process = os.getpid()
         self.runs: list[Run] = []
         self.watcher: _Watcher | None = None
         self.busy = threading.Lock()
+
+    def begin(self) -> bool:
+        """Whether its watcher is there for another run, which ends with `end`."""
+        return self.process == os.getpid() and self.busy.acquire(blocking=False)
+
+    def end(self) -> None:
+        self.busy.release()
+
+    def close(self) -> None:
+        if self.process != os.getpid():
+            return
+        with self.busy:
+            if self.watcher is not None:
+                self.watcher.close()
+                self.watcher = None
 
 
 #: Where the records of this thread's runs go; None: they are printed.
@@ -311,14 +385,14 @@ _WANTED: ContextVar[_Collection | None] = ContextVar("profiles wanted", default=
 @contextmanager
 def _watched(wanted: _Collection | None, pipeline: str) -> Iterator[_Watcher]:
     """The watcher for one run: that of the collection, or one of its own where there is
-    none, or another thread's run has it."""
-    if wanted is not None and wanted.busy.acquire(blocking=False):
+    none, or another thread's run has it, or it was left behind in a parent process."""
+    if wanted is not None and wanted.begin():
         try:
             if wanted.watcher is None:
                 wanted.watcher = _Watcher(pipeline)
             yield wanted.watcher
         finally:
-            wanted.busy.release()
+            wanted.end()
         return
     watcher = _Watcher(pipeline)
     try:
@@ -340,7 +414,7 @@ def _build() -> dict[str, int]:
             if code is None:
                 code = jit.object_code(text)
                 cache.store(name, code)
-            library, found = jit.load(code, (*NAMES, _RUN, _START, _STOP), {})
+            library, found = jit.load(code, _FUNCTIONS, {})
             library.detach()  # it serves as long as the process lives
             _addresses.update(found)
     return _addresses
@@ -412,10 +486,7 @@ def collect() -> Iterator[list[Run]]:
         yield wanted.runs
     finally:
         _WANTED.reset(token)
-        with wanted.busy:
-            if wanted.watcher is not None:
-                wanted.watcher.close()
-                wanted.watcher = None
+        wanted.close()
 
 
 __all__ = ["Entry", "FuncProfile", "Profile", "Run", "collect", "profile_of", "symbols"]

@@ -21,7 +21,9 @@ among that. It stays from the first of some calls to the last (`ph_profile_start
 calls that are much shorter than a period are seen as often as is their due, which a
 thread of each call would not, as it takes longer to start. The first look happens
 anywhere in the first period, as the clock's last digits have it. It sleeps on a
-condition that `ph_profile_stop` signals, so that its end waits for no period.
+condition that `ph_profile_stop` signals, so that its end waits for no period. A process
+is forked while no watcher looks (`ph_profile_hold`): a child has the watcher's memory,
+but not the thread, which could never let go of the mutex there.
 """
 
 from __future__ import annotations
@@ -386,6 +388,17 @@ define void @ph_profile_stop(ptr %w) {
   %j = call i32 @pthread_join(i64 %id, ptr null)
   %m = call i32 @pthread_cond_destroy(ptr %cond)
   %n = call i32 @pthread_mutex_destroy(ptr %w)
+  ret void
+}
+
+; Keeps a watcher from looking, and lets it look again.
+define void @ph_profile_hold(ptr %w) {
+  %l = call i32 @pthread_mutex_lock(ptr %w)
+  ret void
+}
+
+define void @ph_profile_let(ptr %w) {
+  %u = call i32 @pthread_mutex_unlock(ptr %w)
   ret void
 }
 

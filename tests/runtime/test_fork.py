@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -19,6 +22,7 @@ LOCKS: dict[str, Any] = {
     "LLVM's": jit.LOCK,
     "of the pool": threads._LOCK,
     "of the profiler": profile._LOCK,
+    "of those that watch": profile._WATCHERS._lock,
     "of results that are kept": memo._CACHE.lock,
 }
 
@@ -79,3 +83,99 @@ def test_a_fork_waits_for_whoever_builds_the_runtime() -> None:
     _, status = os.waitpid(pid, 0)
     other.join()
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+def run(text: str) -> str:
+    """What a program prints. The time limit is the failure of one that hangs, or whose
+    child does; nothing waits for it otherwise."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", text],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+FORKING = """
+import os
+import numpy as np
+import parhelion as hl
+from parhelion.runtime import profile
+
+pids = []
+
+def stage(out):
+    np.asarray(out)[...] = 5
+    if not pids:
+        pids.append(os.fork())
+
+x = hl.Var("x")
+f, g = hl.Func("f"), hl.Func("g")
+f.define_extern(stage, [], hl.Int(32), 1)
+g[x] = f[x] + 1
+f.compute_root()
+"""
+
+TOLD = """
+found = g.profile([64], repeat=3)
+if pids[0] == 0:
+    # What is printed is the parent's; the exit status tells of the child.
+    again = g.profile([64], repeat=2)
+    os._exit(7 if (found.runs, again.runs) == (3, 2) else 1)
+_, status = os.waitpid(pids[0], 0)
+print(found.runs, os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_a_stage_forks_while_it_is_profiled() -> None:
+    """The child ends its profile, though the thread that watched it is not there."""
+    assert run(FORKING + TOLD) == "3 7\n"
+
+
+def test_a_fork_waits_for_the_look_of_a_watcher() -> None:
+    """Its mutex is free in the child: held for the fork, and by nobody else."""
+    with profile._watched(None, "p") as watcher:
+        fork._before()
+        try:
+            mutex = ctypes.c_int32.from_address(watcher.address)
+            assert mutex.value != 0
+            assert watcher in profile._WATCHERS._live
+        finally:
+            fork._after()
+    assert watcher not in profile._WATCHERS._live
+
+
+SHARED = """
+import os, threading
+import parhelion as hl
+from parhelion.runtime import profile
+
+begun, forked = threading.Event(), threading.Event()
+
+def other(wanted):
+    with profile._watched(wanted, "p"):
+        begun.set()
+        forked.wait()
+
+with profile.collect() as runs:
+    wanted = profile._WANTED.get()
+    thread = threading.Thread(target=other, args=(wanted,))
+    thread.start()
+    begun.wait()
+    pid = os.fork()
+    forked.set()
+if pid == 0:
+    os._exit(7)
+thread.join()
+_, status = os.waitpid(pid, 0)
+print(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_a_fork_while_another_thread_is_profiled() -> None:
+    """The child waits for no run of a thread that it does not have."""
+    assert run(SHARED) == "7\n"
