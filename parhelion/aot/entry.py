@@ -8,14 +8,14 @@ the message goes to ``halide_error``, the code of Halide's public header is the 
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 
 import numpy as np
 
+from parhelion.aot.forms import printf_form
 from parhelion.aot.interface import Interface, Parameter
-from parhelion.aot.query import NUMBERS
-from parhelion.codegen.asked import passes
+from parhelion.aot.query import FITS, NUMBERS
+from parhelion.codegen.asked import checked, passes
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import quoted
 from parhelion.codegen.structs import DIMENSION_BYTES
@@ -23,7 +23,7 @@ from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import FloatImm, Imm, float_bits
-from parhelion.ir.failures import FAILURES, HALIDE_CODES
+from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.types import Type
@@ -35,7 +35,7 @@ _CONTEXT, _SITE, _ARGS, _PRINT, _USER = 96, 4, 16, 80, 88
 _MESSAGE = 1024
 
 #: Codes of `halide_error_code_t` for what is checked here.
-_BAD_TYPE, _NO_STRUCT, _NO_HOST, _BAD_DIMENSIONS = -3, -12, -34, -43
+_BAD_TYPE, _TOO_SMALL, _NO_STRUCT, _NO_HOST, _BAD_DIMENSIONS = -3, -7, -12, -34, -43
 
 
 class _Text:
@@ -161,7 +161,7 @@ class _Entry:
 
     def report(self, failures: Sequence[FailureSite]) -> None:
         """``i32 report(context, user)``: tells halide_error what the record says."""
-        forms = [_form(site) for site in failures]
+        forms = [printf_form(site) for site in failures]
         texts = ", ".join([f"ptr {self.text.string(text)}" for text, _ in forms])
         codes = ", ".join([f"i32 {HALIDE_CODES[s.code]}" for s in failures])
         n = len(forms)
@@ -426,8 +426,28 @@ class _Entry:
                 self._tell(p, table, places[symbol])
                 self.out(f"br label %{told}")
                 self.begin(told)
+        for p, one in zip(buffers, asked, strict=True):
+            self._check_told(p, one, table, places)
         self.out(f"ret i32 {result}")
         self.begin(no)
+
+    def _check_told(
+        self, p: Parameter, asked: str, table: str, places: dict[BufferSym, int]
+    ) -> None:
+        """That what a buffer is told holds all that is needed of it."""
+        symbol = p.argument.symbol
+        assert isinstance(symbol, BufferSym)
+        for d in range(p.dimensions):
+            if not checked(symbol, d):
+                continue
+            at = self.at(table, 4 * (places[symbol] + NUMBERS * d + FITS))
+            bad = self.op(f"icmp eq i32 {self.op(f'load i32, ptr {at}')}, 0")
+            self.refuse(
+                self.op(f"and i1 {asked}, {bad}"),
+                _TOO_SMALL,
+                f"what is promised of dimension {d} of the buffer '{p.name}' holds "
+                "fewer pixels than are needed of it",
+            )
 
     def _tell(self, p: Parameter, table: str, place: int) -> None:
         """Writes an answer into a buffer struct: its type, and its dimensions."""
@@ -442,7 +462,7 @@ class _Entry:
                 self.op(
                     f"load i32, ptr {self.at(table, 4 * (place + NUMBERS * d + k))}"
                 )
-                for k in range(NUMBERS)
+                for k in range(FITS)
             ]
             for k, value in enumerate((*numbers, "0")):
                 at = self.at(dims, DIMENSION_BYTES * d + 4 * k)
@@ -542,53 +562,6 @@ def _constant(e: object) -> int | float | None:
     if isinstance(e, FloatImm):
         return e.value
     return e.value if isinstance(e, Imm) else None
-
-
-def _form(site: FailureSite) -> tuple[str, list[str]]:
-    """A message as a format of printf, and the types of the numbers it takes."""
-    failure = FAILURES[site.code]
-    kinds: list[str] = []
-    shown: list[str] = []
-    for arg in site.args:
-        if isinstance(arg, str):
-            shown.append(arg.replace("%", "%%"))
-            continue
-        real = arg.is_float()
-        kinds.append("double" if real else "i64")
-        unsigned = arg.is_uint() and not arg.is_bool()
-        shown.append("%g" if real else ("%llu" if unsigned else "%lld"))
-    if site.code == "require":
-        return failure.template.replace("{0}", "".join(shown)), kinds
-    parts: list[str] = []
-    order: list[int] = []
-    numbered = [i for i, a in enumerate(site.args) if not isinstance(a, str)]
-    for text, field, _, conversion in string.Formatter().parse(failure.template):
-        parts.append(text.replace("%", "%%"))
-        if field is not None:
-            i = int(field)
-            word = shown[i]
-            parts.append(f"'{word}'" if conversion == "r" else word)
-            if i in numbered:
-                order.append(numbered.index(i))
-    # printf takes its numbers in the order of the record, or by their position.
-    text = "".join(parts)
-    if order != sorted(set(order)) or order != list(range(len(kinds))):
-        text = _positional(failure.template, shown, numbered)
-    return text, kinds
-
-
-def _positional(template: str, shown: Sequence[str], numbered: Sequence[int]) -> str:
-    """The format with the position of each number written out (POSIX)."""
-    parts: list[str] = []
-    for text, field, _, conversion in string.Formatter().parse(template):
-        parts.append(text.replace("%", "%%"))
-        if field is not None:
-            i = int(field)
-            word = shown[i]
-            if i in numbered:
-                word = f"%{numbered.index(i) + 1}$" + word[1:]
-            parts.append(f"'{word}'" if conversion == "r" else word)
-    return "".join(parts)
 
 
 __all__ = ["c_argument", "entry_text"]

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parhelion.ir.build import add, const_int, int32, sub
+from parhelion.ir.build import add, const_int, int32, land, le, lor, lt, sub
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.pipeline import Region
-from parhelion.ir.rewrite import nodes
+from parhelion.ir.rewrite import nodes, substitute
 from parhelion.ir.symbols import BufferSym
 from parhelion.simplify.driver import simplify
 
@@ -19,18 +19,30 @@ class Side:
     """One dimension of an answer.
 
     stride: what is promised of it; None where the dimension is dense over those in
-    `below`: the largest product of a stride and an extent among them, else 1.
+        `below`: the largest product of a stride's distance and an extent among them,
+        else 1.
+    own: the stride that the promise itself mentions: it stands for the dense one.
+    fits: whether what is promised holds all that is needed; None where it need not
+        be asked.
     """
 
     min: Expr
     extent: Expr
     stride: Expr | None
+    own: Var | None
     below: tuple[int, ...]
+    fits: Expr | None
+
+    @property
+    def late(self) -> bool:
+        """Whether the stride is known after those of others only."""
+        return self.stride is None or self.own is not None
 
 
 def answer(b: BufferSym, region: Sequence[Region] | None) -> list[Side]:
     """What a query is told of each dimension of `b`, of which `region` is needed (None:
-    no pixel). A promise takes precedence, as a call with another buffer is refused.
+    no pixel). A promise takes precedence, as a call with another buffer is refused; the
+    side that it is about stands in it for what would be told without it.
 
     A dimension without a promise is dense over those before it, and over one after it
     that is promised to be 1, as in images whose colours are interleaved.
@@ -38,15 +50,39 @@ def answer(b: BufferSym, region: Sequence[Region] | None) -> list[Side]:
     sides: list[Side] = []
     ones = [d for d, dim in enumerate(b.dims) if _is_one(dim.fixed_stride)]
     for d, dim in enumerate(b.dims):
-        if region is None:
-            low, extent = dim.fixed_min or int32(0), dim.fixed_extent or int32(0)
-        else:
-            low = region[d].min if dim.fixed_min is None else dim.fixed_min
+        least = int32(0) if region is None else region[d].min
+        low = _promised(dim.fixed_min, dim.min, least)
+        covered = int32(0)
+        if region is not None:
             covered = simplify(add(sub(region[d].max, low), int32(1)))
-            extent = covered if dim.fixed_extent is None else dim.fixed_extent
-        below = sorted({*range(d), *ones}) if dim.fixed_stride is None else []
-        sides.append(Side(low, extent, dim.fixed_stride, tuple(below)))
+        extent = _promised(dim.fixed_extent, dim.extent, covered)
+        fits: Expr | None = None
+        if region is not None and checked(b, d):
+            # A dimension of which no pixel is needed fits in any.
+            most = region[d].max
+            wide = land(le(low, least), lt(sub(most, low), extent))
+            fits = simplify(lor(lt(most, least), wide))
+        stride = dim.fixed_stride
+        own = stride is not None and dim.stride in _variables(stride)
+        below = {*range(d), *ones} - {d} if stride is None or own else set[int]()
+        mine = dim.stride if own else None
+        sides.append(Side(low, extent, stride, mine, tuple(sorted(below)), fits))
     return sides
+
+
+def checked(b: BufferSym, d: int) -> bool:
+    """Whether promises of dimension `d` may leave out what is needed of it. Of an
+    output, what is promised of it is what is needed."""
+    dim = b.dims[d]
+    promised = dim.fixed_min is not None or dim.fixed_extent is not None
+    return promised and b.role != "output"
+
+
+def _promised(promise: Expr | None, side: Var, otherwise: Expr) -> Expr:
+    """What is told of `side`, where without the promise `otherwise` would be."""
+    if promise is None:
+        return otherwise
+    return simplify(substitute(promise, {side: otherwise}))
 
 
 def passes(buffers: Sequence[BufferSym]) -> tuple[int, set[Var]]:
@@ -72,4 +108,4 @@ def _is_one(stride: Expr | None) -> bool:
     return stride is not None and const_int(stride) == 1
 
 
-__all__ = ["Side", "answer", "passes"]
+__all__ = ["Side", "answer", "checked", "passes"]

@@ -218,6 +218,7 @@ class _Writer(Expressions):
             turn = self.name("turn", "turn")
             self.out(f"for (int {turn} = 0; {turn} < {count}; {turn}++) {{")
             self.indent += 1
+        failing: list[tuple[str, Expr]] = []
         for b, struct in structs.items():
             self.out(f"if ({asks}({struct})) {{")
             self.indent += 1
@@ -227,22 +228,33 @@ class _Writer(Expressions):
             self.out(f"{struct}->dimensions = {len(b.dims)};")
             sides = answer(b, regions.get(b))
             # The promised strides first, as others are dense over them.
-            for d, side in sorted(enumerate(sides), key=lambda s: s[1].stride is None):
+            for d, side in sorted(enumerate(sides), key=lambda s: s[1].late):
                 numbers = [side.min, side.extent]
+                dense = "1"
+                for below in side.below:
+                    dense = f"{self.fixed('beyond')}({struct}, {below}, {dense})"
+                if side.own is not None:
+                    self.names[side.own] = dense
                 numbers += [] if side.stride is None else [side.stride]
                 self.begin(*numbers)
                 texts = [self.text(n) for n in numbers]
-                if side.stride is None:
-                    stride = "1"
-                    for below in side.below:
-                        stride = f"{self.fixed('beyond')}({struct}, {below}, {stride})"
-                    texts.append(stride)
+                texts += [dense] if side.stride is None else []
                 self.out(f"{tell}({struct}, {d}, {', '.join(texts)});")
+                if side.own is not None:
+                    self.names[side.own] = f"{struct}->dim[{d}].stride"
+                if side.fits is not None:
+                    failing.append((struct, side.fits))
             self.indent -= 1
             self.out("}")
         if count > 1:
             self.indent -= 1
             self.out("}")
+        for struct, fits in failing:
+            self.begin(fits)
+            small = f"{asks}({struct}) && !({self.text(fits)})"
+            self.out(
+                f"if ({small}) return {CODES['promised less']};  // less than is needed"
+            )
         for v, text in names.items():
             self.names[v] = text
         self.out("return 0;")

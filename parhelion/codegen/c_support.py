@@ -40,6 +40,7 @@ HELPER = re.compile(
 #: What callers may have wrong with their buffers, by the code of Halide's header.
 CODES = {
     "type": -3,
+    "promised less": -7,
     "no struct": -12,
     "no pixels": -34,
     "dimensions": -43,
@@ -97,7 +98,8 @@ static inline void tell(struct halide_buffer_t *b, int d, int32_t min, int32_t e
     "beyond": """\
 // The stride of what is dense over a dimension, if that is more than `least`.
 static inline int32_t beyond(const struct halide_buffer_t *b, int d, int32_t least) {
-  int32_t size = b->dim[d].stride * b->dim[d].extent;
+  int32_t stride = b->dim[d].stride, size = b->dim[d].extent;
+  size *= stride < 0 ? -stride : stride;
   return size > least ? size : least;
 }""",
     "check_buffer": f"""\
