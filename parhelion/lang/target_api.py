@@ -145,8 +145,6 @@ _OWNERS: dict[TargetFeature, TargetArch] = {
     }.items()
     for feature in [TargetFeature[name] for name in names.split()]
 }
-#: What a target has one of.
-_PARTS = ("architectures", "operating systems", "numbers of bits")
 
 _FEATURES = {f.value: f for f in TargetFeature}
 _ARCHES = {a.value: a for a in TargetArch}
@@ -223,7 +221,6 @@ class Target:
                 host = get_host_target()
                 self.os, self.arch, self.bits = host.os, host.arch, host.bits
                 self._features |= host._features
-                before.update(dict.fromkeys(_PARTS, part))
             elif part in _ARCHES:
                 once("architectures", part)
                 self.arch = _ARCHES[part]

@@ -126,9 +126,10 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
         "the target 'x86-64-32-linux' has two numbers of bits, '64' and '32'",
     ),
     (
-        lambda: hl.Target("host-windows"),
+        lambda: hl.Target("host-windows-linux"),
         hl.HalideError,
-        "the target 'host-windows' has two operating systems, 'host' and 'windows'",
+        "the target 'host-windows-linux' has two operating systems, 'windows' and "
+        "'linux'",
     ),
     (
         lambda: hl.Target("arm-64-linux-avx2"),
@@ -181,3 +182,10 @@ def test_libraries_for_windows(tmp_path: Path) -> None:
     names = {path.name for path in tmp_path.iterdir()}
     files = {"two-avx2.obj", "two-plain.obj", "two.obj", "two.h"}
     assert names == {"one.lib", "one.h"} | files
+
+
+def test_what_follows_host_takes_its_place() -> None:
+    host = hl.get_host_target()
+    assert hl.Target("host-32").bits == 32
+    assert hl.Target("host-windows").os == hl.TargetOS.Windows
+    assert hl.Target(f"host-{host.arch.value}-{host.bits}-linux").arch == host.arch
