@@ -50,9 +50,9 @@ def answer(b: BufferSym, region: Sequence[Region] | None) -> list[Side]:
     sides: list[Side] = []
     ones = [d for d, dim in enumerate(b.dims) if _is_one(dim.fixed_stride)]
     for d, dim in enumerate(b.dims):
-        least = int32(0) if region is None else region[d].min
+        least: Expr = int32(0) if region is None else region[d].min
         low = _promised(dim.fixed_min, dim.min, least)
-        covered = int32(0)
+        covered: Expr = int32(0)
         if region is not None:
             covered = simplify(add(sub(region[d].max, low), int32(1)))
         extent = _promised(dim.fixed_extent, dim.extent, covered)

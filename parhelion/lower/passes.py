@@ -316,7 +316,9 @@ def _lower(
     nest = builder.build()
     root = regions.sites.root
     demanded = [Assert(r.condition, "require", r.shown) for r in requirements]
-    inputs = _inputs(program, block(*root.lets, *root.checks, *demanded, nest))
+    plain = block(*root.lets, *root.checks, *demanded, nest)
+    standing = _standing(program, [plain, *memo_keys(program.order)], outputs)
+    inputs = [s for s in standing if isinstance(s, BufferSym) and s.role == "input"]
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
     further_in = regions_further_in(regions)
@@ -325,7 +327,7 @@ def _lower(
         checks += OverflowChecks().of_region(f.label, region)
     checks += _checks(inputs, required, written, index64)
     body = block(*demanded, *root.lets, *root.checks, *checks, nest)
-    args = _arguments([body, *memo_keys(program.order)], inputs, outputs)
+    args = _arguments(body, standing, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
     body = block(*[c for p in params for c in param_checks(p)], body)
     nests = body
@@ -410,32 +412,57 @@ def _checks(
     return checks
 
 
-def _inputs(program: Program, nest: Stmt) -> list[BufferSym]:
-    """The input images, in the order in which the stages mention them."""
-    found: dict[BufferSym, None] = {}
+def _standing(
+    program: Program, roots: Sequence[Stmt | Expr], outputs: Sequence[Function]
+) -> dict[BufferSym | ParamSym, None]:
+    """The input images, in the order in which the stages mention them, the Params and
+    the outputs, with all that what is promised of them mentions in turn."""
     exprs = [e for f in program.order for s in program.stages[f] for e in s.exprs]
-    for root in (*exprs, nest):
-        for n in nodes(root):
-            if isinstance(n, ImageLoad):
-                found[n.image] = None
-            elif isinstance(n, Load) and n.buffer.role == "input":
-                found[n.buffer] = None
-            elif isinstance(n, Var) and isinstance(n.origin, tuple):
-                if n.origin[0].role == "input":
-                    found[n.origin[0]] = None
-    return list(found)
+    found = {s: None for root in (*exprs, *roots) for s in _symbols(root)}
+    found |= {b: None for f in outputs for b in f.buffers}
+    waiting = list(found)
+    while waiting:
+        symbol = waiting.pop(0)
+        promised: list[Expr | None]
+        if isinstance(symbol, ParamSym):
+            promised = [symbol.lo, symbol.hi]
+        else:
+            promised = []
+            for d in symbol.dims:
+                promised += (d.fixed_min, d.fixed_extent, d.fixed_stride)
+        for e in promised:
+            new = [] if e is None else [s for s in _symbols(e) if s not in found]
+            found |= dict.fromkeys(new)
+            waiting += new
+    return found
+
+
+def _symbols(root: Stmt | Expr) -> dict[BufferSym | ParamSym, None]:
+    """The Params, and the images that callers give, that something mentions."""
+    found: dict[BufferSym | ParamSym, None] = {}
+    for n in nodes(root):
+        if isinstance(n, ImageLoad):
+            found[n.image] = None
+        elif isinstance(n, Load) and n.buffer.role == "input":
+            found[n.buffer] = None
+        elif isinstance(n, Var):
+            origin = n.origin
+            if isinstance(origin, ParamSym):
+                found[origin] = None
+            elif isinstance(origin, tuple) and origin[0].role == "input":
+                found[origin[0]] = None
+    return found
 
 
 def _arguments(
-    roots: Sequence[Stmt | Expr],
-    inputs: Sequence[BufferSym],
+    body: Stmt,
+    standing: Mapping[BufferSym | ParamSym, None],
     outputs: Sequence[Function],
 ) -> tuple[Argument, ...]:
-    params: dict[ParamSym, None] = {}
-    for root in roots:
-        for n in nodes(root):
-            if isinstance(n, Var) and isinstance(n.origin, ParamSym):
-                params[n.origin] = None
+    """Of all that stands; the Params in the order in which the body mentions them."""
+    symbols = [*_symbols(body), *standing]
+    params = dict.fromkeys([s for s in symbols if isinstance(s, ParamSym)])
+    inputs = [s for s in standing if isinstance(s, BufferSym) and s.role == "input"]
     return (
         *[Argument(b.name, ArgKind.INPUT, b) for b in inputs],
         *[Argument(p.name, ArgKind.SCALAR, p) for p in params],
