@@ -13,6 +13,7 @@ import numpy as np
 
 import parhelion as hl
 from parhelion import imageio
+from parhelion.cli.photos import photo
 from parhelion.cli.problem import Problem, note
 from parhelion.ir.build import const_int
 
@@ -20,13 +21,6 @@ from parhelion.ir.build import const_int
 _WRITTEN = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".npy")
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-
-#: How PNG files begin, and the kinds of them that have several channels.
-_PNG = b"\x89PNG\r\n\x1a\n"
-_CHANNELS = (b"\x02", b"\x04", b"\x06")
-
-#: The EXIF tag that says how the camera was held.
-_ORIENTATION = 0x0112
 
 #: What part of an image is "nearly all of it".
 _NEARLY_ALL = 0.9
@@ -42,7 +36,7 @@ def read(path: Path) -> Array:
     try:
         if is_array(path):
             return np.asarray(np.load(path, allow_pickle=False))
-        return _photo(path)
+        return photo(path)
     except (OSError, ValueError, EOFError) as error:
         raise Problem(f"{path} cannot be read as an image: {error}") from error
 
@@ -56,35 +50,6 @@ def _is_tiff(path: Path) -> bool:
     return path.suffix.lower() in (".tif", ".tiff")
 
 
-def _photo(path: Path) -> Array:
-    """The image in a file, upright, in grey, colours or either with opacity."""
-    options: dict[str, Any] = {}
-    if not _is_tiff(path):
-        with path.open("rb") as file:
-            head = file.read(26)
-        if head[:8] == _PNG and head[24:25] == b"\x10" and head[25:] in _CHANNELS:
-            note(f"{path} has colours of 16 bits, of which the upper 8 are read")
-        mode, turned = _mode(path)
-        if mode == "CMYK":
-            options["mode"] = "RGB"
-        if turned:
-            options["rotate"] = True
-    return np.asarray(imageio.imread(path, **options))
-
-
-def _mode(path: Path) -> tuple[str, bool]:
-    """What the numbers of a file mean, in Pillow's words, and whether it says that the
-    camera was held otherwise than its rows lie."""
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        with Image.open(path) as image:
-            return image.mode, image.getexif().get(_ORIENTATION, 1) != 1
-    except UnidentifiedImageError:
-        # Kinds of files that imageio reads by other means, if it does.
-        return "", False
-
-
 def check_written(path: Path) -> None:
     """Raises Problem if the name says no kind of file that images are written to."""
     if path.suffix.lower() not in _WRITTEN:
@@ -94,28 +59,45 @@ def check_written(path: Path) -> None:
         )
 
 
+def check_held(path: Path, name: str, pixels: Array) -> None:
+    """Raises Problem if a kind of file cannot hold an output of that name."""
+    if is_array(path):
+        return
+    if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and len(pixels) > 4):
+        raise Problem(
+            f"an image file cannot hold the output {name!r}: it is {size_of(pixels)}",
+            hint="write it to a .npy file",
+        )
+
+
+def size_of(pixels: Array) -> str:
+    """The extents of an output, as a message shows them."""
+    return " x ".join(map(str, pixels.shape[::-1])) or "a number"
+
+
 def write(path: Path, pixels: Array) -> None:
-    """Writes a planar image, in levels that the file can hold."""
+    """Writes a planar image that the file can hold (`check_held`), in levels of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if is_array(path):
             with path.open("wb") as file:
                 np.save(file, pixels)
             return
-        if pixels.ndim not in (2, 3) or (pixels.ndim == 3 and len(pixels) > 4):
-            shape = " x ".join(map(str, pixels.shape[::-1]))
-            raise Problem(
-                f"an image file cannot hold an output of {shape}",
-                hint="write it to a .npy file",
-            )
         if pixels.ndim == 3 and len(pixels) == 1:
             pixels = pixels[0]
+        options: dict[str, Any] = {}
         if not _is_tiff(path):
             pixels = _storable(pixels, path)
+        elif pixels.ndim == 3:
+            # Two planes, and planes of other types, would else be written as pages.
+            options["photometric"] = "rgb" if len(pixels) > 2 else "minisblack"
+            options["planarconfig"] = "contig"
+            if len(pixels) in (2, 4):
+                options["extrasamples"] = ["unassalpha"]
         if pixels.ndim == 3:
             # Where there are few columns, imageio could not tell planes from them.
             pixels = np.array(np.moveaxis(pixels, 0, 2), order="C")
-        imageio.imwrite(path, pixels)
+        imageio.imwrite(path, pixels, **options)
     except (OSError, ValueError) as error:
         raise Problem(f"{path} cannot be written: {error}") from error
 
@@ -216,4 +198,13 @@ def levels(pixels: Array, t: hl.Type) -> Array:
     return np.rint(np.clip(np.nan_to_num(exact), 0, 1) * most).astype(to)
 
 
-__all__ = ["check_written", "fitted", "is_array", "levels", "read", "write"]
+__all__ = [
+    "check_held",
+    "check_written",
+    "fitted",
+    "is_array",
+    "levels",
+    "read",
+    "size_of",
+    "write",
+]

@@ -42,6 +42,8 @@ def asked_extents(
         if min(extents, default=1) < 1:
             raise Problem(f"--size {size}: extents are 1 or more")
         return extents
+    if dims == 0:
+        return []
     if not images:
         raise Problem("the output's size is not known: give --size WIDTHxHEIGHT")
     extents = list(next(iter(images.values())).shape[::-1])[:dims]

@@ -19,7 +19,13 @@ from parhelion.cli.given import (
     given_params,
     restore_opacity,
 )
-from parhelion.cli.pictures import Array, check_written, write
+from parhelion.cli.pictures import (
+    Array,
+    check_held,
+    check_written,
+    size_of,
+    write,
+)
 from parhelion.cli.programs import Program, load
 from parhelion.cli.region import (
     asked_extents,
@@ -67,12 +73,13 @@ def run(
     Several outputs are written to as many files, out_NAME.png of each one's name for
     out.png.
 
-    Photographs are turned upright as their EXIF data say, and CMYK becomes RGB. Opacity
-    is left out unless the pipeline reads a fourth plane. Colours make grey for an input
-    of two dimensions, grey makes three planes for one of three. PNG files of 16 bits
-    are read as such if they are grey, with 8 bits if they have colours. PNG files are
-    written with 16 bits for grey outputs of uint16, else, as JPEG, with 8; TIFF files
-    keep the type, .npy files also any shape.
+    Photographs are turned upright as their EXIF data say; palettes, CMYK and CIELAB
+    become RGB. Of several pages or frames the first is read. Opacity is left out unless
+    the pipeline reads a fourth plane. Colours make grey for an input of two dimensions,
+    grey makes three planes for one of three. PNG files of 16 bits are read as such if
+    they are grey, with 8 bits if they have colours, TIFF files of 16 bits and floats as
+    such. PNG files are written with 16 bits for grey outputs of uint16, else, as JPEG,
+    with 8; TIFF files keep the type, .npy files also any shape.
     """
     *inputs, output = files
     begin = time.perf_counter()
@@ -80,13 +87,14 @@ def run(
     made, out = prepared(
         program, inputs, params, size, schedule, auto, scheduler, output
     )
+    for name, pixels in pictures(made, out).items():
+        check_held(Path(output), name, pixels)
     computed = first_run(made, out)
     ready = time.perf_counter() - begin - computed
     for file, pixels in _files(Path(output), pictures(made, out)).items():
         write(file, pixels)
-        shape = " x ".join(map(str, pixels.shape[::-1])) or "a number"
         click.echo(
-            f"{file}: {shape}, ready in {ready:.2f} s, computed in "
+            f"{file}: {size_of(pixels)}, ready in {ready:.2f} s, computed in "
             f"{1e3 * computed:.1f} ms"
         )
 

@@ -34,6 +34,18 @@ square[x, y] = hl.u8(x + y)
 both = hl.Pipeline([row, square])
 """
 
+#: Outputs of which an image file holds the first only.
+FLAT = """
+import parhelion as hl
+x, y, c, k = hl.vars("x y c k")
+square, total, deep = hl.funcs("square total deep")
+square[x, y] = hl.u8(x + y)
+total[()] = hl.u8(7)
+deep[x, y, c, k] = hl.u8(x + y + c + k)
+both = hl.Pipeline([square, total])
+deeper = hl.Pipeline([square, deep])
+"""
+
 LONG = """
 import parhelion as hl
 x, y = hl.vars("x y")
@@ -140,3 +152,23 @@ def test_schedules_take_the_pipeline_or_the_module_and_what_was_made(
         "`parhelion schedule` prints it, or two: the module, and what the pipeline's "
         "maker gives"
     )
+
+
+def test_what_image_files_cannot_hold_is_told_before_any_is_written(
+    tmp_path: Path,
+) -> None:
+    file, out = tmp_path / "flat.py", tmp_path / "made" / "out.png"
+    file.write_text(FLAT)
+    hint = "\n  hint: write it to a .npy file"
+    assert refused("run", f"{file}:both", out, "--size", "9x5") == (
+        f"an image file cannot hold the output 'total': it is a number{hint}"
+    )
+    assert refused("run", f"{file}:total", out) == (
+        f"an image file cannot hold the output 'total': it is a number{hint}"
+    )
+    assert refused("run", f"{file}:deeper", out, "--size", "9x5x3x2") == (
+        f"an image file cannot hold the output 'deep': it is 9 x 5 x 3 x 2{hint}"
+    )
+    assert not out.parent.exists()
+    done("run", f"{file}:both", out.with_suffix(".npy"), "--size", "9x5")
+    assert np.load(out.with_name("out_total.npy")) == 7
