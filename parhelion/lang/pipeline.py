@@ -22,6 +22,7 @@ from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.given import check_output
+from parhelion.lang.inferred import laid_out
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import (
     Module,
@@ -333,7 +334,11 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         target: Target | None = None,
     ) -> None:
         """Gives every ImageParam that has no image a new one, just large enough for
-        realizing the outputs at `where` (as for `realize`)."""
+        realizing the outputs at `where` (as for `realize`), but for what is promised of
+        its layout.
+
+        Raises BoundsError where less is promised than is needed.
+        """
         runner = self._ready()
         given = destinations(where, "infer_input_bounds")
         if given is None:
@@ -341,12 +346,14 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
             variant = runner.fitting(boxes, self._variant(runner, boxes=boxes))
             # `realize` will compute what the schedule rounds up to.
             boxes = runner.grown(boxes, variant)
+            strides = None
         else:
             self._check(runner, given)
+            strides = [b._layout().strides for b in given]
             boxes = [_box_of(b) for b in given]
             variant = runner.fitting(boxes, self._variant(runner, boxes=boxes))
-        for sym, box in runner.infer_inputs(boxes, variant).items():
-            sym.value = runner.new_buffer(sym, box)
+        for sym, sides in runner.infer_inputs(boxes, variant, strides).items():
+            sym.value = laid_out(sym, sides)
 
     def infer_arguments(self) -> list[Argument]:
         """The ImageParams and Params that the outputs depend on."""

@@ -29,6 +29,7 @@ from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import Number, check_image, exact
+from parhelion.lang.inferred import Sides, told
 from parhelion.runtime.layout import Layout, overlap
 from parhelion.runtime.program import (
     LOCK,
@@ -417,6 +418,7 @@ class Runner:
                     known = given.dim(d) if isinstance(given, Buffer) else None
                     env[dim.min] = known.min() if known else 0
                     env[dim.extent] = known.extent() if known else 0
+                    env[dim.stride] = known.stride() if known else 0
         return env
 
     def new_buffer(self, sym: BufferSym, box: Box) -> Buffer:
@@ -475,29 +477,48 @@ class Runner:
         )
 
     def infer_inputs(
-        self, boxes: Sequence[Box], variant: Variant
-    ) -> dict[BufferSym, Box]:
-        """The region that computing the outputs' boxes reads of each image that the
-        user has not given: no pixels of one that only values mention which nobody
-        asks for."""
+        self,
+        boxes: Sequence[Box],
+        variant: Variant,
+        strides: Sequence[Sequence[int]] | None = None,
+    ) -> dict[BufferSym, Sides]:
+        """What computing the outputs' boxes reads of each image that the user has not
+        given, laid out as promised: no pixels of one that only values mention which
+        nobody asks for.
+
+        strides: the outputs' (by default those of new Buffers).
+        """
         program = self.program(variant)
         outputs = dict(zip(self.targets, boxes, strict=True))
+        missing = [s for s in self.reach.images if s.bound is None and s.value is None]
+        steps: dict[Var, Number] = {}
+        if strides is None:
+            strides = [self._dense(sym, box) for sym, box in outputs.items()]
+        for sym, made in zip(self.targets, strides, strict=True):
+            steps |= {d.stride: step for d, step in zip(sym.dims, made, strict=True)}
         needed: dict[BufferSym, Box] = {}
+        found: dict[BufferSym, Sides] = {}
         for _ in range(_MAX_ROUNDS):
-            env = self.environment(program.lowered.args, outputs | needed)
-            found = {
-                sym: region_of(regions, env)
-                for sym, regions in program.lowered.required.items()
-                if sym.bound is None and sym.value is None
-            }
-            joint = {s: joined(needed.get(s), box) for s, box in found.items()}
-            if joint == needed:
+            known = {s: [side[:2] for side in sides] for s, sides in found.items()}
+            env = self.environment(program.lowered.args, outputs | known) | steps
+            required = program.lowered.required
+            read = {s: region_of(required[s], env) for s in missing if s in required}
+            joint = {s: joined(needed.get(s), box) for s, box in read.items()}
+            for sym in missing:
+                joint.setdefault(sym, [(0, 0)] * len(sym.dims))
+            made_of = told(joint, env)
+            if joint == needed and made_of == found:
                 break
-            needed = joint
-        for sym in self.reach.images:
-            if sym.bound is None and sym.value is None:
-                needed.setdefault(sym, [(0, 0)] * len(sym.dims))
-        return needed
+            needed, found = joint, made_of
+        return found
+
+    def _dense(self, sym: BufferSym, box: Box) -> list[int]:
+        """The strides of a new Buffer."""
+        extents, strides, stride = [e for _, e in box], [0] * len(box), 1
+        for d in storage_order(self._promises[sym], extents):
+            strides[d] = stride
+            stride *= extents[d]
+        return strides
 
 
 def region_of(regions: Sequence[Region] | None, env: Mapping[Var, Number]) -> Box:

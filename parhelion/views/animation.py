@@ -22,6 +22,7 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import exact
+from parhelion.lang.inferred import laid_out
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.runner import Runner
 from parhelion.lower.passes import Trace
@@ -192,9 +193,13 @@ def _run(pipeline: Pipeline, where: object, threads: int) -> Animation:
     }
     fitting = runner.fitting(asked, runner.variant(layouts, boxes=asked))
     boxes = runner.grown(asked, fitting)
-    made = dict(zip(runner.targets, boxes, strict=True))
-    made |= runner.infer_inputs(boxes, fitting)
-    layouts |= {s: runner.new_buffer(s, box)._layout() for s, box in made.items()}
+    made = {
+        s: runner.new_buffer(s, box)
+        for s, box in zip(runner.targets, boxes, strict=True)
+    }
+    read = runner.infer_inputs(boxes, fitting)
+    made |= {s: laid_out(s, sides) for s, sides in read.items()}
+    layouts |= {s: b._layout() for s, b in made.items()}
     listing, run, steps = _executed(runner, runner.variant(layouts), layouts, threads)
     return Animation(
         ", ".join([shown(f) for f in runner.outputs]),
