@@ -46,7 +46,10 @@ def ensure_schedule(program: Program, size: str | None) -> None:
         raise Problem(
             f"nothing says how {program.name} is to be computed: it has "
             f"{len(order)} Funcs and no schedule",
-            hint="give --schedule NAME, a schedule of its file, or --size WIDTHxHEIGHT "
+            hint="give --size WIDTHxHEIGHT for an automatic one, or schedule it in its "
+            "Generator"
+            if program.built is not None
+            else "give --schedule NAME, a schedule of its file, or --size WIDTHxHEIGHT "
             "for an automatic one",
         )
     find_schedule(program, asked_extents(program, {}, size))

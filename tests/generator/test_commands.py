@@ -156,3 +156,31 @@ def test_as_a_program(tmp_path: Path) -> None:
     done = python("-m", "parhelion", "build", "none.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "parhelion: there is no file 'none.py'\n"
+
+
+def test_generators_without_a_schedule(tmp_path: Path) -> None:
+    """The advice is one that can be followed: --schedule is for others."""
+    file = tmp_path / "stages.py"
+    file.write_text("""
+import parhelion as hl
+x, y = hl.vars("x y")
+
+@hl.generator(name="stages")
+class Stages(hl.Generator):
+    picture = hl.InputBuffer(hl.UInt(8), 2)
+    made = hl.OutputBuffer(hl.UInt(8), 2)
+
+    def generate(self):
+        between = hl.Func("between")
+        between[x, y] = self.picture[x, y] + 1
+        self.made[x, y] = between[x, y] + between[x + 1, y]
+""")
+    for command in ("compile", "build"):
+        assert refused(command, file, "-o", tmp_path / "made") == (
+            "nothing says how stages is to be computed: it has 2 Funcs and no "
+            "schedule\n  hint: give --size WIDTHxHEIGHT for an automatic one, or "
+            "schedule it in its Generator"
+        )
+    prefix = tmp_path / "made" / "stages"
+    said("compile", file, "-o", prefix, "--size", "640x480", "-e", "stmt")
+    assert "parallel" in prefix.with_suffix(".stmt").read_text()
