@@ -179,3 +179,93 @@ print(os.waitstatus_to_exitcode(status))
 def test_a_fork_while_another_thread_is_profiled() -> None:
     """The child waits for no run of a thread that it does not have."""
     assert run(SHARED) == "7\n"
+
+
+# The import of a module is held up inside another one, until `is_over`.
+IMPORTING = """
+import importlib.abc, importlib.machinery, os, sys, threading
+
+NAME = "parhelion.runtime.profile_ir"
+begun, forked = threading.Event(), threading.Event()
+
+class Slow(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name != NAME or threading.current_thread() is not thread:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        execute = spec.loader.exec_module
+
+        def slowly(module):
+            begun.set()
+            while not is_over():
+                pass
+            execute(module)
+
+        # Not here, where Python has its own lock of all imports, for which forks wait.
+        spec.loader.exec_module = slowly
+        return spec
+
+def use():
+    # With no lock of the package, all of which a fork has.
+    found.append(hl.Profile.__name__)
+
+def start():
+    thread.start()
+    begun.wait()
+
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        os._exit(7 if f.profile([4]).runs == 1 else 1)
+    forked.set()
+    thread.join()
+    _, status = os.waitpid(pid, 0)
+    print(found, os.waitstatus_to_exitcode(status))
+
+found = []
+thread = threading.Thread(target=use)
+sys.meta_path.insert(0, Slow())
+"""
+
+BEFORE = """
+import parhelion as hl
+
+def is_over():
+    # Whether the fork waits for the import; or it is too late, and it did not.
+    frame = sys._current_frames()[threading.main_thread().ident]
+    while frame and "importlib" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None or forked.is_set()
+
+x = hl.Var("x")
+f = hl.Func("f")
+f[x] = x
+f.realize([4])
+assert NAME not in sys.modules
+start()
+fork()
+"""
+
+MEANWHILE = """
+# Registered before those of the package it is called after them.
+os.register_at_fork(before=lambda: start())
+import parhelion as hl
+
+is_over = forked.is_set
+x = hl.Var("x")
+f = hl.Func("f")
+f[x] = x
+f.realize([4])
+assert NAME not in sys.modules
+fork()
+"""
+
+
+def test_a_fork_waits_for_imports() -> None:
+    """The child finds the whole module that another thread had begun to import."""
+    assert run(IMPORTING + BEFORE) == "[1] 7\n"
+
+
+def test_an_import_that_begins_in_a_fork() -> None:
+    """The child imports the module anew."""
+    assert run(IMPORTING + MEANWHILE) == "[1] 7\n"
