@@ -63,10 +63,17 @@ class Target:
 
     def feature_string(self) -> str:
         """The features as LLVM's target machine takes them."""
-        return ",".join(f"+{f}" for f in self.features)
+        told = [f"+{f}" for f in self.features]
+        if self.arch.startswith("armv7") and not self.has("neon"):
+            # The architecture's name alone stands for a processor that has it, and the
+            # 32 registers that go with it.
+            told = ["-neon", "-d32", *told]
+        return ",".join(told)
 
 
 def _vector_bits(arch: str, features: frozenset[str]) -> int:
+    if arch.startswith("armv7") and "neon" not in features:
+        return 32
     if arch not in ("x86_64", "amd64"):
         return 128
     if {"avx512bw", "avx512dq", "avx512vl"} <= features:
@@ -88,9 +95,10 @@ _PLAINEST: dict[str, tuple[str, tuple[str, ...]]] = {
     "i686": ("pentium4", ()),
     "aarch64": ("generic", ("neon",)),
     "arm64": ("generic", ("neon",)),
-    "armv7": ("generic", ("neon", "vfp3", "dsp")),
-    "armv7a": ("generic", ("neon", "vfp3", "dsp")),
-    "armv7s": ("generic", ("neon", "vfp3", "dsp")),
+    # The linker keeps the run time of one object, for programs of others without NEON.
+    "armv7": ("generic", ("vfp3d16", "dsp")),
+    "armv7a": ("generic", ("vfp3d16", "dsp")),
+    "armv7s": ("generic", ("vfp3d16", "dsp")),
     "riscv64": ("generic-rv64", ("m", "a", "f", "d", "c")),
     "wasm32": ("generic", ()),
 }

@@ -113,8 +113,11 @@ def machine_of(target: Target) -> Machine:
     for feature, names in LLVM_FEATURES.items():
         if target.has_feature(feature):
             features.update(names)
-    if target.has_feature(TargetFeature.NoNEON):
-        features.discard("neon")
+    if target.arch is TargetArch.ARM:
+        if target.has_feature(TargetFeature.NoNEON):
+            features.discard("neon")
+        elif target.bits == 32:
+            features.update(("neon", "vfp3"))
     return make_target(triple, cpu, tuple(features))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -107,3 +108,26 @@ def test_the_run_time_is_for_the_plainest_processor(
     number = line.split("#")[1].split()[0]
     note = next(s for s in text.splitlines() if s.startswith(f"attributes #{number} "))
     assert '"target-cpu"=' in note and '"target-features"' in note
+
+
+def test_arm_without_neon(tmp_path: Path) -> None:
+    """Neither the code nor the run time has vector instructions."""
+    f = threaded("scalar")
+    target = hl.Target("arm-32-linux-no_neon")
+    f.compile_to_assembly(tmp_path / "f.s", [], "scalar", target)
+    text = (tmp_path / "f.s").read_text()
+    assert not re.search(r"\bq\d+\b|\bd(1[6-9]|2\d|3[01])\b", text)
+    f.compile_to_assembly(tmp_path / "v.s", [], "scalar", hl.Target("arm-32-linux"))
+    assert re.search(r"\bq\d+\b", (tmp_path / "v.s").read_text())
+    compiler, emulator = map(shutil.which, ("arm-linux-gnueabihf-gcc", "qemu-arm"))
+    if compiler is None or emulator is None:
+        pytest.skip("needs arm-linux-gnueabihf-gcc and qemu-arm (Debian: qemu-user)")
+    f.compile_to_static_library(tmp_path / "scalar", [], "scalar", target)
+    source, program = tmp_path / "main.c", tmp_path / "main"
+    source.write_text(MAIN.format(includes='#include "scalar.h"', call="scalar"))
+    headers = ["-static", f"-I{tmp_path}", "-isystem", str(halide_headers())]
+    words = [compiler, *headers, source, tmp_path / "scalar.a", "-o", program]
+    subprocess.run([*words, "-lpthread", "-lm"], check=True)
+    words = [emulator, "-cpu", "cortex-a15,neon=off", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "0 81\n"
