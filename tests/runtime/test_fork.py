@@ -263,9 +263,9 @@ fork()
 
 def test_a_fork_waits_for_imports() -> None:
     """The child finds the whole module that another thread had begun to import."""
-    assert run(IMPORTING + BEFORE) == "[1] 7\n"
+    assert run(IMPORTING + BEFORE) == "['Profile'] 7\n"
 
 
 def test_an_import_that_begins_in_a_fork() -> None:
     """The child imports the module anew."""
-    assert run(IMPORTING + MEANWHILE) == "[1] 7\n"
+    assert run(IMPORTING + MEANWHILE) == "['Profile'] 7\n"
