@@ -115,7 +115,9 @@ def test_arm_without_neon(tmp_path: Path) -> None:
     f = threaded("scalar")
     target = hl.Target("arm-32-linux-no_neon")
     f.compile_to_assembly(tmp_path / "f.s", [], "scalar", target)
-    text = (tmp_path / "f.s").read_text()
+    # But for directives, as of the kind of its registers.
+    lines = (tmp_path / "f.s").read_text().splitlines()
+    text = "\n".join([line for line in lines if not line.startswith("\t.")])
     assert not re.search(r"\bq\d+\b|\bd(1[6-9]|2\d|3[01])\b", text)
     f.compile_to_assembly(tmp_path / "v.s", [], "scalar", hl.Target("arm-32-linux"))
     assert re.search(r"\bq\d+\b", (tmp_path / "v.s").read_text())
