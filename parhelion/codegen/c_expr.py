@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from parhelion.codegen.c_names import DECLARED
+from parhelion.codegen.c_names import DECLARED, is_macro
 from parhelion.codegen.c_support import FIXED, HELPER, KEYWORDS, NO_TEXT, helper
 from parhelion.errors import HalideError, InternalError, here
 from parhelion.ir import build, fixedpoint, mathlib
@@ -87,7 +87,7 @@ class Expressions:
         if not plain or plain[0].isdigit() or plain[0] == "_":
             plain = f"v{plain}"
         found, n = plain, 1
-        while found in self.taken or HELPER.fullmatch(found):
+        while found in self.taken or HELPER.fullmatch(found) or is_macro(found):
             n += 1
             found = f"{plain}_{n}"
         self.taken.add(found)

@@ -14,8 +14,10 @@ _MATH = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh er
 exp exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb ldexp lgamma llrint
 llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward
 pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc"""
-#: The same, of systems with more than ISO C asks for.
-_MORE_MATH = "drem finite gamma isinf isnan j0 j1 jn scalb significand y0 y1 yn"
+#: The same, of systems with more than ISO C of 2011 asks for.
+_MORE_MATH = """canonicalize drem exp10 finite fmaxmag fminmag fromfp fromfpx gamma
+getpayload isinf isnan j0 j1 jn llogb nextdown nextup pow10 roundeven scalb setpayload
+significand sincos totalorder totalordermag ufromfp ufromfpx y0 y1 yn"""
 
 #: Functions of ISO C that the headers of our C text declare, whatever the options.
 DECLARED = _words(_MATH, "", "f", "l") | _words(
@@ -48,7 +50,28 @@ _LIBRARY = _words(_MORE_MATH, "", "f", "l") | _words(
     sigfillset signal signbit signgam sleep size_t srandom stat stderr stdin stdout
     stpcpy strcasecmp strdup strftime strncasecmp strndup strnlen strsep strsignal
     syscall sysconf time time_t tolower toupper truncate unix unlink unsetenv usleep
-    valloc va_list wait wchar_t write"""
+    valloc va_list wait wchar_t write blkcnt_t blksize_t caddr_t clock_t clockid_t
+    daddr_t dev_t double_t fd_mask fd_set float_t fsid_t gid_t id_t ino_t key_t ldiv_t
+    lldiv_t loff_t max_align_t mode_t nlink_t off_t pid_t quad_t register_t sigset_t
+    ssize_t suseconds_t timer_t u_char u_int u_long u_quad_t u_short uid_t uint ulong
+    ushort"""
+)
+#: Macros of the headers of our C text, which no variable can be called either.
+_MACROS = re.compile(
+    r"""BUFSIZ|EOF|FILENAME_MAX|FOPEN_MAX|HUGE_VAL[FL]?|INFINITY|L_(ctermid|tmpnam)|
+    MATH_ERR(NO|EXCEPT)|MB_CUR_MAX|NAN|NFDBITS|NULL|P_tmpdir|RAND_MAX|SIZE_MAX|TMP_MAX|
+    (BIG|LITTLE|PDP)_ENDIAN|BYTE_ORDER|EXIT_(FAILURE|SUCCESS)|FD_(CLR|ISSET|SET|SETSIZE|
+    ZERO)|FP_(ILOGB0|ILOGBNAN|INFINITE|NAN|NORMAL|SUBNORMAL|ZERO)|FP_FAST_FMA[FL]?|
+    M_(E|LOG2E|LOG10E|LN2|LN10|PI|PI_2|PI_4|1_PI|2_PI|2_SQRTPI|SQRT2|SQRT1_2)|
+    (PTRDIFF|SIG_ATOMIC|WCHAR|WINT)_(MAX|MIN)|SEEK_(CUR|END|SET|DATA|HOLE)|
+    U?INT(8|16|32|64|MAX)_C|U?INT(_LEAST|_FAST)?(8|16|32|64)_(MAX|MIN)|
+    U?INT(MAX|PTR)_(MAX|MIN)|W(CONTINUED|EXITED|EXITSTATUS|IFCONTINUED|IFEXITED|
+    IFSIGNALED|IFSTOPPED|NOHANG|NOWAIT|STOPPED|STOPSIG|TERMSIG|UNTRACED)|
+    alloca|[bl]e(16|32|64)toh|htobe(16|32|64)|htole(16|32|64)|bool|errno|false|
+    fpclassify|is(finite|greater|greaterequal|inf|less|lessequal|lessgreater|nan|
+    normal|unordered)|linux|math_errhandling|offsetof|signbit|stderr|stdin|stdout|true|
+    unix""",
+    re.VERBOSE,
 )
 _FAMILIES = re.compile(r"pthread_\w+|u?int(_least|_fast)?\d+_t|u?int(ptr|max)_t")
 
@@ -67,7 +90,13 @@ WORDS = _words(
 
 def is_of_the_library(name: str) -> bool:
     """Whether the C library has something of this name."""
-    return name in DECLARED or name in _LIBRARY or bool(_FAMILIES.fullmatch(name))
+    families = _FAMILIES.fullmatch(name) is not None or is_macro(name)
+    return name in DECLARED or name in _LIBRARY or families
+
+
+def is_macro(name: str) -> bool:
+    """Whether the headers of our C text have a macro of this name."""
+    return _MACROS.fullmatch(name) is not None
 
 
 def is_reserved(name: str) -> bool:
@@ -76,4 +105,4 @@ def is_reserved(name: str) -> bool:
     return re.match("_[A-Z_]", name) is not None
 
 
-__all__ = ["DECLARED", "WORDS", "is_of_the_library", "is_reserved"]
+__all__ = ["DECLARED", "WORDS", "is_macro", "is_of_the_library", "is_reserved"]

@@ -55,6 +55,16 @@ def test_parameters_are_spelled_differently(tmp_path: Path) -> None:
         ("main", "the C library"),
         ("pthread_create", "the C library"),
         ("uint8_t", "the C library"),
+        ("roundeven", "the C library"),
+        ("roundevenf", "the C library"),
+        ("sincosf", "the C library"),
+        ("M_PI", "the C library"),
+        ("HUGE_VAL", "the C library"),
+        ("INT32_MAX", "the C library"),
+        ("FP_NAN", "the C library"),
+        ("offsetof", "the C library"),
+        ("uint", "the C library"),
+        ("ulong", "the C library"),
         ("halide_error", "the run time"),
         ("ph_malloc", "the run time"),
         ("_Bool", "the C compiler"),
@@ -156,3 +166,22 @@ int main(void) {
     )
     done = subprocess.run([program], capture_output=True, check=True)
     assert done.stdout == f"0 {said}\n".encode()
+
+
+@needs_cc
+def test_variables_with_names_of_macros(tmp_path: Path) -> None:
+    """Images, Params, Funcs and Vars may be called so: C text calls them otherwise."""
+    column, row = hl.Var("FP_NAN"), hl.Var("BUFSIZ")
+    image, number = (
+        hl.ImageParam(hl.Int(32), 2, "M_PI"),
+        hl.Param(hl.Int(32), "SIZE_MAX"),
+    )
+    g, f = hl.Func("INT32_MAX"), hl.Func("macros")
+    g[column, row] = image[column, row] + number
+    f[column, row] = g[column, row] + g[column + 1, row]
+    g.compute_root()
+    call = compiled(f, [image, number], tmp_path)
+    pixels = np.arange(12, dtype=np.int32).reshape(3, 4)
+    out = hl.Buffer(hl.Int(32), [3, 3])
+    assert call(hl.Buffer(pixels), 7, out) == 0
+    np.testing.assert_array_equal(np.asarray(out), pixels[:, 1:] + pixels[:, :-1] + 14)
