@@ -269,8 +269,8 @@ def test_messages(own: Path, tmp_path: Path) -> None:
     )
     bad = tmp_path / "bad.png"
     bad.write_text("no image")
-    assert refused("run", f"{own}:dark", bad, out).startswith(
-        f"{bad} cannot be read as an image: "
+    assert refused("run", f"{own}:dark", bad, out) == (
+        f"{bad} is no image file that can be read"
     )
     assert refused("run", f"{own}:bright", PHOTO, out, "-p", "lift=2") == (
         "bright has no Param 'lift'\n  there is: gain"
