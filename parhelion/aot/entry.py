@@ -18,7 +18,7 @@ from parhelion.aot.query import FITS, NUMBERS
 from parhelion.codegen.asked import checked, passes
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import quoted
-from parhelion.codegen.structs import DIMENSION_BYTES
+from parhelion.codegen.structs import DEVICE_DIRTY, DIMENSION_BYTES
 from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type
 from parhelion.ir.build import const_int
@@ -36,6 +36,7 @@ _MESSAGE = 1024
 
 #: Codes of `halide_error_code_t` for what is checked here.
 _BAD_TYPE, _TOO_SMALL, _NO_STRUCT, _NO_HOST, _BAD_DIMENSIONS = -3, -7, -12, -34, -43
+_DEVICE_DIRTY = -44
 
 
 class _Text:
@@ -341,6 +342,8 @@ class _Entry:
         self.out(f"br i1 {asks}, label %{checked}, label %{check}")
         self.begin(check)
         self._check_shape(p)
+        if not p.is_output:
+            self._check_current(p)
         self.out(f"br label %{checked}")
         self.begin(checked)
 
@@ -360,6 +363,12 @@ class _Entry:
         wide = self.op(f"zext i8 {code} to i32"), self.op(f"zext i8 {bits} to i32")
         one = self.op(f"icmp ne i8 {code}, {int(t.kind)}")
         two = self.op(f"icmp ne i8 {bits}, {t.width}")
+        lanes = self.op(f"load i16, ptr {self.at(given, fields.type + 2)}")
+        three = self.op(f"icmp ne i16 {lanes}, 1")
+        many = self.op(f"zext i16 {lanes} to i32")
+        self.refuse(
+            three, _BAD_TYPE, f"{what} must be of one lane, but its type has %d", many
+        )
         self.refuse(
             self.op(f"or i1 {one}, {two}"),
             _BAD_TYPE,
@@ -385,6 +394,14 @@ class _Entry:
             negative = self.op(f"icmp slt i32 {extent}, 0")
             said = f"{what} has the negative extent %d in dimension {d}"
             self.refuse(negative, HALIDE_CODES["extent_negative"], said, extent)
+
+    def _check_current(self, p: Parameter) -> None:
+        """That the pixels in memory are those of a buffer that is read."""
+        place = self.at(f"%{p.name}.arg", self.target.buffers.flags)
+        flags = self.op(f"load i8, ptr {place}")
+        dirty = self.op(f"icmp ne i8 {self.op(f'and i8 {flags}, {DEVICE_DIRTY}')}, 0")
+        said = f"the pixels of the buffer '{p.name}' are on a device: copy them first"
+        self.refuse(dirty, _DEVICE_DIRTY, said)
 
     # Bounds queries.
 

@@ -268,7 +268,8 @@ class _Writer(Expressions):
         start = f"int {wrong} ="
         for b, struct in structs.items():
             kind = f"{int(b.type.kind)}, {b.type.width}, {len(b.dims)}"
-            self.out(f"{start} {check}({struct}, {kind});")
+            read = "true" if b.role == "input" else "false"
+            self.out(f"{start} {check}({struct}, {kind}, {read});")
             start = f"if (!{wrong}) {wrong} ="
         self.out(f"if ({wrong}) return {wrong};")
 

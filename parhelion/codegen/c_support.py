@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NoReturn
 
+from parhelion.codegen.structs import DEVICE_DIRTY
 from parhelion.errors import HalideError
 from parhelion.ir.stmt import RunExtern
 from parhelion.types import Type
@@ -45,6 +46,7 @@ CODES = {
     "no pixels": -34,
     "dimensions": -43,
     "negative": -28,
+    "device dirty": -44,
 }
 
 HEADER = """\
@@ -104,13 +106,15 @@ static inline int32_t beyond(const struct halide_buffer_t *b, int d, int32_t lea
 }""",
     "check_buffer": f"""\
 static inline int check_buffer(const struct halide_buffer_t *b, int code, int bits,
-                               int dimensions) {{
-  bool asking = asks(b);
-  if (!asking && (b->type.code != code || b->type.bits != bits)) return {CODES["type"]};
+                               int dimensions, bool read) {{
+  bool asking = asks(b), kind = b->type.code == code && b->type.bits == bits;
+  if (!asking && (!kind || b->type.lanes != 1)) return {CODES["type"]};
   if (!asking && b->dimensions != dimensions) return {CODES["dimensions"]};
   if (dimensions && !b->dim) return {CODES["dimensions"]};
   for (int d = 0; d < dimensions && !asking; d++)
     if (b->dim[d].extent < 0) return {CODES["negative"]};
+  // The pixels are on a device.
+  if (read && !asking && (b->flags & {DEVICE_DIRTY})) return {CODES["device dirty"]};
   return 0;
 }}""",
     "storage": """\

@@ -40,6 +40,9 @@ struct halide_buffer_t {
 #: Bytes of a `halide_dimension_t`: min, extent, stride and flags, four bytes each.
 DIMENSION_BYTES = 16
 
+#: The flag of a buffer whose pixels on its device are newer than those in memory.
+DEVICE_DIRTY = 2
+
 
 @dataclass(frozen=True, slots=True)
 class BufferStruct:
@@ -76,4 +79,10 @@ def buffer_struct(pointer_bytes: int) -> BufferStruct:
     )
 
 
-__all__ = ["C_STRUCTS", "DIMENSION_BYTES", "BufferStruct", "buffer_struct"]
+__all__ = [
+    "C_STRUCTS",
+    "DEVICE_DIRTY",
+    "DIMENSION_BYTES",
+    "BufferStruct",
+    "buffer_struct",
+]

@@ -19,7 +19,7 @@ from tests.support.structs import BufferStruct, Dimension
 
 x, y = hl.vars("x y")
 forms = pytest.mark.parametrize("form", ["object", "C"])
-BAD_DIMENSIONS, NO_HOST = -43, -34
+BAD_DIMENSIONS, NO_HOST, BAD_TYPE, DEVICE_DIRTY = -43, -34, -3, -44
 
 
 def called(
@@ -126,6 +126,17 @@ def test_what_else_is_refused(form: str, tmp_path: Path) -> None:
     assert call(ctypes.byref(good), ctypes.byref(given(-3))) == negative
     assert call(ctypes.byref(given(-3)), ctypes.byref(good)) == negative
     assert call(ctypes.byref(given(4, device=5)), ctypes.byref(good)) == NO_HOST
+    for lanes in (0, 2):
+        wide = given(4)
+        wide.lanes = lanes
+        assert call(ctypes.byref(wide), ctypes.byref(good)) == BAD_TYPE
+        assert call(ctypes.byref(good), ctypes.byref(wide)) == BAD_TYPE
+    # What is read must be in memory; what is written is so afterwards.
+    for flags, expected in ((1, 0), (2, DEVICE_DIRTY), (3, DEVICE_DIRTY)):
+        away = given(4)
+        away.flags = flags
+        assert call(ctypes.byref(away), ctypes.byref(good)) == expected
+        assert call(ctypes.byref(good), ctypes.byref(away)) == 0
 
 
 @needs_cc

@@ -134,6 +134,7 @@ int main(void) {
     b.host = pixels;
     b.type.code = 1;
     b.type.bits = 8;
+    b.type.lanes = 1;
     b.dimensions = 2;
     b.dim = dim;
     int code = twice(&b);
