@@ -187,6 +187,7 @@ int main(void) {
     b.host = (uint8_t *)out;
     a.type.code = b.type.code = 2;
     a.type.bits = b.type.bits = 32;
+    a.type.lanes = b.type.lanes = 1;
     a.dimensions = b.dimensions = 1;
     a.dim = b.dim = &dim;
     int code = chosen(&a, &b);

@@ -152,6 +152,7 @@ int main(void) {
   struct halide_buffer_t b = {0};
   b.host = (uint8_t *)out;
   b.type.bits = 32;
+  b.type.lanes = 1;
   b.dimensions = 1;
   b.dim = &dim;
   return printed(&b);

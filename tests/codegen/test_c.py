@@ -222,7 +222,8 @@ def test_what_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> N
         end.write(
             "int main(void) { int32_t d[2]; struct halide_dimension_t e = {0, 2, 1, 0};"
             "struct halide_buffer_t b = {0}; b.host = (uint8_t *)d; b.dim = &e;"
-            "b.type.bits = 32; b.dimensions = 1; return c_said(&b); }\n"
+            "b.type.bits = 32; b.type.lanes = 1;"
+            "b.dimensions = 1; return c_said(&b); }\n"
         )
     built(source, program)
     done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
@@ -397,6 +398,7 @@ int main(void) {
   struct halide_buffer_t b = {0};
   b.host = (uint8_t *)pixels;
   b.type.bits = 32;
+  b.type.lanes = 1;
   b.dimensions = 2;
   b.dim = dim;
   for (int limit = 100; limit >= 0; limit -= 50) printf("%d ", c_fails(limit, &b));
@@ -501,6 +503,7 @@ int main(void) {
   struct halide_buffer_t in = {0}, out = {0};
   in.type.code = out.type.code = 2;
   in.type.bits = out.type.bits = 32;
+  in.type.lanes = out.type.lanes = 1;
   in.dimensions = out.dimensions = 1;
   in.dim = out.dim = &dim;
   in.host = (uint8_t *)from;

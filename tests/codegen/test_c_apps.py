@@ -106,6 +106,7 @@ int main(void) {
   in.host = (uint8_t *)from, out.host = (uint8_t *)to;
   in.type.code = out.type.code = 1;
   in.type.bits = out.type.bits = 16;
+  in.type.lanes = out.type.lanes = 1;
   in.dimensions = out.dimensions = 2;
   in.dim = in_dim, out.dim = out_dim;
   const int code = blur(&in, &out);
