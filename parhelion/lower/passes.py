@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from parhelion.ir.build import block
 from parhelion.ir.deep import run_deep
-from parhelion.ir.expr import Expr, ImageLoad, Load, Var
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import (
     FIRST_FUNC,
@@ -24,6 +24,7 @@ from parhelion.ir.pipeline import (
     Region,
     Requirement,
 )
+from parhelion.ir.promises import promised, symbol_of
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -423,14 +424,7 @@ def _standing(
     waiting = list(found)
     while waiting:
         symbol = waiting.pop(0)
-        promised: list[Expr | None]
-        if isinstance(symbol, ParamSym):
-            promised = [symbol.lo, symbol.hi]
-        else:
-            promised = []
-            for d in symbol.dims:
-                promised += (d.fixed_min, d.fixed_extent, d.fixed_stride)
-        for e in promised:
+        for e in promised(symbol):
             new = [] if e is None else [s for s in _symbols(e) if s not in found]
             found |= dict.fromkeys(new)
             waiting += new
@@ -441,16 +435,9 @@ def _symbols(root: Stmt | Expr) -> dict[BufferSym | ParamSym, None]:
     """The Params, and the images that callers give, that something mentions."""
     found: dict[BufferSym | ParamSym, None] = {}
     for n in nodes(root):
-        if isinstance(n, ImageLoad):
-            found[n.image] = None
-        elif isinstance(n, Load) and n.buffer.role == "input":
-            found[n.buffer] = None
-        elif isinstance(n, Var):
-            origin = n.origin
-            if isinstance(origin, ParamSym):
-                found[origin] = None
-            elif isinstance(origin, tuple) and origin[0].role == "input":
-                found[origin[0]] = None
+        symbol = symbol_of(n)
+        if isinstance(symbol, ParamSym) or symbol and symbol.role == "input":
+            found[symbol] = None
     return found
 
 

@@ -16,6 +16,7 @@ from parhelion.errors import Site
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Imm, Load, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.pipeline import Requirement
+from parhelion.ir.promises import Symbol, promised, symbol_of
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.branches import branches
@@ -38,7 +39,6 @@ _STAGE_FIELDS = tuple(
 )
 
 Fingerprint = tuple[object, ...]
-Symbol = BufferSym | ParamSym
 
 
 def _frozen(value: object) -> object:
@@ -196,25 +196,9 @@ def _of_exprs(exprs: Sequence[Expr | None], found: dict[Symbol, None]) -> None:
         if e is None or type(e) is Imm:
             continue
         for n in nodes(e):
-            symbol = _symbol(n)
+            symbol = symbol_of(n)
             if symbol is not None:
                 found[symbol] = None
-
-
-def _symbol(n: object) -> Symbol | None:
-    """The image or Param that one node refers to. Not the storage of Funcs."""
-    if isinstance(n, Var):
-        origin = n.origin
-        if isinstance(origin, ParamSym):
-            return origin
-        if isinstance(origin, tuple) and origin[0].role != "internal":
-            owner: BufferSym = origin[0]
-            return owner
-    elif isinstance(n, ImageLoad):
-        return n.image
-    elif isinstance(n, Load) and n.buffer.role != "internal":
-        return n.buffer
-    return None
 
 
 def _standing(symbols: dict[Symbol, None]) -> list[object]:
@@ -223,13 +207,7 @@ def _standing(symbols: dict[Symbol, None]) -> list[object]:
     waiting = list(symbols)
     while waiting:
         symbol = waiting.pop()
-        told: list[Expr | None]
-        if isinstance(symbol, ParamSym):
-            told = [symbol.lo, symbol.hi]
-        else:
-            told = []
-            for d in symbol.dims:
-                told += (d.fixed_min, d.fixed_extent, d.fixed_stride)
+        told = promised(symbol)
         parts.append(symbol)
         parts += told
         for promise in told:
