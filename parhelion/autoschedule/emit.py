@@ -11,7 +11,7 @@ from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
-from parhelion.autoschedule.model import Model
+from parhelion.autoschedule.model import FEW_TASKS, Model
 from parhelion.autoschedule.padding import Padding
 from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Plan
 from parhelion.autoschedule.regions import Regions
@@ -22,9 +22,8 @@ from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place, Rename, TailStrategy
 from parhelion.schedule.sites import realization_order
 
-#: How many tasks for each thread there are at least, if there are loops for them, and
-#: how many are enough if they are long.
-_FEW_TASKS, _MANY_TASKS = 4, 32
+#: How many tasks for each thread are enough if they are long.
+_MANY_TASKS = 32
 #: A long task takes so many times what it costs to begin one.
 _TASK = 100
 
@@ -224,11 +223,11 @@ class _Emitter:
             if trips >= enough:
                 break
             d = next(k for k, own in enumerate(names) if name in (own.outer, own.inner))
-            step = self.group.tiling.tile[d] if names[d].outer == name else 0
-            step = step or loops.block[d]
-            n = -(-extents[f.args[d].name] // step)
-            if names[d].outer and names[d].inner == name:
-                n = -(-self.group.tiling.tile[d] // loops.block[d])
+            tile, block = self.group.tiling.tile[d], loops.block[d]
+            if names[d].outer == name:
+                n = -(-extents[f.args[d].name] // (tile or block))
+            else:
+                n = -(-(tile or extents[f.args[d].name]) // block)
             if n > 1:
                 self.script.add(f, stage.index, "parallel", VarArg(name))
                 self.tasks.add(name)
@@ -241,7 +240,7 @@ class _Emitter:
         """As many as even out that cores are not equally fast, or have other work too,
         where each takes longer than it costs to begin it."""
         threads = self.machine.threads
-        few = _FEW_TASKS * threads
+        few = FEW_TASKS * threads
         if threads == 1:
             return few
         long = self.group.cost * threads / (_TASK * self.machine.task)
@@ -288,7 +287,7 @@ class _Emitter:
                 add(f, -1, "store_root")
             add(f, -1, "compute_at", root, VarArg(at))
             elements = padding.of(f)
-            if elements > 1 and not f.schedule.storage:
+            if elements > 1:
                 row = next(iter(f.schedule.storage_order), 0)
                 add(f, -1, "align_storage", VarArg(f.args[row].name), elements)
         loops = self.group.loops[f]

@@ -38,6 +38,8 @@ from parhelion.ir.symbols import BufferSym
 
 #: How much of the lesser of two overlapping times is not hidden by the greater.
 _UNHIDDEN = 0.25
+#: So many tasks for each thread there are at least, if there are loops for them.
+FEW_TASKS = 4
 #: For how much of a task other threads wait in the end.
 _LAST_TASK = 0.1
 #: Nanoseconds of one block, whatever is in it.
@@ -336,7 +338,7 @@ class _Root:
         trips: Numbers = np.ones(self.nest.count)
         # From the outermost loop inwards, as many as are needed.
         for n in reversed(self.nest.trips[self.nest.tile_level :]):
-            trips = np.where(trips >= 4 * threads, trips, trips * n)
+            trips = np.where(trips >= FEW_TASKS * threads, trips, trips * n)
         rounds = np.ceil(trips / threads)
         if threads > 1:
             # Cores are not equally fast: all wait for the last task of the slowest.
@@ -559,4 +561,4 @@ class _GroupCost:
         return near, far, self.frame.of.written + spilt / 2 * extra
 
 
-__all__ = ["Costs", "Model", "Tiles"]
+__all__ = ["FEW_TASKS", "Costs", "Model", "Tiles"]

@@ -39,14 +39,16 @@ class Padding:
         """How many elements the rows of a member are a multiple of; 1 if they had
         better stay as they are.
 
-        That is where nothing goes along the rows in vectors, where there is one row
-        only, or where a multiple would make rows lie apart by what is the same in the
-        cache.
+        That is where the user has laid the storage out, where nothing goes along the
+        rows in vectors, where there is one row only, or where a multiple would make
+        rows lie apart by what is the same in the cache.
         """
         at, loops = self.group.members[f], self.group.loops[f]
         order = f.schedule.storage_order or range(f.dimensions)
         first = next(iter(order), -1)
         if at is Level.BLOCK or first != loops.vector or f.dimensions < 2:
+            return 1
+        if f.schedule.storage:
             return 1
         needed = (self._row if at is Level.ROW else self._tile).get(f)
         if needed is None:
