@@ -8,13 +8,9 @@ count. Where a schedule writes more than was asked for, a bounds query tells how
 
 from __future__ import annotations
 
-import argparse
 import ctypes
-import random
 import sys
 import tempfile
-import warnings
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,9 +25,8 @@ from tests.codegen.c_code import asking, built, struct_of
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import build, set_plain_images
 from tests.fuzz.case import Case
-from tests.fuzz.draw import draw
 from tests.fuzz.execute import compare, destinations, interpreted
-from tests.fuzz.run import seeds
+from tests.fuzz.leg import run_leg
 from tests.support.structs import BufferStruct
 
 #: Promises that turn out to be less than what is needed.
@@ -125,29 +120,9 @@ def _scalar(t: hl.Type, value: Any) -> Any:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    counts: Counter[str] = Counter()
-    failures = 0
-    warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
-        for seed in seeds(options.seed):
-            if counts["clean"] >= options.cases or failures >= 20:
-                break
-            case = draw(random.Random(seed))
-            try:
-                found = run_in_c(case, Path(folder), f"case_{seed}")
-            except Exception as error:  # what no case should cause
-                found = f"{type(error).__name__}: {error}"
-            if found in ("clean", "refused", "bounds", "no text", "trivial"):
-                counts[found] += 1
-            else:
-                failures += 1
-                print(f"seed {seed}: {found}", flush=True)
-    print(", ".join([f"{n} {what}" for what, n in counts.items()]))
-    return 1 if failures else 0
+        where = Path(folder)
+        return run_leg(__doc__, lambda case, n: run_in_c(case, where, f"case_{n}"))
 
 
 if __name__ == "__main__":

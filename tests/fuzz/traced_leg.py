@@ -9,10 +9,7 @@ each begin has its end, and the last values stored of the outputs are what was c
 
 from __future__ import annotations
 
-import argparse
-import random
 import sys
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
@@ -23,9 +20,8 @@ from parhelion.ir.names import plain_name
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import build, set_plain_images
 from tests.fuzz.case import Case
-from tests.fuzz.draw import draw
 from tests.fuzz.execute import Array, compare, destinations, interpreted
-from tests.fuzz.run import seeds
+from tests.fuzz.leg import run_leg
 
 #: A Func's value at a place: its name, which value, coordinates.
 Place = tuple[str, int, tuple[int, ...]]
@@ -112,27 +108,7 @@ def _same(a: object, b: object) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    counts: Counter[str] = Counter()
-    failures = 0
-    warnings.simplefilter("ignore")
-    for seed in seeds(options.seed):
-        if counts["clean"] >= options.cases or failures >= 20:
-            break
-        try:
-            found = run_traced(draw(random.Random(seed)))
-        except Exception as error:  # what no case should cause
-            found = f"{type(error).__name__}: {error}"
-        if found in ("clean", "refused", "bounds", "trivial"):
-            counts[found] += 1
-        else:
-            failures += 1
-            print(f"seed {seed}: {found}", flush=True)
-    print(", ".join([f"{n} {what}" for what, n in counts.items()]))
-    return 1 if failures else 0
+    return run_leg(__doc__, lambda case, _: run_traced(case))
 
 
 if __name__ == "__main__":
