@@ -49,7 +49,8 @@ def _emit(lowered: Lowered, target: Target) -> Emitted:
     module.profiled = lowered.profiled
     module.recorded = lowered.recorded
     symbol = module.unique(f"{lowered.name}_argv")
-    body = sum_by_lanes(stream_stores(lowered.body), target)
+    streams = stream_stores(lowered.body, target.vector_bits // 8)
+    body = sum_by_lanes(streams, target)
     f = Function(
         module,
         f"define i32 @{quoted(symbol)}(ptr noalias %ctx, ptr noalias readonly %argv)",

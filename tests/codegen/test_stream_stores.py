@@ -29,9 +29,9 @@ def brighter(t: hl.Type = U8) -> tuple[hl.ImageParam, hl.Func]:
     return inp, out
 
 
-def lowered(*outputs: hl.Func) -> str:
+def lowered(*outputs: hl.Func, register_bytes: int = 64) -> str:
     body = lower([f._function for f in outputs], name="test").body
-    return text(stream_stores(body))
+    return text(stream_stores(body, register_bytes))
 
 
 def assembly(out: hl.Func, target: Target) -> str:
@@ -39,7 +39,7 @@ def assembly(out: hl.Func, target: Target) -> str:
 
 
 @pytest.mark.parametrize(
-    "target, lanes", [(AVX2, 32), (AVX512, 64), (AVX2, 64), (AVX512, 32)]
+    "target, lanes", [(AVX512, 64), (AVX2, 64), (AVX2, 128), (AVX512, 32)]
 )
 @pytest.mark.parametrize("parallel", [False, True])
 def test_whole_lines_in_the_assembly(
@@ -53,9 +53,34 @@ def test_whole_lines_in_the_assembly(
     stores = re.findall(r"vmovnt(?:ps|pd|dq)\s+%(.)mm", asm)
     wide = "z" if lanes == 64 and target is AVX512 else "y"
     assert set(stores) == {wide}
+    # Of narrower registers, all that make up a line follow each other.
     assert len(stores) % (lanes // (64 if wide == "z" else 32)) == 0
     # Who waits for the loop sees it all.
     assert asm.count("sfence") == 1
+
+
+def in_turn() -> tuple[hl.Func, ...]:
+    """Three rows at once, each by whole lines."""
+    inp, out = hl.ImageParam(U8, 3, "inp"), hl.Func("out")
+    out[x, y, c] = inp[x, y, c] + hl.u8(1)
+    out.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, 64)
+    return (out,)
+
+
+def half_lines() -> tuple[hl.Func, ...]:
+    _, out = brighter()
+    out.vectorize(x, 32)
+    return (out,)
+
+
+@pytest.mark.parametrize("make", [in_turn, half_lines])
+def test_narrow_registers_stream_one_row_of_whole_lines(
+    make: Callable[[], tuple[hl.Func, ...]],
+) -> None:
+    assert "streamed(" in lowered(*make(), register_bytes=64)
+    assert "streamed(" not in lowered(*make(), register_bytes=32)
+    (out,) = make()
+    assert "vmovnt" not in assembly(out, AVX2)
 
 
 def test_the_condition() -> None:
