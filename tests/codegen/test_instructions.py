@@ -252,3 +252,25 @@ def test_a_reduction_stays_in_a_register(lanes: int) -> None:
     assert re.search(r"vfmadd\d+[ps]s\t", asm)
     # The loop stores nothing: no instruction has memory as its destination.
     assert not re.search(r"\tvmov\w+\t%[xy]mm\d+, .*\(", asm), asm
+
+
+@pytest.mark.parametrize("target", [AVX2, AVX512])
+@pytest.mark.parametrize("lanes", [8, 32])
+@pytest.mark.parametrize("of", [E.Max, E.Min, None])
+@pytest.mark.parametrize("t", [Float(32), Int(32)])
+def test_what_is_kept_in_memory_is_stored_as_a_whole(
+    target: Target, lanes: int, of: type[E.Max] | type[E.Min] | None, t: Type
+) -> None:
+    """``out[i] = max(out[i], a[i])`` and ``select(c, a[i], out[i])``: masked stores of
+    the lanes that change are slow, and nothing is forwarded out of them."""
+    a, out = BufferSym("a", t, 1, "input"), BufferSym("out", t, 1, "output")
+    at = build.ramp(build.mul(COUNTER, int32(lanes)), int32(1), lanes)
+    old, new = (E.Load(t.with_lanes(lanes), b, at, None) for b in (out, a))
+    least = build.broadcast(build.imm(3, t), lanes)
+    value = of(old, new) if of else E.Select(build.lt(new, least), new, old)
+    store = S.Store(out, value, at, None)
+    body = S.For(COUNTER, int32(0), out.dims[0].extent, ForKind.SERIAL, store)
+    asm = innermost(Compiled(lowered(body, [a, out]), target, only_text=True).asm)
+    assert re.search(r"\bvmov\w+\s+%[yz]mm\d+, [^%]*\(", asm)
+    assert "vmaskmov" not in asm and "vpmaskmov" not in asm
+    assert not re.search(r"%[yz]mm\d+, [^\n]*\) \{%k", asm)
