@@ -53,8 +53,7 @@ _FREE = {
     "memoize_tag",
     "undef",
 }
-_INTRINSICS: Mapping[str, float] = {
-    "sqrt": 8,
+_FUNCTIONS: Mapping[str, float] = {
     "exp": 25,
     "log": 25,
     "pow": 60,
@@ -72,6 +71,10 @@ _INTRINSICS: Mapping[str, float] = {
     "acosh": 60,
     "atanh": 60,
     "erf": 50,
+}
+_INTRINSICS: Mapping[str, float] = {
+    **_FUNCTIONS,
+    "sqrt": 8,
     "fast_exp": 12,
     "fast_log": 14,
     "fast_pow": 28,
@@ -93,13 +96,14 @@ CALL = 50.0
 @dataclass(frozen=True, slots=True)
 class Operation:
     """weight: in units of an addition. bits: width of the widest operand or result.
-    depends: the loops in which its value changes. data: whether it is scalar code,
-    lane by lane, on vectors too."""
+    depends: the loops in which its value changes. scalar: whether it is scalar code,
+    lane by lane, on vectors too. function: whether it is a function such as ``exp``."""
 
     weight: float
     bits: int
     depends: frozenset[Var]
     scalar: bool = False
+    function: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +296,12 @@ class Work:
         )
 
     @cached_property
-    def alike(self) -> Mapping[tuple[frozenset[Var], int, bool], float]:
+    def alike(self) -> Mapping[tuple[frozenset[Var], int, bool, bool], float]:
         """The cost of all operations that depend on the same loops, are as wide, and
-        are done alike on vectors: by these three."""
-        found: dict[tuple[frozenset[Var], int, bool], float] = {}
+        are done alike on vectors: by these four."""
+        found: dict[tuple[frozenset[Var], int, bool, bool], float] = {}
         for o in self.operations:
-            key = o.depends, o.bits, o.scalar
+            key = o.depends, o.bits, o.scalar, o.function
             found[key] = found.get(key, 0.0) + o.weight
         return found
 
@@ -324,7 +328,8 @@ class Work:
         # What no loop changes is computed before the loops.
         if weight and depends:
             bits = max(c.type.width for c in (e, *_exprs(e)))
-            self.operations.append(Operation(weight, bits, depends, scalar))
+            function = isinstance(e, Intrinsic) and e.op in _FUNCTIONS
+            self.operations.append(Operation(weight, bits, depends, scalar, function))
         if isinstance(e, E.Add | E.Sub) and e.type.is_float():
             # A product that is added at once: one instruction.
             for c in (e.b, e.a):

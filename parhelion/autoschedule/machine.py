@@ -22,11 +22,15 @@ class Machine:
 
     operation: an addition of one register. load, store: of one register, in the
     first-level cache. broadcast: of one number to all lanes. shuffle: of one register.
-    lane: one lane of a gather, or a scalar load. scalar: a scalar operation.
-    address: fetching an address that has no register. latency:
-    from one multiply-add to the next that needs it. near_byte: one byte that comes
-    from, or goes to, the second-level cache. far_byte: one read from beyond it;
-    far_write: one written there; streamed: one of an output, written past the caches.
+    lane: one lane of a gather, or a scalar load. narrow: one of less than 32 bits,
+    which no instruction gathers: it is loaded and put into its place. scalar: a
+    scalar operation. function: how many times as many operations a function such as
+    ``exp`` takes as where there are instructions for exponents and masks. again:
+    adding to a register's worth of memory that was written one iteration before.
+    address: fetching an address that has no register. latency: from one multiply-add
+    to the next that needs it. near_byte: one byte that comes from, or goes to, the
+    second-level cache. far_byte: one read from beyond it; far_write: one written
+    there; streamed: one of an output, written past the caches.
     row: beginning an innermost loop. produce: beginning a Func's loops inside
     another's. task: one iteration of a parallel loop. piece: beginning a part of a row
     in far memory. fetch: waiting for what is there, and nobody has foreseen. page:
@@ -46,7 +50,10 @@ class Machine:
     broadcast: float = 0.18
     shuffle: float = 0.35
     lane: float = 0.45
+    narrow: float = 0.9
     scalar: float = 0.15
+    function: float = 1.0
+    again: float = 0.57
     address: float = 0.5
     latency: float = 1.4
     near_byte: float = 0.012
@@ -64,6 +71,13 @@ class Machine:
     def lanes(self, bits: int) -> int:
         """How many numbers of so many bits one register holds."""
         return max(1, self.vector_bytes * 8 // max(8, bits))
+
+
+#: What is otherwise where a register holds less than a line of the cache; set by hand
+#: on a Zen 3. Functions have no instructions for exponents and masks; twice as many
+#: instructions for each byte hide most of what comes from the second-level cache; and
+#: loads wait for more stores to what was just written.
+_NARROWER = {"function": 1.75, "near_byte": 0.003, "again": 2.0}
 
 
 @cache
@@ -101,6 +115,7 @@ def host(threads: int | None = None) -> Machine:
         l1=first,
         l2=second,
         shared=last,
+        **({} if target.vector_bits >= 512 else _NARROWER),
     )
 
 

@@ -35,6 +35,7 @@ from parhelion.codegen.tables import MOST, WIDTH
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.prefetch_streams import LINE
 
 #: How much of the lesser of two overlapping times is not hidden by the greater.
 _UNHIDDEN = 0.25
@@ -319,7 +320,7 @@ class _Root:
         size = float(element_bytes(nest.root)) * float(np.prod(nest.full))
         if size <= machine.l2 * 0.5:
             price = machine.near_byte
-        elif output:
+        elif output and machine.vector_bytes >= LINE:
             price = machine.streamed
         else:
             price = machine.far_write

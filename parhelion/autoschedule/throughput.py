@@ -24,9 +24,6 @@ from parhelion.ir.rewrite import free_vars
 _MOST_STRIDE = 4
 #: How many addresses the scalar registers hold besides what a loop needs anyway.
 _ADDRESSES = 10
-#: Lanes of less than 32 bits are loaded and put into their places one by one: no
-#: instruction gathers them. So many times the lanes of one that there is take that.
-_NARROW = 2.0
 #: A scattered lane is dearer than a gathered one.
 _SCATTER = 2.0
 #: Nanoseconds from storing a number to having loaded it again.
@@ -82,8 +79,8 @@ def stage_speed(
         return count
 
     total = 0.0
-    for (depends, bits, scalar), weight in work.alike.items():
-        count = times(depends)
+    for (depends, bits, scalar, function), weight in work.alike.items():
+        count = times(depends) * (machine.function if function else 1.0)
         if vector is None or vector not in depends:
             total += weight * count * machine.scalar
         elif scalar:
@@ -127,8 +124,9 @@ def stage_speed(
     if reduction:
         total += rounds * _ROUND
     # What does not fit in the registers goes to the stack and back each time.
-    spilled = max(0, kept - int(machine.registers * 0.8)) + unkept
+    spilled = max(0, kept - int(machine.registers * 0.8))
     total += spilled * rounds * (machine.load + machine.store)
+    total += unkept * rounds * machine.again
     if kept and reduction:
         # One chain of dependent additions for each register that is kept.
         total = max(total, machine.latency * rounds)
@@ -163,28 +161,32 @@ def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> fl
         return machine.load
     if vector not in a.depends:
         return machine.broadcast
+    if gathers(a, vector):
+        return lanes * (machine.lane if a.bits >= 32 else machine.narrow)
     count = registers_of(lanes, a.bits, machine)
-    gathered = lanes * machine.lane * (1.0 if a.bits >= 32 else _NARROW)
     first = _storage(a)[0]
-    for d in range(len(a.steps)):
-        if d == first:
-            continue
-        step = a.step(d, vector)
-        if step != 0:
-            return gathered
     step = a.step(first, vector)
     if step is None:
-        share = a.divided.get((first, vector))
-        if share is not None and 0 < share < 1:
-            # Fewer neighbours, then spread over the lanes.
-            read = registers_of(math.ceil(lanes * share), a.bits, machine)
-            return read * machine.load + count * machine.shuffle
-        return gathered
+        # Fewer neighbours, then spread over the lanes.
+        share = a.divided[first, vector]
+        read = registers_of(math.ceil(lanes * share), a.bits, machine)
+        return read * machine.load + count * machine.shuffle
     if step == 1:
         return count * machine.load
-    if step == -1 or 2 <= step <= _MOST_STRIDE:
-        return count * (abs(step) * machine.load + abs(step) * machine.shuffle)
-    return gathered
+    return count * (abs(step) * machine.load + abs(step) * machine.shuffle)
+
+
+def gathers(a: Access, vector: Var) -> bool:
+    """Whether a load fetches each lane from a place of its own."""
+    if vector not in a.depends:
+        return False
+    first = _storage(a)[0]
+    if any(a.step(d, vector) != 0 for d in range(len(a.steps)) if d != first):
+        return True
+    step = a.step(first, vector)
+    if step is None:
+        return not 0 < a.divided.get((first, vector), 0) < 1
+    return step not in (-1, *range(1, _MOST_STRIDE + 1))
 
 
 def _storage(a: Access) -> Sequence[int]:
@@ -200,15 +202,20 @@ def store_time(
     """One store of as many numbers as a vector has lanes."""
     if vector is None:
         return machine.store
+    if scatters(stage, vector):
+        return lanes * machine.lane * _SCATTER
+    return registers_of(lanes, bits, machine) * machine.store
+
+
+def scatters(stage: Stage, vector: Var) -> bool:
+    """Whether lanes are stored one by one: another coordinate than the innermost in
+    memory moves with them, as by a look-up, or that one moves in other steps."""
     order = stage.func.schedule.storage_order or range(len(stage.args))
     first = next(iter(order), -1)
-    # Where another coordinate moves too, as by a look-up, lanes go to places apart.
-    dense = all(
+    return not all(
         a is vector if d == first else vector not in free_vars(a)
         for d, a in enumerate(stage.args)
     )
-    count = registers_of(lanes, bits, machine)
-    return count * machine.store if dense else lanes * machine.lane * _SCATTER
 
 
 def looked_up(stage: Stage, vector: Var) -> bool:
@@ -226,9 +233,11 @@ def _written(stage: Stage) -> frozenset[Var]:
 
 __all__ = [
     "Speed",
+    "gathers",
     "load_time",
     "looked_up",
     "registers_of",
+    "scatters",
     "stage_speed",
     "store_time",
 ]
