@@ -122,7 +122,7 @@ def _unrolled(model: Model, f: Function, extents: Sequence[int]) -> Loops:
     own = plain_loops(model, f, extents)
     block = list(own.block)
     total = 1
-    most = most_copies(model, f)
+    most = most_copies(model, f, own)
     for d in own.order:
         n = -(-extents[d] // block[d])
         if total * n <= most:

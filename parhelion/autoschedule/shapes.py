@@ -9,9 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from parhelion.autoschedule.cost import Work
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model, Tiles
 from parhelion.autoschedule.plan import Loops
+from parhelion.autoschedule.throughput import gathers, scatters
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars
@@ -80,7 +82,7 @@ def scan_blocks(
 ) -> Iterator[Loops]:
     """Blocks of several lines, or of several vectors, for scans: while one line waits
     for its last result, the others go on."""
-    most = most_copies(model, f)
+    most = most_copies(model, f, loops)
     for d, e in enumerate(extents):
         for lines in (2, 4) if d == loops.vector else (2, 4, 8, 12):
             if lines > most or lines * loops.block[d] > e:
@@ -204,12 +206,24 @@ def row_blocks(
         yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
 
 
-def most_copies(model: Model, f: Function) -> int:
+def most_copies(model: Model, f: Function, loops: Loops) -> int:
     """How many vectors of a Func one block may have: unrolled code costs the time to
     compile it, and large bodies gain nothing."""
-    works = [model.work(s) for s in model.graph.stages[f]]
-    weight = max([w.arithmetic + len(w.loads) for w in works])
+    vector = f.args[loops.vector] if loops.vector >= 0 else None
+    weight = max(
+        [_length(model.work(s), vector, loops.lanes) for s in model.graph.stages[f]]
+    )
     return max(1, min(_MOST_BLOCK, int(_MOST_CODE / max(1.0, weight))))
+
+
+def _length(work: Work, vector: Var | None, lanes: int) -> float:
+    """The operations and loads of one vector, which has code for each lane of those
+    that no instruction fetches together, and of those that are stored apart."""
+    if vector is None or vector not in work.stage.loops:
+        return work.arithmetic + len(work.loads)
+    apart = [a for a in work.loads if a.bits < 32 and gathers(a, vector)]
+    length = work.arithmetic + len(work.loads) + len(apart) * (lanes - 1)
+    return length + (lanes * work.stores if scatters(work.stage, vector) else 0)
 
 
 def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
@@ -224,7 +238,7 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
         for d in loops.order
         if d != loops.vector and extents[d] > 1 and f.args[d] not in guards
     ][:2]
-    most = most_copies(model, f)
+    most = most_copies(model, f, loops)
     wide = [1]
     if loops.vector >= 0:
         room = extents[loops.vector] // loops.lanes

@@ -1,0 +1,83 @@
+"""How many vectors a block may have, and on which machine what costs how much."""
+
+from __future__ import annotations
+
+import pytest
+
+import parhelion as hl
+from parhelion.autoschedule import machine
+from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.machine import Machine, host
+from parhelion.autoschedule.model import Model
+from parhelion.autoschedule.plan import Loops
+from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.shapes import most_copies, plain_loops
+from parhelion.codegen import target
+from parhelion.codegen.target import generic_target
+from parhelion.ir.function import Function
+
+WIDE = Machine(1, 64, 32, 48 << 10, 2 << 20, 32 << 20)
+
+
+def looked_up(t: hl.Type, count: int = 6) -> hl.Func:
+    """The sum of some look-ups in a table, which is an image."""
+    x, y = hl.Var("x"), hl.Var("y")
+    table, at = hl.ImageParam(t, 1, "table"), hl.ImageParam(hl.UInt(8), 2, "at")
+    f = hl.Func("looked_up")
+    total = table[at[x, y]]
+    for k in range(1, count):
+        total = total + table[at[x + k, y]]
+    f[x, y] = total
+    return f
+
+
+def counted(t: hl.Type) -> hl.Func:
+    """A histogram of each row; vectors run along the rows."""
+    y, b = hl.Var("y"), hl.Var("b")
+    at, f = hl.ImageParam(hl.UInt(8), 2, "at"), hl.Func("counted")
+    r = hl.RDom([(0, 64)], "r")
+    f[y, b] = hl.cast(t, 0)
+    f[y, hl.clamp(hl.i32(at[y, r.x]), 0, 255)] += hl.cast(t, 1)
+    return f
+
+
+def model_of(f: hl.Func) -> tuple[Model, Function, Loops]:
+    """A Func of 512 x 256 points by itself, and its plainest loops."""
+    out = f._function
+    search = Search((out,), Sizes({out: ((0, 511), (0, 255))}, {}, {}), WIDE, budget=0)
+    model = search.run().model
+    return model, out, plain_loops(model, out, model.extents(out))
+
+
+def test_lanes_that_no_instruction_gathers_are_code_each() -> None:
+    """Blocks of 32 look-ups of 16 bits came to 5 MB of code."""
+    narrow, wide = model_of(looked_up(hl.UInt(16))), model_of(looked_up(hl.UInt(32)))
+    assert narrow[2].lanes == 32 and wide[2].lanes == 16
+    assert most_copies(*narrow) * narrow[2].lanes * 6 <= 500
+    assert most_copies(*wide) > 8 * most_copies(*narrow)
+
+
+def test_scattered_lanes_are_code_each() -> None:
+    model, f, _ = model_of(counted(hl.Int(32)))
+    along = Loops(0, 16, (16, 1), (0, 1))
+    across = Loops(-1, 1, (1, 1), (0, 1))
+    assert most_copies(model, f, along) * 16 <= 500
+    assert most_copies(model, f, along) < most_copies(model, f, across)
+
+
+def test_a_short_definition_has_more_copies_than_a_long_one() -> None:
+    few, many = (
+        model_of(looked_up(hl.UInt(32), 4)),
+        model_of(looked_up(hl.UInt(32), 40)),
+    )
+    assert most_copies(*few) > most_copies(*many)
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_registers_narrower_than_a_line(
+    monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    monkeypatch.setattr(target, "host_target", lambda: generic_target(bits))
+    here, usual = host(1), Machine(1, bits // 8, 32, 0, 0, 0)
+    same = [getattr(here, n) == getattr(usual, n) for n in machine._NARROWER]
+    assert all(same) if bits == 512 else not any(same)
