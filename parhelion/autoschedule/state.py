@@ -297,9 +297,11 @@ class State:
             for m in list(stay):
                 if any(c in gone for c in graph.consumers[m]):
                     return self._scattered(f)
+        own = {m: host.members[m] for m in host.members if m in gone and m is not f}
+        if own and not self.search.freedom.host(f):
+            return self._scattered(f)
         groups = dict(self.groups)
         groups[root] = self.search.group(self.model, root, stay)
-        own = {m: host.members[m] for m in host.members if m in gone and m is not f}
         groups[f] = self.search.group(self.model, f, own)
         return State(self.search, self.model, groups)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import parhelion as hl
+from parhelion.codegen import target
+from parhelion.codegen.target import generic_target
 from parhelion.interp import interpret_all
 from parhelion.schedule.directives import Place
 
@@ -52,11 +55,17 @@ def test_places_and_loops_stay() -> None:
         same(out, *size)
 
 
-def test_loops_without_a_place_get_one() -> None:
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_loops_without_a_place_get_one(
+    monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    """Nor is anything computed in them, whichever way the search comes there."""
     a, b, _, out = chain()
     b.unroll(y, 2)
     before = loops(b)
-    result = hl.autoschedule(out, [300, 200])
+    with monkeypatch.context() as patch:
+        patch.setattr(target, "host_target", lambda: generic_target(bits))
+        result = hl.autoschedule(out, [300, 200])
     assert not result.notes
     assert b._function.schedule.compute.place is not Place.INLINED
     assert loops(b) == before

@@ -32,7 +32,7 @@ def parallel_loops(out: hl.Func, sizes: list[int], threads: int) -> int:
 def test_few_long_tasks_are_divided(threads: int) -> None:
     """Five images on two threads are three and two: their lines are tasks, too."""
     out = convolution(128, hl.ImageParam(hl.Float(32), 4, "image"))
-    assert parallel_loops(out, [128, 100, 80, 5], threads) == 2
+    assert parallel_loops(out, [128, 100, 80, 5], threads) >= 2
 
 
 def test_what_is_divided_is_right() -> None:
