@@ -11,7 +11,7 @@ def schedule(funcs):
     yi = hl.Var('yi')
     (
         blur_y
-        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
         .split(y, y, yi, 8, hl.TailStrategy.ShiftInwards)
         .unroll(yi)
         .vectorize(xi)
@@ -20,7 +20,7 @@ def schedule(funcs):
     )
     (
         blur_x
-        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
         .unroll(y)
         .vectorize(xi)
         .compute_at(blur_y, x)

@@ -1,4 +1,4 @@
-# found in 0.21 s by Halide's Adams2019, for 1 thread(s)
+# found in 0.44 s by Halide's Adams2019, for 1 thread(s)
 import halide as hl
 
 
@@ -18,10 +18,10 @@ def schedule(funcs):
     r_z = conv.rvars(0)[2]
     (
         relu
-        .split(c, c, ci, 32, hl.TailStrategy.ShiftInwards)
+        .split(c, c, ci, 24, hl.TailStrategy.ShiftInwards)
         .split(x, x, xi, 2, hl.TailStrategy.ShiftInwards)
-        .split(y, y, yi, 3, hl.TailStrategy.ShiftInwards)
-        .split(ci, ci, cii, 16, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 2, hl.TailStrategy.ShiftInwards)
+        .split(ci, ci, cii, 8, hl.TailStrategy.ShiftInwards)
         .unroll(ci)
         .unroll(xi)
         .unroll(yi)
@@ -31,7 +31,7 @@ def schedule(funcs):
     )
     (
         conv.update(0)
-        .split(c, c, ci, 16, hl.TailStrategy.GuardWithIf)
+        .split(c, c, ci, 8, hl.TailStrategy.GuardWithIf)
         .unroll(c)
         .unroll(x)
         .unroll(y)
@@ -40,7 +40,7 @@ def schedule(funcs):
     )
     (
         conv
-        .split(c, c, ci, 16, hl.TailStrategy.ShiftInwards)
+        .split(c, c, ci, 8, hl.TailStrategy.ShiftInwards)
         .unroll(c)
         .unroll(x)
         .unroll(y)

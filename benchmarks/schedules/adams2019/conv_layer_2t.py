@@ -1,4 +1,4 @@
-# found in 8.29 s by Halide's Adams2019, for 2 thread(s)
+# found in 11.14 s by Halide's Adams2019, for 2 thread(s)
 import halide as hl
 
 
@@ -11,6 +11,7 @@ def schedule(funcs):
     n = relu.args()[3]
     x = relu.args()[1]
     xi = hl.Var('xi')
+    xii = hl.Var('xii')
     y = relu.args()[2]
     yi = hl.Var('yi')
     yii = hl.Var('yii')
@@ -19,23 +20,25 @@ def schedule(funcs):
     r_z = conv.rvars(0)[2]
     (
         relu
-        .split(y, y, yi, 16, hl.TailStrategy.ShiftInwards)
-        .split(c, c, ci, 32, hl.TailStrategy.ShiftInwards)
-        .split(x, x, xi, 3, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 64, hl.TailStrategy.ShiftInwards)
+        .split(c, c, ci, 16, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 3, hl.TailStrategy.ShiftInwards)
         .split(yi, yi, yii, 2, hl.TailStrategy.ShiftInwards)
-        .split(ci, ci, cii, 16, hl.TailStrategy.ShiftInwards)
+        .split(ci, ci, cii, 8, hl.TailStrategy.ShiftInwards)
         .unroll(ci)
-        .unroll(xi)
+        .unroll(xii)
         .unroll(yii)
         .vectorize(cii)
         .compute_root()
-        .reorder(cii, ci, xi, yii, c, x, yi, y, n)
+        .reorder(cii, ci, xii, yii, c, xi, yi, x, y, n)
         .fuse(y, n, y)
-        .parallel(y)
+        .fuse(x, y, x)
+        .parallel(x)
     )
     (
         conv.update(0)
-        .split(c, c, ci, 16, hl.TailStrategy.GuardWithIf)
+        .split(c, c, ci, 8, hl.TailStrategy.GuardWithIf)
         .unroll(c)
         .unroll(x)
         .unroll(y)
@@ -45,7 +48,7 @@ def schedule(funcs):
     (
         conv
         .store_in(hl.MemoryType.Stack)
-        .split(c, c, ci, 16, hl.TailStrategy.ShiftInwards)
+        .split(c, c, ci, 8, hl.TailStrategy.ShiftInwards)
         .unroll(c)
         .unroll(x)
         .unroll(y)

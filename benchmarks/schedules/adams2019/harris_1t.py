@@ -1,4 +1,4 @@
-# found in 16.59 s by Halide's Adams2019, for 1 thread(s)
+# found in 17.71 s by Halide's Adams2019, for 1 thread(s)
 import halide as hl
 
 
@@ -25,12 +25,12 @@ def schedule(funcs):
     yii = hl.Var('yii')
     (
         harris
-        .split(x, x, xi, 256, hl.TailStrategy.ShiftInwards)
-        .split(y, y, yi, 12, hl.TailStrategy.ShiftInwards)
-        .split(yi, yi, yii, 4, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 128, hl.TailStrategy.ShiftInwards)
-        .split(xii, xii, xiii, 32, hl.TailStrategy.ShiftInwards)
-        .split(xiii, xiii, xiiii, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 192, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 32, hl.TailStrategy.ShiftInwards)
+        .split(yi, yi, yii, 8, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 64, hl.TailStrategy.ShiftInwards)
+        .split(xii, xii, xiii, 16, hl.TailStrategy.ShiftInwards)
+        .split(xiii, xiii, xiiii, 8, hl.TailStrategy.ShiftInwards)
         .unroll(xiii)
         .vectorize(xiiii)
         .compute_root()
@@ -39,7 +39,7 @@ def schedule(funcs):
     (
         trace
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_at(harris, xii)
@@ -48,7 +48,7 @@ def schedule(funcs):
     (
         det
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_at(harris, xii)
@@ -57,7 +57,7 @@ def schedule(funcs):
     (
         Syy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_at(harris, xi)
@@ -66,7 +66,7 @@ def schedule(funcs):
     (
         Iyy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yi)
         .reorder(xi, x, y)
@@ -74,7 +74,7 @@ def schedule(funcs):
     (
         Sxy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_at(harris, xi)
@@ -83,7 +83,7 @@ def schedule(funcs):
     (
         Ixy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yi)
         .reorder(xi, x, y)
@@ -91,7 +91,7 @@ def schedule(funcs):
     (
         Iy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yi)
         .store_at(harris, x)
@@ -100,7 +100,7 @@ def schedule(funcs):
     (
         Sxx
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_at(harris, xi)
@@ -109,7 +109,7 @@ def schedule(funcs):
     (
         Ixx
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yi)
         .reorder(xi, x, y)
@@ -117,7 +117,7 @@ def schedule(funcs):
     (
         Ix
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yi)
         .store_at(harris, x)
@@ -126,7 +126,7 @@ def schedule(funcs):
     (
         gray
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
         .compute_at(harris, yi)
         .reorder(xi, x, y)

@@ -1,4 +1,4 @@
-# found in 13.26 s by Halide's Adams2019, for 2 thread(s)
+# found in 13.79 s by Halide's Adams2019, for 2 thread(s)
 import halide as hl
 
 
@@ -27,12 +27,12 @@ def schedule(funcs):
     (
         harris
         .split(y, y, yi, 320, hl.TailStrategy.ShiftInwards)
-        .split(x, x, xi, 256, hl.TailStrategy.ShiftInwards)
-        .split(yi, yi, yii, 18, hl.TailStrategy.ShiftInwards)
-        .split(yii, yii, yiii, 6, hl.TailStrategy.ShiftInwards)
-        .split(yiii, yiii, yiiii, 3, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 64, hl.TailStrategy.ShiftInwards)
-        .split(xii, xii, xiii, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 48, hl.TailStrategy.ShiftInwards)
+        .split(yi, yi, yii, 32, hl.TailStrategy.ShiftInwards)
+        .split(yii, yii, yiii, 8, hl.TailStrategy.ShiftInwards)
+        .split(yiii, yiii, yiiii, 4, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 24, hl.TailStrategy.ShiftInwards)
+        .split(xii, xii, xiii, 8, hl.TailStrategy.ShiftInwards)
         .unroll(xii)
         .unroll(yiiii)
         .vectorize(xiii)
@@ -43,7 +43,7 @@ def schedule(funcs):
     (
         trace
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, xii)
         .reorder(xi, x, y)
@@ -51,7 +51,7 @@ def schedule(funcs):
     (
         det
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, xii)
         .reorder(xi, x, y)
@@ -59,7 +59,7 @@ def schedule(funcs):
     (
         Syy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .unroll(y)
         .vectorize(xi)
@@ -69,16 +69,15 @@ def schedule(funcs):
     (
         Iyy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
-        .compute_at(harris, yiii)
-        .store_at(harris, yii)
+        .compute_at(harris, xi)
         .reorder(xi, x, y)
     )
     (
         Sxy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .unroll(y)
         .vectorize(xi)
@@ -88,7 +87,7 @@ def schedule(funcs):
     (
         Ixy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yiii)
         .store_at(harris, yii)
@@ -97,7 +96,7 @@ def schedule(funcs):
     (
         Iy
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yii)
         .store_at(harris, x)
@@ -106,7 +105,7 @@ def schedule(funcs):
     (
         Sxx
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .unroll(y)
         .vectorize(xi)
@@ -116,7 +115,7 @@ def schedule(funcs):
     (
         Ixx
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yiii)
         .store_at(harris, yii)
@@ -125,7 +124,7 @@ def schedule(funcs):
     (
         Ix
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(harris, yii)
         .store_at(harris, x)
@@ -134,7 +133,7 @@ def schedule(funcs):
     (
         gray
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
         .compute_at(harris, yii)
         .reorder(xi, x, y)

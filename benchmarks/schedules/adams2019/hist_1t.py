@@ -1,4 +1,4 @@
-# found in 3.32 s by Halide's Adams2019, for 1 thread(s)
+# found in 2.77 s by Halide's Adams2019, for 1 thread(s)
 import halide as hl
 
 
@@ -24,8 +24,8 @@ def schedule(funcs):
     ry_xi = hl.RVar('ry$xi')
     (
         output
-        .split(x, x, xi, 64, hl.TailStrategy.ShiftInwards)
-        .split(y, y, yi, 64, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 128, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
         .compute_root()
         .reorder(xi, yi, c, y, x)
@@ -33,7 +33,7 @@ def schedule(funcs):
     (
         equalized
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
         .unroll(x)
         .vectorize(xi)
         .compute_at(output, yi)
@@ -42,28 +42,28 @@ def schedule(funcs):
     )
     (
         cdf
-        .split(i, i, ii, 16, hl.TailStrategy.RoundUp)
+        .split(i, i, ii, 8, hl.TailStrategy.RoundUp)
         .vectorize(ii)
         .compute_root()
         .reorder(ii, i)
     )
     (
         hist
-        .split(i, i, ii, 16, hl.TailStrategy.RoundUp)
+        .split(i, i, ii, 8, hl.TailStrategy.RoundUp)
         .vectorize(ii)
         .compute_root()
         .reorder(ii, i)
     )
     (
         hist.update(0)
-        .split(ry_x, ry_x, ry_xi, 16, hl.TailStrategy.GuardWithIf)
-        .split(i, i, ii, 16, hl.TailStrategy.RoundUp)
+        .split(ry_x, ry_x, ry_xi, 8, hl.TailStrategy.GuardWithIf)
+        .split(i, i, ii, 8, hl.TailStrategy.GuardWithIf)
         .vectorize(ii)
         .reorder(ii, ry_xi, i, ry_x)
     )
     (
         hist_rows
-        .split(y, y, yi, 16, hl.TailStrategy.RoundUp)
+        .split(y, y, yi, 8, hl.TailStrategy.RoundUp)
         .vectorize(yi)
         .compute_at(hist, ry_x)
         .reorder(yi, y, i)
@@ -71,14 +71,14 @@ def schedule(funcs):
     )
     (
         hist_rows.update(0)
-        .split(y, y, yi, 16, hl.TailStrategy.RoundUp)
+        .split(y, y, yi, 8, hl.TailStrategy.GuardWithIf)
         .vectorize(yi)
         .reorder(yi, rx_x, y)
     )
     (
         Cr
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 64, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
         .compute_at(output, y)
         .store_at(output, x)
@@ -87,16 +87,9 @@ def schedule(funcs):
     (
         Cb
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 64, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
         .compute_at(output, y)
         .store_at(output, x)
-        .reorder(xi, x, y)
-    )
-    (
-        Y
-        .split(x, x, xi, 64, hl.TailStrategy.ShiftInwards)
-        .vectorize(xi)
-        .compute_root()
         .reorder(xi, x, y)
     )

@@ -1,4 +1,4 @@
-# found in 6.72 s by Halide's Adams2019, for 2 thread(s)
+# found in 6.80 s by Halide's Adams2019, for 2 thread(s)
 import halide as hl
 
 
@@ -19,6 +19,7 @@ def schedule(funcs):
     xi = hl.Var('xi')
     xii = hl.Var('xii')
     xiii = hl.Var('xiii')
+    xiiii = hl.Var('xiiii')
     y = output.args()[1]
     yi = hl.Var('yi')
     yii = hl.Var('yii')
@@ -27,28 +28,30 @@ def schedule(funcs):
     ry_x = hist.rvars(0)[0]
     (
         output
-        .split(y, y, yi, 80, hl.TailStrategy.ShiftInwards)
-        .split(x, x, xi, 512, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 256, hl.TailStrategy.ShiftInwards)
-        .split(xii, xii, xiii, 64, hl.TailStrategy.ShiftInwards)
-        .vectorize(xiii)
+        .split(x, x, xi, 768, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 160, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 192, hl.TailStrategy.ShiftInwards)
+        .split(xii, xii, xiii, 96, hl.TailStrategy.ShiftInwards)
+        .split(xiii, xiii, xiiii, 32, hl.TailStrategy.ShiftInwards)
+        .vectorize(xiiii)
         .compute_root()
-        .reorder(xiii, yi, c, xii, xi, x, y)
-        .parallel(y)
+        .reorder(xiiii, yi, c, xiii, xii, xi, x, y)
+        .fuse(x, y, x)
+        .parallel(x)
     )
     (
         equalized
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
         .unroll(x)
         .vectorize(xi)
         .compute_at(output, yi)
-        .store_at(output, xii)
+        .store_at(output, xiii)
         .reorder(xi, x, y)
     )
     (
         cdf
-        .split(i, i, ii, 16, hl.TailStrategy.RoundUp)
+        .split(i, i, ii, 8, hl.TailStrategy.RoundUp)
         .vectorize(ii)
         .compute_root()
         .reorder(ii, i)
@@ -61,7 +64,7 @@ def schedule(funcs):
     (
         hist
         .split(i, i, ii, 64, hl.TailStrategy.RoundUp)
-        .split(ii, ii, iii, 16, hl.TailStrategy.RoundUp)
+        .split(ii, ii, iii, 8, hl.TailStrategy.RoundUp)
         .unroll(ii)
         .vectorize(iii)
         .compute_root()
@@ -71,7 +74,7 @@ def schedule(funcs):
     (
         hist.update(0)
         .split(i, i, ii, 64, hl.TailStrategy.RoundUp)
-        .split(ii, ii, iii, 16, hl.TailStrategy.GuardWithIf)
+        .split(ii, ii, iii, 8, hl.TailStrategy.GuardWithIf)
         .unroll(ii)
         .vectorize(iii)
         .reorder(iii, ii, ry_x, i)
@@ -80,19 +83,17 @@ def schedule(funcs):
     (
         hist_rows
         .split(y, y, yi, 1280, hl.TailStrategy.RoundUp)
-        .split(i, i, ii, 64, hl.TailStrategy.RoundUp)
-        .split(yi, yi, yii, 16, hl.TailStrategy.RoundUp)
+        .split(yi, yi, yii, 8, hl.TailStrategy.RoundUp)
         .vectorize(yii)
         .compute_root()
-        .reorder(yii, yi, ii, y, i)
-        .fuse(y, i, y)
+        .reorder(yii, yi, i, y)
         .parallel(y)
         .reorder_storage(y, i)
     )
     (
         hist_rows.update(0)
         .split(y, y, yi, 1280, hl.TailStrategy.GuardWithIf)
-        .split(yi, yi, yii, 16, hl.TailStrategy.GuardWithIf)
+        .split(yi, yi, yii, 8, hl.TailStrategy.GuardWithIf)
         .vectorize(yii)
         .reorder(yii, rx_x, yi, y)
         .parallel(y)
@@ -100,17 +101,17 @@ def schedule(funcs):
     (
         Cr
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 64, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
         .compute_at(output, xii)
-        .store_at(output, xi)
         .reorder(xi, x, y)
     )
     (
         Cb
-        .split(x, x, xi, 64, hl.TailStrategy.ShiftInwards)
+        .store_in(hl.MemoryType.Stack)
+        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
-        .compute_at(output, xi)
-        .store_at(output, x)
+        .compute_at(output, xii)
+        .store_at(output, xi)
         .reorder(xi, x, y)
     )

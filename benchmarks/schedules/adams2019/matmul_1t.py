@@ -7,6 +7,7 @@ def schedule(funcs):
     prod = funcs['prod']
     x = matmul.args()[0]
     xi = hl.Var('xi')
+    xii = hl.Var('xii')
     y = matmul.args()[1]
     yi = hl.Var('yi')
     k_x = prod.rvars(0)[0]
@@ -14,21 +15,25 @@ def schedule(funcs):
         matmul
         .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
         .split(y, y, yi, 4, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 8, hl.TailStrategy.ShiftInwards)
+        .unroll(xi)
         .unroll(yi)
-        .vectorize(xi)
+        .vectorize(xii)
         .compute_root()
-        .reorder(xi, yi, x, y)
+        .reorder(xii, xi, yi, x, y)
     )
     (
         prod.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.GuardWithIf)
+        .split(x, x, xi, 8, hl.TailStrategy.GuardWithIf)
+        .unroll(x)
         .unroll(y)
         .vectorize(xi)
         .reorder(xi, x, y, k_x)
     )
     (
         prod
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
+        .unroll(x)
         .unroll(y)
         .vectorize(xi)
         .compute_at(matmul, x)

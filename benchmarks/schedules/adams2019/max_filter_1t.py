@@ -1,4 +1,4 @@
-# found in 101.27 s by Halide's Adams2019, for 1 thread(s)
+# found in 96.40 s by Halide's Adams2019, for 1 thread(s)
 import halide as hl
 
 
@@ -22,7 +22,6 @@ def schedule(funcs):
     x = max_filter.args()[0]
     xi = hl.Var('xi')
     xii = hl.Var('xii')
-    xiii = hl.Var('xiii')
     y = max_filter.args()[1]
     dx_x = maximum.rvars(0)[0]
     dy_x = sum.rvars(0)[0]
@@ -30,33 +29,28 @@ def schedule(funcs):
     r_y = powers.rvars(0)[1]
     (
         max_filter
-        .split(x, x, xi, 384, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 128, hl.TailStrategy.ShiftInwards)
-        .split(xii, xii, xiii, 16, hl.TailStrategy.ShiftInwards)
-        .unroll(xii)
-        .vectorize(xiii)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
+        .vectorize(xi)
         .compute_root()
-        .reorder(xiii, xii, xi, x, y, c)
+        .reorder(xi, x, y, c)
     )
     (
         maximum
-        .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
-        .unroll(x)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
-        .compute_at(max_filter, xi)
+        .compute_at(max_filter, y)
         .reorder(xi, x, y, c)
     )
     (
         maximum.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
-        .unroll(x)
-        .vectorize(xi)
-        .reorder(xi, x, y, c, dx_x)
+        .split(x, x, xi, 256, hl.TailStrategy.RoundUp)
+        .split(xi, xi, xii, 8, hl.TailStrategy.GuardWithIf)
+        .vectorize(xii)
+        .reorder(xii, dx_x, xi, x, y, c)
     )
     (
         reach
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_root()
@@ -64,7 +58,7 @@ def schedule(funcs):
     )
     (
         sum
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_root()
@@ -72,21 +66,22 @@ def schedule(funcs):
     )
     (
         sum.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .reorder(xi, x, dy_x)
     )
     (
         columns
-        .split(x, x, xi, 32, hl.TailStrategy.RoundUp)
+        .store_in(hl.MemoryType.Stack)
+        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
         .vectorize(xi)
-        .compute_at(max_filter, x)
+        .compute_at(maximum, x)
         .reorder(xi, x, y, c, t)
     )
     (
         slice_of
-        .split(t, t, ti, 16, hl.TailStrategy.RoundUp)
+        .split(t, t, ti, 8, hl.TailStrategy.RoundUp)
         .unroll(t)
         .vectorize(ti)
         .compute_root()
@@ -94,22 +89,21 @@ def schedule(funcs):
     )
     (
         powers
-        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 800, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(xii)
         .compute_root()
         .reorder(xii, xi, t, x, y, c)
     )
     (
         powers.update(0)
-        .split(x, x, xi, 32, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .reorder(xi, r_x, r_y, x, c)
     )
     (
         repeat_edge
-        .split(_0, _0, _0i, 16, hl.TailStrategy.ShiftInwards)
-        .unroll(_0)
+        .split(_0, _0, _0i, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(_0i)
         .compute_at(powers, x)
         .reorder(_0i, _0, _1, _2)

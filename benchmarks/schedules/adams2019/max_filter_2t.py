@@ -1,4 +1,4 @@
-# found in 68.63 s by Halide's Adams2019, for 2 thread(s)
+# found in 46.55 s by Halide's Adams2019, for 2 thread(s)
 import halide as hl
 
 
@@ -19,54 +19,50 @@ def schedule(funcs):
     c = max_filter.args()[2]
     t = columns.args()[3]
     ti = hl.Var('ti')
+    tii = hl.Var('tii')
     x = max_filter.args()[0]
     xi = hl.Var('xi')
     xii = hl.Var('xii')
     xiii = hl.Var('xiii')
     y = max_filter.args()[1]
     yi = hl.Var('yi')
-    yii = hl.Var('yii')
     dx_x = maximum.rvars(0)[0]
     dy_x = sum.rvars(0)[0]
     r_x = powers.rvars(0)[0]
     r_y = powers.rvars(0)[1]
     (
         max_filter
-        .split(y, y, yi, 1280, hl.TailStrategy.ShiftInwards)
-        .split(x, x, xi, 144, hl.TailStrategy.ShiftInwards)
-        .split(yi, yi, yii, 4, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 48, hl.TailStrategy.ShiftInwards)
-        .split(xii, xii, xiii, 16, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 320, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 512, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 64, hl.TailStrategy.ShiftInwards)
+        .split(xii, xii, xiii, 8, hl.TailStrategy.ShiftInwards)
         .unroll(xii)
-        .unroll(yii)
         .vectorize(xiii)
         .compute_root()
-        .reorder(xiii, xii, yii, xi, x, yi, y, c)
+        .reorder(xiii, xii, xi, x, yi, y, c)
         .fuse(y, c, y)
         .parallel(y)
     )
     (
         maximum
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
-        .unroll(y)
         .vectorize(xi)
         .compute_at(max_filter, xi)
         .reorder(xi, x, y, c)
     )
     (
         maximum.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
-        .unroll(y)
         .vectorize(xi)
         .reorder(xi, x, y, c, dx_x)
     )
     (
-        reach
+        sum
         .split(x, x, xi, 32, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xii, 16, hl.TailStrategy.RoundUp)
+        .split(xi, xi, xii, 8, hl.TailStrategy.RoundUp)
         .unroll(xi)
         .vectorize(xii)
         .compute_root()
@@ -74,41 +70,37 @@ def schedule(funcs):
         .parallel(x)
     )
     (
-        sum
-        .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
-        .vectorize(xi)
-        .compute_at(reach, xi)
-        .reorder(xi, x)
-    )
-    (
         sum.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
-        .vectorize(xi)
-        .reorder(xi, x, dy_x)
+        .split(x, x, xi, 32, hl.TailStrategy.RoundUp)
+        .split(xi, xi, xii, 8, hl.TailStrategy.GuardWithIf)
+        .unroll(xi)
+        .vectorize(xii)
+        .reorder(xii, xi, dy_x, x)
+        .parallel(x)
     )
     (
         columns
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 32, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
         .vectorize(xi)
-        .compute_at(max_filter, xi)
-        .store_at(max_filter, x)
+        .compute_at(max_filter, x)
         .reorder(xi, x, y, c, t)
     )
     (
         slice_of
         .split(t, t, ti, 16, hl.TailStrategy.RoundUp)
-        .vectorize(ti)
+        .split(ti, ti, tii, 8, hl.TailStrategy.RoundUp)
+        .unroll(ti)
+        .vectorize(tii)
         .compute_root()
-        .reorder(ti, t)
+        .reorder(tii, ti, t)
         .parallel(t)
     )
     (
         powers
         .split(x, x, xi, 800, hl.TailStrategy.ShiftInwards)
         .split(y, y, yi, 2, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 16, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(xii)
         .compute_root()
         .reorder(xii, xi, yi, t, y, x, c)
@@ -118,7 +110,7 @@ def schedule(funcs):
     (
         powers.update(0)
         .split(x, x, xi, 800, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xii, 32, hl.TailStrategy.GuardWithIf)
+        .split(xi, xi, xii, 16, hl.TailStrategy.GuardWithIf)
         .vectorize(xii)
         .reorder(xii, r_x, r_y, xi, x, c)
         .fuse(x, c, x)
@@ -127,7 +119,7 @@ def schedule(funcs):
     (
         repeat_edge
         .store_in(hl.MemoryType.Stack)
-        .split(_0, _0, _0i, 16, hl.TailStrategy.ShiftInwards)
+        .split(_0, _0, _0i, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(_0i)
         .compute_at(powers, y)
         .reorder(_0i, _0, _1, _2)

@@ -1,4 +1,4 @@
-# found in 124.23 s by Halide's Adams2019, for 1 thread(s)
+# found in 147.43 s by Halide's Adams2019, for 1 thread(s)
 import halide as hl
 
 
@@ -22,12 +22,10 @@ def schedule(funcs):
     _2 = repeat_edge.args()[2]
     c = nl_means.args()[2]
     dx = w.args()[2]
-    dxi = hl.Var('dxi')
     dy = w.args()[3]
     x = nl_means.args()[0]
     xi = hl.Var('xi')
     xii = hl.Var('xii')
-    xiii = hl.Var('xiii')
     y = nl_means.args()[1]
     yi = hl.Var('yi')
     yii = hl.Var('yii')
@@ -38,57 +36,53 @@ def schedule(funcs):
     s_y = mean.rvars(0)[1]
     (
         nl_means
-        .split(x, x, xi, 64, hl.TailStrategy.ShiftInwards)
-        .split(y, y, yi, 32, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 32, hl.TailStrategy.ShiftInwards)
-        .split(yi, yi, yii, 4, hl.TailStrategy.ShiftInwards)
-        .split(xii, xii, xiii, 16, hl.TailStrategy.ShiftInwards)
-        .vectorize(xiii)
+        .split(x, x, xi, 32, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 64, hl.TailStrategy.ShiftInwards)
+        .split(yi, yi, yii, 2, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 8, hl.TailStrategy.ShiftInwards)
+        .vectorize(xii)
         .compute_root()
-        .reorder(xiii, xii, yii, c, xi, yi, x, y)
+        .reorder(xii, xi, yii, c, yi, x, y)
     )
     (
         mean
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
-        .compute_at(nl_means, xi)
+        .compute_at(nl_means, yi)
         .reorder(xi, x, y, c)
     )
     (
         mean.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .unroll(y)
         .vectorize(xi)
-        .reorder(xi, x, y, s_x, c, s_y)
+        .reorder(xi, x, y, s_x, s_y, c)
     )
     (
         with_alpha
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .vectorize(xi)
         .compute_at(mean, c)
-        .store_at(mean, s_y)
         .reorder(xi, x, y, c)
     )
     (
         w
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .unroll(y)
         .vectorize(xi)
-        .compute_at(mean, s_y)
-        .store_at(nl_means, xi)
+        .compute_at(nl_means, yi)
         .reorder(xi, x, y, dx, dy)
     )
     (
         blur_d
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
-        .unroll(y)
         .vectorize(xi)
         .compute_at(w, dx)
         .reorder(xi, x, y, dx, dy)
@@ -96,96 +90,86 @@ def schedule(funcs):
     (
         row
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
-        .unroll(y)
         .vectorize(xi)
-        .compute_at(w, dx)
+        .compute_at(blur_d, y)
         .reorder(xi, x, y, dx, dy)
     )
     (
         row.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
-        .unroll(y)
         .vectorize(xi)
         .reorder(xi, x, y, dx, dy, patch_x_x)
     )
     (
         blur_d_y
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
-        .split(dx, dx, dxi, 2, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(y)
-        .unroll(dxi)
         .vectorize(xi)
-        .compute_at(mean, s_y)
-        .reorder(xi, y, dxi, dx, x, dy)
+        .compute_at(w, dx)
+        .reorder(xi, y, x, dx, dy)
     )
     (
         column
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(y)
-        .unroll(dx)
         .vectorize(xi)
-        .compute_at(blur_d_y, dx)
+        .compute_at(blur_d_y, x)
         .reorder(xi, x, y, dx, dy)
     )
     (
         column.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(y)
-        .unroll(dx)
         .vectorize(xi)
         .reorder(xi, x, y, dx, dy, patch_y_x)
     )
     (
         d
         .store_in(hl.MemoryType.Stack)
-        .split(y, y, yi, 5, hl.TailStrategy.RoundUp)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
+        .split(y, y, yi, 4, hl.TailStrategy.RoundUp)
         .unroll(yi)
-        .unroll(dx)
         .vectorize(xi)
-        .compute_at(blur_d_y, dx)
-        .store_at(blur_d_y, x)
-        .reorder(xi, x, yi, dx, y, dy)
+        .compute_at(w, dx)
+        .reorder(xi, yi, x, y, dx, dy)
     )
     (
         colors
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(y)
-        .unroll(dx)
         .vectorize(xi)
-        .compute_at(d, y)
+        .compute_at(d, x)
         .reorder(xi, x, y, dx, dy)
     )
     (
         colors.update(0)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(y)
-        .unroll(dx)
         .vectorize(xi)
-        .reorder(xi, x, y, dx, channels_x, dy)
+        .reorder(xi, x, y, dx, dy, channels_x)
     )
     (
         dc
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(y)
-        .unroll(dx)
+        .unroll(c)
         .vectorize(xi)
-        .compute_at(colors, channels_x)
+        .compute_at(d, x)
         .reorder(xi, x, y, dx, dy, c)
     )
     (
         repeat_edge
         .store_in(hl.MemoryType.Stack)
-        .split(_0, _0, _0i, 16, hl.TailStrategy.ShiftInwards)
+        .split(_0, _0, _0i, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(_0i)
-        .compute_at(nl_means, xi)
+        .compute_at(nl_means, yi)
         .store_at(nl_means, x)
         .reorder(_0i, _0, _1, _2)
     )

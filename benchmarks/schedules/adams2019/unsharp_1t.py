@@ -1,4 +1,4 @@
-# found in 13.91 s by Halide's Adams2019, for 1 thread(s)
+# found in 11.31 s by Halide's Adams2019, for 1 thread(s)
 import halide as hl
 
 
@@ -15,28 +15,33 @@ def schedule(funcs):
     x = unsharp.args()[0]
     xi = hl.Var('xi')
     xii = hl.Var('xii')
+    xiii = hl.Var('xiii')
     y = unsharp.args()[1]
+    yi = hl.Var('yi')
     (
         unsharp
-        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
-        .vectorize(xi)
+        .split(x, x, xi, 256, hl.TailStrategy.ShiftInwards)
+        .split(y, y, yi, 16, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 64, hl.TailStrategy.ShiftInwards)
+        .split(xii, xii, xiii, 8, hl.TailStrategy.ShiftInwards)
+        .vectorize(xiii)
         .compute_root()
-        .reorder(xi, x, c, y)
+        .reorder(xiii, xii, c, xi, yi, x, y)
     )
     (
         ratio
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 128, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xii, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 32, hl.TailStrategy.RoundUp)
+        .split(xi, xi, xii, 8, hl.TailStrategy.RoundUp)
         .unroll(xi)
         .vectorize(xii)
-        .compute_at(unsharp, y)
+        .compute_at(unsharp, xi)
         .reorder(xii, xi, x, y)
     )
     (
         blur_x
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
         .compute_at(ratio, x)
@@ -45,16 +50,16 @@ def schedule(funcs):
     (
         blur_y
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
-        .compute_at(ratio, x)
+        .compute_at(unsharp, xi)
         .reorder(xi, x, y)
     )
     (
         gray
-        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
-        .compute_at(unsharp, y)
+        .compute_at(unsharp, x)
         .reorder(xi, x, y)
     )

@@ -1,4 +1,4 @@
-# found in 11.52 s by Halide's Adams2019, for 2 thread(s)
+# found in 12.19 s by Halide's Adams2019, for 2 thread(s)
 import halide as hl
 
 
@@ -15,57 +15,53 @@ def schedule(funcs):
     x = unsharp.args()[0]
     xi = hl.Var('xi')
     xii = hl.Var('xii')
+    xiii = hl.Var('xiii')
     y = unsharp.args()[1]
     yi = hl.Var('yi')
+    yii = hl.Var('yii')
     (
         unsharp
         .split(y, y, yi, 80, hl.TailStrategy.ShiftInwards)
-        .split(x, x, xi, 256, hl.TailStrategy.ShiftInwards)
-        .split(xi, xi, xii, 16, hl.TailStrategy.ShiftInwards)
-        .vectorize(xii)
+        .split(yi, yi, yii, 16, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
+        .vectorize(xi)
         .compute_root()
-        .reorder(xii, xi, yi, c, x, y)
+        .reorder(xi, x, yii, c, yi, y)
         .parallel(y)
     )
     (
         ratio
-        .split(x, x, xi, 128, hl.TailStrategy.RoundUp)
-        .split(xi, xi, xii, 16, hl.TailStrategy.RoundUp)
-        .unroll(xi)
-        .vectorize(xii)
-        .compute_at(unsharp, x)
-        .reorder(xii, xi, x, y)
-    )
-    (
-        sharpen
-        .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
-        .unroll(x)
-        .vectorize(xi)
-        .compute_at(ratio, x)
-        .reorder(xi, x, y)
+        .split(x, x, xi, 192, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 64, hl.TailStrategy.ShiftInwards)
+        .split(xii, xii, xiii, 8, hl.TailStrategy.ShiftInwards)
+        .unroll(xii)
+        .vectorize(xiii)
+        .compute_at(unsharp, yi)
+        .reorder(xiii, xii, xi, y, x)
     )
     (
         blur_x
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
         .unroll(x)
         .vectorize(xi)
-        .compute_at(ratio, x)
+        .compute_at(ratio, xi)
         .reorder(xi, x, y)
     )
     (
         blur_y
         .store_in(hl.MemoryType.Stack)
-        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .split(x, x, xi, 8, hl.TailStrategy.RoundUp)
+        .unroll(x)
         .vectorize(xi)
-        .compute_at(ratio, y)
+        .compute_at(ratio, xi)
         .reorder(xi, x, y)
     )
     (
         gray
-        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
+        .store_in(hl.MemoryType.Stack)
+        .split(x, x, xi, 8, hl.TailStrategy.ShiftInwards)
         .vectorize(xi)
-        .compute_at(unsharp, x)
+        .compute_at(ratio, x)
         .reorder(xi, x, y)
     )
