@@ -321,6 +321,7 @@ class _Root:
         if size <= machine.l2 * 0.5:
             price = machine.near_byte
         elif output and machine.vector_bytes >= LINE:
+            # With narrower registers it depends on where arrays lie.
             price = machine.streamed
         else:
             price = machine.far_write

@@ -13,13 +13,14 @@ whole, one vector after the other. Both are known when the pipeline runs:
                                       for x:
                                         out[ramp(x*32, 1, 32)] = v
 
-A processor gathers what goes past the caches in a few buffers of a line each, and one
-that is evicted half full goes to memory in parts, as slow as ten lines. Where a
-register holds a line, a store fills its buffer at once. With narrower ones, this is for
-loops that write one row by vectors of whole lines, so that nothing comes between: on a
-Zen 3 with registers of 32 bytes, sums of rows that are written to three others in turn
-by half lines take 3 to 17 times as long as through the caches, those written to one by
-whole lines 0.8 to 1.0 times.
+A processor gathers what goes past the caches in a few buffers of a line each. Where a
+register holds a line, a store fills its buffer at once. With narrower ones some buffers
+are open for a while, and on a Zen 3 a load from an address with the same last 12 bits
+empties them half full: three rows written in turn beside rows that lie a multiple of
+4 KiB away, as those of images of one size do, take 10 times as long as rows 64 bytes
+further, and those 0.6 times as long as through the caches. So a loop that writes
+several rows is also asked, where it begins a row, whether none of the rows that it
+reads is so near to one that it writes.
 
 Both loops are there only where memory is what the loop waits for (see
 `lower.prefetch_streams`, whose hints for writing move to the second one), and only for
@@ -41,6 +42,7 @@ from parhelion.ir.build import (
     conjunction,
     const_int,
     gt,
+    int32,
     int64,
     is_true,
     mul,
@@ -68,6 +70,13 @@ from parhelion.types import INT64, Bool
 LARGE = 32 << 20
 #: A row has partly written lines at its ends; shorter rows are mostly that.
 SHORTEST_ROW = 512
+#: So many instructions a processor looks ahead, about.
+_WINDOW = 160
+#: Bytes of a register, where it is narrower than a line; and lines that loads run ahead
+#: of the stores at most.
+_REGISTER, _FURTHEST = 32, 7
+#: At most so many pairs of rows are compared.
+_MOST_PAIRS = 128
 
 
 def stream_stores(s: Stmt, register_bytes: int) -> Stmt:
@@ -79,15 +88,23 @@ def stream_stores(s: Stmt, register_bytes: int) -> Stmt:
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """buffers: whose stores bypass the caches. starts: the first element of each row
-    that must begin a line."""
+    that must begin a line. read: those of rows that are read and must be elsewhere than
+    these in a page, and not so many bytes before: so far loads run ahead."""
 
     buffers: tuple[BufferSym, ...]
     starts: tuple[Load, ...]
+    read: tuple[Load, ...]
+    ahead: int
 
     def condition(self) -> Expr:
         large = [_is_large(b) for b in self.buffers]
         aligned = [Intrinsic(Bool(), "line_aligned", (at,)) for at in self.starts]
-        return conjunction([*large, *aligned])
+        apart = [
+            Intrinsic(Bool(), "lines_apart", (row, at, int32(self.ahead)))
+            for row in self.read
+            for at in self.starts
+        ]
+        return conjunction([*large, *aligned, *apart])
 
 
 class _Streams(Rewriter):
@@ -139,9 +156,15 @@ class _Streams(Rewriter):
             if start is None:
                 return None
             starts += start
-        if not starts or not (self.line_in_register or len(starts) == 1):
+        if not starts:
             return None
-        return _Plan(tuple(dict.fromkeys([s.buffer for s, _ in stores])), tuple(starts))
+        read: list[Load] | None = []
+        if not self.line_in_register and len(starts) > 1:
+            read = _rows_read(n, body, stores[0][0])
+        if read is None or len(read) * len(starts) > _most_pairs(n, stores):
+            return None
+        buffers = dict.fromkeys([s.buffer for s, _ in stores])
+        return _Plan(tuple(buffers), tuple(starts), tuple(read), _ahead(stores))
 
     def _may_stream(self, s: Store) -> bool:
         """Whether a store is dense, unconditional, and to an output that this store
@@ -155,7 +178,7 @@ class _Streams(Rewriter):
             and (s.predicate is None or is_true(s.predicate))
             and isinstance(s.index, Ramp)
             and const_int(s.index.stride) == 1
-            and (size % LINE == 0 or (size in (16, 32) and self.line_in_register))
+            and (size in (16, 32) or size % LINE == 0)
             and vector_work(s) * LINE // size <= MOST_WORK
         )
 
@@ -183,6 +206,61 @@ class _Streams(Rewriter):
             if other.buffer is s.buffer and difference(other.index, start).is_const():
                 return None
         return [one]
+
+
+def _rows_read(n: For, body: Sequence[Stmt], store: Store) -> list[Load] | None:
+    """The first elements of the rows that a loop reads, those that are neighbours once;
+    None if it reads anything otherwise than at the pace of a store."""
+    env: dict[Var, Expr] = {}
+    found: list[Load] = []
+    pace = store.value.type.count * store.buffer.type.bytes()
+    for item in body:
+        if not isinstance(item, LetStmt | Store):
+            return None
+        for load in nodes(item.value):
+            if not isinstance(load, Load) or load.type.count == 1:
+                continue
+            if not isinstance(load.index, Ramp) or const_int(load.index.stride) != 1:
+                return None
+            first, size = substitute(load.index.base, env), load.buffer.type.bytes()
+            step = slope(first, n.var).single()
+            if step is None or reads_data(first) or step * size != pace:
+                return None
+            start = simplify(substitute(first, {n.var: n.min}))
+            one = Load(load.buffer.type, load.buffer, start, None)
+            if not any(_neighbours(one, other) for other in found):
+                found.append(one)
+        if isinstance(item, LetStmt):
+            env[item.var] = substitute(item.value, env)
+    return found
+
+
+def _neighbours(a: Load, b: Load) -> bool:
+    """Whether two elements are known to be less than a line apart."""
+    if a.buffer is not b.buffer:
+        return False
+    apart = difference(a.index, b.index)
+    return apart.is_const() and abs(apart.const) * a.buffer.type.bytes() < LINE
+
+
+def _ahead(stores: Sequence[tuple[Store, Ramp]]) -> int:
+    """How many bytes loads run ahead of the stores of the same row, at most."""
+    work, step = 0, LINE
+    for s, _ in stores:
+        size = s.value.type.count * s.buffer.type.bytes()
+        work += (vector_work(s) + 2) * -(-size // _REGISTER)
+        step = max(step, size)
+    return min(_FURTHEST * LINE, max(1, _WINDOW // work) * step)
+
+
+def _most_pairs(n: For, stores: Sequence[tuple[Store, Ramp]]) -> int:
+    """How many pairs of rows may be compared: their number must not matter beside what
+    the loop writes, as far as its length is known."""
+    times = const_int(n.extent)
+    if times is None:
+        return _MOST_PAIRS
+    lines = [s.value.type.count * s.buffer.type.bytes() // LINE for s, _ in stores]
+    return min(_MOST_PAIRS, times * max(1, sum(lines)) // 8)
 
 
 def super_for(rewriter: _Streams, n: For) -> Stmt:

@@ -8,12 +8,15 @@ from parhelion.codegen.types import memory_type
 from parhelion.codegen.vector import slice_lanes
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError
+from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
 from parhelion.ir.symbols import BufferSym
 
 #: The size of a cache line in bytes.
 LINE = 64
+#: What addresses are told apart by at first.
+_PAGE = 4096
 
 
 def store_streamed(
@@ -42,14 +45,29 @@ def store_streamed(
 
 @lowers("line_aligned")
 def _line_aligned(f: Function, e: E.Intrinsic) -> str:
-    at = e.args[0]
+    past = f.op(f"and i64 {_number(f, e.args[0])}, {LINE - 1}")
+    return f.op(f"icmp eq i64 {past}, 0")
+
+
+@lowers("lines_apart")
+def _lines_apart(f: Function, e: E.Intrinsic) -> str:
+    read, written = (_number(f, at) for at in e.args[:2])
+    behind = build.const_int(e.args[2])
+    if behind is None:
+        raise InternalError("code generation met a distance that is no constant")
+    ahead = f.op(f"sub i64 {read}, {written}")
+    moved = f.op(f"add i64 {ahead}, {behind}")
+    place = f.op(f"and i64 {moved}, {_PAGE - 1}")
+    return f.op(f"icmp uge i64 {place}, {behind + LINE}")
+
+
+def _number(f: Function, at: Expr) -> str:
+    """The address of an element, as a number."""
     if not isinstance(at, E.Load):
-        raise InternalError("code generation met line_aligned of what is no element")
+        raise InternalError("code generation met the address of what is no element")
     pointer, offset = address(f, at.buffer, at.index)
     pointer = offset_pointer(f, pointer, at.type, offset)
-    number = f.op(f"ptrtoint ptr {pointer} to i64")
-    past = f.op(f"and i64 {number}, {LINE - 1}")
-    return f.op(f"icmp eq i64 {past}, 0")
+    return f.op(f"ptrtoint ptr {pointer} to i64")
 
 
 def end_streams(f: Function) -> None:

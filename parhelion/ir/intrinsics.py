@@ -105,6 +105,11 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     ),
     "streamed": _pure(1, "a, which is stored past the caches"),
     "line_aligned": _pure(1, "Bool: the element that a loads begins a cache line"),
+    "lines_apart": _pure(
+        3,
+        "Bool: what a loads is in its page not less than args[2] bytes before what b"
+        " loads, nor in the same line",
+    ),
     "guarded": _pure(2, "a pixel, which is read only where args[1] holds, else 0"),
     "undef": _pure(0, "any value; a store of it is dropped"),
     # Effects.
