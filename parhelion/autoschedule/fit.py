@@ -70,8 +70,23 @@ USUAL: Mapping[str, float] = {
 #: usual. On a busy computer the shortest times of two runs differ by as much (those of
 #: writing memory, on the one for which the costs were set, by 2); schedules should not.
 STEP = 2.0
-#: The greatest power, and its inverse the least, that is believed.
-MOST = 3
+#: How fast a core is by itself depends on its clock, and differs little from one to the
+#: next: less than this power is taken for usual, so that two measurements agree.
+_SURE = 1.0
+_CORE = (
+    "operation",
+    "scalar",
+    "load",
+    "broadcast",
+    "store",
+    "shuffle",
+    "latency",
+    "row",
+    "page",
+)
+#: The greatest power that is believed. Of what is faster than usual, a single one is:
+#: in so short a time it may be that nobody else uses the memory.
+MOST, _FASTER = 3, 1
 #: A file longer than this is none of ours.
 _LONGEST = 1 << 16
 
@@ -92,11 +107,14 @@ class Fit:
         measured = {name: float(f"{measured[name]:.3g}") for name in USUAL}
         factors, clamped = {}, []
         for name, usual in USUAL.items():
-            power = round(math.log(measured[name] / usual, STEP))
+            octaves = math.log(measured[name] / usual, STEP)
+            power = round(octaves)
+            if name in _CORE and abs(octaves) < _SURE:
+                power = 0
             if abs(power) > MOST:
                 clamped.append(name)
-                power = MOST if power > 0 else -MOST
-            factors[name] = round(STEP**power, 4)
+                power = int(math.copysign(MOST, power))
+            factors[name] = round(STEP ** max(power, -_FASTER), 4)
         return Fit(measured, factors, tuple(clamped))
 
     def scaled(self, machine: Machine) -> Machine:
