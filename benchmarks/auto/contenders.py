@@ -15,10 +15,12 @@ from benchmarks.auto.adams import NoAnswer
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.auto.renamed import Renamed
 from benchmarks.case import Case, Image, load
+from parhelion.codegen.target import host_target
 
 #: Our schedulers.
 OURS = ("Mullapudi2016", "Parhelion")
-#: Where schedules are kept as Python: a folder for each scheduler.
+#: Where schedules are kept as Python: a folder for each width of vectors, and in it one
+#: for each scheduler.
 SCHEDULES = Path(__file__).parents[1] / "schedules"
 
 
@@ -73,8 +75,9 @@ def contenders(case: Case, pinned: bool) -> list[Contender]:
 
 
 def kept(scheduler: str, case: str, threads: int) -> Path:
-    """The file of a schedule."""
-    return SCHEDULES / scheduler.lower() / f"{case}_{threads}t.py"
+    """The file of a schedule, for computers with vectors as wide as here."""
+    width = f"{host_target().vector_bits}-bit"
+    return SCHEDULES / width / scheduler.lower() / f"{case}_{threads}t.py"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ three more where the two least minima differ by more than {steady:.0%}. A schedu
 told the sizes of the case's own arrays as estimates, and `parallelism`, the number of
 threads. Adams2019 searches in a process of its own, with at most {search_seconds} s of
 the processor and {search_gb} GB; what it finds is kept under
-`benchmarks/schedules/adams2019` and run from there.
+`benchmarks/schedules`, for each width of vectors, and run from there.
 
 ![Throughput relative to the fastest]({plot})
 

@@ -123,8 +123,10 @@ def stage_speed(
         rounds *= trips[v]
     if reduction:
         total += rounds * _ROUND
-    # What does not fit in the registers goes to the stack and back each time.
-    spilled = max(0, kept - int(machine.registers * 0.8))
+    # What does not fit in the registers, beside one number for all lanes and what the
+    # lines share, goes to the stack and back each time.
+    room = min(int(machine.registers * 0.8), machine.registers - vectors - 1)
+    spilled = max(0, kept - room)
     total += spilled * rounds * (machine.load + machine.store)
     total += unkept * rounds * machine.again
     if kept and reduction:

@@ -17,6 +17,7 @@ from parhelion.codegen.target import generic_target
 from parhelion.ir.function import Function
 
 WIDE = Machine(1, 64, 32, 48 << 10, 2 << 20, 32 << 20)
+NARROW = Machine(1, 32, 16, 32 << 10, 512 << 10, 32 << 20)
 
 
 def looked_up(t: hl.Type, count: int = 6) -> hl.Func:
@@ -41,10 +42,10 @@ def counted(t: hl.Type) -> hl.Func:
     return f
 
 
-def model_of(f: hl.Func) -> tuple[Model, Function, Loops]:
+def model_of(f: hl.Func, here: Machine = WIDE) -> tuple[Model, Function, Loops]:
     """A Func of 512 x 256 points by itself, and its plainest loops."""
     out = f._function
-    search = Search((out,), Sizes({out: ((0, 511), (0, 255))}, {}, {}), WIDE, budget=0)
+    search = Search((out,), Sizes({out: ((0, 511), (0, 255))}, {}, {}), here, budget=0)
     model = search.run().model
     return model, out, plain_loops(model, out, model.extents(out))
 
@@ -71,6 +72,31 @@ def test_a_short_definition_has_more_copies_than_a_long_one() -> None:
         model_of(looked_up(hl.UInt(32), 40)),
     )
     assert most_copies(*few) > most_copies(*many)
+
+
+def product() -> hl.Func:
+    """The product of two matrices, without a place for its sums."""
+    x, y = hl.Var("x"), hl.Var("y")
+    a, b = (hl.ImageParam(hl.Float(32), 2, n) for n in "ab")
+    f, r = hl.Func("product"), hl.RDom([(0, 64)], "r")
+    f[x, y] = hl.f32(0)
+    f[x, y] += a[x, r.x] * b[r.x, y]
+    return f
+
+
+def test_sums_share_the_registers_with_what_they_sum() -> None:
+    """Twelve sums, four vectors and a number are more than 16: with two vectors for six
+    lines a convolution takes half the time."""
+    model, f, _ = model_of(product(), NARROW)
+
+    def per_point(vectors: int, lines: int) -> float:
+        block = 8 * vectors, lines
+        loops = Loops(0, 8, block, (0, 1), local=True)
+        return model.one_block(f, loops) / (block[0] * block[1])
+
+    assert per_point(2, 6) < 0.95 * per_point(4, 3)
+    model, f, _ = model_of(product(), WIDE)
+    assert per_point(4, 3) < per_point(2, 3)
 
 
 @pytest.mark.parametrize("bits", [128, 256, 512])

@@ -1,0 +1,292 @@
+# Found by Mullapudi2016 (parallelism=1).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    gray = pipeline.get_func(2)
+    remap = pipeline.get_func(4)
+    g_pyramid_0 = pipeline.get_func(5)
+    down_y = pipeline.get_func(6)
+    down_x = pipeline.get_func(7)
+    down_y_2 = pipeline.get_func(13)
+    down_x_2 = pipeline.get_func(14)
+    down_y_3 = pipeline.get_func(16)
+    down_x_3 = pipeline.get_func(17)
+    down_y_4 = pipeline.get_func(23)
+    down_x_4 = pipeline.get_func(24)
+    down_y_5 = pipeline.get_func(26)
+    down_x_5 = pipeline.get_func(27)
+    down_y_6 = pipeline.get_func(33)
+    down_x_6 = pipeline.get_func(34)
+    down_y_7 = pipeline.get_func(36)
+    down_x_7 = pipeline.get_func(37)
+    down_y_8 = pipeline.get_func(43)
+    down_x_8 = pipeline.get_func(44)
+    down_y_9 = pipeline.get_func(46)
+    down_x_9 = pipeline.get_func(47)
+    down_y_10 = pipeline.get_func(53)
+    down_x_10 = pipeline.get_func(54)
+    down_y_11 = pipeline.get_func(56)
+    down_x_11 = pipeline.get_func(57)
+    down_y_12 = pipeline.get_func(63)
+    down_x_12 = pipeline.get_func(64)
+    down_y_13 = pipeline.get_func(66)
+    down_x_13 = pipeline.get_func(67)
+    down_y_14 = pipeline.get_func(73)
+    out_l_pyramid_7 = pipeline.get_func(77)
+    up_x = pipeline.get_func(79)
+    out_pyramid_6 = pipeline.get_func(81)
+    up_x_2 = pipeline.get_func(82)
+    out_pyramid_5 = pipeline.get_func(84)
+    up_x_3 = pipeline.get_func(85)
+    out_pyramid_4 = pipeline.get_func(87)
+    up_x_4 = pipeline.get_func(88)
+    out_pyramid_3 = pipeline.get_func(90)
+    up_x_5 = pipeline.get_func(91)
+    out_pyramid_2 = pipeline.get_func(93)
+    up_x_6 = pipeline.get_func(94)
+    out_pyramid_1 = pipeline.get_func(96)
+    up_x_7 = pipeline.get_func(97)
+    out_pyramid_0 = pipeline.get_func(99)
+    output = pipeline.get_func(101)
+    x, xi, y, yi, xv, c, k = hl.vars("x xi y yi xv c k")
+
+    # output
+    (
+        output.split(x, x, xi, 64)
+        .split(y, y, yi, 64)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, c, yi, y, x)
+        .unroll(xi)
+        .vectorize(xv)
+        .parallel(x)
+    )
+
+    # out_pyramid_0
+    out_pyramid_0.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    up_x_7.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
+
+    # out_pyramid_1
+    out_pyramid_1.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    up_x_6.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
+
+    # out_pyramid_2
+    out_pyramid_2.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    (
+        up_x_5.compute_root()
+        .split(y, y, yi, 16)
+        .split(x, x, xv, 16)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # out_pyramid_3
+    out_pyramid_3.compute_at(up_x_5, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    up_x_4.compute_at(up_x_5, y).split(x, x, xv, 16).vectorize(xv)
+
+    # out_pyramid_4
+    out_pyramid_4.compute_at(up_x_5, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    (
+        up_x_3.compute_root()
+        .split(y, y, yi, 32)
+        .split(x, x, xv, 16)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # out_pyramid_5
+    out_pyramid_5.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    up_x_2.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # out_pyramid_6
+    out_pyramid_6.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    up_x.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # out_l_pyramid_7
+    out_l_pyramid_7.compute_at(up_x_3, y).split(x, x, xv, 8).vectorize(xv)
+
+    # down_y
+    down_y_14.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    down_x_13.compute_at(up_x_3, y).split(x, x, xv, 8).vectorize(xv)
+
+    # down_y
+    down_y_13.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    down_x_12.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_y
+    down_y_12.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    down_x_11.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(hl._0)
+
+    # down_y
+    down_y_11.compute_at(down_x_11, hl._0).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_10.compute_root()
+        .split(y, y, yi, 32)
+        .split(x, x, xv, 16)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # down_y
+    down_y_10.compute_at(down_x_10, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    down_x_9.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(hl._0)
+
+    # down_y
+    down_y_9.compute_at(down_x_9, hl._0).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_8.compute_root()
+        .split(y, y, yi, 64)
+        .split(x, x, xv, 16)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # down_y
+    down_y_8.compute_at(down_x_8, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_7.compute_root()
+        .split(x, x, xi, 64)
+        .split(y, y, yi, 64)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, yi, x, y, hl._0)
+        .unroll(xi)
+        .vectorize(xv)
+        .parallel(hl._0)
+    )
+
+    # down_y
+    down_y_7.compute_at(down_x_7, x).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_6.compute_root()
+        .split(x, x, xi, 128)
+        .split(y, y, yi, 64)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, yi, x, y)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # down_y
+    down_y_6.compute_at(down_x_6, x).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_5.compute_root()
+        .split(x, x, xi, 64)
+        .split(y, y, yi, 64)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, yi, x, y, hl._0)
+        .unroll(xi)
+        .vectorize(xv)
+        .parallel(hl._0)
+    )
+
+    # down_y
+    down_y_5.compute_at(down_x_5, x).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_4.compute_root()
+        .split(x, x, xi, 128)
+        .split(y, y, yi, 64)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, yi, y, x)
+        .vectorize(xv)
+        .parallel(x)
+    )
+
+    # down_y
+    down_y_4.compute_at(down_x_4, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_3.compute_root()
+        .split(x, x, xi, 64)
+        .split(y, y, yi, 64)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, yi, y, x, hl._0)
+        .unroll(xi)
+        .vectorize(xv)
+        .parallel(hl._0)
+    )
+
+    # down_y
+    down_y_3.compute_at(down_x_3, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x_2.compute_root()
+        .split(x, x, xi, 128)
+        .split(y, y, yi, 64)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, yi, y, x)
+        .vectorize(xv)
+        .parallel(x)
+    )
+
+    # down_y
+    down_y_2.compute_at(down_x_2, y).split(x, x, xv, 16).vectorize(xv)
+
+    # down_x
+    (
+        down_x.compute_root()
+        .split(x, x, xi, 32)
+        .split(y, y, yi, 32)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, yi, hl._0, y, x)
+        .unroll(xi)
+        .vectorize(xv)
+        .parallel(x)
+    )
+
+    # down_y
+    down_y.compute_at(down_x, y).split(x, x, xv, 16).vectorize(xv)
+
+    # g_pyramid_0
+    (
+        g_pyramid_0.compute_root()
+        .split(x, x, xi, 64)
+        .split(y, y, yi, 512)
+        .split(xi, xi, xv, 16)
+        .reorder(xv, xi, k, yi, x, y)
+        .unroll(xi)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
+    # remap
+    remap.compute_at(g_pyramid_0, x).split(x, x, xv, 16).vectorize(xv)
+
+    # gray
+    gray.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(y)

@@ -1,0 +1,89 @@
+# Found by Parhelion (parallelism=2).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    Y = pipeline.get_func(0)
+    hist_rows = pipeline.get_func(3)
+    hist = pipeline.get_func(4)
+    cdf = pipeline.get_func(5)
+    output = pipeline.get_func(7)
+    x, xv, y, yi, i, iv, yu, c, cu = hl.vars("x xv y yi i iv yu c cu")
+    rx_x = hist_rows.rvars(0)[0]
+    ry_x = hist.rvars(0)[0]
+
+    # Y
+    (
+        Y.compute_root()
+        .split(x, x, xv, 8)
+        .split(y, y, yi, 128)
+        .reorder(xv, x, yi, y)
+        .vectorize(xv)
+        .parallel(y)
+        .parallel(yi)
+    )
+
+    # hist_rows
+    (
+        hist_rows.compute_root()
+        .split(i, i, iv, 32, hl.TailStrategy.RoundUp)
+        .split(y, y, yi, 64)
+        .split(yi, yi, yu, 8)
+        .reorder(iv, yu, i, yi, y)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .unroll(yu)
+        .parallel(y)
+        .parallel(yi)
+    )
+    (
+        hist_rows.update(0)
+        .split(y, y, yi, 64)
+        .split(yi, yi, yu, 8)
+        .reorder(yu, rx_x, yi, y)
+        .unroll(yu)
+        .parallel(y)
+    )
+
+    # hist
+    (
+        hist.compute_root()
+        .split(i, i, iv, 32, hl.TailStrategy.RoundUp)
+        .reorder(iv, i)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .parallel(i)
+    )
+    (
+        hist.update(0)
+        .split(i, i, iv, 32, hl.TailStrategy.RoundUp)
+        .reorder(iv, ry_x, i)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .parallel(i)
+    )
+
+    # cdf
+    (
+        cdf.compute_root()
+        .split(i, i, iv, 32, hl.TailStrategy.RoundUp)
+        .reorder(iv, i)
+        .vectorize(iv, 8)
+        .unroll(iv)
+    )
+
+    # output
+    (
+        output.split(x, x, xv, 32)
+        .split(y, y, yi, 64)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, c, x, yi, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+        .parallel(yi)
+    )
+
+    # cdf
+    cdf.update(0).unscheduled()

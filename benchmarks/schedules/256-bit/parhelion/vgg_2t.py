@@ -1,0 +1,1101 @@
+# Found by Parhelion (parallelism=2).
+import parhelion as hl
+
+
+def schedule(pipeline):
+    """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    constant_exterior = pipeline.get_func(2)
+    conv_1_1 = pipeline.get_func(3)
+    relu_1_1 = pipeline.get_func(4)
+    constant_exterior_2 = pipeline.get_func(6)
+    conv_1_2 = pipeline.get_func(7)
+    relu_1_2 = pipeline.get_func(8)
+    maximum = pipeline.get_func(9)
+    pool_1 = pipeline.get_func(10)
+    constant_exterior_3 = pipeline.get_func(12)
+    conv_2_1 = pipeline.get_func(13)
+    relu_2_1 = pipeline.get_func(14)
+    constant_exterior_4 = pipeline.get_func(16)
+    conv_2_2 = pipeline.get_func(17)
+    relu_2_2 = pipeline.get_func(18)
+    maximum_2 = pipeline.get_func(19)
+    pool_2 = pipeline.get_func(20)
+    constant_exterior_5 = pipeline.get_func(22)
+    conv_3_1 = pipeline.get_func(23)
+    relu_3_1 = pipeline.get_func(24)
+    constant_exterior_6 = pipeline.get_func(26)
+    conv_3_2 = pipeline.get_func(27)
+    relu_3_2 = pipeline.get_func(28)
+    constant_exterior_7 = pipeline.get_func(30)
+    conv_3_3 = pipeline.get_func(31)
+    relu_3_3 = pipeline.get_func(32)
+    maximum_3 = pipeline.get_func(33)
+    pool_3 = pipeline.get_func(34)
+    constant_exterior_8 = pipeline.get_func(36)
+    conv_4_1 = pipeline.get_func(37)
+    relu_4_1 = pipeline.get_func(38)
+    constant_exterior_9 = pipeline.get_func(40)
+    conv_4_2 = pipeline.get_func(41)
+    relu_4_2 = pipeline.get_func(42)
+    constant_exterior_10 = pipeline.get_func(44)
+    conv_4_3 = pipeline.get_func(45)
+    relu_4_3 = pipeline.get_func(46)
+    maximum_4 = pipeline.get_func(47)
+    pool_4 = pipeline.get_func(48)
+    constant_exterior_11 = pipeline.get_func(50)
+    conv_5_1 = pipeline.get_func(51)
+    relu_5_1 = pipeline.get_func(52)
+    constant_exterior_12 = pipeline.get_func(54)
+    conv_5_2 = pipeline.get_func(55)
+    relu_5_2 = pipeline.get_func(56)
+    constant_exterior_13 = pipeline.get_func(58)
+    conv_5_3 = pipeline.get_func(59)
+    relu_5_3 = pipeline.get_func(60)
+    maximum_5 = pipeline.get_func(61)
+    pool_5 = pipeline.get_func(62)
+    dense_1 = pipeline.get_func(64)
+    rectified_1 = pipeline.get_func(65)
+    dense_2 = pipeline.get_func(66)
+    rectified_2 = pipeline.get_func(67)
+    dense_3 = pipeline.get_func(68)
+    maximum_6 = pipeline.get_func(69)
+    powers = pipeline.get_func(70)
+    sum_2 = pipeline.get_func(71)
+    softmax = pipeline.get_func(72)
+    filter_2_1 = pipeline.get_image(27)
+    filter_2_2 = pipeline.get_image(25)
+    filter_3_1 = pipeline.get_image(23)
+    filter_3_2 = pipeline.get_image(21)
+    filter_3_3 = pipeline.get_image(19)
+    filter_4_1 = pipeline.get_image(17)
+    filter_4_2 = pipeline.get_image(15)
+    filter_4_3 = pipeline.get_image(13)
+    filter_5_1 = pipeline.get_image(11)
+    filter_5_2 = pipeline.get_image(9)
+    filter_5_3 = pipeline.get_image(7)
+    matrix_3 = pipeline.get_image(1)
+    c, cu, x, xv, y, yi, n, nu, cv, xi, xu = hl.vars("c cu x xv y yi n nu cv xi xu")
+    ci, yu, i, ii, iv, nv = hl.vars("ci yu i ii iv nv")
+    r_1_1_x = conv_1_1.rvars(0)[0]
+    r_1_1_y = conv_1_1.rvars(0)[1]
+    r_1_1_z = conv_1_1.rvars(0)[2]
+    r_1_2_x = conv_1_2.rvars(0)[0]
+    r_1_2_y = conv_1_2.rvars(0)[1]
+    r_1_2_z = conv_1_2.rvars(0)[2]
+    square_1_x = maximum.rvars(0)[0]
+    square_1_y = maximum.rvars(0)[1]
+    r_2_1_x = conv_2_1.rvars(0)[0]
+    r_2_1_y = conv_2_1.rvars(0)[1]
+    r_2_1_z = conv_2_1.rvars(0)[2]
+    r_2_2_x = conv_2_2.rvars(0)[0]
+    r_2_2_y = conv_2_2.rvars(0)[1]
+    r_2_2_z = conv_2_2.rvars(0)[2]
+    square_2_x = maximum_2.rvars(0)[0]
+    square_2_y = maximum_2.rvars(0)[1]
+    r_3_1_x = conv_3_1.rvars(0)[0]
+    r_3_1_y = conv_3_1.rvars(0)[1]
+    r_3_1_z = conv_3_1.rvars(0)[2]
+    r_3_2_x = conv_3_2.rvars(0)[0]
+    r_3_2_y = conv_3_2.rvars(0)[1]
+    r_3_2_z = conv_3_2.rvars(0)[2]
+    r_3_3_x = conv_3_3.rvars(0)[0]
+    r_3_3_y = conv_3_3.rvars(0)[1]
+    r_3_3_z = conv_3_3.rvars(0)[2]
+    square_3_x = maximum_3.rvars(0)[0]
+    square_3_y = maximum_3.rvars(0)[1]
+    r_4_1_x = conv_4_1.rvars(0)[0]
+    r_4_1_y = conv_4_1.rvars(0)[1]
+    r_4_1_z = conv_4_1.rvars(0)[2]
+    r_4_2_x = conv_4_2.rvars(0)[0]
+    r_4_2_y = conv_4_2.rvars(0)[1]
+    r_4_2_z = conv_4_2.rvars(0)[2]
+    r_4_3_x = conv_4_3.rvars(0)[0]
+    r_4_3_y = conv_4_3.rvars(0)[1]
+    r_4_3_z = conv_4_3.rvars(0)[2]
+    square_4_x = maximum_4.rvars(0)[0]
+    square_4_y = maximum_4.rvars(0)[1]
+    r_5_1_x = conv_5_1.rvars(0)[0]
+    r_5_1_y = conv_5_1.rvars(0)[1]
+    r_5_1_z = conv_5_1.rvars(0)[2]
+    r_5_2_x = conv_5_2.rvars(0)[0]
+    r_5_2_y = conv_5_2.rvars(0)[1]
+    r_5_2_z = conv_5_2.rvars(0)[2]
+    r_5_3_x = conv_5_3.rvars(0)[0]
+    r_5_3_y = conv_5_3.rvars(0)[1]
+    r_5_3_z = conv_5_3.rvars(0)[2]
+    square_5_x = maximum_5.rvars(0)[0]
+    square_5_y = maximum_5.rvars(0)[1]
+    r_1_x = dense_1.rvars(0)[0]
+    r_2_x = dense_2.rvars(0)[0]
+    r_3_x = dense_3.rvars(0)[0]
+    classes_x = maximum_6.rvars(0)[0]
+
+    # constant_exterior
+    (
+        constant_exterior.compute_root()
+        .split(c, c, cu, 3)
+        .split(x, x, xv, 8)
+        .split(y, y, yi, 4)
+        .split(n, n, nu, 4)
+        .reorder(xv, cu, nu, c, n, x, yi, y)
+        .unroll(cu)
+        .vectorize(xv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_1_1
+    (
+        relu_1_1.compute_root()
+        .split(c, c, cv, 32)
+        .split(x, x, xi, 9)
+        .split(xi, xi, xu, 3)
+        .reorder(cv, xu, c, xi, y, x, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(n)
+        .parallel(x)
+    )
+
+    # conv_1_1
+    (
+        conv_1_1.compute_at(relu_1_1, c)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_1_1.update(0)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, r_1_1_x, r_1_1_y, r_1_1_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_2.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_1_2
+    (
+        relu_1_2.compute_root()
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(n)
+        .parallel(y)
+    )
+
+    # conv_1_2
+    (
+        conv_1_2.compute_at(relu_1_2, c)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_1_2.update(0)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_3.compute_root()
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 8)
+        .reorder(cv, xu, c, x, n, y)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(y)
+    )
+
+    # pool_1
+    (
+        pool_1.compute_at(constant_exterior_3, c)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 8)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # maximum
+    (
+        maximum.compute_at(constant_exterior_3, c)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 8)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        maximum.update(0)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 8)
+        .reorder(cv, xu, square_1_x, square_1_y, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # relu_2_1
+    (
+        relu_2_1.compute_root()
+        .split(c, c, cv, 32)
+        .split(x, x, xi, 6)
+        .split(xi, xi, xu, 3)
+        .reorder(cv, xu, c, xi, y, x, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(n)
+        .parallel(x)
+    )
+
+    # conv_2_1
+    (
+        conv_2_1.compute_at(relu_2_1, c)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_2_1.update(0)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # filter_2_1
+    filter_2_1_wrapper = filter_2_1.in_(conv_2_1)
+
+    # filter_2_1: wrapper
+    (
+        filter_2_1_wrapper.compute_at(relu_2_1, n)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_4.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_2_2
+    (
+        relu_2_2.compute_root()
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, ci, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+        .parallel(c)
+        .parallel(n)
+        .parallel(y)
+    )
+
+    # conv_2_2
+    (
+        conv_2_2.compute_at(relu_2_2, ci)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+    (
+        conv_2_2.update(0)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+
+    # filter_2_2
+    filter_2_2_wrapper = filter_2_2.in_(conv_2_2)
+
+    # filter_2_2: wrapper
+    (
+        filter_2_2_wrapper.compute_at(relu_2_2, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # maximum
+    (
+        maximum_2.compute_root()
+        .split(c, c, cv, 32)
+        .split(x, x, xi, 8)
+        .reorder(cv, c, xi, y, x, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(n)
+        .parallel(x)
+        .parallel(y)
+    )
+    (
+        maximum_2.update(0)
+        .split(c, c, cv, 32)
+        .split(x, x, xi, 8)
+        .reorder(cv, square_2_x, square_2_y, c, xi, y, x, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(n)
+        .parallel(x)
+        .parallel(y)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_5.compute_root()
+        .split(c, c, cv, 8)
+        .split(x, x, xi, 4)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, xi, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # pool_2
+    (
+        pool_2.compute_at(constant_exterior_5, x)
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+    )
+
+    # relu_3_1
+    (
+        relu_3_1.compute_root()
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, ci, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(c)
+        .parallel(n)
+        .parallel(y)
+    )
+
+    # conv_3_1
+    (
+        conv_3_1.compute_at(relu_3_1, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_3_1.update(0)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # filter_3_1
+    filter_3_1_wrapper = filter_3_1.in_(conv_3_1)
+
+    # filter_3_1: wrapper
+    (
+        filter_3_1_wrapper.compute_at(relu_3_1, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_6.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_3_2
+    (
+        relu_3_2.compute_root()
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+        .parallel(c)
+        .parallel(n)
+        .parallel(y)
+    )
+
+    # conv_3_2
+    (
+        conv_3_2.compute_at(relu_3_2, x)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+    (
+        conv_3_2.update(0)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+
+    # filter_3_2
+    filter_3_2_wrapper = filter_3_2.in_(conv_3_2)
+
+    # filter_3_2: wrapper
+    (
+        filter_3_2_wrapper.compute_at(relu_3_2, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_7.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_3_3
+    (
+        relu_3_3.compute_root()
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+        .parallel(c)
+        .parallel(n)
+        .parallel(y)
+    )
+
+    # conv_3_3
+    (
+        conv_3_3.compute_at(relu_3_3, x)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+    (
+        conv_3_3.update(0)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 3)
+        .reorder(cv, yu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+
+    # filter_3_3
+    filter_3_3_wrapper = filter_3_3.in_(conv_3_3)
+
+    # filter_3_3: wrapper
+    (
+        filter_3_3_wrapper.compute_at(relu_3_3, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # maximum
+    (
+        maximum_3.compute_root()
+        .split(c, c, cv, 32)
+        .reorder(cv, c, x, n, y)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(y)
+    )
+    (
+        maximum_3.update(0)
+        .split(c, c, cv, 32)
+        .reorder(cv, square_3_x, square_3_y, c, x, n, y)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(y)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_8.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # pool_3
+    (
+        pool_3.compute_at(constant_exterior_8, x)
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+    )
+
+    # relu_4_1
+    (
+        relu_4_1.compute_root()
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(c)
+        .parallel(n)
+    )
+
+    # conv_4_1
+    (
+        conv_4_1.compute_at(relu_4_1, x)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_4_1.update(0)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 3)
+        .reorder(cv, xu, r_4_1_x, r_4_1_y, r_4_1_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # filter_4_1
+    filter_4_1_wrapper = filter_4_1.in_(conv_4_1)
+
+    # filter_4_1: wrapper
+    (
+        filter_4_1_wrapper.compute_at(relu_4_1, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_9.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_4_2
+    (
+        relu_4_2.compute_root()
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+        .parallel(c)
+        .parallel(n)
+    )
+
+    # conv_4_2
+    (
+        conv_4_2.compute_at(relu_4_2, x)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+    (
+        conv_4_2.update(0)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_4_2_x, r_4_2_y, r_4_2_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+
+    # filter_4_2
+    filter_4_2_wrapper = filter_4_2.in_(conv_4_2)
+
+    # filter_4_2: wrapper
+    (
+        filter_4_2_wrapper.compute_at(relu_4_2, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_10.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_4_3
+    (
+        relu_4_3.compute_root()
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+        .parallel(c)
+        .parallel(n)
+    )
+
+    # conv_4_3
+    (
+        conv_4_3.compute_at(relu_4_3, x)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+    (
+        conv_4_3.update(0)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_4_3_x, r_4_3_y, r_4_3_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(yu)
+    )
+
+    # filter_4_3
+    filter_4_3_wrapper = filter_4_3.in_(conv_4_3)
+
+    # filter_4_3: wrapper
+    (
+        filter_4_3_wrapper.compute_at(relu_4_3, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # maximum
+    (
+        maximum_4.compute_root()
+        .split(c, c, cv, 32)
+        .reorder(cv, c, x, n, y)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(y)
+    )
+    (
+        maximum_4.update(0)
+        .split(c, c, cv, 32)
+        .reorder(cv, square_4_x, square_4_y, c, x, n, y)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(y)
+    )
+
+    # pool_4
+    (
+        pool_4.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_11.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_5_1
+    (
+        relu_5_1.compute_root()
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(c)
+        .parallel(n)
+    )
+
+    # conv_5_1
+    (
+        conv_5_1.compute_at(relu_5_1, x)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_5_1.update(0)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, r_5_1_x, r_5_1_y, r_5_1_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # filter_5_1
+    filter_5_1_wrapper = filter_5_1.in_(conv_5_1)
+
+    # filter_5_1: wrapper
+    (
+        filter_5_1_wrapper.compute_at(relu_5_1, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_12.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_5_2
+    (
+        relu_5_2.compute_root()
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(c)
+        .parallel(n)
+    )
+
+    # conv_5_2
+    (
+        conv_5_2.compute_at(relu_5_2, x)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_5_2.update(0)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, r_5_2_x, r_5_2_y, r_5_2_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # filter_5_2
+    filter_5_2_wrapper = filter_5_2.in_(conv_5_2)
+
+    # filter_5_2: wrapper
+    (
+        filter_5_2_wrapper.compute_at(relu_5_2, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_13.compute_root()
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
+        .parallel(y)
+    )
+
+    # relu_5_3
+    (
+        relu_5_3.compute_root()
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, x, y, n, c)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+        .parallel(c)
+        .parallel(n)
+    )
+
+    # conv_5_3
+    (
+        conv_5_3.compute_at(relu_5_3, x)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+    (
+        conv_5_3.update(0)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
+        .reorder(cv, xu, r_5_3_x, r_5_3_y, r_5_3_z, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .unroll(xu)
+    )
+
+    # filter_5_3
+    filter_5_3_wrapper = filter_5_3.in_(conv_5_3)
+
+    # filter_5_3: wrapper
+    (
+        filter_5_3_wrapper.compute_at(relu_5_3, c)
+        .reorder_storage(hl._0, hl._3, hl._1, hl._2)
+        .vectorize(hl._0, 8)
+    )
+
+    # maximum
+    (
+        maximum_5.compute_root()
+        .split(c, c, cv, 32)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(n)
+        .parallel(y)
+    )
+    (
+        maximum_5.update(0)
+        .split(c, c, cv, 32)
+        .reorder(cv, square_5_x, square_5_y, c, x, y, n)
+        .vectorize(cv, 8)
+        .unroll(cv)
+        .parallel(n)
+        .parallel(y)
+    )
+
+    # pool_5
+    (
+        pool_5.compute_root()
+        .split(c, c, cv, 8)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+        .parallel(n)
+        .parallel(y)
+    )
+
+    # rectified_1
+    (
+        rectified_1.compute_root()
+        .split(i, i, ii, 128)
+        .split(ii, ii, iv, 32)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, ii, n, i)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .unroll(nu)
+        .parallel(i)
+    )
+
+    # dense_1
+    (
+        dense_1.compute_at(rectified_1, ii)
+        .split(i, i, iv, 32)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, i, n)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .unroll(nu)
+    )
+    (
+        dense_1.update(0)
+        .split(i, i, iv, 32)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, r_1_x, i, n)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .unroll(nu)
+    )
+
+    # rectified_2
+    (
+        rectified_2.compute_root()
+        .split(i, i, ii, 128)
+        .split(ii, ii, iv, 32)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, ii, n, i)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .unroll(nu)
+        .parallel(i)
+    )
+
+    # dense_2
+    (
+        dense_2.compute_at(rectified_2, ii)
+        .split(i, i, iv, 32)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, i, n)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .unroll(nu)
+    )
+    (
+        dense_2.update(0)
+        .split(i, i, iv, 32)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, r_2_x, i, n)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .unroll(nu)
+    )
+
+    # dense_3
+    (
+        dense_3.compute_root()
+        .split(i, i, iv, 16)
+        .reorder(iv, n, i)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .parallel(i)
+        .parallel(n)
+    )
+    (
+        dense_3.update(0)
+        .split(i, i, iv, 16)
+        .reorder(iv, r_3_x, n, i)
+        .vectorize(iv, 8)
+        .unroll(iv)
+        .parallel(i)
+        .parallel(n)
+    )
+
+    # matrix_3
+    matrix_3_wrapper = matrix_3.in_(dense_3)
+
+    # matrix_3: wrapper
+    matrix_3_wrapper.compute_at(dense_3, i).vectorize(hl._0, 8)
+
+    # maximum
+    maximum_6.compute_root().split(n, n, nv, 4).reorder(nv, n).vectorize(nv)
+    maximum_6.update(0).split(n, n, nv, 4).reorder(nv, classes_x, n).vectorize(nv)
+
+    # powers
+    (
+        powers.compute_root()
+        .split(i, i, ii, 256)
+        .split(ii, ii, iv, 8)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, n, ii, i)
+        .vectorize(iv)
+        .unroll(nu)
+        .parallel(i)
+        .parallel(ii)
+    )
+
+    # sum
+    sum_2.compute_root().split(n, n, nv, 4).reorder(nv, n).vectorize(nv)
+    sum_2.update(0).split(n, n, nv, 4).reorder(nv, classes_x, n).vectorize(nv)
+
+    # softmax
+    (
+        softmax.split(i, i, iv, 8)
+        .split(n, n, nu, 4)
+        .reorder(iv, nu, n, i)
+        .vectorize(iv)
+        .unroll(nu)
+        .parallel(i)
+    )

@@ -1,0 +1,55 @@
+# found in 8.29 s by Halide's Adams2019, for 2 thread(s)
+import halide as hl
+
+
+def schedule(funcs):
+    relu = funcs['relu']
+    conv = funcs['conv']
+    c = relu.args()[0]
+    ci = hl.Var('ci')
+    cii = hl.Var('cii')
+    n = relu.args()[3]
+    x = relu.args()[1]
+    xi = hl.Var('xi')
+    y = relu.args()[2]
+    yi = hl.Var('yi')
+    yii = hl.Var('yii')
+    r_x = conv.rvars(0)[0]
+    r_y = conv.rvars(0)[1]
+    r_z = conv.rvars(0)[2]
+    (
+        relu
+        .split(y, y, yi, 16, hl.TailStrategy.ShiftInwards)
+        .split(c, c, ci, 32, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 3, hl.TailStrategy.ShiftInwards)
+        .split(yi, yi, yii, 2, hl.TailStrategy.ShiftInwards)
+        .split(ci, ci, cii, 16, hl.TailStrategy.ShiftInwards)
+        .unroll(ci)
+        .unroll(xi)
+        .unroll(yii)
+        .vectorize(cii)
+        .compute_root()
+        .reorder(cii, ci, xi, yii, c, x, yi, y, n)
+        .fuse(y, n, y)
+        .parallel(y)
+    )
+    (
+        conv.update(0)
+        .split(c, c, ci, 16, hl.TailStrategy.GuardWithIf)
+        .unroll(c)
+        .unroll(x)
+        .unroll(y)
+        .vectorize(ci)
+        .reorder(ci, c, x, y, n, r_x, r_y, r_z)
+    )
+    (
+        conv
+        .store_in(hl.MemoryType.Stack)
+        .split(c, c, ci, 16, hl.TailStrategy.ShiftInwards)
+        .unroll(c)
+        .unroll(x)
+        .unroll(y)
+        .vectorize(ci)
+        .compute_at(relu, c)
+        .reorder(ci, c, x, y, n)
+    )

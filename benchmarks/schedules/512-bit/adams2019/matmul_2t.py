@@ -1,0 +1,40 @@
+# found in 0.53 s by Halide's Adams2019, for 2 thread(s)
+import halide as hl
+
+
+def schedule(funcs):
+    matmul = funcs['matmul']
+    prod = funcs['prod']
+    x = matmul.args()[0]
+    xi = hl.Var('xi')
+    y = matmul.args()[1]
+    yi = hl.Var('yi')
+    yii = hl.Var('yii')
+    k_x = prod.rvars(0)[0]
+    (
+        matmul
+        .split(y, y, yi, 64, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
+        .split(yi, yi, yii, 8, hl.TailStrategy.ShiftInwards)
+        .unroll(yii)
+        .vectorize(xi)
+        .compute_root()
+        .reorder(xi, yii, x, yi, y)
+        .parallel(y)
+    )
+    (
+        prod.update(0)
+        .split(x, x, xi, 16, hl.TailStrategy.GuardWithIf)
+        .unroll(y)
+        .vectorize(xi)
+        .reorder(xi, x, y, k_x)
+    )
+    (
+        prod
+        .store_in(hl.MemoryType.Stack)
+        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .unroll(y)
+        .vectorize(xi)
+        .compute_at(matmul, x)
+        .reorder(xi, x, y)
+    )

@@ -1,0 +1,1 @@
+# no answer: time, 180 s

@@ -1,0 +1,71 @@
+# found in 11.52 s by Halide's Adams2019, for 2 thread(s)
+import halide as hl
+
+
+def schedule(funcs):
+    unsharp = funcs['unsharp']
+    ratio = funcs['ratio']
+    sharpen = funcs['sharpen']
+    blur_x = funcs['blur_x']
+    blur_y = funcs['blur_y']
+    gray = funcs['gray']
+    repeat_edge = funcs['repeat_edge']
+    lambda_0 = funcs['lambda']
+    c = unsharp.args()[2]
+    x = unsharp.args()[0]
+    xi = hl.Var('xi')
+    xii = hl.Var('xii')
+    y = unsharp.args()[1]
+    yi = hl.Var('yi')
+    (
+        unsharp
+        .split(y, y, yi, 80, hl.TailStrategy.ShiftInwards)
+        .split(x, x, xi, 256, hl.TailStrategy.ShiftInwards)
+        .split(xi, xi, xii, 16, hl.TailStrategy.ShiftInwards)
+        .vectorize(xii)
+        .compute_root()
+        .reorder(xii, xi, yi, c, x, y)
+        .parallel(y)
+    )
+    (
+        ratio
+        .split(x, x, xi, 128, hl.TailStrategy.RoundUp)
+        .split(xi, xi, xii, 16, hl.TailStrategy.RoundUp)
+        .unroll(xi)
+        .vectorize(xii)
+        .compute_at(unsharp, x)
+        .reorder(xii, xi, x, y)
+    )
+    (
+        sharpen
+        .store_in(hl.MemoryType.Stack)
+        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .unroll(x)
+        .vectorize(xi)
+        .compute_at(ratio, x)
+        .reorder(xi, x, y)
+    )
+    (
+        blur_x
+        .store_in(hl.MemoryType.Stack)
+        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .unroll(x)
+        .vectorize(xi)
+        .compute_at(ratio, x)
+        .reorder(xi, x, y)
+    )
+    (
+        blur_y
+        .store_in(hl.MemoryType.Stack)
+        .split(x, x, xi, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xi)
+        .compute_at(ratio, y)
+        .reorder(xi, x, y)
+    )
+    (
+        gray
+        .split(x, x, xi, 16, hl.TailStrategy.ShiftInwards)
+        .vectorize(xi)
+        .compute_at(unsharp, x)
+        .reorder(xi, x, y)
+    )

@@ -1,0 +1,1 @@
+# no answer: memory, 16 GB
