@@ -13,8 +13,8 @@ def schedule(pipeline):
 
     # relu
     (
-        relu.split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        relu.split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -24,8 +24,8 @@ def schedule(pipeline):
     # conv
     (
         conv.compute_at(relu, c)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -33,8 +33,8 @@ def schedule(pipeline):
     )
     (
         conv.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, r_x, r_y, r_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)

@@ -146,8 +146,8 @@ def schedule(pipeline):
     # relu_1_1
     (
         relu_1_1.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, y, x, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -158,8 +158,8 @@ def schedule(pipeline):
     # conv_1_1
     (
         conv_1_1.compute_at(relu_1_1, c)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -167,8 +167,8 @@ def schedule(pipeline):
     )
     (
         conv_1_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, r_1_1_x, r_1_1_y, r_1_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -178,9 +178,9 @@ def schedule(pipeline):
     # relu_1_2
     (
         relu_1_2.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xi, 16)
-        .split(y, y, yu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xi, 8)
+        .split(y, y, yu, 6)
         .reorder(cv, yu, c, xi, n, x, y)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -191,8 +191,8 @@ def schedule(pipeline):
     # conv_1_2
     (
         conv_1_2.compute_at(relu_1_2, c)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -200,8 +200,8 @@ def schedule(pipeline):
     )
     (
         conv_1_2.update(0)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
         .reorder(cv, yu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -263,34 +263,33 @@ def schedule(pipeline):
     # relu_2_1
     (
         relu_2_1.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xi, 6)
-        .split(xi, xi, xu, 3)
-        .reorder(cv, xu, c, xi, y, x, n)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, n, x, y)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(xu)
-        .parallel(n)
+        .unroll(yu)
+        .parallel(y)
     )
 
     # conv_2_1
     (
         conv_2_1.compute_at(relu_2_1, c)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
-        .reorder(cv, xu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_2_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
-        .reorder(cv, xu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
 
     # filter_2_1
@@ -298,7 +297,7 @@ def schedule(pipeline):
 
     # filter_2_1: wrapper
     (
-        filter_2_1_wrapper.compute_at(relu_2_1, n)
+        filter_2_1_wrapper.compute_at(relu_2_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 8)
     )
@@ -317,9 +316,10 @@ def schedule(pipeline):
     # relu_2_2
     (
         relu_2_2.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
         .unroll(xu)
@@ -328,9 +328,9 @@ def schedule(pipeline):
 
     # conv_2_2
     (
-        conv_2_2.compute_at(relu_2_2, x)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        conv_2_2.compute_at(relu_2_2, ci)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -338,8 +338,8 @@ def schedule(pipeline):
     )
     (
         conv_2_2.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -399,8 +399,8 @@ def schedule(pipeline):
     (
         relu_3_1.compute_root()
         .split(c, c, ci, 64)
-        .split(ci, ci, cv, 32)
-        .split(x, x, xu, 3)
+        .split(ci, ci, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -411,8 +411,8 @@ def schedule(pipeline):
     # conv_3_1
     (
         conv_3_1.compute_at(relu_3_1, ci)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -420,8 +420,8 @@ def schedule(pipeline):
     )
     (
         conv_3_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -452,33 +452,33 @@ def schedule(pipeline):
     # relu_3_2
     (
         relu_3_2.compute_root()
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, x, y, n, c)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
     )
 
     # conv_3_2
     (
         conv_3_2.compute_at(relu_3_2, x)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_2.update(0)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
 
     # filter_3_2
@@ -505,33 +505,33 @@ def schedule(pipeline):
     # relu_3_3
     (
         relu_3_3.compute_root()
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, x, y, n, c)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
     )
 
     # conv_3_3
     (
         conv_3_3.compute_at(relu_3_3, x)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_3.update(0)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
 
     # filter_3_3
@@ -586,8 +586,8 @@ def schedule(pipeline):
     # relu_4_1
     (
         relu_4_1.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
         .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -598,8 +598,8 @@ def schedule(pipeline):
     # conv_4_1
     (
         conv_4_1.compute_at(relu_4_1, x)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -607,8 +607,8 @@ def schedule(pipeline):
     )
     (
         conv_4_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
         .reorder(cv, xu, r_4_1_x, r_4_1_y, r_4_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -951,7 +951,7 @@ def schedule(pipeline):
     # rectified_1
     (
         rectified_1.compute_root()
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
         .vectorize(iv, 8)
@@ -962,7 +962,7 @@ def schedule(pipeline):
     # dense_1
     (
         dense_1.compute_at(rectified_1, i)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
         .vectorize(iv, 8)
@@ -971,7 +971,7 @@ def schedule(pipeline):
     )
     (
         dense_1.update(0)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, r_1_x, i, n)
         .vectorize(iv, 8)
@@ -982,7 +982,7 @@ def schedule(pipeline):
     # rectified_2
     (
         rectified_2.compute_root()
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
         .vectorize(iv, 8)
@@ -993,7 +993,7 @@ def schedule(pipeline):
     # dense_2
     (
         dense_2.compute_at(rectified_2, i)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
         .vectorize(iv, 8)
@@ -1002,7 +1002,7 @@ def schedule(pipeline):
     )
     (
         dense_2.update(0)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, r_2_x, i, n)
         .vectorize(iv, 8)

@@ -74,8 +74,8 @@ def schedule(pipeline):
     filter_5_2 = pipeline.get_image(9)
     filter_5_3 = pipeline.get_image(7)
     matrix_3 = pipeline.get_image(1)
-    c, cu, x, xv, y, yi, n, nu, cv, xi, xu = hl.vars("c cu x xv y yi n nu cv xi xu")
-    ci, yu, i, ii, iv, nv = hl.vars("ci yu i ii iv nv")
+    c, cu, x, xv, y, yi, n, nu, cv, xu, xi = hl.vars("c cu x xv y yi n nu cv xu xi")
+    yu, ci, i, ii, iv, nv = hl.vars("yu ci i ii iv nv")
     r_1_1_x = conv_1_1.rvars(0)[0]
     r_1_1_y = conv_1_1.rvars(0)[1]
     r_1_1_z = conv_1_1.rvars(0)[2]
@@ -147,10 +147,9 @@ def schedule(pipeline):
     # relu_1_1
     (
         relu_1_1.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xi, 9)
-        .split(xi, xi, xu, 3)
-        .reorder(cv, xu, c, xi, y, x, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, y, x, n)
         .vectorize(cv, 8)
         .unroll(cv)
         .unroll(xu)
@@ -161,8 +160,8 @@ def schedule(pipeline):
     # conv_1_1
     (
         conv_1_1.compute_at(relu_1_1, c)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -170,56 +169,56 @@ def schedule(pipeline):
     )
     (
         conv_1_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, r_1_1_x, r_1_1_y, r_1_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
         .unroll(xu)
     )
 
-    # constant_exterior
-    (
-        constant_exterior_2.compute_root()
-        .split(c, c, cv, 8)
-        .split(n, n, nu, 4)
-        .reorder(cv, nu, n, c, x, y)
-        .vectorize(cv)
-        .unroll(nu)
-        .parallel(y)
-    )
-
     # relu_1_2
     (
         relu_1_2.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
-        .reorder(cv, xu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xi, 8)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, xi, n, x, y)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(xu)
-        .parallel(n)
+        .unroll(yu)
         .parallel(y)
+        .parallel(x)
     )
 
     # conv_1_2
     (
         conv_1_2.compute_at(relu_1_2, c)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
-        .reorder(cv, xu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_1_2.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
-        .reorder(cv, xu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_2.compute_at(relu_1_2, x)
+        .split(c, c, cv, 8)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
+        .vectorize(cv)
+        .unroll(nu)
     )
 
     # constant_exterior
@@ -268,10 +267,9 @@ def schedule(pipeline):
     # relu_2_1
     (
         relu_2_1.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xi, 6)
-        .split(xi, xi, xu, 3)
-        .reorder(cv, xu, c, xi, y, x, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, y, x, n)
         .vectorize(cv, 8)
         .unroll(cv)
         .unroll(xu)
@@ -282,8 +280,8 @@ def schedule(pipeline):
     # conv_2_1
     (
         conv_2_1.compute_at(relu_2_1, c)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -291,8 +289,8 @@ def schedule(pipeline):
     )
     (
         conv_2_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -324,12 +322,12 @@ def schedule(pipeline):
     (
         relu_2_2.compute_root()
         .split(c, c, ci, 64)
-        .split(ci, ci, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, ci, x, y, n, c)
+        .split(ci, ci, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
         .parallel(n)
         .parallel(y)
@@ -338,21 +336,21 @@ def schedule(pipeline):
     # conv_2_2
     (
         conv_2_2.compute_at(relu_2_2, ci)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_2_2.update(0)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
 
     # filter_2_2
@@ -415,8 +413,8 @@ def schedule(pipeline):
     (
         relu_3_1.compute_root()
         .split(c, c, ci, 64)
-        .split(ci, ci, cv, 32)
-        .split(x, x, xu, 3)
+        .split(ci, ci, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -429,8 +427,8 @@ def schedule(pipeline):
     # conv_3_1
     (
         conv_3_1.compute_at(relu_3_1, ci)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -438,8 +436,8 @@ def schedule(pipeline):
     )
     (
         conv_3_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
         .reorder(cv, xu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -470,35 +468,34 @@ def schedule(pipeline):
     # relu_3_2
     (
         relu_3_2.compute_root()
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, x, y, n, c)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
         .parallel(n)
-        .parallel(y)
     )
 
     # conv_3_2
     (
         conv_3_2.compute_at(relu_3_2, x)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_2.update(0)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
 
     # filter_3_2
@@ -525,35 +522,34 @@ def schedule(pipeline):
     # relu_3_3
     (
         relu_3_3.compute_root()
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, x, y, n, c)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
         .parallel(c)
         .parallel(n)
-        .parallel(y)
     )
 
     # conv_3_3
     (
         conv_3_3.compute_at(relu_3_3, x)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
     (
         conv_3_3.update(0)
-        .split(c, c, cv, 32)
-        .split(y, y, yu, 3)
-        .reorder(cv, yu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 6)
+        .reorder(cv, xu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
-        .unroll(yu)
+        .unroll(xu)
     )
 
     # filter_3_3
@@ -608,8 +604,8 @@ def schedule(pipeline):
     # relu_4_1
     (
         relu_4_1.compute_root()
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
         .reorder(cv, xu, x, y, n, c)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -621,8 +617,8 @@ def schedule(pipeline):
     # conv_4_1
     (
         conv_4_1.compute_at(relu_4_1, x)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -630,8 +626,8 @@ def schedule(pipeline):
     )
     (
         conv_4_1.update(0)
-        .split(c, c, cv, 32)
-        .split(x, x, xu, 3)
+        .split(c, c, cv, 16)
+        .split(x, x, xu, 4)
         .reorder(cv, xu, r_4_1_x, r_4_1_y, r_4_1_z, c, x, y, n)
         .vectorize(cv, 8)
         .unroll(cv)
@@ -981,7 +977,7 @@ def schedule(pipeline):
     (
         rectified_1.compute_root()
         .split(i, i, ii, 128)
-        .split(ii, ii, iv, 32)
+        .split(ii, ii, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, ii, n, i)
         .vectorize(iv, 8)
@@ -993,7 +989,7 @@ def schedule(pipeline):
     # dense_1
     (
         dense_1.compute_at(rectified_1, ii)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
         .vectorize(iv, 8)
@@ -1002,7 +998,7 @@ def schedule(pipeline):
     )
     (
         dense_1.update(0)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, r_1_x, i, n)
         .vectorize(iv, 8)
@@ -1014,7 +1010,7 @@ def schedule(pipeline):
     (
         rectified_2.compute_root()
         .split(i, i, ii, 128)
-        .split(ii, ii, iv, 32)
+        .split(ii, ii, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, ii, n, i)
         .vectorize(iv, 8)
@@ -1026,7 +1022,7 @@ def schedule(pipeline):
     # dense_2
     (
         dense_2.compute_at(rectified_2, ii)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, i, n)
         .vectorize(iv, 8)
@@ -1035,7 +1031,7 @@ def schedule(pipeline):
     )
     (
         dense_2.update(0)
-        .split(i, i, iv, 32)
+        .split(i, i, iv, 16)
         .split(n, n, nu, 4)
         .reorder(iv, nu, r_2_x, i, n)
         .vectorize(iv, 8)
