@@ -191,18 +191,24 @@ class _Vectorizer:
         laned = self.widen.laned
         out: list[Stmt] = []
         for i, item in enumerate(s.items):
-            if type(item) is LetStmt and self.needs_lanes(item.value):
-                # What is in its scope has to run with it, iteration by iteration.
+            if type(item) is not LetStmt:
+                out.append(self.go(item))
+                continue
+            try:
+                out.append(self.let(item))
+            except CannotVectorize:
                 if self.is_masked:
-                    raise CannotVectorize
+                    raise
+                # What is in its scope has to run with it, iteration by iteration.
                 out.append(self.lane_by_lane(block(*s.items[i:])))
                 break
-            out.append(self.go(item))
         # Other copies of this block allocate for themselves.
         self.widen.laned = laned
         return block(*out)
 
     def let(self, s: LetStmt) -> Stmt:
+        if self.needs_lanes(s.value):
+            raise CannotVectorize
         value = self.widen.go(s.value)
         if value is s.value:
             self.widen.bind(s.var, None)

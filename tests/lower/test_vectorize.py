@@ -147,6 +147,21 @@ def test_narrow_masks_run_lane_by_lane() -> None:
         assert got == [0, 1, 2, 3, 4, 9, 9, 9]
 
 
+def test_a_named_value_of_narrow_masks_runs_lane_by_lane_with_its_uses() -> None:
+    """As both values of a Tuple are computed before the first is stored."""
+    f, g, x = internal("f", UInt(16)), internal("g", UInt(16)), var("x", 0, 8)
+    value = Load(UInt(16), g, x, LT(x, int32(5)))
+    v = Var("v", UInt(16), value=value)
+    body = block(LetStmt(v, value), Store(f, v, x, None), Store(g, v, x, None))
+    s = loop(x, 0, 8, VEC, body)
+    before = {f: [9] * 8, g: [5, 4, 3, 2, 1, 7, 7, 7]}
+    for narrowest, serial in ((32, 1), (16, 0)):
+        made = vectorize_loops(s, narrowest_masked=narrowest)
+        assert len(loops_in(made)) == serial
+        got = execute(made, before).memory
+        assert got[f] == got[g] == [5, 4, 3, 2, 1, 0, 0, 0]
+
+
 def test_a_guarded_load_does_not_leave_its_buffer() -> None:
     """`where` on data, past the guarded tail: both conditions mask the load."""
     f, g, x = internal("f"), internal("g"), var("x", 0, 8)
