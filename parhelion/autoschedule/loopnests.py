@@ -16,6 +16,7 @@ from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Var
 from parhelion.schedule.args import is_rvar
+from parhelion.schedule.directives import TailStrategy
 
 #: The innermost loop is unrolled if it has no more iterations.
 FEW = 4
@@ -34,7 +35,8 @@ class Wishes:
     extents of a tile, None for no tiling. reuse: of each loop; the greatest goes
     innermost, None leaves the loops in order. lanes: of a vector. tasks: how many
     parallel iterations there are to be; 0 for none. named: loops that must stay as
-    they are, as other Funcs are computed in them.
+    they are, as other Funcs are computed in them. rounds: loops that may compute more
+    than is asked for.
     """
 
     extents: Sequence[int]
@@ -43,6 +45,7 @@ class Wishes:
     reuse: Sequence[float] | None = None
     tasks: int = 0
     named: Collection[Var] = ()
+    rounds: Collection[Var] = ()
 
 
 @dataclass
@@ -92,7 +95,7 @@ class _Writer:
         short, vector = self._short(), self._vector()
         order = self._order(short, vector)
         if vector is not None:
-            order = self._vectorize_within(order, short, vector)
+            order = self._keep_sums(self._vectorize_within(order, short, vector))
         self._reorder([loop.name for loop in order])
         for loop in short:
             self.give("unroll", loop.name, loop.extent)
@@ -118,7 +121,8 @@ class _Writer:
                 self.now.append(name)
                 continue
             within = self._new(v, "i")
-            self.give("split", name, name, within, size)
+            little = -extent % size * 8 <= extent
+            self.give("split", name, name, within, size, *self._tail(name, d)[:little])
             self.inner.append(_Loop(within, d, size, True))
             self.now += [within, name]
 
@@ -211,7 +215,8 @@ class _Writer:
             self.lanes = vector
             return order
         within = self._new(self.stage.loops[vector.place], "v")
-        self.give("split", vector.name, vector.name, within, lanes)
+        tail = self._tail(vector.name, vector.place)
+        self.give("split", vector.name, vector.name, within, lanes, *tail)
         self.now.insert(self.now.index(vector.name), within)
         made = self.lanes = _Loop(within, vector.place, lanes, True)
         vector.fixed = vector.fixed and vector.extent % lanes == 0
@@ -227,6 +232,14 @@ class _Writer:
         rest.insert(after, vector)
         return [*order[:at], made, *rest]
 
+    def _tail(self, loop: Name, place: int) -> tuple[TailStrategy, ...]:
+        """RoundUp where it does no harm: the tail of an update would be guarded, and
+        with narrower registers masked stores are slow. What is further in a tile has
+        the tail of the tile."""
+        v = self.stage.loops[place]
+        rounds = v in self.wishes.rounds and loop == var_arg(v)
+        return (TailStrategy.RoundUp,) if rounds else ()
+
     def _few(self, loop: _Loop) -> bool:
         return loop.fixed and loop.extent <= FEW
 
@@ -237,6 +250,30 @@ class _Writer:
             loop = order[at + 1]
             if self._few(loop) and loop not in self.outer_order:
                 self.give("unroll", loop.name)
+
+    def _keep_sums(self, order: list[_Loop]) -> list[_Loop]:
+        """The order in which sums of a few vectors stay in registers: as many of them
+        as there are here are unrolled, and what else there may be, where the extent is
+        no constant, goes outside of the reductions."""
+        assert self.lanes is not None
+        at = order.index(self.lanes) + 1
+        around = [
+            k
+            for k, loop in enumerate(order)
+            if k > at and loop.place < self.rank and loop not in self.outer_order
+        ]
+        if not around:
+            return order
+        loop, last = order[at], max(around)
+        if self._few(loop) or not 1 < loop.extent <= FEW or loop.place < self.rank:
+            return order
+        within = self._new(self.stage.loops[loop.place], "u")
+        tail = self._tail(loop.name, loop.place)
+        self.give("split", loop.name, loop.name, within, loop.extent, *tail)
+        self.now.insert(self.now.index(loop.name), within)
+        few = _Loop(within, loop.place, loop.extent, True)
+        loop.extent = 1
+        return [*order[:at], few, *order[at + 1 : last + 1], loop, *order[last + 1 :]]
 
     # Tasks.
 

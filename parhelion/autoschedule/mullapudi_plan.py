@@ -17,6 +17,7 @@ import numpy as np
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph, Stage, can_inline
+from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.loopnests import Name, Wishes, write_loops
 from parhelion.autoschedule.mullapudi_groups import Group, Grouping, Shapes, Tile
 from parhelion.autoschedule.mullapudi_inline import Inlines
@@ -27,6 +28,7 @@ from parhelion.autoschedule.mullapudi_tiles import innermost, tile_sizes
 from parhelion.autoschedule.numeric import Number
 from parhelion.autoschedule.regions import Regions, extents
 from parhelion.autoschedule.script import FuncArg, Script
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
 from parhelion.schedule.sites import callees, realization_order
@@ -112,6 +114,7 @@ class Plan:
         self.graph = Graph.of(self.outputs, graph.inlined | inlined, graph.known)
         self.model = Model(self.graph, Regions(self.graph, sizes, regions, GUESS))
         self.unread = _unread(self.graph)
+        self.growth = Growth(self.model.regions)
         solid = [f for f in self.graph.order if self._solid(f)]
         self.grouping = Grouping(
             self.model,
@@ -206,6 +209,7 @@ class Plan:
                 self.loop_reuse(group, stage) if self.style.reorders else None,
                 0 if g in self.freedom.windows else self.style.tasks(self.params),
                 self.freedom.named.get(g, ()),
+                self._rounds(stage),
             )
             level = write_loops(script, stage, wishes)
             if members:
@@ -263,8 +267,20 @@ class Plan:
                     self.params.lanes(self.model.bits(stage)),
                     reuse=self._member_reuse(stage),
                     named=self.freedom.named.get(f, ()),
+                    rounds=self._rounds(stage),
                 )
                 write_loops(script, stage, wishes)
+
+    def _rounds(self, stage: Stage) -> list[Var]:
+        """The loops of a Func with updates that may go past what is asked for."""
+        f = stage.func
+        if not f.updates:
+            return []
+        return [
+            v
+            for d, v in enumerate(f.args)
+            if v in stage.pure and self.growth.harmless(f, d)
+        ]
 
     def _member_reuse(self, stage: Stage) -> list[float] | None:
         """Of members only updates are reordered, so that vectors go inside."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule import machine
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.graph import Graph
 from parhelion.autoschedule.mullapudi_model import Model
@@ -126,6 +127,32 @@ def test_a_product_is_tiled_with_its_reduction() -> None:
     assert dims[0] == "xv" and dims.index("k$x") < dims.index("y")
 
 
+def test_vectors_of_updates_are_rounded_up_where_that_does_no_harm() -> None:
+    for harmless in (True, False):
+        source = image()
+        edge = hl.BoundaryConditions.repeat_edge(source) if harmless else source
+        total, out = hl.Func("total"), hl.Func("out")
+        r = hl.RDom([(0, 9)], "r")
+        total[x, y] += hl.sqrt(edge[x, y + r.x])
+        out[x, y] = total[x - 1, y] + total[x + 1, y] + total[x, y + 1]
+        text = plan(out, 1024, 1024).script().to_python()
+        assert ("RoundUp" in text) == harmless
+
+
+def test_sums_of_a_few_vectors_stay_in_registers() -> None:
+    filters, pixels = image(2), image(2)
+    total, out = hl.Func("total"), hl.Func("out")
+    k = hl.RDom([(0, 256)], "k")
+    total[c, x] += filters[c, k.x] * pixels[k.x, x]
+    out[c, x] = hl.max(total[c, x], 0)
+    made = plan(out, 48, 4096)
+    assert members(made) == {"out": {"total"}}
+    made.script().apply()
+    dims = total._function.updates[0].schedule.dims
+    # Three vectors; were there more, they would come outside of the reduction.
+    assert [d.var.name for d in dims] == ["cv", "cu", "k$x", "c", "x"]
+
+
 def test_a_tile_fits_into_the_cache_and_leaves_enough_tasks() -> None:
     for params in (XEON, ARM, Limits(16, 64, 32 << 10, 10)):
         out, _ = blur()
@@ -237,6 +264,22 @@ def test_the_machine_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.vector_width == 2 * hl.get_host_target().natural_vector_size(
         hl.Float(32)
     )
+
+
+@pytest.mark.parametrize(
+    ("second", "shared", "size"),
+    [
+        (2 << 20, 8 << 20, 1 << 20),
+        (512 << 10, 32 << 20, 1 << 20),
+        (1 << 20, 0, 1 << 19),
+    ],
+)
+def test_tiles_are_for_the_cache(
+    monkeypatch: pytest.MonkeyPatch, second: int, shared: int, size: int
+) -> None:
+    """Half of the second level, or 1 MiB where the last one has room for it."""
+    monkeypatch.setattr(machine, "caches", lambda: (32 << 10, second, shared))
+    assert limits("Mullapudi2016", {"parallelism": "2"})[0].cache_size == size
 
 
 def test_other_parameters_are_refused() -> None:
