@@ -33,5 +33,14 @@ def schedule(pipeline):
     blur_z.compute_at(bilateral_grid, x).split(x, x, xv, 32).vectorize(xv)
 
     # histogram
-    histogram.compute_at(bilateral_grid, x).split(x, x, xv, 32).vectorize(xv)
-    histogram.update(0).split(x, x, xv, 32).reorder(xv, r_x, r_y, x, c, y).vectorize(xv)
+    (
+        histogram.compute_at(bilateral_grid, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        histogram.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, r_y, x, c, y)
+        .vectorize(xv)
+    )

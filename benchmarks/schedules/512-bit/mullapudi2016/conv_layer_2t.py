@@ -6,7 +6,7 @@ def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
     conv = pipeline.get_func(0)
     relu = pipeline.get_func(1)
-    x, xi, y, yi, c, cv, n = hl.vars("x xi y yi c cv n")
+    x, xi, y, yi, c, cv, n, cu = hl.vars("x xi y yi c cv n cu")
     r_x = conv.rvars(0)[0]
     r_y = conv.rvars(0)[1]
     r_z = conv.rvars(0)[2]
@@ -26,6 +26,8 @@ def schedule(pipeline):
     (
         conv.update(0)
         .split(c, c, cv, 32)
-        .reorder(cv, c, r_x, r_y, r_z, x, y, n)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_x, r_y, r_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
     )

@@ -37,13 +37,23 @@ def schedule(pipeline):
     Cb.compute_at(output, y).split(x, x, xv, 32).vectorize(xv)
 
     # cdf
-    cdf.compute_root().split(i, i, iv, 32).vectorize(iv).parallel(i)
+    (
+        cdf.compute_root()
+        .split(i, i, iv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(iv)
+        .parallel(i)
+    )
 
     # hist
-    hist.compute_root().split(i, i, iv, 32).vectorize(iv).parallel(i)
+    (
+        hist.compute_root()
+        .split(i, i, iv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(iv)
+        .parallel(i)
+    )
     (
         hist.update(0)
-        .split(i, i, ii, 64)
+        .split(i, i, ii, 64, hl.TailStrategy.RoundUp)
         .split(ii, ii, iv, 32)
         .reorder(iv, ii, ry_x, i)
         .unroll(ii)
@@ -52,7 +62,12 @@ def schedule(pipeline):
     )
 
     # hist_rows
-    hist_rows.compute_root().split(i, i, iv, 32).vectorize(iv).parallel(y)
+    (
+        hist_rows.compute_root()
+        .split(i, i, iv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(iv)
+        .parallel(y)
+    )
     (
         hist_rows.update(0)
         .split(y, y, yi, 64)

@@ -64,8 +64,17 @@ def schedule(pipeline):
     )
 
     # output
-    output.compute_at(final, x).split(x, x, xv, 32).vectorize(xv)
-    output.update(0).split(x, x, xv, 32).reorder(xv, s_x, x, c, y).vectorize(xv)
+    (
+        output.compute_at(final, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        output.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, s_x, x, c, y)
+        .vectorize(xv)
+    )
 
     # with_alpha
     with_alpha.compute_at(final, x).split(x, x, xv, 32).vectorize(xv)
@@ -80,23 +89,46 @@ def schedule(pipeline):
     sample_locations.compute_at(final, x).split(x, x, xv, 32).vectorize(xv)
 
     # maximum
-    maximum_2.compute_at(final, x).split(x, x, xv, 32).vectorize(xv)
-    maximum_2.update(0).split(x, x, xv, 32).reorder(xv, near_x, x, y).vectorize(xv)
+    (
+        maximum_2.compute_at(final, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        maximum_2.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, near_x, x, y)
+        .vectorize(xv)
+    )
 
     # maximum
-    maximum.compute_at(final, x).split(x, x, xv, 32).vectorize(xv)
-    maximum.update(0).split(x, x, xv, 32).reorder(xv, near_x, x, y).vectorize(xv)
+    (
+        maximum.compute_at(final, x)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        maximum.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, near_x, x, y)
+        .vectorize(xv)
+    )
 
     # bokeh_radius
     bokeh_radius.compute_at(final, x).split(x, x, xv, 32).vectorize(xv)
 
     # argmin
-    argmin.compute_root().split(x, x, xv, 32).vectorize(xv).parallel(y)
+    (
+        argmin.compute_root()
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+        .parallel(y)
+    )
     (
         argmin.update(0)
         .split(r_x, r_x, r_xi, 8)
-        .split(x, x, xi, 128)
-        .split(y, y, yi, 32)
+        .split(x, x, xi, 128, hl.TailStrategy.RoundUp)
+        .split(y, y, yi, 32, hl.TailStrategy.RoundUp)
         .split(xi, xi, xv, 32)
         .reorder(xv, xi, yi, r_xi, r_x, y, x)
         .unroll(xi)
@@ -220,12 +252,30 @@ def schedule(pipeline):
     cost_confidence.compute_at(push_0, y).split(x, x, xv, 32).vectorize(xv)
 
     # sum
-    sum_3.compute_at(push_0, y).split(x, x, xv, 32).vectorize(xv)
-    sum_3.update(0).split(x, x, xv, 32).reorder(xv, r_x, x, y).vectorize(xv)
+    (
+        sum_3.compute_at(push_0, y)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        sum_3.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
+        .vectorize(xv)
+    )
 
     # sum
-    sum_2.compute_at(push_0, y).split(x, x, xv, 32).vectorize(xv)
-    sum_2.update(0).split(x, x, xv, 32).reorder(xv, r_x, x, y).vectorize(xv)
+    (
+        sum_2.compute_at(push_0, y)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        sum_2.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
+        .vectorize(xv)
+    )
 
     # cost
     cost.compute_at(push_0, y).split(x, x, xv, 32).vectorize(xv)

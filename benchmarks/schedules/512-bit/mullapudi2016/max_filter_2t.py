@@ -30,15 +30,35 @@ def schedule(pipeline):
     )
 
     # maximum
-    maximum.compute_at(max_filter, y).split(x, x, xv, 32).vectorize(xv)
-    maximum.update(0).split(x, x, xv, 32).reorder(xv, dx_x, x, y, c).vectorize(xv)
+    (
+        maximum.compute_at(max_filter, y)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        maximum.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, dx_x, x, y, c)
+        .vectorize(xv)
+    )
 
     # columns
     columns.compute_at(max_filter, y).split(x, x, xv, 32).vectorize(xv)
 
     # sum
-    sum_2.compute_root().split(x, x, xv, 32).vectorize(xv).parallel(x)
-    sum_2.update(0).split(x, x, xv, 32).reorder(xv, dy_x, x).vectorize(xv).parallel(x)
+    (
+        sum_2.compute_root()
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+        .parallel(x)
+    )
+    (
+        sum_2.update(0)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
+        .reorder(xv, dy_x, x)
+        .vectorize(xv)
+        .parallel(x)
+    )
 
     # slice_of
     slice_of.compute_root().split(t, t, tv, 16).vectorize(tv).parallel(t)
@@ -46,7 +66,7 @@ def schedule(pipeline):
     # powers
     (
         powers.compute_root()
-        .split(x, x, xv, 32)
+        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
         .reorder(xv, x, t, y, c)
         .vectorize(xv)
         .parallel(c)
@@ -55,7 +75,7 @@ def schedule(pipeline):
     (
         powers.update(0)
         .split(r_x, r_x, r_xi, 512)
-        .split(x, x, xi, 64)
+        .split(x, x, xi, 64, hl.TailStrategy.RoundUp)
         .split(xi, xi, xv, 32)
         .reorder(xv, xi, r_xi, r_x, r_y, x, c)
         .unroll(xi)

@@ -41,7 +41,7 @@ def schedule(pipeline):
     sum_2 = pipeline.get_func(71)
     softmax = pipeline.get_func(72)
     i, iv, n, ii, c, cv, ci, x, y, yi, xi = hl.vars("i iv n ii c cv ci x y yi xi")
-    ni, xv = hl.vars("ni xv")
+    cu, ni, xv = hl.vars("cu ni xv")
     r_3_x = dense_3.rvars(0)[0]
     r_2_x = dense_2.rvars(0)[0]
     r_1_x = dense_1.rvars(0)[0]
@@ -332,7 +332,9 @@ def schedule(pipeline):
     (
         conv_3_1.update(0)
         .split(c, c, cv, 32)
-        .reorder(cv, c, r_3_1_x, r_3_1_y, r_3_1_z, x, y, n)
+        .split(c, c, cu, 4)
+        .reorder(cv, cu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
     )
 
@@ -356,7 +358,9 @@ def schedule(pipeline):
     (
         conv_2_2.update(0)
         .split(c, c, cv, 32)
-        .reorder(cv, c, r_2_2_x, r_2_2_y, r_2_2_z, x, y, n)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
     )
 
@@ -378,7 +382,9 @@ def schedule(pipeline):
     (
         conv_2_1.update(0)
         .split(c, c, cv, 32)
-        .reorder(cv, c, r_2_1_x, r_2_1_y, r_2_1_z, x, y, n)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
     )
 
@@ -400,7 +406,9 @@ def schedule(pipeline):
     (
         conv_1_2.update(0)
         .split(c, c, cv, 32)
-        .reorder(cv, c, r_1_2_x, r_1_2_y, r_1_2_z, x, y, n)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
     )
 
