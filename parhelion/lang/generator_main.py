@@ -277,6 +277,13 @@ def _write_runtime(wanted: _Wanted) -> list[str]:
     return list(compile_standalone_runtime(files, target).values())
 
 
+#: What `-e schedule` writes where none was found, so that builds need not ask.
+_NO_SCHEDULE = """\
+# No automatic scheduler was asked: the schedule is that of the Generator.
+# autoscheduler=Parhelion asks one.
+"""
+
+
 def _build(wanted: _Wanted, target: Target) -> Built:
     find_generator(wanted.generator)
     context = GeneratorContext(target, AutoschedulerParams(wanted.scheduler))
@@ -296,13 +303,7 @@ def _write(wanted: _Wanted) -> list[str]:
     rest.pop(Kind.schedule, None)
     made.module(function, target).compile(rest)
     if Kind.schedule in files:
-        if not made.schedule:
-            raise HalideError(
-                "-e schedule writes what an automatic scheduler found, and none is "
-                "named",
-                hint="autoscheduler=Parhelion",
-            )
-        Path(files[Kind.schedule]).write_text(made.schedule)
+        Path(files[Kind.schedule]).write_text(made.schedule or _NO_SCHEDULE)
     return list(files.values())
 
 
