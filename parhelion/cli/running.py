@@ -6,6 +6,7 @@ import statistics
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 
 import click
@@ -192,7 +193,10 @@ def bench(
             now = min(100, int(100 * (time.perf_counter() - begin) / seconds))
             bar.update(now - shown)
             shown = now
-    pixels = sum(one[0].number_of_elements() for one in by_output(made, out))
+    # Channels, and whatever else comes behind width and height, are of one pixel.
+    pixels = 0
+    for one, *_ in by_output(made, out):
+        pixels += prod([one.dim(d).extent() for d in range(min(2, one.dimensions()))])
     least, median = min(times), statistics.median(times)
     click.echo(
         f"{made.name}: {1e3 * least:.3f} ms at least, {1e3 * median:.3f} ms in the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -217,7 +218,16 @@ def test_schedule(own: Path, tmp_path: Path) -> None:
 def test_bench(own: Path) -> None:
     told = said("bench", f"{own}:bright", PHOTO, "--seconds", 0.1)
     last = told.splitlines()[-1]
-    assert last.startswith("bright: ") and " megapixels a second" in last
+    found = re.match(
+        r"bright: ([\d.]+) ms at least.* ([\d.]+) megapixels a second", last
+    )
+    assert found is not None
+    # The channels of a pixel are one pixel; the time is rounded to microseconds.
+    least, rate = map(float, found.groups())
+    height, width, _ = iio.imread(PHOTO).shape
+    assert rate == pytest.approx(
+        width * height / least / 1e3, rel=0.5e-3 / least + 0.01
+    )
 
 
 def test_doctor() -> None:
