@@ -43,11 +43,14 @@ class Inside:
             self._within = loops.order[: loops.order.index(self.row)]
         self._boxes: dict[int, dict[Function, list[int]]] = {}
 
-    def loops(self, f: Function, level: Level) -> Loops:
-        """Those that take the least time in the core."""
+    def loops(self, f: Function, level: Level, apart: tuple[int, ...] = ()) -> Loops:
+        """Those that take the least time in the core. apart: the dimensions of the root
+        in which tiles are no more than a block."""
         model = self.model
         whole = box = model.extents(f)
-        if level is Level.BLOCK:
+        if apart:
+            box = self._part(f, apart)
+        elif level is Level.BLOCK:
             box = self._box(f, 0)
         elif level is Level.ROW and self.row >= 0:
             box = self._new(f)
@@ -90,6 +93,15 @@ class Inside:
         one, two = self._box(f, 1), self._box(f, 2)
         return [b - a if b > a else a for a, b in zip(one, two, strict=True)]
 
+    def _part(self, f: Function, apart: tuple[int, ...]) -> list[int]:
+        """The extents of what a block needs that is all of the root in every dimension
+        but these."""
+        spans = []
+        for d, (lo, hi) in enumerate(self.model.regions.bounds[self.root]):
+            last = lo + self.own.block[d] - 1
+            spans.append((lo, min(hi, last) if d in apart else hi))
+        return self._needed(tuple(spans))[f]
+
     def _box(self, f: Function, rows: int) -> list[int]:
         """The extents of what so many rows of blocks need, in the middle of the image;
         no rows: a single block."""
@@ -107,14 +119,19 @@ class Inside:
                 beyond = max(0, hi - lo + 1 - b)
                 start = lo + max(beyond // 2 // b, min(1, beyond // b)) * b
                 spans.append((start, min(hi, start + max(1, more) * b - 1)))
-            wanted = {self.root: tuple(spans)}
-            needed = self.model.regions.needed(self.order, wanted, keep=True)
-            found = self._boxes[rows] = {
-                # Of what is not needed, as the edges of a branch, there is no point.
-                g: [max(1, int(hi - lo + 1)) for lo, hi in needed.get(g, bounds[g])]
-                for g in self.order
-            }
+            found = self._boxes[rows] = self._needed(tuple(spans))
         return found[f]
+
+    def _needed(self, spans: tuple[tuple[int, int], ...]) -> dict[Function, list[int]]:
+        """The extents of what such a part of the root needs."""
+        bounds = self.model.regions.bounds
+        wanted = {self.root: spans}
+        needed = self.model.regions.needed(self.order, wanted, keep=True)
+        return {
+            # Of what is not needed, as the edges of a branch, there is no point.
+            g: [max(1, int(hi - lo + 1)) for lo, hi in needed.get(g, bounds[g])]
+            for g in self.order
+        }
 
 
 def _unrolled(model: Model, f: Function, extents: Sequence[int]) -> Loops:

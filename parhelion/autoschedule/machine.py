@@ -30,7 +30,8 @@ class Machine:
     address: fetching an address that has no register. latency: from one multiply-add
     to the next that needs it. near_byte: one byte that comes from, or goes to, the
     second-level cache. far_byte: one read from beyond it; far_write: one written
-    there; streamed: one of an output, written past the caches.
+    there; streamed: one of an output, written past the caches. lost_byte: how much more
+    one costs that a thread's share of the last-level cache does not hold, either.
     row: beginning an innermost loop. produce: beginning a Func's loops inside
     another's. task: one iteration of a parallel loop. piece: beginning a part of a row
     in far memory. fetch: waiting for what is there, and nobody has foreseen. page:
@@ -60,6 +61,7 @@ class Machine:
     far_byte: float = 0.08
     far_write: float = 0.18
     streamed: float = 0.07
+    lost_byte: float = 0.05
     row: float = 14.0
     produce: float = 60.0
     task: float = 600.0

@@ -488,8 +488,9 @@ class _GroupCost:
         }
         return Costs(total, terms, frame.packed)
 
-    def _spilt(self, fits: NDArray[np.bool_], room: float) -> Numbers:
-        """Bytes that members write to beyond the second-level cache, and read again.
+    def _spilt(self, fits: NDArray[np.bool_], room: float) -> tuple[Numbers, Numbers]:
+        """Bytes that members write to beyond the second-level cache, and read again;
+        and how many of them a thread's share of the last level does not hold, either.
 
         What is computed further in than once a tile is kept while the loops around its
         place run. What is computed once a tile has to stay from then until it is read
@@ -498,6 +499,8 @@ class _GroupCost:
         graph, levels = self.frame.model.graph, self.levels
         level = self.nest.tile_level
         spilt: Numbers = np.zeros(self.nest.count)
+        lost: Numbers = np.zeros(self.nest.count)
+        share = self.machine.shared / self.machine.threads
         # What runs while the root's loops do: by then, some members are read no more.
         inner: Any = self.geometry.touched[level]
         # Bytes of those that are computed once a tile, and come so early in `levels`.
@@ -521,7 +524,9 @@ class _GroupCost:
             else:
                 live = inner + before[k]
             spilt = spilt + (live > room) * m.traffic
-        return spilt
+            # Of what goes round, the last level keeps a part.
+            lost = lost + np.clip(live / share - 1, 0, 1) * m.traffic
+        return spilt, lost
 
     def _traffic(self) -> tuple[Numbers, Numbers, Numbers]:
         """Bytes that come from the second-level cache, bytes from beyond it, and the
@@ -557,10 +562,11 @@ class _GroupCost:
             near, far = loaded.sum(axis=1)
         for at, one in moved.items():
             near = near + ~fits[0, at] * one
-        spilt = self._spilt(fits[1], last)
+        spilt, lost = self._spilt(fits[1], last)
         far = far + spilt
         extra = machine.far_write - machine.far_byte
-        return near, far, self.frame.of.written + spilt / 2 * extra
+        written = self.frame.of.written + spilt / 2 * extra + lost * machine.lost_byte
+        return near, far, written
 
 
 __all__ = ["FEW_TASKS", "Costs", "Model", "Tiles"]

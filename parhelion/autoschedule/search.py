@@ -24,6 +24,7 @@ from parhelion.autoschedule.model import Costs, Model, Tiles
 from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Tiling
 from parhelion.autoschedule.regions import Regions, points
 from parhelion.autoschedule.shapes import (
+    apart_dimensions,
     block_choices,
     plain_loops,
     register_blocks,
@@ -187,8 +188,8 @@ class Search:
             if f.updates and members.get(f, Level.BLOCK) is Level.BLOCK
         ]
         found: dict[object, Group] = {}
-        for loops in self.loop_choices(model, root, members, plain, reduces):
-            for tiles in tile_choices(loops[root], extents, turned=bool(reduces)):
+        for loops, apart in self.loop_choices(model, root, members, plain, reduces):
+            for tiles in tile_choices(loops[root], extents, bool(reduces), apart):
                 self.evaluations += 1
                 costs = model.group(root, members, loops, tiles)
                 for k in np.argsort(costs.total, kind="stable")[:most]:
@@ -205,8 +206,9 @@ class Search:
         members: Mapping[Function, Level],
         plain: Loops,
         reduces: Sequence[Function],
-    ) -> Iterator[Mapping[Function, Loops]]:
-        """Loops for all Funcs of a group, by the blocks of its root."""
+    ) -> Iterator[tuple[Mapping[Function, Loops], tuple[int, ...]]]:
+        """Loops for all Funcs of a group, by the blocks of its root; and the dimensions
+        of the root in which tiles are no more than a block, as these loops want it."""
         order = [root, *members]
         choices = list(block_choices(model, root, plain))
         if reduces:
@@ -217,8 +219,9 @@ class Search:
             if not members:
                 choices += row_blocks(model, root, plain)
         made = []
+        insides: dict[Loops, Inside] = {}
         for own in choices:
-            inside = Inside(model, root, own, order, self.inner)
+            inside = insides[own] = Inside(model, root, own, order, self.inner)
             loops = {m: inside.loops(m, level) for m, level in members.items()}
             made.append({root: own, **loops})
         if len(made) > _FEW_BLOCKS:
@@ -233,7 +236,17 @@ class Search:
                 return inside / math.prod(block)
 
             made = sorted(made, key=by_core)[:_FEW_BLOCKS]
-        yield from made
+        for loops in made:
+            yield loops, ()
+            # Colour by colour, members have no blocks of several colours.
+            apart = apart_dimensions(model, root, loops[root])
+            inside = insides[loops[root]]
+            one = {
+                m: inside.loops(m, level, apart) if level is Level.TILE else loops[m]
+                for m, level in members.items()
+            }
+            if any(one[m] != loops[m] for m in members):
+                yield {root: loops[root], **one}, apart
 
 
 def _group(

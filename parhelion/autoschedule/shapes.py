@@ -110,11 +110,14 @@ def row_dimension(loops: Loops, extents: Sequence[int]) -> int:
 
 @lru_cache(maxsize=512)
 def tile_choices(
-    loops: Loops, extents: tuple[int, ...], turned: bool = False
+    loops: Loops,
+    extents: tuple[int, ...],
+    turned: bool = False,
+    apart: tuple[int, ...] = (),
 ) -> Sequence[Tiles]:
     """The tiles of a group's root, as few arrays as possible: the same objects for the
     same loops. turned: also with the loop over tiles along the vectors outside of the
-    others."""
+    others. apart: the dimensions in which a tile is no more than a block."""
     rank = len(extents)
     if rank == 0:
         return [Tiles((), (), -1)]
@@ -122,7 +125,9 @@ def tile_choices(
     sizes: list[list[int]] = []
     for d, e in enumerate(extents):
         block = loops.block[d]
-        if d == loops.vector:
+        if d in apart:
+            sizes.append([block])
+        elif d == loops.vector:
             near = [s for s in _ACROSS if s % block == 0 and s * 2 <= e]
             if block not in near and block * 2 <= e:
                 near.insert(0, block)
@@ -167,6 +172,13 @@ def small_dimensions(model: Model, f: Function, loops: Loops) -> list[int]:
     """Those of few points that vectors do not run along."""
     extents = model.extents(f)
     return [d for d, e in enumerate(extents) if 1 < e <= SMALL and d != loops.vector]
+
+
+def apart_dimensions(model: Model, f: Function, loops: Loops) -> tuple[int, ...]:
+    """The small dimensions whose points may be done in tiles of their own."""
+    extents = model.extents(f)
+    small = small_dimensions(model, f, loops)
+    return tuple([d for d in small if loops.block[d] < extents[d]])
 
 
 def small_in_rows(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
@@ -262,6 +274,7 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
 
 
 __all__ = [
+    "apart_dimensions",
     "most_copies",
     "small_in_rows",
     "register_blocks",
