@@ -40,7 +40,7 @@ SCALED: Mapping[str, tuple[str, ...]] = {
     "latency": ("latency",),
     "row": ("row", "produce"),
     "near_byte": ("near_byte",),
-    "far_byte": ("far_byte",),
+    "far_byte": ("far_byte", "lost_byte"),
     "far_write": ("far_write",),
     "streamed": ("streamed",),
     "fetch": ("piece", "fetch"),

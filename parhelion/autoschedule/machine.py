@@ -61,7 +61,7 @@ class Machine:
     far_byte: float = 0.08
     far_write: float = 0.18
     streamed: float = 0.07
-    lost_byte: float = 0.05
+    lost_byte: float = 0.08
     row: float = 14.0
     produce: float = 60.0
     task: float = 600.0

@@ -9,35 +9,38 @@ def schedule(pipeline):
     blur_x = pipeline.get_func(3)
     blur_y = pipeline.get_func(4)
     bilateral_grid = pipeline.get_func(6)
-    x, xi, y, yi, xv, z, c = hl.vars("x xi y yi xv z c")
+    x, xi, y, yi, xv, c = hl.vars("x xi y yi xv c")
     r_x = histogram.rvars(0)[0]
     r_y = histogram.rvars(0)[1]
 
     # bilateral_grid
     (
-        bilateral_grid.split(x, x, xi, 128)
+        bilateral_grid.split(x, x, xi, 256)
         .split(y, y, yi, 256)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, y, x)
-        .vectorize(xv)
-        .parallel(x)
-    )
-
-    # blur_y
-    blur_y.compute_at(bilateral_grid, y).split(x, x, xv, 16).vectorize(xv)
-
-    # blur_x
-    (
-        blur_x.compute_root()
-        .split(x, x, xv, 16)
-        .reorder(xv, x, z, c, y)
+        .reorder(xv, xi, yi, x, y)
         .vectorize(xv)
         .parallel(y)
     )
 
+    # blur_y
+    blur_y.compute_at(bilateral_grid, x).split(x, x, xv, 16).vectorize(xv)
+
+    # blur_x
+    blur_x.compute_at(bilateral_grid, x).split(x, x, xv, 16).vectorize(xv)
+
     # blur_z
-    blur_z.compute_at(blur_x, y).split(x, x, xv, 16).vectorize(xv)
+    blur_z.compute_at(bilateral_grid, x).split(x, x, xv, 16).vectorize(xv)
 
     # histogram
-    histogram.compute_at(blur_x, y).split(x, x, xv, 16).vectorize(xv)
-    histogram.update(0).split(x, x, xv, 16).reorder(xv, r_x, r_y, x, c, y).vectorize(xv)
+    (
+        histogram.compute_at(bilateral_grid, x)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        histogram.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, r_y, x, c, y)
+        .vectorize(xv)
+    )

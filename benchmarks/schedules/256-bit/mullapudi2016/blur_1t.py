@@ -10,11 +10,10 @@ def schedule(pipeline):
 
     # blur_y
     (
-        blur_y.split(x, x, xi, 128)
+        blur_y.split(x, x, xi, 256)
         .split(y, y, yi, 256)
         .split(xi, xi, xv, 32)
         .reorder(xv, xi, yi, x, y)
-        .unroll(xi)
         .vectorize(xv)
         .parallel(y)
     )

@@ -32,11 +32,10 @@ def schedule(pipeline):
 
     # processed
     (
-        processed.split(x, x, xi, 128)
-        .split(y, y, yi, 64)
+        processed.split(x, x, xi, 256)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 32)
         .reorder(xv, xi, yi, c, x, y)
-        .unroll(xi)
         .vectorize(xv)
         .parallel(y)
     )

@@ -12,11 +12,10 @@ def schedule(pipeline):
 
     # harris
     (
-        harris.split(x, x, xi, 64)
-        .split(y, y, yi, 128)
+        harris.split(x, x, xi, 128)
+        .split(y, y, yi, 256)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, y, x)
-        .unroll(xi)
         .vectorize(xv)
         .parallel(x)
     )

@@ -15,12 +15,11 @@ def schedule(pipeline):
     x, xi, y, yi, xv, c, i, iv, ii, yv = hl.vars("x xi y yi xv c i iv ii yv")
     ry_x = hist.rvars(0)[0]
     rx_x = hist_rows.rvars(0)[0]
-    ry_xi = hl.RVar("ry_xi")
 
     # output
     (
-        output.split(x, x, xi, 32)
-        .split(y, y, yi, 256)
+        output.split(x, x, xi, 64)
+        .split(y, y, yi, 512)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, c, yi, y, x)
         .unroll(xi)
@@ -38,23 +37,37 @@ def schedule(pipeline):
     Cb.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
 
     # cdf
-    cdf.compute_root().split(i, i, iv, 16).vectorize(iv).parallel(i)
+    (
+        cdf.compute_root()
+        .split(i, i, iv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(iv)
+        .parallel(i)
+    )
 
     # hist
-    hist.compute_root().split(i, i, iv, 16).vectorize(iv).parallel(i)
+    (
+        hist.compute_root()
+        .split(i, i, iv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(iv)
+        .parallel(i)
+    )
     (
         hist.update(0)
-        .split(ry_x, ry_x, ry_xi, 512)
-        .split(i, i, ii, 32)
+        .split(i, i, ii, 32, hl.TailStrategy.RoundUp)
         .split(ii, ii, iv, 16)
-        .reorder(iv, ii, ry_xi, ry_x, i)
+        .reorder(iv, ii, ry_x, i)
         .unroll(ii)
         .vectorize(iv)
         .parallel(i)
     )
 
     # hist_rows
-    hist_rows.compute_root().split(i, i, iv, 16).vectorize(iv).parallel(y)
+    (
+        hist_rows.compute_root()
+        .split(i, i, iv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(iv)
+        .parallel(y)
+    )
     (
         hist_rows.update(0)
         .split(y, y, yi, 32)

@@ -43,93 +43,85 @@ def schedule(pipeline):
 
     # normalized
     (
-        normalized.split(x, x, xi, 64)
-        .split(y, y, yi, 64)
+        normalized.split(x, x, xi, 128)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, c, yi, y, x)
-        .unroll(xi)
-        .vectorize(xv)
-        .parallel(x)
-    )
-
-    # up_x_0
-    up_x_0.compute_at(normalized, y).split(x, x, xv, 16).vectorize(xv)
-
-    # filled_1
-    filled_1.compute_at(normalized, y).split(x, x, xv, 16).vectorize(xv)
-
-    # up_x_1
-    up_x_1.compute_at(normalized, y).split(x, x, xv, 16).vectorize(xv)
-
-    # filled_2
-    filled_2.compute_at(normalized, y).split(x, x, xv, 16).vectorize(xv)
-
-    # up_x_2
-    up_x_2.compute_at(normalized, y).split(x, x, xv, 16).vectorize(xv)
-
-    # filled_3
-    filled_3.compute_at(normalized, y).split(x, x, xv, 8).vectorize(xv)
-
-    # up_x_3
-    up_x_3.compute_at(normalized, y).split(x, x, xv, 8).vectorize(xv)
-
-    # filled_4
-    filled_4.compute_at(normalized, y).split(x, x, xv, 4).vectorize(xv)
-
-    # up_x_4
-    up_x_4.compute_at(normalized, y).split(x, x, xv, 4).vectorize(xv)
-
-    # filled_5
-    (
-        filled_5.compute_root()
-        .split(y, y, yi, 8)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, c, yi, y)
+        .reorder(xv, xi, c, yi, x, y)
         .vectorize(xv)
         .parallel(y)
     )
 
+    # up_x_0
+    up_x_0.compute_at(normalized, x).split(x, x, xv, 16).vectorize(xv)
+
+    # filled_1
+    filled_1.compute_at(normalized, x).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x_1
+    up_x_1.compute_at(normalized, x).split(x, x, xv, 16).vectorize(xv)
+
+    # filled_2
+    filled_2.compute_at(normalized, x).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x_2
+    up_x_2.compute_at(normalized, x).split(x, x, xv, 16).vectorize(xv)
+
+    # filled_3
+    filled_3.compute_at(normalized, x).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x_3
+    up_x_3.compute_at(normalized, x).split(x, x, xv, 16).vectorize(xv)
+
+    # filled_4
+    filled_4.compute_at(normalized, x).split(x, x, xv, 8).vectorize(xv)
+
+    # up_x_4
+    up_x_4.compute_at(normalized, x).split(x, x, xv, 8).vectorize(xv)
+
+    # filled_5
+    filled_5.compute_at(normalized, x).split(x, x, xv, 4).vectorize(xv)
+
     # up_x_5
-    up_x_5.compute_at(filled_5, y).split(x, x, xv, 16).vectorize(xv)
+    up_x_5.compute_at(normalized, x).split(x, x, xv, 4).vectorize(xv)
 
     # filled_6
-    filled_6.compute_at(filled_5, y).split(x, x, xv, 16).vectorize(xv)
-
-    # up_x_6
-    up_x_6.compute_at(filled_5, y).split(x, x, xv, 16).vectorize(xv)
-
-    # filled_7
-    filled_7.compute_at(filled_5, y).split(x, x, xv, 8).vectorize(xv)
-
-    # up_x_7
-    up_x_7.compute_at(filled_5, y).split(x, x, xv, 8).vectorize(xv)
-
-    # filled_8
     (
-        filled_8.compute_root()
-        .split(y, y, yi, 4)
+        filled_6.compute_root()
+        .split(y, y, yi, 16)
         .split(c, c, ci, 2)
-        .split(x, x, xv, 4)
+        .split(x, x, xv, 16)
         .reorder(xv, x, yi, ci, y, c)
         .vectorize(xv)
         .parallel(c)
         .parallel(y)
     )
 
+    # up_x_6
+    up_x_6.compute_at(filled_6, y).split(x, x, xv, 16).vectorize(xv)
+
+    # filled_7
+    filled_7.compute_at(filled_6, y).split(x, x, xv, 8).vectorize(xv)
+
+    # up_x_7
+    up_x_7.compute_at(filled_6, y).split(x, x, xv, 8).vectorize(xv)
+
+    # filled_8
+    filled_8.compute_at(filled_6, y).split(x, x, xv, 4).vectorize(xv)
+
     # up_x_8
-    up_x_8.compute_at(filled_8, y).split(x, x, xv, 4).vectorize(xv)
+    up_x_8.compute_at(filled_6, y).split(x, x, xv, 4).vectorize(xv)
 
     # down_9
-    down_9.compute_at(filled_8, y).split(x, x, xv, 4).vectorize(xv)
+    down_9.compute_at(filled_6, y).split(x, x, xv, 4).vectorize(xv)
 
     # down_8
-    down_8.compute_at(filled_8, y).split(x, x, xv, 8).vectorize(xv)
+    down_8.compute_at(filled_6, y).split(x, x, xv, 8).vectorize(xv)
 
     # down_7
-    down_7.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(c)
+    down_7.compute_at(filled_6, y).split(x, x, xv, 16).vectorize(xv)
 
     # down_x_7
-    down_x_7.compute_at(down_7, c).split(x, x, xv, 16).vectorize(xv)
+    down_x_7.compute_at(filled_6, y).split(x, x, xv, 16).vectorize(xv)
 
     # down_6
     down_6.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(c)
@@ -144,17 +136,10 @@ def schedule(pipeline):
     down_x_5.compute_at(down_5, c).split(x, x, xv, 16).vectorize(xv)
 
     # down_4
-    (
-        down_4.compute_root()
-        .split(y, y, yi, 16)
-        .split(x, x, xv, 16)
-        .reorder(xv, x, yi, c, y)
-        .vectorize(xv)
-        .parallel(y)
-    )
+    down_4.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(c)
 
     # down_x_4
-    down_x_4.compute_at(down_4, y).split(x, x, xv, 16).vectorize(xv)
+    down_x_4.compute_at(down_4, c).split(x, x, xv, 16).vectorize(xv)
 
     # down_3
     (
@@ -174,16 +159,15 @@ def schedule(pipeline):
     (
         down_2.compute_root()
         .split(x, x, xi, 32)
-        .split(y, y, yi, 16)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, y, x, c)
+        .reorder(xv, xi, y, x, c)
         .unroll(xi)
         .vectorize(xv)
         .parallel(c)
     )
 
     # down_x_2
-    down_x_2.compute_at(down_2, y).split(x, x, xv, 16).vectorize(xv)
+    down_x_2.compute_at(down_2, x).split(x, x, xv, 16).vectorize(xv)
 
     # down_1
     (

@@ -46,7 +46,7 @@ def schedule(pipeline):
     with_alpha = pipeline.get_func(62)
     output = pipeline.get_func(63)
     final = pipeline.get_func(64)
-    x, xi, y, yi, xv, c, z, zi = hl.vars("x xi y yi xv c z zi")
+    x, xi, y, yi, xv, c, z = hl.vars("x xi y yi xv c z")
     s_x = output.rvars(0)[0]
     near_x = maximum.rvars(0)[0]
     r_x = sum_2.rvars(0)[0]
@@ -55,7 +55,7 @@ def schedule(pipeline):
     # final
     (
         final.split(x, x, xi, 32)
-        .split(y, y, yi, 16)
+        .split(y, y, yi, 64)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, c, x, y)
         .unroll(xi)
@@ -64,8 +64,17 @@ def schedule(pipeline):
     )
 
     # output
-    output.compute_at(final, x).split(x, x, xv, 16).vectorize(xv)
-    output.update(0).split(x, x, xv, 16).reorder(xv, s_x, x, c, y).vectorize(xv)
+    (
+        output.compute_at(final, x)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        output.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, s_x, x, c, y)
+        .vectorize(xv)
+    )
 
     # with_alpha
     with_alpha.compute_at(final, x).split(x, x, xv, 16).vectorize(xv)
@@ -73,41 +82,55 @@ def schedule(pipeline):
     # sample_weight
     sample_weight.compute_at(final, x).split(x, x, xv, 16).vectorize(xv)
 
+    # bokeh_radius_squared
+    bokeh_radius_squared.compute_at(final, x).split(x, x, xv, 16).vectorize(xv)
+
     # sample_locations
     sample_locations.compute_at(final, x).split(x, x, xv, 16).vectorize(xv)
 
-    # bokeh_radius_squared
-    bokeh_radius_squared.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(y)
-
     # maximum
-    maximum_2.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(y)
+    (
+        maximum_2.compute_at(final, x)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
     (
         maximum_2.update(0)
-        .split(x, x, xi, 128)
-        .split(y, y, yi, 128)
-        .split(xi, xi, xv, 16)
-        .reorder(xv, near_x, xi, yi, x, y)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, near_x, x, y)
         .vectorize(xv)
-        .parallel(y)
     )
 
     # maximum
-    maximum.compute_at(maximum_2, x).split(x, x, xv, 16).vectorize(xv)
-    maximum.update(0).split(x, x, xv, 16).reorder(xv, near_x, x, y).vectorize(xv)
+    (
+        maximum.compute_at(final, x)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        maximum.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, near_x, x, y)
+        .vectorize(xv)
+    )
 
     # bokeh_radius
-    bokeh_radius.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(y)
+    bokeh_radius.compute_at(final, x).split(x, x, xv, 16).vectorize(xv)
 
     # argmin
-    argmin.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(y)
+    (
+        argmin.compute_root()
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+        .parallel(y)
+    )
     (
         argmin.update(0)
-        .split(r_x, r_x, r_xi, 4)
-        .split(x, x, xi, 64)
-        .split(y, y, yi, 32)
+        .split(r_x, r_x, r_xi, 8)
+        .split(x, x, xi, 128, hl.TailStrategy.RoundUp)
+        .split(y, y, yi, 32, hl.TailStrategy.RoundUp)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, r_xi, r_x, y, x)
-        .unroll(xi)
+        .reorder(xv, yi, r_xi, xi, r_x, y, x)
         .vectorize(xv)
         .parallel(x)
     )
@@ -170,45 +193,24 @@ def schedule(pipeline):
     down_5_x.compute_at(up_2_x, z).split(x, x, xv, 16).vectorize(xv)
 
     # down_4
-    (
-        down_4.compute_root()
-        .split(x, x, xi, 32)
-        .split(y, y, yi, 16)
-        .split(z, z, zi, 16)
-        .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, zi, x, y, z, c)
-        .unroll(xi)
-        .vectorize(xv)
-        .parallel(c)
-    )
+    down_4.compute_at(up_2_x, z).split(x, x, xv, 16).vectorize(xv)
 
     # down_4_x
-    down_4_x.compute_at(down_4, x).split(x, x, xv, 16).vectorize(xv)
+    down_4_x.compute_at(up_2_x, z).split(x, x, xv, 16).vectorize(xv)
 
     # down_3
-    (
-        down_3.compute_root()
-        .split(x, x, xi, 32)
-        .split(y, y, yi, 16)
-        .split(z, z, zi, 16)
-        .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, zi, x, y, z, c)
-        .unroll(xi)
-        .vectorize(xv)
-        .parallel(c)
-    )
+    down_3.compute_at(up_2_x, z).split(x, x, xv, 16).vectorize(xv)
 
     # down_3_x
-    down_3_x.compute_at(down_3, x).split(x, x, xv, 16).vectorize(xv)
+    down_3_x.compute_at(up_2_x, z).split(x, x, xv, 16).vectorize(xv)
 
     # down_2
     (
         down_2.compute_root()
         .split(x, x, xi, 32)
-        .split(y, y, yi, 16)
-        .split(z, z, zi, 16)
+        .split(y, y, yi, 32)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, zi, x, y, z, c)
+        .reorder(xv, xi, yi, z, x, y, c)
         .unroll(xi)
         .vectorize(xv)
         .parallel(c)
@@ -221,10 +223,9 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xi, 32)
-        .split(y, y, yi, 16)
-        .split(z, z, zi, 16)
+        .split(y, y, yi, 32)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, zi, y, x, z, c)
+        .reorder(xv, xi, yi, z, y, x, c)
         .unroll(xi)
         .vectorize(xv)
         .parallel(c)
@@ -246,12 +247,30 @@ def schedule(pipeline):
     cost_confidence.compute_at(push_0, y).split(x, x, xv, 16).vectorize(xv)
 
     # sum
-    sum_3.compute_at(push_0, y).split(x, x, xv, 16).vectorize(xv)
-    sum_3.update(0).split(x, x, xv, 16).reorder(xv, r_x, x, y).vectorize(xv)
+    (
+        sum_3.compute_at(push_0, y)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        sum_3.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
+        .vectorize(xv)
+    )
 
     # sum
-    sum_2.compute_at(push_0, y).split(x, x, xv, 16).vectorize(xv)
-    sum_2.update(0).split(x, x, xv, 16).reorder(xv, r_x, x, y).vectorize(xv)
+    (
+        sum_2.compute_at(push_0, y)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        sum_2.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, r_x, x, y)
+        .vectorize(xv)
+    )
 
     # cost
     cost.compute_at(push_0, y).split(x, x, xv, 16).vectorize(xv)

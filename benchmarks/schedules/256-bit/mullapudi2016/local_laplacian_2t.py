@@ -54,11 +54,10 @@ def schedule(pipeline):
 
     # output
     (
-        output.split(x, x, xi, 64)
-        .split(y, y, yi, 64)
+        output.split(x, x, xi, 128)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, c, yi, y, x)
-        .unroll(xi)
         .vectorize(xv)
         .parallel(x)
     )
@@ -79,61 +78,67 @@ def schedule(pipeline):
     out_pyramid_2.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
 
     # up_x
-    (
-        up_x_5.compute_root()
-        .split(y, y, yi, 16)
-        .split(x, x, xv, 16)
-        .vectorize(xv)
-        .parallel(y)
-    )
+    up_x_5.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
 
     # out_pyramid_3
-    out_pyramid_3.compute_at(up_x_5, y).split(x, x, xv, 16).vectorize(xv)
-
-    # up_x
-    up_x_4.compute_at(up_x_5, y).split(x, x, xv, 16).vectorize(xv)
-
-    # out_pyramid_4
-    out_pyramid_4.compute_at(up_x_5, y).split(x, x, xv, 16).vectorize(xv)
+    out_pyramid_3.compute_at(output, y).split(x, x, xv, 16).vectorize(xv)
 
     # up_x
     (
-        up_x_3.compute_root()
+        up_x_4.compute_root()
         .split(y, y, yi, 16)
         .split(x, x, xv, 16)
         .vectorize(xv)
         .parallel(y)
     )
 
-    # out_pyramid_5
-    out_pyramid_5.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    # out_pyramid_4
+    out_pyramid_4.compute_at(up_x_4, y).split(x, x, xv, 16).vectorize(xv)
 
     # up_x
-    up_x_2.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    up_x_3.compute_at(up_x_4, y).split(x, x, xv, 16).vectorize(xv)
+
+    # out_pyramid_5
+    out_pyramid_5.compute_at(up_x_4, y).split(x, x, xv, 16).vectorize(xv)
+
+    # up_x
+    (
+        up_x_2.compute_root()
+        .split(y, y, yi, 8)
+        .split(x, x, xv, 16)
+        .vectorize(xv)
+        .parallel(y)
+    )
 
     # out_pyramid_6
-    out_pyramid_6.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    out_pyramid_6.compute_at(up_x_2, y).split(x, x, xv, 16).vectorize(xv)
 
     # up_x
-    up_x.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    up_x.compute_at(up_x_2, y).split(x, x, xv, 16).vectorize(xv)
 
     # out_l_pyramid_7
-    out_l_pyramid_7.compute_at(up_x_3, y).split(x, x, xv, 8).vectorize(xv)
+    out_l_pyramid_7.compute_at(up_x_2, y).split(x, x, xv, 8).vectorize(xv)
 
     # down_y
-    down_y_14.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    down_y_14.compute_at(up_x_2, y).split(x, x, xv, 16).vectorize(xv)
 
     # down_x
-    down_x_13.compute_at(up_x_3, y).split(x, x, xv, 8).vectorize(xv)
+    down_x_13.compute_root().split(x, x, xv, 8).vectorize(xv).parallel(hl._0)
 
     # down_y
-    down_y_13.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    down_y_13.compute_at(down_x_13, hl._0).split(x, x, xv, 16).vectorize(xv)
 
     # down_x
-    down_x_12.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    (
+        down_x_12.compute_root()
+        .split(y, y, yi, 8)
+        .split(x, x, xv, 16)
+        .vectorize(xv)
+        .parallel(y)
+    )
 
     # down_y
-    down_y_12.compute_at(up_x_3, y).split(x, x, xv, 16).vectorize(xv)
+    down_y_12.compute_at(down_x_12, y).split(x, x, xv, 16).vectorize(xv)
 
     # down_x
     down_x_11.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(hl._0)
@@ -172,42 +177,30 @@ def schedule(pipeline):
     down_y_8.compute_at(down_x_8, y).split(x, x, xv, 16).vectorize(xv)
 
     # down_x
-    (
-        down_x_7.compute_root()
-        .split(x, x, xi, 64)
-        .split(y, y, yi, 64)
-        .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, x, y, hl._0)
-        .unroll(xi)
-        .vectorize(xv)
-        .parallel(hl._0)
-    )
+    down_x_7.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(hl._0)
 
     # down_y
-    down_y_7.compute_at(down_x_7, x).split(x, x, xv, 16).vectorize(xv)
+    down_y_7.compute_at(down_x_7, hl._0).split(x, x, xv, 16).vectorize(xv)
 
     # down_x
     (
         down_x_6.compute_root()
-        .split(x, x, xi, 128)
         .split(y, y, yi, 64)
-        .split(xi, xi, xv, 16)
-        .reorder(xv, xi, yi, x, y)
+        .split(x, x, xv, 16)
         .vectorize(xv)
         .parallel(y)
     )
 
     # down_y
-    down_y_6.compute_at(down_x_6, x).split(x, x, xv, 16).vectorize(xv)
+    down_y_6.compute_at(down_x_6, y).split(x, x, xv, 16).vectorize(xv)
 
     # down_x
     (
         down_x_5.compute_root()
-        .split(x, x, xi, 64)
-        .split(y, y, yi, 64)
+        .split(x, x, xi, 128)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, x, y, hl._0)
-        .unroll(xi)
         .vectorize(xv)
         .parallel(hl._0)
     )
@@ -218,12 +211,13 @@ def schedule(pipeline):
     # down_x
     (
         down_x_4.compute_root()
-        .split(x, x, xi, 128)
-        .split(y, y, yi, 64)
+        .split(x, x, xi, 256)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, y, x)
         .vectorize(xv)
         .parallel(x)
+        .parallel(y)
     )
 
     # down_y
@@ -232,11 +226,10 @@ def schedule(pipeline):
     # down_x
     (
         down_x_3.compute_root()
-        .split(x, x, xi, 64)
-        .split(y, y, yi, 64)
+        .split(x, x, xi, 128)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, y, x, hl._0)
-        .unroll(xi)
         .vectorize(xv)
         .parallel(hl._0)
     )
@@ -247,8 +240,8 @@ def schedule(pipeline):
     # down_x
     (
         down_x_2.compute_root()
-        .split(x, x, xi, 128)
-        .split(y, y, yi, 64)
+        .split(x, x, xi, 256)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, y, x)
         .vectorize(xv)
@@ -261,8 +254,8 @@ def schedule(pipeline):
     # down_x
     (
         down_x.compute_root()
-        .split(x, x, xi, 32)
-        .split(y, y, yi, 32)
+        .split(x, x, xi, 64)
+        .split(y, y, yi, 64)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, hl._0, y, x)
         .unroll(xi)
@@ -277,12 +270,11 @@ def schedule(pipeline):
     (
         g_pyramid_0.compute_root()
         .split(x, x, xi, 64)
-        .split(y, y, yi, 512)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, k, yi, x, y)
+        .reorder(xv, xi, k, y, x)
         .unroll(xi)
         .vectorize(xv)
-        .parallel(y)
+        .parallel(x)
     )
 
     # remap

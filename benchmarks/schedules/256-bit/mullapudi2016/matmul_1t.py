@@ -17,9 +17,9 @@ def schedule(pipeline):
     prod.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(y)
     (
         prod.update(0)
-        .split(k_x, k_x, k_xi, 128)
-        .split(x, x, xi, 128)
-        .split(y, y, yi, 128)
+        .split(k_x, k_x, k_xi, 256)
+        .split(x, x, xi, 256)
+        .split(y, y, yi, 256)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, k_xi, yi, k_x, x, y)
         .vectorize(xv)

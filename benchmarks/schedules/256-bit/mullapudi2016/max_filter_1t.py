@@ -13,14 +13,14 @@ def schedule(pipeline):
     x, xi, y, yi, xv, c, t, tv = hl.vars("x xi y yi xv c t tv")
     dx_x = maximum.rvars(0)[0]
     dy_x = sum_2.rvars(0)[0]
-    r_x = powers.rvars(0)[0]
     r_y = powers.rvars(0)[1]
-    r_xi = hl.RVar("r_xi")
+    r_x = powers.rvars(0)[0]
+    r_yi = hl.RVar("r_yi")
 
     # max_filter
     (
-        max_filter.split(x, x, xi, 32)
-        .split(y, y, yi, 32)
+        max_filter.split(x, x, xi, 64)
+        .split(y, y, yi, 64)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, x, y, c)
         .unroll(xi)
@@ -29,11 +29,25 @@ def schedule(pipeline):
     )
 
     # maximum
-    maximum.compute_at(max_filter, x).split(x, x, xv, 16).vectorize(xv)
-    maximum.update(0).split(x, x, xv, 16).reorder(xv, dx_x, x, y, c).vectorize(xv)
+    (
+        maximum.compute_at(max_filter, x)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+    )
+    (
+        maximum.update(0)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .reorder(xv, dx_x, x, y, c)
+        .vectorize(xv)
+    )
 
     # sum
-    sum_2.compute_root().split(x, x, xv, 16).vectorize(xv).parallel(x)
+    (
+        sum_2.compute_root()
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
+        .vectorize(xv)
+        .parallel(x)
+    )
     (
         sum_2.update(0)
         .split(x, x, xi, 32)
@@ -48,7 +62,7 @@ def schedule(pipeline):
     (
         columns.compute_root()
         .split(x, x, xi, 32)
-        .split(y, y, yi, 128)
+        .split(y, y, yi, 512)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, t, y, x, c)
         .unroll(xi)
@@ -62,17 +76,17 @@ def schedule(pipeline):
     # powers
     (
         powers.compute_root()
-        .split(x, x, xv, 16)
+        .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
         .reorder(xv, x, t, y, c)
         .vectorize(xv)
         .parallel(c)
     )
     (
         powers.update(0)
-        .split(r_x, r_x, r_xi, 512)
-        .split(x, x, xi, 32)
+        .split(r_y, r_y, r_yi, 2)
+        .split(x, x, xi, 32, hl.TailStrategy.RoundUp)
         .split(xi, xi, xv, 16)
-        .reorder(xv, xi, r_xi, r_x, r_y, x, c)
+        .reorder(xv, xi, r_x, r_yi, r_y, x, c)
         .unroll(xi)
         .vectorize(xv)
         .parallel(c)

@@ -12,8 +12,8 @@ def schedule(pipeline):
 
     # unsharp
     (
-        unsharp.split(x, x, xi, 128)
-        .split(y, y, yi, 64)
+        unsharp.split(x, x, xi, 256)
+        .split(y, y, yi, 128)
         .split(xi, xi, xv, 16)
         .reorder(xv, xi, yi, c, x, y)
         .vectorize(xv)

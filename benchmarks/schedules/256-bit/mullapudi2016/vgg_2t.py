@@ -40,7 +40,7 @@ def schedule(pipeline):
     powers = pipeline.get_func(70)
     sum_2 = pipeline.get_func(71)
     softmax = pipeline.get_func(72)
-    i, iv, n, ii, c, cv, ci, x, y, yi, ni = hl.vars("i iv n ii c cv ci x y yi ni")
+    i, iv, n, ii, c, cv, ci, x, y, cu, yi = hl.vars("i iv n ii c cv ci x y cu yi")
     xi, xv = hl.vars("xi xv")
     r_3_x = dense_3.rvars(0)[0]
     r_2_x = dense_2.rvars(0)[0]
@@ -97,14 +97,8 @@ def schedule(pipeline):
     r_3_xi = hl.RVar("r_3_xi")
     r_2_xi = hl.RVar("r_2_xi")
     r_1_xi = hl.RVar("r_1_xi")
-    r_5_3_xi = hl.RVar("r_5_3_xi")
-    r_5_2_xi = hl.RVar("r_5_2_xi")
-    r_5_1_xi = hl.RVar("r_5_1_xi")
     r_4_3_xi = hl.RVar("r_4_3_xi")
     r_4_2_xi = hl.RVar("r_4_2_xi")
-    r_4_1_xi = hl.RVar("r_4_1_xi")
-    r_3_3_xi = hl.RVar("r_3_3_xi")
-    r_3_2_xi = hl.RVar("r_3_2_xi")
 
     # softmax
     softmax.split(i, i, iv, 16).vectorize(iv).parallel(n)
@@ -122,8 +116,8 @@ def schedule(pipeline):
     dense_3.compute_root().split(i, i, iv, 16).vectorize(iv).parallel(n)
     (
         dense_3.update(0)
-        .split(r_3_x, r_3_x, r_3_xi, 256)
-        .split(i, i, ii, 128)
+        .split(r_3_x, r_3_x, r_3_xi, 512)
+        .split(i, i, ii, 256)
         .split(ii, ii, iv, 16)
         .reorder(iv, ii, r_3_xi, n, r_3_x, i)
         .vectorize(iv)
@@ -138,7 +132,7 @@ def schedule(pipeline):
     (
         dense_2.update(0)
         .split(r_2_x, r_2_x, r_2_xi, 256)
-        .split(i, i, ii, 128)
+        .split(i, i, ii, 512)
         .split(ii, ii, iv, 16)
         .reorder(iv, ii, r_2_xi, n, r_2_x, i)
         .vectorize(iv)
@@ -146,17 +140,16 @@ def schedule(pipeline):
     )
 
     # rectified_1
-    rectified_1.compute_root().split(i, i, iv, 16).vectorize(iv).parallel(n)
+    rectified_1.compute_at(dense_2, r_2_x).split(i, i, iv, 16).vectorize(iv)
 
     # dense_1
     dense_1.compute_root().split(i, i, iv, 16).vectorize(iv).parallel(n)
     (
         dense_1.update(0)
         .split(r_1_x, r_1_x, r_1_xi, 512)
-        .split(i, i, ii, 64)
+        .split(i, i, ii, 256)
         .split(ii, ii, iv, 16)
         .reorder(iv, ii, r_1_xi, n, r_1_x, i)
-        .unroll(ii)
         .vectorize(iv)
         .parallel(i)
     )
@@ -167,55 +160,65 @@ def schedule(pipeline):
         maximum_5.update(0)
         .split(c, c, ci, 32)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, square_5_x, square_5_y, c, x, y, n)
+        .reorder(cv, ci, x, y, square_5_x, square_5_y, c, n)
         .unroll(ci)
         .vectorize(cv)
         .parallel(n)
     )
 
     # conv_5_3
-    conv_5_3.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
+    conv_5_3.compute_at(maximum_5, c).split(c, c, cv, 16).vectorize(cv)
     (
         conv_5_3.update(0)
-        .split(r_5_3_x, r_5_3_x, r_5_3_xi, 128)
-        .split(c, c, ci, 64)
-        .split(ci, ci, cv, 16)
-        .reorder(cv, ci, r_5_3_xi, x, y, r_5_3_x, r_5_3_y, r_5_3_z, c, n)
-        .unroll(ci)
+        .split(c, c, cv, 16)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_5_3_x, x, y, r_5_3_y, r_5_3_z, c, n)
+        .unroll(cu)
         .vectorize(cv)
-        .parallel(n)
     )
 
     # relu_5_2
-    relu_5_2.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
-
-    # conv_5_2
-    conv_5_2.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
     (
-        conv_5_2.update(0)
-        .split(r_5_2_x, r_5_2_x, r_5_2_xi, 128)
-        .split(c, c, ci, 64)
+        relu_5_2.compute_root()
+        .split(c, c, ci, 32)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, r_5_2_xi, x, y, r_5_2_x, r_5_2_y, r_5_2_z, c, n)
+        .reorder(cv, ci, x, y, c, n)
         .unroll(ci)
         .vectorize(cv)
         .parallel(n)
     )
 
-    # relu_5_1
-    relu_5_1.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
-
-    # conv_5_1
-    conv_5_1.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
+    # conv_5_2
+    conv_5_2.compute_at(relu_5_2, c).split(c, c, cv, 16).vectorize(cv)
     (
-        conv_5_1.update(0)
-        .split(r_5_1_x, r_5_1_x, r_5_1_xi, 128)
-        .split(c, c, ci, 64)
+        conv_5_2.update(0)
+        .split(c, c, cv, 16)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_5_2_x, x, y, r_5_2_y, r_5_2_z, c, n)
+        .unroll(cu)
+        .vectorize(cv)
+    )
+
+    # relu_5_1
+    (
+        relu_5_1.compute_root()
+        .split(c, c, ci, 32)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, r_5_1_xi, x, y, r_5_1_x, r_5_1_y, r_5_1_z, c, n)
+        .reorder(cv, ci, x, y, c, n)
         .unroll(ci)
         .vectorize(cv)
         .parallel(n)
+    )
+
+    # conv_5_1
+    conv_5_1.compute_at(relu_5_1, c).split(c, c, cv, 16).vectorize(cv)
+    (
+        conv_5_1.update(0)
+        .split(c, c, cv, 16)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_5_1_x, x, y, r_5_1_y, r_5_1_z, c, n)
+        .unroll(cu)
+        .vectorize(cv)
     )
 
     # maximum
@@ -234,14 +237,12 @@ def schedule(pipeline):
     conv_4_3.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
     (
         conv_4_3.update(0)
-        .split(r_4_3_x, r_4_3_x, r_4_3_xi, 128)
+        .split(r_4_3_x, r_4_3_x, r_4_3_xi, 256)
         .split(c, c, ci, 128)
-        .split(y, y, yi, 2)
-        .split(n, n, ni, 2)
+        .split(y, y, yi, 4)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, r_4_3_xi, x, yi, ni, r_4_3_x, r_4_3_y, r_4_3_z, c, y, n)
+        .reorder(cv, ci, r_4_3_xi, x, yi, n, r_4_3_x, r_4_3_y, r_4_3_z, c, y)
         .vectorize(cv)
-        .parallel(n)
         .parallel(y)
     )
 
@@ -252,33 +253,36 @@ def schedule(pipeline):
     conv_4_2.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
     (
         conv_4_2.update(0)
-        .split(r_4_2_x, r_4_2_x, r_4_2_xi, 128)
+        .split(r_4_2_x, r_4_2_x, r_4_2_xi, 256)
         .split(c, c, ci, 128)
-        .split(y, y, yi, 2)
-        .split(n, n, ni, 2)
+        .split(y, y, yi, 4)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, r_4_2_xi, x, yi, ni, r_4_2_x, r_4_2_y, r_4_2_z, c, y, n)
+        .reorder(cv, ci, r_4_2_xi, x, yi, n, r_4_2_x, r_4_2_y, r_4_2_z, c, y)
         .vectorize(cv)
-        .parallel(n)
         .parallel(y)
     )
 
     # relu_4_1
-    relu_4_1.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
+    (
+        relu_4_1.compute_root()
+        .split(c, c, ci, 32)
+        .split(y, y, yi, 4)
+        .split(ci, ci, cv, 16)
+        .reorder(cv, ci, x, yi, n, c, y)
+        .unroll(ci)
+        .vectorize(cv)
+        .parallel(y)
+    )
 
     # conv_4_1
-    conv_4_1.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
+    conv_4_1.compute_at(relu_4_1, c).split(c, c, cv, 16).vectorize(cv)
     (
         conv_4_1.update(0)
-        .split(r_4_1_x, r_4_1_x, r_4_1_xi, 128)
-        .split(c, c, ci, 128)
-        .split(y, y, yi, 2)
-        .split(n, n, ni, 2)
-        .split(ci, ci, cv, 16)
-        .reorder(cv, ci, r_4_1_xi, x, yi, ni, r_4_1_x, r_4_1_y, r_4_1_z, c, y, n)
+        .split(c, c, cv, 16)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_4_1_x, r_4_1_y, r_4_1_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
-        .parallel(n)
-        .parallel(y)
     )
 
     # maximum
@@ -286,55 +290,60 @@ def schedule(pipeline):
     (
         maximum_3.update(0)
         .split(c, c, ci, 32)
+        .split(x, x, xi, 4)
+        .split(y, y, yi, 4)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, square_3_x, square_3_y, c, x, y, n)
+        .reorder(cv, ci, xi, yi, square_3_x, square_3_y, n, c, x, y)
         .unroll(ci)
         .vectorize(cv)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_3_3
-    conv_3_3.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
+    conv_3_3.compute_at(maximum_3, c).split(c, c, cv, 16).vectorize(cv)
     (
         conv_3_3.update(0)
-        .split(r_3_3_x, r_3_3_x, r_3_3_xi, 128)
-        .split(x, x, xi, 4)
-        .split(y, y, yi, 4)
         .split(c, c, cv, 16)
-        .reorder(cv, c, r_3_3_xi, xi, yi, n, r_3_3_x, r_3_3_y, r_3_3_z, x, y)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
+        .unroll(cu)
+        .vectorize(cv)
+    )
+
+    # relu_3_2
+    (
+        relu_3_2.compute_root()
+        .split(c, c, ci, 32)
+        .split(x, x, xi, 8)
+        .split(y, y, yi, 8)
+        .split(ci, ci, cv, 16)
+        .reorder(cv, ci, xi, yi, n, c, x, y)
+        .unroll(ci)
         .vectorize(cv)
         .parallel(y)
     )
 
-    # relu_3_2
-    relu_3_2.compute_at(conv_3_3, r_3_3_x).split(c, c, cv, 16).vectorize(cv)
-
     # conv_3_2
-    conv_3_2.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
+    conv_3_2.compute_at(relu_3_2, c).split(c, c, cv, 16).vectorize(cv)
     (
         conv_3_2.update(0)
-        .split(r_3_2_x, r_3_2_x, r_3_2_xi, 128)
-        .split(c, c, ci, 64)
-        .split(x, x, xi, 8)
-        .split(y, y, yi, 8)
-        .split(ci, ci, cv, 16)
-        .reorder(cv, ci, r_3_2_xi, xi, yi, n, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y)
-        .unroll(ci)
+        .split(c, c, cv, 16)
+        .split(c, c, cu, 2)
+        .reorder(cv, cu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
-        .parallel(y)
     )
 
     # relu_3_1
     (
         relu_3_1.compute_root()
-        .split(c, c, ci, 32)
+        .split(c, c, ci, 128)
         .split(x, x, xi, 8)
         .split(y, y, yi, 8)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, xi, yi, c, x, y, n)
-        .unroll(ci)
+        .reorder(cv, ci, xi, yi, n, c, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_3_1
@@ -350,18 +359,17 @@ def schedule(pipeline):
     maximum_2.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
     (
         maximum_2.update(0)
-        .split(c, c, ci, 32)
         .split(x, x, xi, 4)
         .split(y, y, yi, 4)
-        .split(ci, ci, cv, 16)
-        .reorder(cv, ci, square_2_x, square_2_y, xi, yi, c, x, y, n)
-        .unroll(ci)
+        .split(c, c, cv, 16)
+        .reorder(cv, square_2_x, square_2_y, c, xi, yi, n, x, y)
+        .unroll(square_2_x)
         .vectorize(cv)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_2_2
-    conv_2_2.compute_at(maximum_2, c).split(c, c, cv, 16).vectorize(cv)
+    conv_2_2.compute_at(maximum_2, x).split(c, c, cv, 16).vectorize(cv)
     (
         conv_2_2.update(0)
         .split(c, c, cv, 16)
@@ -372,14 +380,14 @@ def schedule(pipeline):
     # relu_2_1
     (
         relu_2_1.compute_root()
-        .split(c, c, ci, 32)
+        .split(c, c, ci, 64)
         .split(x, x, xi, 16)
         .split(y, y, yi, 16)
         .split(ci, ci, cv, 16)
-        .reorder(cv, ci, xi, yi, c, x, y, n)
+        .reorder(cv, ci, xi, yi, n, c, x, y)
         .unroll(ci)
         .vectorize(cv)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_2_1
@@ -387,7 +395,9 @@ def schedule(pipeline):
     (
         conv_2_1.update(0)
         .split(c, c, cv, 16)
-        .reorder(cv, c, r_2_1_x, r_2_1_y, r_2_1_z, x, y, n)
+        .split(c, c, cu, 4)
+        .reorder(cv, cu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
     )
 
@@ -395,40 +405,39 @@ def schedule(pipeline):
     maximum.compute_root().split(c, c, cv, 16).vectorize(cv).parallel(n)
     (
         maximum.update(0)
-        .split(c, c, ci, 32)
         .split(x, x, xi, 8)
         .split(y, y, yi, 8)
-        .split(ci, ci, cv, 16)
-        .reorder(cv, ci, square_1_x, square_1_y, xi, yi, c, x, y, n)
-        .unroll(ci)
+        .split(c, c, cv, 16)
+        .reorder(cv, square_1_x, square_1_y, c, xi, yi, n, x, y)
+        .unroll(square_1_x)
         .vectorize(cv)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_1_2
-    conv_1_2.compute_at(maximum, c).split(c, c, cv, 16).vectorize(cv)
+    conv_1_2.compute_at(maximum, x).split(c, c, cv, 16).vectorize(cv)
     (
         conv_1_2.update(0)
         .split(c, c, cv, 16)
-        .reorder(cv, c, r_1_2_x, r_1_2_y, r_1_2_z, x, y, n)
+        .split(c, c, cu, 4)
+        .reorder(cv, cu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
+        .unroll(cu)
         .vectorize(cv)
     )
 
     # relu_1_1
     (
         relu_1_1.compute_root()
-        .split(c, c, ci, 32)
-        .split(x, x, xi, 32)
-        .split(y, y, yi, 32)
-        .split(ci, ci, cv, 16)
-        .reorder(cv, ci, xi, yi, c, x, y, n)
-        .unroll(ci)
+        .split(x, x, xi, 16)
+        .split(y, y, yi, 16)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, xi, yi, n, x, y)
         .vectorize(cv)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_1_1
-    conv_1_1.compute_at(relu_1_1, c).split(c, c, cv, 16).vectorize(cv)
+    conv_1_1.compute_at(relu_1_1, x).split(c, c, cv, 16).vectorize(cv)
     (
         conv_1_1.update(0)
         .split(c, c, cv, 16)
@@ -438,4 +447,4 @@ def schedule(pipeline):
     )
 
     # data
-    data.compute_at(relu_1_1, c).split(x, x, xv, 16).unroll(c, 3).vectorize(xv)
+    data.compute_at(relu_1_1, x).split(x, x, xv, 16).unroll(c, 3).vectorize(xv)

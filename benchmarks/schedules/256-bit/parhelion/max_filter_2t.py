@@ -10,7 +10,7 @@ def schedule(pipeline):
     reach = pipeline.get_func(5)
     maximum = pipeline.get_func(6)
     max_filter = pipeline.get_func(7)
-    x, xv, xi, y, yu, c, t, tv, cu = hl.vars("x xv xi y yu c t tv cu")
+    x, xv, xi, y, yu, c, t, tv = hl.vars("x xv xi y yu c t tv")
     dy_x = sum_2.rvars(0)[0]
     dx_x = maximum.rvars(0)[0]
     r_x = powers.rvars(0)[0]
@@ -38,13 +38,14 @@ def schedule(pipeline):
 
     # max_filter
     (
-        max_filter.split(x, x, xi, 256)
+        max_filter.split(x, x, xi, 128)
         .split(xi, xi, xv, 16)
         .split(y, y, yu, 8)
-        .reorder(xv, yu, xi, y, c, x)
+        .reorder(xv, yu, xi, y, x, c)
         .vectorize(xv, 8)
         .unroll(xv)
         .unroll(yu)
+        .parallel(c)
         .parallel(x)
     )
 
@@ -76,18 +77,14 @@ def schedule(pipeline):
         powers.compute_at(max_filter, x)
         .align_storage(x, 8)
         .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(c, c, cu, 3, hl.TailStrategy.RoundUp)
-        .reorder(xv, cu, c, x, y, t)
+        .reorder(xv, x, y, c, t)
         .vectorize(xv, 8)
         .unroll(xv)
-        .unroll(cu)
     )
     (
         powers.update(0)
         .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(c, c, cu, 3, hl.TailStrategy.RoundUp)
-        .reorder(xv, cu, r_x, r_y, c, x)
+        .reorder(xv, r_x, r_y, x, c)
         .vectorize(xv, 8)
         .unroll(xv)
-        .unroll(cu)
     )

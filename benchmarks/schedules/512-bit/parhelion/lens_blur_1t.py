@@ -33,6 +33,7 @@ def schedule(pipeline):
     pull_1 = pipeline.get_func(47)
     argmin = pipeline.get_func(52)
     depth = pipeline.get_func(53)
+    bokeh_radius = pipeline.get_func(54)
     maximum = pipeline.get_func(55)
     worst_case_y = pipeline.get_func(56)
     maximum_2 = pipeline.get_func(57)
@@ -369,6 +370,15 @@ def schedule(pipeline):
         .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
         .unroll(cu)
+    )
+
+    # bokeh_radius
+    (
+        bokeh_radius.compute_root()
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+        .parallel(y)
     )
 
     # worst_case_y

@@ -16,6 +16,7 @@ def schedule(pipeline):
     down_3 = pipeline.get_func(15)
     down_4_x = pipeline.get_func(17)
     down_4 = pipeline.get_func(18)
+    down_5_x = pipeline.get_func(20)
     down_5 = pipeline.get_func(21)
     down_6_x = pipeline.get_func(23)
     down_6 = pipeline.get_func(24)
@@ -32,6 +33,7 @@ def schedule(pipeline):
     pull_1 = pipeline.get_func(47)
     argmin = pipeline.get_func(52)
     depth = pipeline.get_func(53)
+    bokeh_radius = pipeline.get_func(54)
     maximum = pipeline.get_func(55)
     worst_case_y = pipeline.get_func(56)
     maximum_2 = pipeline.get_func(57)
@@ -174,16 +176,29 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
+    # down_5_x
+    (
+        down_5_x.compute_root()
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(z)
+    )
+
     # down_5
     (
         down_5.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 4)
-        .split(c, c, cu, 2)
-        .reorder(xv, cu, c, x, yi, z, y)
+        .split(y, y, yi, 16)
+        .split(yi, yi, yu, 8)
+        .reorder(xv, yu, x, yi, z, y, c)
         .vectorize(xv)
-        .unroll(cu)
+        .unroll(yu)
+        .parallel(c)
         .parallel(y)
+        .parallel(z)
     )
 
     # down_6_x
@@ -285,6 +300,18 @@ def schedule(pipeline):
         .parallel(y)
     )
 
+    # up_4_x
+    (
+        up_4_x.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 4)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
     # pull_2
     (
         pull_2.compute_root()
@@ -312,17 +339,6 @@ def schedule(pipeline):
     # pull_4
     (
         pull_4.compute_at(pull_2, y)
-        .align_storage(x, 16)
-        .split(x, x, xv, 16)
-        .split(c, c, cu, 2)
-        .reorder(xv, cu, c, x, y, z)
-        .vectorize(xv)
-        .unroll(cu)
-    )
-
-    # up_4_x
-    (
-        up_4_x.compute_at(pull_2, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
@@ -372,16 +388,28 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
+    # bokeh_radius
+    (
+        bokeh_radius.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 16)
+        .reorder(xv, x, yi, y)
+        .vectorize(xv)
+        .parallel(y)
+    )
+
     # worst_case_y
     (
         worst_case_y.compute_root()
         .split(x, x, xv, 32)
-        .split(y, y, yu, 12)
-        .reorder(xv, yu, x, y)
+        .split(y, y, yi, 132)
+        .split(yi, yi, yu, 12)
+        .reorder(xv, yu, x, yi, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
         .parallel(y)
+        .parallel(yi)
     )
 
     # maximum

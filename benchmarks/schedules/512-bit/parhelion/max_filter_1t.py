@@ -10,7 +10,7 @@ def schedule(pipeline):
     reach = pipeline.get_func(5)
     maximum = pipeline.get_func(6)
     max_filter = pipeline.get_func(7)
-    x, xv, y, yu, c, t, tv, cu = hl.vars("x xv y yu c t tv cu")
+    x, xv, y, yu, c, t, tv = hl.vars("x xv y yu c t tv")
     dy_x = sum_2.rvars(0)[0]
     dx_x = maximum.rvars(0)[0]
     r_x = powers.rvars(0)[0]
@@ -44,6 +44,7 @@ def schedule(pipeline):
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
+        .parallel(c)
     )
 
     # maximum
@@ -67,24 +68,21 @@ def schedule(pipeline):
     )
 
     # slice_of
-    slice_of.compute_root().split(t, t, tv, 16).reorder(tv, t).vectorize(tv)
+    slice_of.compute_at(max_filter, c).split(t, t, tv, 16).reorder(tv, t).vectorize(tv)
 
     # powers
     (
-        powers.compute_root()
+        powers.compute_at(max_filter, c)
+        .align_storage(x, 16)
         .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
-        .split(c, c, cu, 3, hl.TailStrategy.RoundUp)
-        .reorder(xv, cu, c, x, y, t)
+        .reorder(xv, x, y, c, t)
         .vectorize(xv, 16)
         .unroll(xv)
-        .unroll(cu)
     )
     (
         powers.update(0)
         .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
-        .split(c, c, cu, 3, hl.TailStrategy.RoundUp)
-        .reorder(xv, cu, r_x, r_y, c, x)
+        .reorder(xv, r_x, r_y, x, c)
         .vectorize(xv, 16)
         .unroll(xv)
-        .unroll(cu)
     )

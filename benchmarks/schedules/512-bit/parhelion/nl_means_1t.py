@@ -11,7 +11,8 @@ def schedule(pipeline):
     with_alpha = pipeline.get_func(9)
     mean = pipeline.get_func(10)
     nl_means = pipeline.get_func(11)
-    x, xv, c, cu, y, dx, dxu, dy, _0v, _2u = hl.vars("x xv c cu y dx dxu dy _0v _2u")
+    x, xv, y, yi, c, cu, dx, dxu, dy, _0v = hl.vars("x xv y yi c cu dx dxu dy _0v")
+    _2u = hl.Var("_2u")
     s_x = mean.rvars(0)[0]
     s_y = mean.rvars(0)[1]
     patch_x_x = row.rvars(0)[0]
@@ -21,11 +22,13 @@ def schedule(pipeline):
     # nl_means
     (
         nl_means.split(x, x, xv, 32)
+        .split(y, y, yi, 64)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, x, c, y)
+        .reorder(xv, cu, x, c, yi, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(cu)
+        .parallel(y)
     )
 
     # mean
@@ -50,8 +53,7 @@ def schedule(pipeline):
 
     # with_alpha
     (
-        with_alpha.store_root()
-        .compute_at(nl_means, y)
+        with_alpha.compute_at(nl_means, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
@@ -102,8 +104,8 @@ def schedule(pipeline):
 
     # colors
     (
-        colors.store_root()
-        .compute_at(nl_means, y)
+        colors.store_at(nl_means, y)
+        .compute_at(nl_means, yi)
         .align_storage(x, 16)
         .split(x, x, xv, 16, hl.TailStrategy.RoundUp)
         .reorder(xv, x, y, dx, dy)
@@ -118,7 +120,8 @@ def schedule(pipeline):
 
     # repeat_edge
     (
-        repeat_edge.compute_root()
+        repeat_edge.compute_at(nl_means, y)
+        .align_storage(hl._0, 16)
         .split(hl._0, hl._0, _0v, 16)
         .split(hl._2, hl._2, _2u, 3)
         .reorder(_0v, _2u, hl._2, hl._0, hl._1)

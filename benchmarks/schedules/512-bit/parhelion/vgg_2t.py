@@ -341,8 +341,7 @@ def schedule(pipeline):
 
     # constant_exterior
     (
-        constant_exterior_4.store_at(relu_2_2, x)
-        .compute_at(relu_2_2, xi)
+        constant_exterior_4.compute_at(relu_2_2, x)
         .split(c, c, cv, 16)
         .reorder(cv, c, x, y, n)
         .vectorize(cv)
