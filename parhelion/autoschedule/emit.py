@@ -317,7 +317,9 @@ class _Emitter:
         lanes = self.machine.lanes(8 * element_bytes(source))
         whole = self.regions.bounds[source]
         if whole[0][1] - whole[0][0] + 1 >= lanes > 1:
-            add(copy, 0, "vectorize", VarArg(names[0]), lanes)
+            # The last tile may be narrower than a vector, and images have no more.
+            tail = TailStrategy.GuardWithIf
+            add(copy, 0, "vectorize", VarArg(names[0]), lanes, tail)
 
     def _order(self, source: Source, reader: Function) -> list[int]:
         """The dimensions of a source, the first and then as the reader's loops over its
