@@ -474,7 +474,7 @@ def schedule(pipeline):
     pull_1_wrapper = pull_1.in_(up_0_x)
 
     # pull_1: wrapper
-    pull_1_wrapper.compute_at(depth, x).vectorize(x, 8)
+    pull_1_wrapper.compute_at(depth, x).vectorize(x, 8, hl.TailStrategy.GuardWithIf)
 
     # bokeh_radius
     (

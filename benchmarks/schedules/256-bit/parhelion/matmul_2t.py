@@ -45,4 +45,4 @@ def schedule(pipeline):
     B_wrapper = B.in_(prod)
 
     # B: wrapper
-    B_wrapper.compute_at(matmul, x).vectorize(hl._0, 8)
+    B_wrapper.compute_at(matmul, x).vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)

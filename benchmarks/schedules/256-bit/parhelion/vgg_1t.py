@@ -299,7 +299,7 @@ def schedule(pipeline):
     (
         filter_2_1_wrapper.compute_at(relu_2_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -353,7 +353,7 @@ def schedule(pipeline):
     (
         filter_2_2_wrapper.compute_at(relu_2_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -435,7 +435,7 @@ def schedule(pipeline):
     (
         filter_3_1_wrapper.compute_at(relu_3_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -488,7 +488,7 @@ def schedule(pipeline):
     (
         filter_3_2_wrapper.compute_at(relu_3_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -541,7 +541,7 @@ def schedule(pipeline):
     (
         filter_3_3_wrapper.compute_at(relu_3_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -622,7 +622,7 @@ def schedule(pipeline):
     (
         filter_4_1_wrapper.compute_at(relu_4_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -675,7 +675,7 @@ def schedule(pipeline):
     (
         filter_4_2_wrapper.compute_at(relu_4_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -728,7 +728,7 @@ def schedule(pipeline):
     (
         filter_4_3_wrapper.compute_at(relu_4_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -810,7 +810,7 @@ def schedule(pipeline):
     (
         filter_5_1_wrapper.compute_at(relu_5_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -863,7 +863,7 @@ def schedule(pipeline):
     (
         filter_5_2_wrapper.compute_at(relu_5_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -916,7 +916,7 @@ def schedule(pipeline):
     (
         filter_5_3_wrapper.compute_at(relu_5_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -1032,7 +1032,8 @@ def schedule(pipeline):
     matrix_3_wrapper = matrix_3.in_(dense_3)
 
     # matrix_3: wrapper
-    matrix_3_wrapper.compute_at(dense_3, i).vectorize(hl._0, 8)
+    matrix_3_wrapper.compute_at(dense_3, i)
+    matrix_3_wrapper.vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
 
     # maximum
     maximum_6.compute_root().split(n, n, nv, 4).reorder(nv, n).vectorize(nv)

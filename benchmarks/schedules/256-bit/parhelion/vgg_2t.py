@@ -304,7 +304,7 @@ def schedule(pipeline):
     (
         filter_2_1_wrapper.compute_at(relu_2_1, n)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -360,7 +360,7 @@ def schedule(pipeline):
     (
         filter_2_2_wrapper.compute_at(relu_2_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -451,7 +451,7 @@ def schedule(pipeline):
     (
         filter_3_1_wrapper.compute_at(relu_3_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -505,7 +505,7 @@ def schedule(pipeline):
     (
         filter_3_2_wrapper.compute_at(relu_3_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -559,7 +559,7 @@ def schedule(pipeline):
     (
         filter_3_3_wrapper.compute_at(relu_3_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -641,7 +641,7 @@ def schedule(pipeline):
     (
         filter_4_1_wrapper.compute_at(relu_4_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -695,7 +695,7 @@ def schedule(pipeline):
     (
         filter_4_2_wrapper.compute_at(relu_4_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -749,7 +749,7 @@ def schedule(pipeline):
     (
         filter_4_3_wrapper.compute_at(relu_4_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -832,7 +832,7 @@ def schedule(pipeline):
     (
         filter_5_1_wrapper.compute_at(relu_5_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -886,7 +886,7 @@ def schedule(pipeline):
     (
         filter_5_2_wrapper.compute_at(relu_5_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -940,7 +940,7 @@ def schedule(pipeline):
     (
         filter_5_3_wrapper.compute_at(relu_5_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 8)
+        .vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
@@ -1063,7 +1063,8 @@ def schedule(pipeline):
     matrix_3_wrapper = matrix_3.in_(dense_3)
 
     # matrix_3: wrapper
-    matrix_3_wrapper.compute_at(dense_3, i).vectorize(hl._0, 8)
+    matrix_3_wrapper.compute_at(dense_3, i)
+    matrix_3_wrapper.vectorize(hl._0, 8, hl.TailStrategy.GuardWithIf)
 
     # maximum
     maximum_6.compute_root().split(n, n, nv, 4).reorder(nv, n).vectorize(nv)

@@ -46,4 +46,4 @@ def schedule(pipeline):
     B_wrapper = B.in_(prod)
 
     # B: wrapper
-    B_wrapper.compute_at(matmul, x).vectorize(hl._0, 16)
+    B_wrapper.compute_at(matmul, x).vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)

@@ -293,7 +293,7 @@ def schedule(pipeline):
     (
         filter_2_1_wrapper.compute_at(relu_2_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # relu_2_2
@@ -346,7 +346,7 @@ def schedule(pipeline):
     (
         filter_2_2_wrapper.compute_at(relu_2_2, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -430,7 +430,7 @@ def schedule(pipeline):
     (
         filter_3_1_wrapper.compute_at(relu_3_1, n)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -485,7 +485,7 @@ def schedule(pipeline):
     (
         filter_3_2_wrapper.compute_at(relu_3_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -540,7 +540,7 @@ def schedule(pipeline):
     (
         filter_3_3_wrapper.compute_at(relu_3_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -623,7 +623,7 @@ def schedule(pipeline):
     (
         filter_4_1_wrapper.compute_at(relu_4_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -676,7 +676,7 @@ def schedule(pipeline):
     (
         filter_4_2_wrapper.compute_at(relu_4_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -729,7 +729,7 @@ def schedule(pipeline):
     (
         filter_4_3_wrapper.compute_at(relu_4_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -813,7 +813,7 @@ def schedule(pipeline):
     (
         filter_5_1_wrapper.compute_at(relu_5_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -866,7 +866,7 @@ def schedule(pipeline):
     (
         filter_5_2_wrapper.compute_at(relu_5_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -919,7 +919,7 @@ def schedule(pipeline):
     (
         filter_5_3_wrapper.compute_at(relu_5_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum

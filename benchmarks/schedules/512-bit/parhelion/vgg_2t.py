@@ -302,7 +302,7 @@ def schedule(pipeline):
     (
         filter_2_1_wrapper.compute_at(relu_2_1, n)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # relu_2_2
@@ -354,7 +354,7 @@ def schedule(pipeline):
     (
         filter_2_2_wrapper.compute_at(relu_2_2, n)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -441,7 +441,7 @@ def schedule(pipeline):
     (
         filter_3_1_wrapper.compute_at(relu_3_1, n)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -497,7 +497,7 @@ def schedule(pipeline):
     (
         filter_3_2_wrapper.compute_at(relu_3_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -553,7 +553,7 @@ def schedule(pipeline):
     (
         filter_3_3_wrapper.compute_at(relu_3_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -638,7 +638,7 @@ def schedule(pipeline):
     (
         filter_4_1_wrapper.compute_at(relu_4_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -694,7 +694,7 @@ def schedule(pipeline):
     (
         filter_4_2_wrapper.compute_at(relu_4_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -750,7 +750,7 @@ def schedule(pipeline):
     (
         filter_4_3_wrapper.compute_at(relu_4_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -838,7 +838,7 @@ def schedule(pipeline):
     (
         filter_5_1_wrapper.compute_at(relu_5_1, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -893,7 +893,7 @@ def schedule(pipeline):
     (
         filter_5_2_wrapper.compute_at(relu_5_2, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # constant_exterior
@@ -948,7 +948,7 @@ def schedule(pipeline):
     (
         filter_5_3_wrapper.compute_at(relu_5_3, c)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
-        .vectorize(hl._0, 16)
+        .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
     # maximum
