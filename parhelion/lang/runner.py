@@ -178,7 +178,10 @@ class Runner:
                 found = self._programs.get(variant)
                 if found is None:
                     sites = self.reach.sites()
-                    state, asked = self.reach.look(), self.reach.requirements
+                    asked = self.reach.requirements
+                    state = self._state
+                    if state is None or self._epoch != epoch():
+                        state = self.reach.look()
                     found = build(self.outputs, self.name, variant, sites, state, asked)
                     if self._called:
                         found = replace(found, call=found.call.renamed(self._called))
