@@ -121,8 +121,9 @@ class _Writer:
                 self.now.append(name)
                 continue
             within = self._new(v, "i")
-            little = -extent % size * 8 <= extent
-            self.give("split", name, name, within, size, *self._tail(name, d)[:little])
+            # A large tile would be rounded up to much that nobody asked for.
+            tail = self._tail(name, d) if -extent % size * 8 <= extent else ()
+            self.give("split", name, name, within, size, *tail)
             self.inner.append(_Loop(within, d, size, True))
             self.now += [within, name]
 

@@ -67,7 +67,7 @@ def of_machine(threads: int | None = None) -> Limits:
     2 MiB Harris took 18.8 ms, with tiles for half of it 10.7 (unsharp 11.1 and 9.0).
     Where it is small, what tiles compute again at their borders is dearer than what
     comes from further away: on a Zen 3, which has 512 KiB, thirteen applications took
-    0.90 times as long with tiles for 1 MiB as with tiles for half of it, and 0.94 times
+    0.89 times as long with tiles for 1 MiB as with tiles for half of it, and 0.91 times
     as long as with tiles for all of it.
 
     threads: how many there are; by default what ``HL_NUM_THREADS`` says, else the
