@@ -7,7 +7,7 @@ three levels in the loops of the group that reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -154,19 +154,57 @@ class State:
     def restored(self, f: Function) -> Iterator[State]:
         """`f`, which is inlined, in the loops of its group, and all others there at the
         same level; likewise with what is inlined beside it: where several read the same
-        neighbours, or slide along with it, one alone gains nothing."""
+        neighbours, or slide along with it, one alone gains nothing; and both again with
+        what reads them inlined, which need not be kept as well."""
         for level in (Level.TILE, Level.ROW):
             state = self.moved(f, Place("at", level))
             if state is None:
                 continue
             yield from state.slid(state.home()[f])
             together: State | None = state
-            for g in self._beside(f):
+            beside = self._beside(f)
+            for g in beside:
                 if together is not None:
                     together = together.moved(g, Place("at", level))
             if together is not None and together is not state:
                 yield together
                 yield from together.slid(together.home()[f])
+            swapped = (together or state)._swapped(f, beside if together else [])
+            if swapped is not None:
+                yield swapped
+                yield from swapped.slid(swapped.home()[f])
+
+    def _swapped(self, f: Function, beside: Sequence[Function]) -> State | None:
+        """This state, where `f` and what is beside it are members of a group, with the
+        members inlined that read these at their own point alone: what is computed from
+        numbers that are kept anyway. None where there is none, or not all may be."""
+        graph, home = self.model.graph, self.home()
+        root, kept = home[f], {f, *beside}
+        host = self.groups[root]
+        gone = [
+            m
+            for m in host.members
+            if m not in kept and self._at_one_point(m, kept) and m not in graph.outputs
+        ]
+        freedom = self.search.freedom
+        if not gone or not all(freedom.inline(m) and freedom.move(m) for m in gone):
+            return None
+        model = self.model
+        for m in gone:
+            model = model.with_inlined(m)
+        if any(g not in model.graph.stages for g in home if g not in gone):
+            return None
+        members = {m: at for m, at in host.members.items() if m not in gone}
+        group = self.search.group(model, root, self._legal(model, root, members))
+        return State(self.search, model, {**self.groups, root: group})
+
+    def _at_one_point(self, m: Function, kept: Set[Function]) -> bool:
+        """Whether `m` reads some of these, and each of them once."""
+        loads = [
+            a for s in self.model.graph.stages[m] for a in self.model.work(s).loads
+        ]
+        read = [a.source for a in loads if a.source in kept]
+        return bool(read) and len(read) == len({*read})
 
     def _beside(self, f: Function) -> list[Function]:
         """The other inlined Funcs that read a Func which `f` reads too."""

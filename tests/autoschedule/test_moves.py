@@ -264,3 +264,53 @@ def test_a_block_in_the_middle_of_few_is_at_no_edge(extent: int, needed: int) ->
     sizes = np.array([extent + 2]), np.array([16])
     nest = Nest(state.model.regions, root, own, Tiles(sizes, (), 0))
     assert nest.needs(state.model.regions, [f])[f].box[0, 0, 0] == needed
+
+
+def gradients() -> tuple[hl.Func, dict[str, Function]]:
+    """Products of two derivatives, summed over nine neighbours, as for corners."""
+    x, y = hl.Var("x"), hl.Var("y")
+    names = ("across", "down", "xx", "xy", "yy", "corners")
+    across, down, xx, xy, yy, corners = made = [hl.Func(n) for n in names]
+    smooth = hl.Func("smooth")
+    smooth[x, y] = hl.sqrt(hl.f32(x * y))
+    across[x, y] = smooth[x + 1, y] - smooth[x - 1, y]
+    down[x, y] = smooth[x, y + 1] - smooth[x, y - 1]
+    xx[x, y] = across[x, y] * across[x, y]
+    xy[x, y] = across[x, y] * down[x, y]
+    yy[x, y] = down[x, y] * down[x, y]
+
+    def total(f: hl.Func) -> hl.Expr:
+        around = itertools.product((-1, 0, 1), repeat=2)
+        return sum([f[x + dx, y + dy] for dx, dy in around], hl.f32(0.0))
+
+    corners[x, y] = total(xx) * total(yy) - total(xy) * total(xy)
+    funcs = {n: f._function for n, f in zip(names, made, strict=True)}
+    return corners, {**funcs, "smooth": smooth._function}
+
+
+def kept_products() -> tuple[State, dict[str, Function]]:
+    """The state that keeps the products, and computes the derivatives in them."""
+    out, funcs = gradients()
+    state = begin(out, [(1, 640), (1, 480)])
+    for n in ("across", "down"):
+        moved = state.moved(funcs[n], INLINE)
+        assert moved is not None
+        state = moved
+    return together(state, funcs, "xx", "xy", "yy", "smooth"), funcs
+
+
+def test_derivatives_are_kept_instead_of_their_products() -> None:
+    state, funcs = kept_products()
+    root = funcs["corners"]
+    wanted = {funcs[n] for n in ("across", "down", "smooth")}
+    found = [s for s in state.restored(funcs["across"]) if root in s.groups]
+    assert any(set(s.groups[root].members) == wanted for s in found)
+    # Each product is computed wherever it is used, of numbers that are there.
+    swapped = next(s for s in found if set(s.groups[root].members) == wanted)
+    inlined = swapped.model.graph.inlined
+    assert {funcs[n] for n in ("xx", "xy", "yy")} <= inlined
+    # What reads several points of it is not computed anew for it.
+    again = swapped.moved(funcs["smooth"], INLINE)
+    assert again is not None
+    for s in again.restored(funcs["smooth"]):
+        assert wanted <= {f for g in s.groups.values() for f in (g.root, *g.members)}
