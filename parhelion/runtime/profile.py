@@ -25,7 +25,7 @@ from parhelion.runtime import profile_ir
 from parhelion.runtime.fork import DATA, RUNTIME, freed_by_forks
 
 #: Nanoseconds from one look at the threads to the next.
-PERIOD = 500_000
+PERIOD = 1_000_000
 
 #: What profiled code calls.
 NAMES = (

@@ -429,7 +429,7 @@ def test_shares_are_parts_of_the_run() -> None:
         "  g          1.000 ms  12.5 %     2.00    600                     2.0 KB\n"
         "  (waiting)  2.000 ms  25.0 %\n"
         "  too few samples to tell: shares are known to some 35 %;"
-        " profile(…, repeat=7) takes about 100"
+        " profile(…, repeat=13) takes about 100"
     )
 
 
@@ -440,12 +440,12 @@ def test_few_samples_are_told(looks: int, told: str) -> None:
     few = profile_of("it", [run((), (), (0, 0, 1), (0, 0, 2), looks=looks)])
     assert str(few).splitlines()[-1] == (
         f"  too few samples to tell: shares are {told};"
-        " profile(…, repeat=7) takes about 100"
+        " profile(…, repeat=13) takes about 100"
     )
     enough = profile_of("it", [run((), (), (0, 0, 1), (0, 0, 2), looks=25)])
     assert "too few" not in str(enough)
     short = run((), (), (), (), looks=0, wall=1000)
-    assert "repeat=50000" in str(profile_of("it", [short]))
+    assert "repeat=100000" in str(profile_of("it", [short]))
 
 
 def test_a_run_that_nobody_looked_at() -> None:
