@@ -42,6 +42,7 @@ class Inside:
         if self.row >= 0:
             self._within = loops.order[: loops.order.index(self.row)]
         self._boxes: dict[int, dict[Function, list[int]]] = {}
+        self._parts: dict[tuple[int, ...], dict[Function, list[int]]] = {}
 
     def loops(self, f: Function, level: Level, apart: tuple[int, ...] = ()) -> Loops:
         """Those that take the least time in the core. apart: the dimensions of the root
@@ -96,11 +97,14 @@ class Inside:
     def _part(self, f: Function, apart: tuple[int, ...]) -> list[int]:
         """The extents of what a block needs that is all of the root in every dimension
         but these."""
-        spans = []
-        for d, (lo, hi) in enumerate(self.model.regions.bounds[self.root]):
-            last = lo + self.own.block[d] - 1
-            spans.append((lo, min(hi, last) if d in apart else hi))
-        return self._needed(tuple(spans))[f]
+        found = self._parts.get(apart)
+        if found is None:
+            spans = []
+            for d, (lo, hi) in enumerate(self.model.regions.bounds[self.root]):
+                last = lo + self.own.block[d] - 1
+                spans.append((lo, min(hi, last) if d in apart else hi))
+            found = self._parts[apart] = self._needed(tuple(spans))
+        return found[f]
 
     def _box(self, f: Function, rows: int) -> list[int]:
         """The extents of what so many rows of blocks need, in the middle of the image;
