@@ -22,7 +22,7 @@ from parhelion.version import VERSION
 _EXTRAS = {
     "imageio": "image files",
     "matplotlib": "plots",
-    "halide": "the peer in benchmarks",
+    "halide": "peer in benchmarks",
 }
 
 
