@@ -178,25 +178,12 @@ class State:
         """This state, where `f` and what is beside it are members of a group, with the
         members inlined that read these at their own point alone: what is computed from
         numbers that are kept anyway. None where there is none, or not all may be."""
-        graph, home = self.model.graph, self.home()
-        root, kept = home[f], {f, *beside}
-        host = self.groups[root]
-        gone = [
-            m
-            for m in host.members
-            if m not in kept and self._at_one_point(m, kept) and m not in graph.outputs
-        ]
-        freedom = self.search.freedom
-        if not gone or not all(freedom.inline(m) and freedom.move(m) for m in gone):
+        kept = {f, *beside}
+        members = self.groups[self.home()[f]].members
+        gone = [m for m in members if m not in kept and self._at_one_point(m, kept)]
+        if not gone or not all(self.search.freedom.move(m) for m in gone):
             return None
-        model = self.model
-        for m in gone:
-            model = model.with_inlined(m)
-        if any(g not in model.graph.stages for g in home if g not in gone):
-            return None
-        members = {m: at for m, at in host.members.items() if m not in gone}
-        group = self.search.group(model, root, self._legal(model, root, members))
-        return State(self.search, model, {**self.groups, root: group})
+        return self._inlined(*gone)
 
     def _at_one_point(self, m: Function, kept: Set[Function]) -> bool:
         """Whether `m` reads some of these, and each of them once."""
@@ -285,21 +272,23 @@ class State:
         groups[root] = self.search.group(model, root, self._legal(model, root, members))
         return state
 
-    def _inlined(self, f: Function) -> State | None:
+    def _inlined(self, *funcs: Function) -> State | None:
         graph = self.model.graph
-        if f in graph.inlined or not self.search.freedom.inline(f):
+        model = self.model
+        for f in funcs:
+            if f in graph.inlined or not self.search.freedom.inline(f):
+                return None
+            if f in self.groups and self.groups[f].members:
+                return None
+            model = model.with_inlined(f)
+        if any(g not in model.graph.stages for g in self.home() if g not in funcs):
             return None
-        if f in self.groups and self.groups[f].members:
-            return None
-        model = self.model.with_inlined(f)
-        if any(g not in model.graph.stages for g in self.home() if g is not f):
-            return None
-        groups = {r: g for r, g in self.groups.items() if r is not f}
-        readers = set(graph.consumers[f])
+        groups = {r: g for r, g in self.groups.items() if r not in funcs}
+        touched = {*funcs, *[c for f in funcs for c in graph.consumers[f]]}
         state = State(self.search, model, groups)
         for root, g in list(groups.items()):
-            if f in g.members or not readers.isdisjoint((root, *g.members)):
-                members = {m: at for m, at in g.members.items() if m is not f}
+            if not touched.isdisjoint((root, *g.members)):
+                members = {m: at for m, at in g.members.items() if m not in funcs}
                 groups[root] = self.search.group(
                     model, root, self._legal(model, root, members)
                 )
