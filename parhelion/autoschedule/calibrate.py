@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parhelion.autoschedule import fit as fits
-from parhelion.autoschedule.fit import SCALED, USUAL, Fit
+from parhelion.autoschedule.fit import SCALED, Fit, usual
 from parhelion.autoschedule.kernels import Bench
 from parhelion.autoschedule.machine import Machine, host
 from parhelion.errors import HalideError
@@ -63,8 +63,9 @@ def measure(machine: Machine | None = None) -> Fit:
             for kernel in again:
                 took = max(bench.run(kernel), 1e-9)
                 shortest[kernel.name] = min(shortest[kernel.name], took)
-        found = Fit.of(shortest)
-        again = [k for k in bench.kernels if found.factors[k.name] > 1]
+        found = Fit.of(shortest, machine.vector_bytes)
+        slow = found.pace > 1
+        again = [k for k in bench.kernels if slow or found.factors[k.name] > 1]
     return found
 
 
@@ -159,8 +160,11 @@ def table(machine: Machine, fit: Fit) -> str:
     """What was measured, beside what is usual, and the costs that follow: nanoseconds,
     of bytes too."""
     scaled = fit.scaled(machine)
-    lines = ["kernel      measured   usual  factor   costs, by hand -> here"]
-    for name, usual in USUAL.items():
+    lines = [
+        f"the core takes {fit.pace:g} times as long as usual",
+        "kernel      measured   usual  factor   costs, by hand -> here",
+    ]
+    for name, expected in usual(machine.vector_bytes).items():
         costs = ", ".join(
             [
                 f"{c} {getattr(machine, c):g} -> {getattr(scaled, c):.3g}"
@@ -169,8 +173,12 @@ def table(machine: Machine, fit: Fit) -> str:
         )
         mark = "!" if name in fit.clamped else ""
         lines.append(
-            f"{name:10} {fit.measured[name]:9.4g} {usual:7.4g}"
+            f"{name:10} {fit.measured[name]:9.4g} {expected:7.4g}"
             f" {fit.factors[name]:6.3g}{mark:1}   {costs}"
+        )
+    if scaled.l2 > machine.l2:
+        lines.append(
+            "the last-level cache is fast: the second counts for two of its size"
         )
     if fit.clamped:
         lines.append("! beyond what is believed: the factor is the nearest that is")

@@ -3,8 +3,9 @@
 The constants of `machine.Machine` were set by hand, together, against measured times of
 many pipelines on one computer: an addition there stands for what an addition costs
 among others, not for the processor's manual. They are not replaced by measurements
-therefore, but scaled: by the time that a loop takes here over the time that the same
-loop takes there (see `calibrate`).
+therefore, but scaled by the pace of the core: by the time that loops take here over the
+time that the same loops take there (see `calibrate`). What stands out from that pace,
+because it is much slower, is scaled by its own loop.
 """
 
 from __future__ import annotations
@@ -14,21 +15,23 @@ import json
 import math
 import os
 import platform
+import statistics
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 from parhelion.autoschedule.machine import Machine
+from parhelion.lower.prefetch_streams import LINE
 from parhelion.runtime.folders import cache_folder
 
 #: Changes whenever kernels, their usual times or the file do.
-FORMAT = 2
-#: Which constants each kernel scales. Not measured are `task`, which depends on the
-#: number of threads and on who else is running, and the sizes of caches, which the
-#: system tells.
+FORMAT = 3
+#: Which constants each kernel scales where it stands out; all other times go by the
+#: pace of the core alone.
 SCALED: Mapping[str, tuple[str, ...]] = {
     "operation": ("operation",),
     "scalar": ("scalar",),
@@ -40,6 +43,8 @@ SCALED: Mapping[str, tuple[str, ...]] = {
     "latency": ("latency",),
     "row": ("row", "produce"),
     "near_byte": ("near_byte",),
+    # Of the last level only how fast it is beside the second is asked.
+    "last_byte": (),
     "far_byte": ("far_byte", "lost_byte"),
     "far_write": ("far_write",),
     "streamed": ("streamed",),
@@ -60,71 +65,104 @@ USUAL: Mapping[str, float] = {
     "latency": 1.45,
     "row": 3.6,
     "near_byte": 0.0135,
+    "last_byte": 0.078,
     "far_byte": 0.078,
     "far_write": 0.128,
     "streamed": 0.0665,
     "fetch": 172.0,
     "page": 6.9,
 }
-#: Factors are powers of this, so that what takes 0.7 to 1.4 times as long counts as
-#: usual. On a busy computer the shortest times of two runs differ by as much (those of
-#: writing memory, on the one for which the costs were set, by 2); schedules should not.
+#: What is otherwise where registers hold less than a line of the cache, as the costs
+#: set by hand are: on a Zen 3.
+_USUAL_NARROWER = {
+    "lane": 0.46,
+    "far_byte": 0.039,
+    "far_write": 0.064,
+    "streamed": 0.033,
+}
+#: Factors are powers of this. On a busy computer the shortest times of two runs differ
+#: by up to as much (those of writing memory); schedules should not.
 STEP = 2.0
-#: How fast a core is by itself depends on its clock, and differs little from one to the
-#: next: less than this power is taken for usual, so that two measurements agree.
-_SURE = 1.0
-_CORE = (
-    "operation",
-    "scalar",
-    "load",
-    "broadcast",
-    "store",
-    "shuffle",
-    "latency",
-    "row",
-    "page",
-)
-#: The greatest power that is believed. Of what is faster than usual, a single one is:
-#: in so short a time it may be that nobody else uses the memory.
-MOST, _FASTER = 3, 1
+#: By this many powers a loop is slower than the core's pace, at least, where it counts
+#: for itself. What is faster never does: in so short a time it may be that nobody else
+#: uses the memory, and a loop that does nothing else is no measure of what memory costs
+#: among other things. (A Zen 5 reads and writes it in a third to an eighth of the time
+#: in such loops; schedules made for that took 1.4 to 2 times as long.)
+_SURE = 1.25
+#: The loops whose middle is the core's pace.
+_CORE = ("operation", "scalar", "load", "broadcast", "store", "shuffle", "latency")
+#: A pace within so many powers of the usual one is usual; others are rounded to them.
+_PACE = 0.5
+#: The greatest power that is believed.
+MOST = 3
+#: The last-level cache counts as another second-level one of the same size where a byte
+#: from it takes no more than so many times as long.
+_FAST = 3.0
+
 #: A file longer than this is none of ours.
 _LONGEST = 1 << 16
+
+
+def usual(vector_bytes: int) -> Mapping[str, float]:
+    """The times of all kernels on the computer for which the costs of such a machine
+    were set."""
+    return USUAL if vector_bytes >= LINE else {**USUAL, **_USUAL_NARROWER}
 
 
 @dataclass(frozen=True)
 class Fit:
     """measured: nanoseconds of one unit of each kernel. factors: how many times as long
-    as usual that is, rounded. clamped: the kernels for which more, or less, was
-    measured than is believed."""
+    as usual that is beside the pace of the core, rounded. pace: how many times as long
+    as usual the core takes. clamped: the kernels for which more, or less, was measured
+    than is believed."""
 
     measured: Mapping[str, float]
     factors: Mapping[str, float]
+    pace: float = 1.0
     clamped: tuple[str, ...] = ()
 
     @staticmethod
-    def of(measured: Mapping[str, float]) -> Fit:
+    def of(measured: Mapping[str, float], vector_bytes: int = LINE) -> Fit:
         """What times of all kernels come to."""
         measured = {name: float(f"{measured[name]:.3g}") for name in USUAL}
+        octaves = {
+            name: math.log(measured[name] / expected, STEP)
+            for name, expected in usual(vector_bytes).items()
+        }
+        middle = statistics.median([octaves[name] for name in _CORE])
+        middle = min(max(middle, -MOST), MOST)
         factors, clamped = {}, []
-        for name, usual in USUAL.items():
-            octaves = math.log(measured[name] / usual, STEP)
-            power = round(octaves)
-            if name in _CORE and abs(octaves) < _SURE:
-                power = 0
-            if abs(power) > MOST:
+        for name, value in octaves.items():
+            over = value - middle
+            power = round(over) if over >= _SURE else 0
+            if abs(over) > MOST + _SURE:
                 clamped.append(name)
-                power = int(math.copysign(MOST, power))
-            factors[name] = round(STEP ** max(power, -_FASTER), 4)
-        return Fit(measured, factors, tuple(clamped))
+            factors[name] = round(STEP ** min(power, MOST), 4)
+        steps = round(middle / _PACE) if abs(middle) >= _PACE else 0
+        pace = round(STEP ** (steps * _PACE), 4)
+        return Fit(measured, factors, pace, tuple(clamped))
 
     def scaled(self, machine: Machine) -> Machine:
         """A machine with its hand-set costs in the proportion of this computer."""
-        costs = {
-            constant: getattr(machine, constant) * self.factors[name]
-            for name, constants in SCALED.items()
-            for constant in constants
-        }
-        return replace(machine, **costs)
+        costs = {name: getattr(machine, name) * self.pace for name in TIMES}
+        for kernel, constants in SCALED.items():
+            for name in constants:
+                costs[name] *= self.factors[kernel]
+        l2 = machine.l2 * (2 if self._close(machine) else 1)
+        return replace(machine, l2=l2, **costs)
+
+    def _close(self, machine: Machine) -> bool:
+        """Whether the last-level cache is hardly slower than the second, and has room.
+        With narrower registers, schedules were never compared for that."""
+        fast = self.measured["last_byte"] <= _FAST * self.measured["near_byte"]
+        roomy = machine.shared >= 8 * machine.l2 * machine.threads
+        return fast and roomy and machine.vector_bytes >= LINE
+
+
+#: The costs that are times. A function's is a number of operations.
+TIMES = tuple(
+    f.name for f in fields(Machine) if f.type == "float" and f.name != "function"
+)
 
 
 # Files.
@@ -186,10 +224,13 @@ def read(path: Path, machine: Machine | None) -> Fit:
     factors = _numbers(found, "factors")
     if any(abs(math.log(f, STEP)) > MOST + 0.01 for f in factors.values()):
         raise ValueError("a factor is out of range")
+    pace = found.get("pace")
+    if not _is_time(pace) or abs(math.log(pace, STEP)) > MOST + 0.01:
+        raise ValueError("its pace is out of range")
     clamped = found.get("clamped")
     if not isinstance(clamped, list) or any(name not in [*USUAL] for name in clamped):
         raise ValueError("it is incomplete")
-    return Fit(measured, factors, tuple(clamped))
+    return Fit(measured, factors, pace, tuple(clamped))
 
 
 def _numbers(found: Mapping[str, object], name: str) -> dict[str, float]:
@@ -197,10 +238,15 @@ def _numbers(found: Mapping[str, object], name: str) -> dict[str, float]:
     if not isinstance(part, dict) or part.keys() != USUAL.keys():
         raise ValueError("it is incomplete")
     for value in part.values():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (number and math.isfinite(value) and value > 0):
+        if not _is_time(value):
             raise ValueError(f"{value!r:.40} is no time")
     return {k: float(v) for k, v in part.items()}
+
+
+def _is_time(value: object) -> TypeGuard[float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and value > 0
 
 
 def write(path: Path, machine: Machine, fit: Fit, *, over: bool) -> None:
@@ -211,6 +257,7 @@ def write(path: Path, machine: Machine, fit: Fit, *, over: bool) -> None:
             **key(machine),
             "measured": dict(fit.measured),
             "factors": dict(fit.factors),
+            "pace": fit.pace,
             "clamped": list(fit.clamped),
         },
         indent=1,
@@ -232,11 +279,13 @@ __all__ = [
     "MOST",
     "SCALED",
     "STEP",
+    "TIMES",
     "USUAL",
     "Fit",
     "key",
     "place",
     "processor",
     "read",
+    "usual",
     "write",
 ]

@@ -48,6 +48,7 @@ def kernels(vector_bytes: int, l1: int, l2: int) -> list[Kernel]:
     small = _SMALL // vector_bytes
     near = max(_SMALL, min(6 * l1, l2 // 4)) // _PAGE * _PAGE
     far = _far_bytes(l2)
+    last = min(4 * l2, far) // _PAGE * _PAGE
     return [
         Kernel("operation", "add", 12, 30000, "ones"),
         Kernel("scalar", "scalar", 3, 40000, "ones"),
@@ -59,6 +60,7 @@ def kernels(vector_bytes: int, l1: int, l2: int) -> list[Kernel]:
         Kernel("latency", "chain", 1, 60000, "ones"),
         Kernel("row", "rows", _ROWS, 20, "rows"),
         Kernel("near_byte", "load", near, 12, "far", near),
+        Kernel("last_byte", "load", last, 4, "far", last),
         Kernel("far_byte", "load", far, 1, "far", far),
         Kernel("far_write", "store", far, 1, "far", far),
         Kernel("streamed", "stream", far, 1, "far", far),

@@ -2,8 +2,7 @@
 
 Times are nanoseconds on one core. They were set by hand, for one computer, and are
 scaled to the computer at hand by what `calibrate` measures, and keeps in the user's
-cache folder; all but `task`, which depends on the number of threads and on who else is
-running, and cannot be had in so short a time.
+cache folder.
 """
 
 from __future__ import annotations
@@ -32,6 +31,9 @@ class Machine:
     second-level cache. far_byte: one read from beyond it; far_write: one written
     there; streamed: one of an output, written past the caches. lost_byte: how much more
     one costs that a thread's share of the last-level cache does not hold, either.
+    block: a block of registers, whatever is in it. round: an iteration of a
+    reduction's loop. forward: from storing a number to having loaded it again. ahead:
+    how far a core looks ahead.
     row: beginning an innermost loop. produce: beginning a Func's loops inside
     another's. task: one iteration of a parallel loop. piece: beginning a part of a row
     in far memory. fetch: waiting for what is there, and nobody has foreseen. page:
@@ -62,6 +64,10 @@ class Machine:
     far_write: float = 0.18
     streamed: float = 0.07
     lost_byte: float = 0.08
+    block: float = 1.0
+    round: float = 0.4
+    forward: float = 3.5
+    ahead: float = 130.0
     row: float = 14.0
     produce: float = 60.0
     task: float = 600.0
@@ -77,9 +83,19 @@ class Machine:
 
 #: What is otherwise where a register holds less than a line of the cache; set by hand
 #: on a Zen 3. Functions have no instructions for exponents and masks; twice as many
-#: instructions for each byte hide most of what comes from the second-level cache; and
-#: loads wait for more stores to what was just written.
-_NARROWER = {"function": 1.75, "near_byte": 0.003, "again": 2.0}
+#: instructions for each byte hide most of what comes from the second-level cache, and
+#: half of what comes from beyond it; loads wait for more stores to what was just
+#: written; and gathering takes an instruction of the core's own for each lane.
+_NARROWER = {
+    "function": 1.75,
+    "near_byte": 0.003,
+    "far_byte": 0.04,
+    "far_write": 0.09,
+    "streamed": 0.035,
+    "lost_byte": 0.04,
+    "lane": 0.9,
+    "again": 2.0,
+}
 
 
 @cache

@@ -43,8 +43,6 @@ _UNHIDDEN = 0.25
 FEW_TASKS = 4
 #: For how much of a task other threads wait in the end.
 _LAST_TASK = 0.1
-#: Nanoseconds of one block, whatever is in it.
-_BLOCK = 1.0
 #: Blocks of more points are not looked at for what their points share.
 _MOST_COPIES = 32
 #: Of so many roots in loops is known what they need.
@@ -281,7 +279,7 @@ class Model:
                 (
                     s.dimensions,
                     open_[0] if open_ and open_[0] in s.dimensions else -1,
-                    self.speed(s, loops).block + _BLOCK,
+                    self.speed(s, loops).block + self.machine.block,
                 )
                 for s in stages
             ]

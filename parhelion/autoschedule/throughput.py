@@ -26,10 +26,6 @@ _MOST_STRIDE = 4
 _ADDRESSES = 10
 #: A scattered lane is dearer than a gathered one.
 _SCATTER = 2.0
-#: Nanoseconds from storing a number to having loaded it again.
-_FORWARD = 3.5
-#: Nanoseconds of one iteration of a reduction's loop, whatever is in it.
-_ROUND = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +118,7 @@ def stage_speed(
     for v in reduction:
         rounds *= trips[v]
     if reduction:
-        total += rounds * _ROUND
+        total += rounds * machine.round
     # What does not fit in the registers, beside one number for all lanes and what the
     # lines share, goes to the stack and back each time.
     room = min(int(machine.registers * 0.8), machine.registers - vectors - 1)
@@ -134,7 +130,7 @@ def stage_speed(
         total = max(total, machine.latency * rounds)
     if work.recurs:
         # Each iteration waits for what the one before has stored, and computes on it.
-        total = max(total, (_FORWARD + 2 * machine.latency) * rounds)
+        total = max(total, (machine.forward + 2 * machine.latency) * rounds)
     return Speed(total, kept, lanes if vector is not None else 1)
 
 

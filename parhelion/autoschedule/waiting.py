@@ -25,8 +25,6 @@ from parhelion.ir.expr import Var
 #: Where a part of a row begins, so many lines are fetched before the processor foresees
 #: the next ones.
 _UNFORESEEN = 4
-#: Nanoseconds that a core looks ahead.
-_AHEAD = 130.0
 #: Bytes of a line of a cache.
 _LINE = 64
 
@@ -76,7 +74,8 @@ class Rows:
             if pieces is not None:
                 level = self.geometry.nest.tile_level
                 lines = self.runs * self.geometry.need(s).volumes[level] / _LINE
-                each = np.minimum(1.0, computing / np.maximum(lines, 1.0) / _AHEAD)
+                each = computing / np.maximum(lines, 1.0) / self.machine.ahead
+                each = np.minimum(1.0, each)
                 total = total + pieces * each**2 * (_UNFORESEEN * self.machine.fetch)
         return total
 
