@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from parhelion.autoschedule.cost import Work, element_bytes
+from parhelion.autoschedule.frames import FEW_TASKS
 from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
-from parhelion.autoschedule.model import FEW_TASKS, Model
+from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.padding import Padding
 from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Plan
 from parhelion.autoschedule.regions import Regions

@@ -1,0 +1,242 @@
+"""What a group costs wherever its members are computed: its root's loops, what they
+need of everything, and what each member costs at each level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from parhelion.autoschedule.core import Core
+from parhelion.autoschedule.cost import element_bytes
+from parhelion.autoschedule.geometry import Geometry, Need, Nest, Numbers, Tiles
+from parhelion.autoschedule.graph import Source
+from parhelion.autoschedule.members import Member, new_in_row, rounded_up
+from parhelion.autoschedule.packing import lost_to_pages
+from parhelion.autoschedule.plan import Level, Loops
+from parhelion.autoschedule.waiting import Rows
+from parhelion.ir.function import Function
+from parhelion.lower.prefetch_streams import LINE
+
+#: So many tasks for each thread there are at least, if there are loops for them.
+FEW_TASKS = 4
+#: For how much of a task other threads wait in the end.
+_LAST_TASK = 0.1
+#: Of so many roots in loops is known what they need.
+_MOST_ROOTS = 64
+
+
+class Root:
+    """What a root costs in its loops, whatever is computed inside of them.
+
+    runs: of tiles. written: the time of writing it. threads, tasks: how many threads
+    the tiles keep busy, and how many tasks there are.
+    """
+
+    def __init__(self, model: Core, nest: Nest) -> None:
+        self.nest, self.machine = nest, model.machine
+        self.runs = nest.instances[nest.tile_level]
+        self.written = self._written(nest.root in model.graph.outputs)
+        self.threads, self.tasks = self._find_threads()
+
+    def _written(self, output: bool) -> Numbers:
+        machine, nest = self.machine, self.nest
+        size = float(element_bytes(nest.root)) * float(np.prod(nest.full))
+        if size <= machine.l2 * 0.5:
+            price = machine.near_byte
+        elif output and machine.vector_bytes >= LINE:
+            # With narrower registers it depends on where arrays lie.
+            price = machine.streamed
+        else:
+            price = machine.far_write
+        written = np.full(nest.count, size * price)
+        if nest.full and size > machine.l2 * 0.5:
+            # Pieces of rows: far memory is fetched and written ahead within a row.
+            pieces = self.runs
+            for t in nest.tile[1:]:
+                pieces = pieces * t
+            parts = nest.tile[0] < nest.full[0]
+            written = written + np.where(parts, pieces * machine.piece, 0.0)
+        return written
+
+    def _find_threads(self) -> tuple[Numbers, Numbers]:
+        threads = self.machine.threads
+        trips: Numbers = np.ones(self.nest.count)
+        # From the outermost loop inwards, as many as are needed.
+        for n in reversed(self.nest.trips[self.nest.tile_level :]):
+            trips = np.where(trips >= FEW_TASKS * threads, trips, trips * n)
+        rounds = np.ceil(trips / threads)
+        if threads > 1:
+            # Cores are not equally fast: all wait for the last task of the slowest.
+            rounds = rounds + _LAST_TASK
+        return trips / rounds, trips
+
+
+class Frame:
+    """What a group costs wherever its members are computed.
+
+    geometry: of its root. computing: the core's time for the root. pages, packed: see
+    `packing.lost_to_pages`.
+    """
+
+    def __init__(
+        self, model: Core, of: Root, geometry: Geometry, members: Sequence[Function]
+    ) -> None:
+        self.model, self.of, self.geometry = model, of, geometry
+        self.machine, self.nest = model.machine, of.nest
+        self.rows = Rows(geometry, of.runs, model.regions, model.machine)
+        self.computing = self._computing()
+        self.computing = self.waiting(self.nest.root, self.nest.own, self.computing)
+        funcs = (self.nest.root, *members)
+        self.pages, self.packed = lost_to_pages(
+            geometry, lambda s: model.reader(s, funcs), model.machine
+        )
+        self._in_row: dict[tuple[tuple[Function, ...], ...], Numbers] = {}
+        self._by_new_row: dict[Function, dict[Source, Numbers]] = {}
+
+    def _computing(self) -> Numbers:
+        nest = self.nest
+        stages = self.model.graph.stages[nest.root]
+        found = nest.computing.get(stages)
+        if found is None:
+            one = self.model.computing(nest.root, nest.own, nest.tile)
+            found = nest.computing[stages] = self.of.runs * one
+        return found
+
+    def waiting(self, f: Function, loops: Loops, computing: Numbers) -> Numbers:
+        """The time of a Func of the group in the core, with what it waits for rows."""
+        waited = self.rows.waited(self.model.foreseen(f, loops), computing)
+        return np.asarray(computing + waited)
+
+    def member(self, m: Function, at: Level, loops: Loops) -> Member:
+        """What a member costs at a level."""
+        need = self.geometry.need(m)
+        key = self.model.graph.stages[m], at, loops
+        found = need.costs.get(key)
+        if found is None:
+            found = need.costs[key] = self._member(need, m, at, loops)
+        return found
+
+    def _member(self, need: Need, m: Function, at: Level, loops: Loops) -> Member:
+        nest = self.nest
+        level = nest.tile_level if at is Level.TILE else 0
+        if at is Level.ROW:
+            level = nest.row_level
+        runs = nest.instances[level]
+        box = list(need.box[:, level])
+        one = self.model.computing(m, loops, box)
+        if at is Level.ROW and nest.tiles.row >= 0:
+            # The first row of a tile computes all that it needs, others what is new.
+            later = self.model.computing(m, loops, new_in_row(need, box))
+            one = later + (one - later) / nest.rows
+        stored = need.volumes[level] * rounded_up(box, loops)
+        traffic = 2 * stored * runs
+        if at is Level.ROW:
+            # Written once, read by each of the rows that need it.
+            traffic = traffic * (1 + self.anew(need)) / 2
+        return Member(level, stored, traffic, runs * (one + self.machine.produce))
+
+    def anew(self, need: Need) -> Numbers:
+        """How much of what a row needs of a source the row before it has not needed, on
+        the average of a tile's rows: a share."""
+        nest = self.nest
+        if nest.tiles.row < 0:
+            return np.ones(nest.count)
+        one, two = need.volumes[nest.row_level], need.volumes[-1]
+        share = np.clip((two - one) / np.maximum(one, 1), 0, 1)
+        return np.asarray(share + (1 - share) / nest.rows)
+
+    def read_in_row(
+        self, rows: tuple[Function, ...], blocks: tuple[Function, ...]
+    ) -> Numbers:
+        """How much of what a row needs from outside is read for each row: by the new
+        rows of members that keep what they have computed for the row before, by the
+        root, and by what is computed in its blocks. Shares, sources by candidates."""
+        found = self._in_row.get((rows, blocks))
+        if found is None:
+            nest, at = self.nest, self.nest.row_level
+            read = dict.fromkeys(self.geometry.outside, np.zeros(nest.count))
+            for s, need in nest.needs(self.model.regions, blocks).items():
+                if s in read:
+                    read[s] = read[s] + need.volumes[at]
+            going_on = set()
+            for f in rows:
+                for s, volume in self._read_by_new_row(f).items():
+                    if s in read:
+                        going_on.add(s)
+                        read[s] = read[s] + volume
+            made = []
+            for s, volume in read.items():
+                share = np.ones(nest.count)
+                if s in going_on:
+                    whole = np.maximum(self.geometry.need(s).volumes[at], 1)
+                    share = np.minimum(volume / whole, 1)
+                made.append(share + (1 - share) / nest.rows)
+            found = self._in_row[rows, blocks] = np.stack(made)
+        return found
+
+    def _read_by_new_row(self, f: Function) -> dict[Source, Numbers]:
+        """Bytes that the new rows of a member read of its sources, for each row."""
+        nest, need = self.nest, self.geometry.need(f)
+        found = self._by_new_row.get(f)
+        if found is None:
+            at = nest.row_level
+            box = list(need.box[:, at])
+            new = new_in_row(need, box)
+            spans = []
+            for (lo, hi), whole, rows in zip(need.spans, box, new, strict=True):
+                # At other levels it is as good as any.
+                later = np.zeros((need.box.shape[1], nest.count))
+                later[at] = whole - rows
+                spans.append((lo + later.reshape(-1), hi))
+            found = {}
+            for stage in self.model.graph.stages[f]:
+                for s, read in self.model.regions.touched(stage, tuple(spans)).items():
+                    volume = nest.need(s, read).volumes[at]
+                    found[s] = found.get(s, 0) + volume
+            self._by_new_row[f] = found
+        return found
+
+
+class Frames:
+    """The frames of the group that was looked at last: the search goes on to other
+    levels for its members, and seldom comes back to it when it has left it."""
+
+    def __init__(self) -> None:
+        self._group: object = None
+        self._known: dict[tuple[Loops, Tiles], Frame] = {}
+        self._roots: dict[tuple[Function, Loops, Tiles], Root] = {}
+
+    def of(
+        self,
+        model: Core,
+        root: Function,
+        members: tuple[Function, ...],
+        own: Loops,
+        tiles: Tiles,
+    ) -> Frame:
+        graph = model.graph
+        group = graph.inlined, [graph.stages[f] for f in (root, *members)]
+        if group != self._group:
+            self._group = group
+            self._known.clear()
+        found = self._known.get((own, tiles))
+        if found is None:
+            of = self._root(model, root, own, tiles)
+            geometry = Geometry(of.nest, model.regions, members)
+            found = self._known[own, tiles] = Frame(model, of, geometry, members)
+        return found
+
+    def _root(self, model: Core, root: Function, own: Loops, tiles: Tiles) -> Root:
+        found = self._roots.pop((root, own, tiles), None)
+        if found is None:
+            found = Root(model, Nest(model.regions, root, own, tiles))
+            if len(self._roots) >= _MOST_ROOTS:
+                del self._roots[next(iter(self._roots))]
+        # The one that was used last is the last that is forgotten.
+        self._roots[root, own, tiles] = found
+        return found
+
+
+__all__ = ["FEW_TASKS", "Frame", "Frames"]
