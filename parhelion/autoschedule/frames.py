@@ -93,7 +93,6 @@ class Frame:
             geometry, lambda s: model.reader(s, funcs), model.machine
         )
         self._in_row: dict[tuple[tuple[Function, ...], ...], Numbers] = {}
-        self._by_new_row: dict[Function, dict[Source, Numbers]] = {}
 
     def _computing(self) -> Numbers:
         nest = self.nest
@@ -179,23 +178,27 @@ class Frame:
     def _read_by_new_row(self, f: Function) -> dict[Source, Numbers]:
         """Bytes that the new rows of a member read of its sources, for each row."""
         nest, need = self.nest, self.geometry.need(f)
-        found = self._by_new_row.get(f)
+        stages = self.model.graph.stages[f]
+        key = "read by new row", stages
+        found: dict[Source, Numbers] | None = need.costs.get(key)
         if found is None:
             at = nest.row_level
             box = list(need.box[:, at])
-            new = new_in_row(need, box)
             spans = []
-            for (lo, hi), whole, rows in zip(need.spans, box, new, strict=True):
-                # At other levels it is as good as any.
-                later = np.zeros((need.box.shape[1], nest.count))
-                later[at] = whole - rows
-                spans.append((lo + later.reshape(-1), hi))
-            found = {}
-            for stage in self.model.graph.stages[f]:
+            for (lo, hi), all_, new in zip(
+                need.spans, box, new_in_row(need, box), strict=True
+            ):
+                if new is not all_:
+                    # At other levels it is as good as any.
+                    later = np.zeros((need.box.shape[1], nest.count))
+                    later[at] = all_ - new
+                    lo = lo + later.reshape(-1)
+                spans.append((lo, hi))
+            found = need.costs[key] = {}
+            for stage in stages:
                 for s, read in self.model.regions.touched(stage, tuple(spans)).items():
                     volume = nest.need(s, read).volumes[at]
                     found[s] = found.get(s, 0) + volume
-            self._by_new_row[f] = found
         return found
 
 

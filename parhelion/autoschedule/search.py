@@ -54,7 +54,7 @@ class Search:
     outputs: tuple[Function, ...]
     sizes: Sizes
     machine: Machine
-    budget: int = 1200
+    budget: int = 1000
     ours: frozenset[tuple[Function, int]] = frozenset()
     memo: dict[object, Group] = field(default_factory=dict)
     inner: dict[object, Loops] = field(default_factory=dict)

@@ -208,10 +208,12 @@ def row_blocks(
     weight *= math.prod([n for _, n in others])
     alone = model.shared(first, tuple(others))
     for rows in (2, 4, 8):
-        if rows * 4 > extents[row] or rows * weight > _MOST_WEIGHT or rows > most:
+        if rows * 4 > extents[row] or rows > most:
             continue
         both = model.shared(first, tuple(sorted([*others, (row, rows)])))
         if any(b > 0.8 * a for a, b in zip(alone, both, strict=True)):
+            continue
+        if rows * weight * max(both) > _MOST_WEIGHT:
             continue
         block = list(loops.block)
         block[row] = rows

@@ -11,7 +11,7 @@ from parhelion.autoschedule.machine import Machine, host
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Loops
 from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.shapes import most_copies, plain_loops
+from parhelion.autoschedule.shapes import most_copies, plain_loops, row_blocks
 from parhelion.codegen import target
 from parhelion.codegen.target import generic_target
 from parhelion.ir.function import Function
@@ -107,3 +107,23 @@ def test_registers_narrower_than_a_line(
     here, usual = host(1), Machine(1, bits // 8, 32, 0, 0, 0)
     same = [getattr(here, n) == getattr(usual, n) for n in machine._NARROWER]
     assert all(same) if bits == 512 else not any(same)
+
+
+def blurred(shared: bool) -> hl.Func:
+    """A blur of three by three points; or three different Funcs of one row each, which
+    rows do not share."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image, f = hl.ImageParam(hl.UInt(16), 2, "image"), hl.Func("blurred")
+    rows = [
+        sum([image[x + k, y + down] // (1 if shared else down + 2) for k in range(3)])
+        // 3
+        for down in range(3)
+    ]
+    f[x, y] = (rows[0] + rows[1] + rows[2]) // 3
+    return f
+
+
+def test_what_rows_share_counts_once_in_a_block() -> None:
+    """Eight rows of a blur are ten sums, not twenty-four."""
+    assert [o.block[1] for o in row_blocks(*model_of(blurred(True)))] == [2, 4, 8]
+    assert 8 not in [o.block[1] for o in row_blocks(*model_of(blurred(False)))]
