@@ -149,7 +149,9 @@ def _unrolled(model: Model, f: Function, extents: Sequence[int]) -> Loops:
         if total * n <= most:
             block[d] *= n
             total *= n
-    return Loops(own.vector, own.lanes, tuple(block), own.order, local=True)
+    # Of what is stored beside the block, no sum can stay in a register.
+    local = all(b >= e for b, e in zip(block, extents, strict=True))
+    return Loops(own.vector, own.lanes, tuple(block), own.order, local=local)
 
 
 __all__ = ["Inside"]

@@ -7,10 +7,11 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule import machine
 from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import Machine, host
 from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.plan import Loops
-from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.plan import Level, Loops
+from parhelion.autoschedule.search import Search, evaluations_for
 from parhelion.autoschedule.shapes import most_copies, plain_loops, row_blocks
 from parhelion.codegen import target
 from parhelion.codegen.target import generic_target
@@ -127,3 +128,25 @@ def test_what_rows_share_counts_once_in_a_block() -> None:
     """Eight rows of a blur are ten sums, not twenty-four."""
     assert [o.block[1] for o in row_blocks(*model_of(blurred(True)))] == [2, 4, 8]
     assert 8 not in [o.block[1] for o in row_blocks(*model_of(blurred(False)))]
+
+
+@pytest.mark.parametrize(("count", "registers"), [(2, True), (40, False)])
+def test_a_sum_beside_others_is_in_no_register(count: int, registers: bool) -> None:
+    """What a block needs of a Func is local if one block of that Func is all of it."""
+    x, y, k = hl.Var("x"), hl.Var("y"), hl.Var("k")
+    image = hl.ImageParam(hl.Float(32), 3, "image")
+    sums, out = hl.Func("sums"), hl.Func("out")
+    r, s = hl.RDom([(0, 5)], "r"), hl.RDom([(0, count)], "s")
+    sums[x, y, k] = 0.0
+    sums[x, y, k] += image[x + r.x, y, k]
+    out[x, y] = 0.0
+    out[x, y] += sums[x, y, s.x]
+    model, root, plain = model_of(out)
+    f = sums._function
+    loops = Inside(model, root, plain, [root, f], {}).loops(f, Level.BLOCK)
+    assert loops.local == registers
+    assert (loops.block[2] == count) == registers
+
+
+def test_more_funcs_have_more_evaluations_up_to_a_limit() -> None:
+    assert [evaluations_for(n) for n in (1, 30, 60, 10**6)] == [1000, 1000, 1440, 2000]
