@@ -4,6 +4,7 @@ need of everything, and what each member costs at each level.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,6 +51,8 @@ class Root:
             price = machine.streamed
         else:
             price = machine.far_write
+            if not output:
+                price += machine.lost(size) * machine.lost_byte
         written = np.full(nest.count, size * price)
         if nest.full and size > machine.l2 * 0.5:
             # Pieces of rows: far memory is fetched and written ahead within a row.
@@ -92,7 +95,16 @@ class Frame:
         self.pages, self.packed = lost_to_pages(
             geometry, lambda s: model.reader(s, funcs), model.machine
         )
+        #: Of each of the group's sources, how much of it has to come from memory.
+        self.gone = [self._gone(s) for s in geometry.outside]
         self._in_row: dict[tuple[tuple[Function, ...], ...], Numbers] = {}
+
+    def _gone(self, source: Source) -> float:
+        """What the pipeline has written itself, so large that the caches lost it."""
+        if not isinstance(source, Function):
+            return 0.0
+        size = element_bytes(source) * math.prod(self.model.extents(source))
+        return self.machine.lost(size)
 
     def _computing(self) -> Numbers:
         nest = self.nest

@@ -194,6 +194,7 @@ class _GroupCost:
         fits = sets <= np.array([first, last])[:, None, None]
         near: Numbers = np.zeros(nest.count)
         far: Numbers = np.zeros(nest.count)
+        lost: Numbers = np.zeros(nest.count)
         if geometry.outside:
             volumes = geometry.incoming
             # From beyond each cache: caches by sources by candidates.
@@ -205,12 +206,15 @@ class _GroupCost:
                 once = np.minimum(volumes[:, level + 1], anew)
                 loaded = np.where(fits[:, None, level], once, anew)
             near, far = loaded.sum(axis=1)
+            for k, share in enumerate(self.frame.gone):
+                lost = lost + share * loaded[1, k]
         for at, one in moved.items():
             near = near + ~fits[0, at] * one
-        spilt, lost = self._spilt(fits[1], last)
+        spilt, beyond = self._spilt(fits[1], last)
         far = far + spilt
         extra = machine.far_write - machine.far_byte
-        written = self.frame.of.written + spilt / 2 * extra + lost * machine.lost_byte
+        written = self.frame.of.written + spilt / 2 * extra
+        written = written + (lost + beyond) * machine.lost_byte
         return near, far, written
 
 

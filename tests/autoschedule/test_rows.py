@@ -75,3 +75,29 @@ def test_what_the_root_reads_itself_comes_again() -> None:
     other[x, y] = rows_of(gray, x, y)
     more = near_bytes(gray, out, Level.ROW) - near_bytes(gray, other, Level.ROW)
     assert more == pytest.approx(ROW * HEIGHT, rel=0.01)
+
+
+@pytest.mark.parametrize(("shared", "lost"), [(1 << 30, 0.0), (1 << 20, 1.0)])
+def test_what_the_last_level_loses_costs_more_to_write_and_to_read(
+    shared: int, lost: float
+) -> None:
+    """What the pipeline writes itself; its inputs and outputs stream."""
+    x, y = hl.Var("x"), hl.Var("y")
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    first, out = hl.Func("first"), hl.Func("out")
+    first[x, y] = hl.sqrt(image[x, y])
+    out[x, y] = hl.sqrt(first[x, y])
+    box = ((0, WIDTH - 1), (0, HEIGHT - 1))
+    found = {}
+    for size in (1 << 40, shared):
+        here = replace(host(1), l1=32 << 10, l2=1 << 20, shared=size)
+        sizes = Sizes({out._function: box}, {}, {})
+        model = Model(*Search((out._function,), sizes, here).bounded(), here)
+        tiles = Tiles((np.array([WIDTH]), np.array([HEIGHT])), (0, 1), 1)
+        for f in (first._function, out._function):
+            plain = plain_loops(model, f, [WIDTH, HEIGHT])
+            terms = model.group(f, {}, {f: plain}, tiles).terms
+            found[f, size] = float(terms["writing"][0])
+    for f in (first._function, out._function):
+        more = found[f, shared] - found[f, 1 << 40]
+        assert more == pytest.approx(lost * ROW * HEIGHT * here.lost_byte)
