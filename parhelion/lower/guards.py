@@ -31,6 +31,7 @@ from parhelion.analysis.facts import unmarked
 from parhelion.analysis.rank import is_pure, reads_data
 from parhelion.ir.build import FALSE, TRUE, conjunction, lnot
 from parhelion.ir.expr import (
+    COMPARISONS,
     Expr,
     FuncCall,
     ImageLoad,
@@ -162,18 +163,19 @@ def _branches(
     e: Select, conditions: _Conditions
 ) -> tuple[tuple[Expr, _Conditions], tuple[Expr, _Conditions]]:
     """What a select gives, each with the conditions that it is read under. Where
-    inlining has made numbers of all that the select's own speaks of, one of them is
-    FALSE: no coordinate is left for it to narrow."""
+    inlining has made numbers of what the select's own speaks of, so that it is settled,
+    one of them is FALSE: no coordinate is left for it to narrow."""
     cond = e.cond
     if cond.type.count != 1 or reads_data(cond) or not is_pure(cond):
         return (e.a, conditions), (e.b, conditions)
-    if not free_vars(cond):
+    if any(type(n) in COMPARISONS and not free_vars(n) for n in nodes(cond)):
         holds = unmarked(simplify(cond))
         never = _inside(conditions, FALSE)
-        return (
-            (e.a, never if holds is FALSE else conditions),
-            (e.b, never if holds is TRUE else conditions),
-        )
+        if holds is TRUE or holds is FALSE:
+            return (
+                (e.a, never if holds is FALSE else conditions),
+                (e.b, never if holds is TRUE else conditions),
+            )
     if not any(map(_is_walked, free_vars(cond))):
         return (e.a, conditions), (e.b, conditions)
     return (e.a, _inside(conditions, cond)), (e.b, _inside(conditions, lnot(cond)))

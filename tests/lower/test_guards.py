@@ -199,6 +199,29 @@ def test_a_condition_that_inlining_decides(row: int) -> None:
     )
 
 
+def test_a_condition_that_inlining_decides_in_part() -> None:
+    """One half of it is about numbers then, and settles the whole (found by the
+    fuzzer: of what nobody reads, more was asked for than is there)."""
+    image = hl.Buffer(np.zeros((1, 1), dtype=np.int32), name="image")
+
+    def make() -> tuple[hl.Func, hl.Func, hl.Func]:
+        out, chosen, never = hl.Func("out"), hl.Func("chosen"), hl.Func("never")
+        never[x, y] = image[x, y]
+        chosen[x, y] = hl.select((y < 7) | (x > 7), x + y, never[x, y])
+        out[x] = chosen[x, 1] + chosen[x, 2]
+        return out, chosen, never
+
+    check(
+        make,
+        [12],
+        [
+            lambda out, chosen, never: never.compute_root(),
+            lambda out, chosen, never: chosen.compute_root(),
+            lambda out, chosen, never: (chosen.compute_root(), never.compute_root()),
+        ],
+    )
+
+
 def test_what_is_read_never_does_not_stretch_what_is_read() -> None:
     """Of two reads of a Func one never happens, a hundred pixels away."""
     image = hl.ImageParam(hl.Int(32), 1, "image")
