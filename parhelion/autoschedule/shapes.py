@@ -261,12 +261,17 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
         block = list(loops.block)
         if loops.vector >= 0:
             block[loops.vector] = loops.lanes * vectors
+        lines = math.prod([b for k, b in enumerate(block) if k != loops.vector])
+        if vectors > 1 and vectors * lines > most:
+            break
         yield Loops(loops.vector, loops.lanes, tuple(block), loops.order)
         for d in others:
-            for lines in (2, 3, 4, 6, 8, 12):
-                if lines <= extents[d] and lines * vectors <= most:
+            # A scan's lines are blocked already.
+            room = most // (vectors * lines // block[d])
+            for count in (2, 3, 4, 6, 8, 12):
+                if count <= min(extents[d], room):
                     made = list(block)
-                    made[d] = lines
+                    made[d] = count
                     order = (
                         *[k for k in loops.order if k == loops.vector],
                         d,

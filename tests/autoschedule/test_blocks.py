@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
 import parhelion as hl
@@ -12,7 +15,12 @@ from parhelion.autoschedule.machine import Machine, host
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.search import Search, evaluations_for
-from parhelion.autoschedule.shapes import most_copies, plain_loops, row_blocks
+from parhelion.autoschedule.shapes import (
+    most_copies,
+    plain_loops,
+    register_blocks,
+    row_blocks,
+)
 from parhelion.codegen import target
 from parhelion.codegen.target import generic_target
 from parhelion.ir.function import Function
@@ -150,3 +158,14 @@ def test_a_sum_beside_others_is_in_no_register(count: int, registers: bool) -> N
 
 def test_more_funcs_have_more_evaluations_up_to_a_limit() -> None:
     assert [evaluations_for(n) for n in (1, 30, 60, 10**6)] == [1000, 1000, 1440, 2000]
+
+
+def test_blocks_of_a_scan_are_not_blocked_again_beyond_the_limit() -> None:
+    """Twelve lines of twelve were 144 copies (found by the fuzzer: LLVM took minutes
+    for them)."""
+    model, f, plain = model_of(looked_up(hl.UInt(32), 1))
+    lines = replace(plain, block=(plain.lanes, 12))
+    most = most_copies(model, f, lines)
+    assert 12 <= most <= 32
+    for made in register_blocks(model, f, lines):
+        assert math.prod(made.block) <= most * plain.lanes
