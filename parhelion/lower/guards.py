@@ -168,7 +168,8 @@ def _branches(
     cond = e.cond
     if cond.type.count != 1 or reads_data(cond) or not is_pure(cond):
         return (e.a, conditions), (e.b, conditions)
-    if any(type(n) in COMPARISONS and not free_vars(n) for n in nodes(cond)):
+    parts = [n for n in nodes(cond) if isinstance(n, Expr) and type(n) in COMPARISONS]
+    if not all(map(free_vars, (cond, *parts))):
         holds = unmarked(simplify(cond))
         never = _inside(conditions, FALSE)
         if holds is TRUE or holds is FALSE:

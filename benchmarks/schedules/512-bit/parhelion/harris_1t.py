@@ -8,22 +8,15 @@ def schedule(pipeline):
     Ix = pipeline.get_func(1)
     Iy = pipeline.get_func(4)
     harris = pipeline.get_func(11)
-    x, xi, xv, y, yi = hl.vars("x xi xv y yi")
+    x, xv, y = hl.vars("x xv y")
 
     # harris
-    (
-        harris.split(x, x, xi, 128)
-        .split(xi, xi, xv, 16)
-        .split(y, y, yi, 16)
-        .reorder(xv, xi, yi, x, y)
-        .vectorize(xv)
-        .parallel(y)
-    )
+    harris.split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
 
     # Iy
     (
-        Iy.compute_at(harris, x)
-        .align_storage(x, 16)
+        Iy.store_root()
+        .compute_at(harris, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -31,8 +24,8 @@ def schedule(pipeline):
 
     # Ix
     (
-        Ix.compute_at(harris, x)
-        .align_storage(x, 16)
+        Ix.store_root()
+        .compute_at(harris, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -40,8 +33,8 @@ def schedule(pipeline):
 
     # gray
     (
-        gray.compute_at(harris, x)
-        .align_storage(x, 16)
+        gray.store_root()
+        .compute_at(harris, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)

@@ -8,22 +8,21 @@ def schedule(pipeline):
     Ix = pipeline.get_func(1)
     Iy = pipeline.get_func(4)
     harris = pipeline.get_func(11)
-    x, xi, xv, y, yi = hl.vars("x xi xv y yi")
+    x, xv, y, yi = hl.vars("x xv y yi")
 
     # harris
     (
-        harris.split(x, x, xi, 128)
-        .split(xi, xi, xv, 16)
-        .split(y, y, yi, 16)
-        .reorder(xv, xi, yi, x, y)
+        harris.split(x, x, xv, 16)
+        .split(y, y, yi, 128)
+        .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
     )
 
     # Iy
     (
-        Iy.compute_at(harris, x)
-        .align_storage(x, 16)
+        Iy.store_at(harris, y)
+        .compute_at(harris, yi)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -31,8 +30,8 @@ def schedule(pipeline):
 
     # Ix
     (
-        Ix.compute_at(harris, x)
-        .align_storage(x, 16)
+        Ix.store_at(harris, y)
+        .compute_at(harris, yi)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -40,8 +39,8 @@ def schedule(pipeline):
 
     # gray
     (
-        gray.compute_at(harris, x)
-        .align_storage(x, 16)
+        gray.store_at(harris, y)
+        .compute_at(harris, yi)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)

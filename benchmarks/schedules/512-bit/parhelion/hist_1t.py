@@ -20,14 +20,14 @@ def schedule(pipeline):
     (
         hist_rows.compute_root()
         .split(i, i, iv, 64, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 6)
+        .split(y, y, yu, 8)
         .reorder(iv, yu, i, y)
         .vectorize(iv, 16)
         .unroll(iv)
         .unroll(yu)
         .parallel(y)
     )
-    hist_rows.update(0).split(y, y, yu, 6).reorder(yu, rx_x, y).unroll(yu).parallel(y)
+    hist_rows.update(0).split(y, y, yu, 8).reorder(yu, rx_x, y).unroll(yu).parallel(y)
 
     # hist
     (

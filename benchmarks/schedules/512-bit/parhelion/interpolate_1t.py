@@ -5,7 +5,7 @@ import parhelion as hl
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
     down_1 = pipeline.get_func(3)
-    down_2 = pipeline.get_func(5)
+    down_x_3 = pipeline.get_func(6)
     down_3 = pipeline.get_func(7)
     down_4 = pipeline.get_func(10)
     down_5 = pipeline.get_func(12)
@@ -20,10 +20,14 @@ def schedule(pipeline):
     up_x_6 = pipeline.get_func(28)
     filled_6 = pipeline.get_func(30)
     filled_5 = pipeline.get_func(33)
+    up_x_4 = pipeline.get_func(34)
     filled_4 = pipeline.get_func(36)
     filled_3 = pipeline.get_func(39)
+    up_x_2 = pipeline.get_func(40)
     filled_2 = pipeline.get_func(42)
+    up_x_1 = pipeline.get_func(43)
     filled_1 = pipeline.get_func(45)
+    up_x_0 = pipeline.get_func(46)
     normalized = pipeline.get_func(49)
     x, xv, c, cu, y, yu, xu, yv, yi = hl.vars("x xv c cu y yu xu yv yi")
 
@@ -38,26 +42,26 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # down_2
-    (
-        down_2.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
-        .reorder(xv, yu, x, y, c)
-        .vectorize(xv)
-        .unroll(yu)
-        .parallel(c)
-    )
-
     # down_3
     (
         down_3.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
-        .reorder(xv, yu, x, y, c)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
-        .unroll(yu)
-        .parallel(c)
+        .unroll(cu)
+    )
+
+    # down_x_3
+    (
+        down_x_3.store_root()
+        .compute_at(down_3, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
     )
 
     # down_4
@@ -194,22 +198,19 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # filled_3
-    (
-        filled_3.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
-        .split(c, c, cu, 4)
-        .reorder(xv, cu, c, x, yi, y)
-        .vectorize(xv)
-        .unroll(cu)
-        .parallel(y)
-    )
-
     # filled_4
     (
-        filled_4.compute_at(filled_3, y)
-        .align_storage(x, 16)
+        filled_4.compute_root()
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # up_x_4
+    (
+        up_x_4.compute_root()
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -219,7 +220,7 @@ def schedule(pipeline):
 
     # filled_5
     (
-        filled_5.compute_at(filled_3, y)
+        filled_5.compute_root()
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -238,6 +239,16 @@ def schedule(pipeline):
         .parallel(y)
     )
 
+    # up_x_0
+    (
+        up_x_0.compute_at(normalized, y)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
     # filled_1
     (
         filled_1.compute_at(normalized, y)
@@ -249,9 +260,42 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
+    # up_x_1
+    (
+        up_x_1.compute_at(normalized, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
     # filled_2
     (
         filled_2.compute_at(normalized, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # up_x_2
+    (
+        up_x_2.compute_at(normalized, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # filled_3
+    (
+        filled_3.compute_at(normalized, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)

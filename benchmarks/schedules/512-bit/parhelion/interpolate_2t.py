@@ -7,6 +7,7 @@ def schedule(pipeline):
     down_1 = pipeline.get_func(3)
     down_2 = pipeline.get_func(5)
     down_3 = pipeline.get_func(7)
+    down_x_4 = pipeline.get_func(9)
     down_4 = pipeline.get_func(10)
     down_5 = pipeline.get_func(12)
     down_6 = pipeline.get_func(14)
@@ -20,10 +21,14 @@ def schedule(pipeline):
     up_x_6 = pipeline.get_func(28)
     filled_6 = pipeline.get_func(30)
     filled_5 = pipeline.get_func(33)
+    up_x_4 = pipeline.get_func(34)
     filled_4 = pipeline.get_func(36)
     filled_3 = pipeline.get_func(39)
+    up_x_2 = pipeline.get_func(40)
     filled_2 = pipeline.get_func(42)
+    up_x_1 = pipeline.get_func(43)
     filled_1 = pipeline.get_func(45)
+    up_x_0 = pipeline.get_func(46)
     normalized = pipeline.get_func(49)
     x, xv, y, yi, c, cu, yu, xu, yv = hl.vars("x xv y yi c cu yu xu yv")
 
@@ -76,6 +81,17 @@ def schedule(pipeline):
         .parallel(y)
     )
 
+    # down_x_4
+    (
+        down_x_4.compute_at(down_4, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
     # down_5
     (
         down_5.compute_root()
@@ -92,12 +108,13 @@ def schedule(pipeline):
     (
         down_6.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
-        .reorder(xv, yu, x, y, c)
+        .split(y, y, yi, 32)
+        .split(yi, yi, yu, 8)
+        .reorder(xv, yu, x, yi, c, y)
         .vectorize(xv)
         .unroll(yu)
-        .parallel(c)
         .parallel(y)
+        .parallel(c)
     )
 
     # down_7
@@ -208,11 +225,11 @@ def schedule(pipeline):
         .parallel(yi)
     )
 
-    # filled_3
+    # filled_4
     (
-        filled_3.compute_root()
+        filled_4.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
+        .split(y, y, yi, 32)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
@@ -220,9 +237,9 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # filled_4
+    # up_x_4
     (
-        filled_4.compute_at(filled_3, y)
+        up_x_4.compute_at(filled_4, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
@@ -233,7 +250,7 @@ def schedule(pipeline):
 
     # filled_5
     (
-        filled_5.compute_at(filled_3, y)
+        filled_5.compute_at(filled_4, y)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -252,6 +269,16 @@ def schedule(pipeline):
         .parallel(y)
     )
 
+    # up_x_0
+    (
+        up_x_0.compute_at(normalized, y)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
     # filled_1
     (
         filled_1.compute_at(normalized, y)
@@ -263,9 +290,42 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
+    # up_x_1
+    (
+        up_x_1.compute_at(normalized, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
     # filled_2
     (
         filled_2.compute_at(normalized, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # up_x_2
+    (
+        up_x_2.compute_at(normalized, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 4)
+        .reorder(xv, cu, c, x, y)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # filled_3
+    (
+        filled_3.compute_at(normalized, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)

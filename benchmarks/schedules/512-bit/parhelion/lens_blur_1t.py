@@ -4,6 +4,8 @@ import parhelion as hl
 
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    repeat_edge = pipeline.get_func(1)
+    diff = pipeline.get_func(2)
     cost = pipeline.get_func(3)
     sum_2 = pipeline.get_func(4)
     sum_3 = pipeline.get_func(5)
@@ -26,23 +28,24 @@ def schedule(pipeline):
     pull_6 = pipeline.get_func(32)
     up_5_x = pipeline.get_func(33)
     pull_5 = pipeline.get_func(35)
-    up_4_x = pipeline.get_func(36)
     pull_4 = pipeline.get_func(38)
+    up_3_x = pipeline.get_func(39)
     pull_3 = pipeline.get_func(41)
+    up_2_x = pipeline.get_func(42)
     pull_2 = pipeline.get_func(44)
     pull_1 = pipeline.get_func(47)
     argmin = pipeline.get_func(52)
     depth = pipeline.get_func(53)
-    bokeh_radius = pipeline.get_func(54)
     maximum = pipeline.get_func(55)
     worst_case_y = pipeline.get_func(56)
     maximum_2 = pipeline.get_func(57)
     worst_case = pipeline.get_func(58)
     sample_locations = pipeline.get_func(59)
+    bokeh_radius_squared = pipeline.get_func(60)
     with_alpha = pipeline.get_func(62)
     output = pipeline.get_func(63)
     final = pipeline.get_func(64)
-    x, xv, y, yi, c, cu, z, yu, xi = hl.vars("x xv y yi c cu z yu xi")
+    x, xv, y, yi, c, cu, z, _0v, _2u, yu, xi = hl.vars("x xv y yi c cu z _0v _2u yu xi")
     r_x = sum_2.rvars(0)[0]
     near_x = maximum.rvars(0)[0]
     s_x = output.rvars(0)[0]
@@ -97,6 +100,27 @@ def schedule(pipeline):
 
     # cost
     cost.compute_at(push_0, y).split(x, x, xv, 16).reorder(xv, x, y, z).vectorize(xv)
+
+    # diff
+    (
+        diff.compute_at(push_0, y)
+        .split(x, x, xv, 64)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, c, x, y, z)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # repeat_edge
+    (
+        repeat_edge.compute_at(push_0, y)
+        .align_storage(hl._0, 64)
+        .split(hl._0, hl._0, _0v, 64)
+        .split(hl._2, hl._2, _2u, 3)
+        .reorder(_0v, _2u, hl._2, hl._0, hl._1)
+        .vectorize(_0v)
+        .unroll(_2u)
+    )
 
     # down_1
     (
@@ -156,7 +180,7 @@ def schedule(pipeline):
     (
         down_4.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 8)
+        .split(y, y, yi, 32)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
@@ -287,22 +311,11 @@ def schedule(pipeline):
         .parallel(z)
     )
 
-    # up_4_x
+    # pull_3
     (
-        up_4_x.compute_root()
+        pull_3.compute_root()
         .split(x, x, xv, 16)
-        .split(c, c, cu, 2)
-        .reorder(xv, cu, c, x, y, z)
-        .vectorize(xv)
-        .unroll(cu)
-        .parallel(z)
-    )
-
-    # pull_2
-    (
-        pull_2.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yi, 4)
+        .split(y, y, yi, 8)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
@@ -310,9 +323,9 @@ def schedule(pipeline):
         .parallel(z)
     )
 
-    # pull_3
+    # up_3_x
     (
-        pull_3.compute_at(pull_2, y)
+        up_3_x.compute_at(pull_3, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
@@ -323,7 +336,7 @@ def schedule(pipeline):
 
     # pull_4
     (
-        pull_4.compute_at(pull_2, y)
+        pull_4.compute_at(pull_3, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
@@ -372,20 +385,33 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
-    # bokeh_radius
+    # pull_2
     (
-        bokeh_radius.compute_root()
+        pull_2.store_at(depth, x)
+        .compute_at(depth, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(y)
+        .unroll(cu)
+    )
+
+    # up_2_x
+    (
+        up_2_x.store_at(depth, x)
+        .compute_at(depth, y)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
+        .vectorize(xv)
+        .unroll(cu)
     )
 
     # worst_case_y
     (
         worst_case_y.compute_root()
-        .split(x, x, xv, 32)
-        .split(y, y, yu, 12)
+        .split(x, x, xv, 64)
+        .split(y, y, yu, 6)
         .reorder(xv, yu, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
@@ -395,8 +421,8 @@ def schedule(pipeline):
     # maximum
     (
         maximum.compute_at(worst_case_y, x)
-        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
@@ -404,8 +430,8 @@ def schedule(pipeline):
     )
     (
         maximum.update(0)
-        .split(x, x, xv, 32, hl.TailStrategy.RoundUp)
-        .split(y, y, yu, 12, hl.TailStrategy.RoundUp)
+        .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
+        .split(y, y, yu, 6, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, near_x, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
@@ -446,13 +472,11 @@ def schedule(pipeline):
     # final
     (
         final.split(x, x, xv, 32)
-        .split(y, y, yi, 16)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, x, c, yi, y)
+        .reorder(xv, cu, x, c, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(cu)
-        .parallel(y)
     )
 
     # output
@@ -477,7 +501,8 @@ def schedule(pipeline):
 
     # with_alpha
     (
-        with_alpha.compute_at(final, y)
+        with_alpha.store_root()
+        .compute_at(final, y)
         .split(x, x, xv, 16)
         .split(c, c, cu, 4)
         .reorder(xv, cu, c, x, y)
@@ -485,10 +510,19 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
+    # bokeh_radius_squared
+    (
+        bokeh_radius_squared.store_root()
+        .compute_at(final, y)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+
     # sample_locations
     (
-        sample_locations.store_at(final, y)
-        .compute_at(final, yi)
+        sample_locations.store_root()
+        .compute_at(final, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y, z)
         .vectorize(xv)

@@ -4,6 +4,8 @@ import parhelion as hl
 
 def schedule(pipeline):
     """Schedules the Funcs of `pipeline`, which have no schedule yet."""
+    repeat_edge = pipeline.get_func(1)
+    diff = pipeline.get_func(2)
     cost = pipeline.get_func(3)
     sum_2 = pipeline.get_func(4)
     sum_3 = pipeline.get_func(5)
@@ -26,23 +28,24 @@ def schedule(pipeline):
     pull_6 = pipeline.get_func(32)
     up_5_x = pipeline.get_func(33)
     pull_5 = pipeline.get_func(35)
-    up_4_x = pipeline.get_func(36)
     pull_4 = pipeline.get_func(38)
+    up_3_x = pipeline.get_func(39)
     pull_3 = pipeline.get_func(41)
+    up_2_x = pipeline.get_func(42)
     pull_2 = pipeline.get_func(44)
     pull_1 = pipeline.get_func(47)
     argmin = pipeline.get_func(52)
     depth = pipeline.get_func(53)
-    bokeh_radius = pipeline.get_func(54)
     maximum = pipeline.get_func(55)
     worst_case_y = pipeline.get_func(56)
     maximum_2 = pipeline.get_func(57)
     worst_case = pipeline.get_func(58)
     sample_locations = pipeline.get_func(59)
+    bokeh_radius_squared = pipeline.get_func(60)
     with_alpha = pipeline.get_func(62)
     output = pipeline.get_func(63)
     final = pipeline.get_func(64)
-    x, xv, c, cu, z, y, yu, yi, xi = hl.vars("x xv c cu z y yu yi xi")
+    x, xv, y, yi, c, cu, z, _0v, _2u, yu, xi = hl.vars("x xv y yi c cu z _0v _2u yu xi")
     r_x = sum_2.rvars(0)[0]
     near_x = maximum.rvars(0)[0]
     s_x = output.rvars(0)[0]
@@ -51,8 +54,9 @@ def schedule(pipeline):
     (
         push_0.compute_root()
         .split(x, x, xv, 16)
+        .split(y, y, yi, 4)
         .split(c, c, cu, 2)
-        .reorder(xv, cu, c, x, z, y)
+        .reorder(xv, cu, c, x, yi, z, y)
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
@@ -97,16 +101,37 @@ def schedule(pipeline):
     # cost
     cost.compute_at(push_0, y).split(x, x, xv, 16).reorder(xv, x, y, z).vectorize(xv)
 
+    # diff
+    (
+        diff.compute_at(push_0, y)
+        .split(x, x, xv, 64)
+        .split(c, c, cu, 3)
+        .reorder(xv, cu, c, x, y, z)
+        .vectorize(xv)
+        .unroll(cu)
+    )
+
+    # repeat_edge
+    (
+        repeat_edge.compute_at(push_0, y)
+        .align_storage(hl._0, 64)
+        .split(hl._0, hl._0, _0v, 64)
+        .split(hl._2, hl._2, _2u, 3)
+        .reorder(_0v, _2u, hl._2, hl._0, hl._1)
+        .vectorize(_0v)
+        .unroll(_2u)
+    )
+
     # down_1
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 2)
-        .reorder(xv, yu, x, y, z, c)
+        .split(y, y, yu, 4)
+        .reorder(xv, yu, x, z, y, c)
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
-        .parallel(z)
+        .parallel(y)
     )
 
     # down_2
@@ -157,7 +182,7 @@ def schedule(pipeline):
     (
         down_4.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 8)
+        .split(y, y, yi, 32)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
@@ -176,29 +201,26 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
+    # down_5
+    (
+        down_5.compute_root()
+        .split(x, x, xv, 16)
+        .split(y, y, yi, 8)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, yi, z, y)
+        .vectorize(xv)
+        .unroll(cu)
+        .parallel(y)
+    )
+
     # down_5_x
     (
-        down_5_x.compute_root()
+        down_5_x.compute_at(down_5, y)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
         .unroll(cu)
-        .parallel(z)
-    )
-
-    # down_5
-    (
-        down_5.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
-        .split(yi, yi, yu, 8)
-        .reorder(xv, yu, x, yi, z, y, c)
-        .vectorize(xv)
-        .unroll(yu)
-        .parallel(c)
-        .parallel(y)
-        .parallel(z)
     )
 
     # down_6_x
@@ -300,34 +322,21 @@ def schedule(pipeline):
         .parallel(y)
     )
 
-    # up_4_x
+    # pull_3
     (
-        up_4_x.compute_root()
+        pull_3.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 4)
-        .split(c, c, cu, 2)
-        .reorder(xv, cu, c, x, yi, z, y)
-        .vectorize(xv)
-        .unroll(cu)
-        .parallel(y)
-    )
-
-    # pull_2
-    (
-        pull_2.compute_root()
-        .split(x, x, xv, 16)
-        .split(y, y, yi, 4)
+        .split(y, y, yi, 8)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, yi, y, z)
         .vectorize(xv)
         .unroll(cu)
         .parallel(z)
-        .parallel(y)
     )
 
-    # pull_3
+    # up_3_x
     (
-        pull_3.compute_at(pull_2, y)
+        up_3_x.compute_at(pull_3, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
@@ -338,7 +347,7 @@ def schedule(pipeline):
 
     # pull_4
     (
-        pull_4.compute_at(pull_2, y)
+        pull_4.compute_at(pull_3, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
@@ -380,7 +389,8 @@ def schedule(pipeline):
 
     # pull_1
     (
-        pull_1.compute_at(depth, y)
+        pull_1.store_at(depth, y)
+        .compute_at(depth, yi)
         .split(x, x, xv, 16)
         .split(c, c, cu, 2)
         .reorder(xv, cu, c, x, y, z)
@@ -388,28 +398,38 @@ def schedule(pipeline):
         .unroll(cu)
     )
 
-    # bokeh_radius
+    # pull_2
     (
-        bokeh_radius.compute_root()
+        pull_2.store_at(depth, y)
+        .compute_at(depth, yi)
         .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
-        .reorder(xv, x, yi, y)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
         .vectorize(xv)
-        .parallel(y)
+        .unroll(cu)
+    )
+
+    # up_2_x
+    (
+        up_2_x.store_at(depth, y)
+        .compute_at(depth, yi)
+        .split(x, x, xv, 16)
+        .split(c, c, cu, 2)
+        .reorder(xv, cu, c, x, y, z)
+        .vectorize(xv)
+        .unroll(cu)
     )
 
     # worst_case_y
     (
         worst_case_y.compute_root()
         .split(x, x, xv, 32)
-        .split(y, y, yi, 132)
-        .split(yi, yi, yu, 12)
-        .reorder(xv, yu, x, yi, y)
+        .split(y, y, yu, 12)
+        .reorder(xv, yu, x, y)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
         .parallel(y)
-        .parallel(yi)
     )
 
     # maximum
@@ -506,6 +526,15 @@ def schedule(pipeline):
         .reorder(xv, cu, c, x, y)
         .vectorize(xv)
         .unroll(cu)
+    )
+
+    # bokeh_radius_squared
+    (
+        bokeh_radius_squared.store_at(final, y)
+        .compute_at(final, yi)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
     )
 
     # sample_locations

@@ -10,7 +10,7 @@ def schedule(pipeline):
     reach = pipeline.get_func(5)
     maximum = pipeline.get_func(6)
     max_filter = pipeline.get_func(7)
-    x, xv, y, yu, c, t, tv = hl.vars("x xv y yu c t tv")
+    x, xv, xi, y, yu, c, t, tv = hl.vars("x xv xi y yu c t tv")
     dy_x = sum_2.rvars(0)[0]
     dx_x = maximum.rvars(0)[0]
     r_x = powers.rvars(0)[0]
@@ -38,18 +38,19 @@ def schedule(pipeline):
 
     # max_filter
     (
-        max_filter.split(x, x, xv, 64)
+        max_filter.split(x, x, xi, 256)
+        .split(xi, xi, xv, 64)
         .split(y, y, yu, 8)
-        .reorder(xv, yu, x, y, c)
+        .reorder(xv, yu, xi, y, c, x)
         .vectorize(xv, 16)
         .unroll(xv)
         .unroll(yu)
-        .parallel(c)
+        .parallel(x)
     )
 
     # maximum
     (
-        maximum.compute_at(max_filter, x)
+        maximum.compute_at(max_filter, xi)
         .split(x, x, xv, 64, hl.TailStrategy.RoundUp)
         .split(y, y, yu, 8, hl.TailStrategy.RoundUp)
         .reorder(xv, yu, x, y, c)

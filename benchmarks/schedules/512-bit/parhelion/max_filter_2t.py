@@ -38,7 +38,7 @@ def schedule(pipeline):
 
     # max_filter
     (
-        max_filter.split(x, x, xi, 256)
+        max_filter.split(x, x, xi, 128)
         .split(xi, xi, xv, 64)
         .split(y, y, yu, 8)
         .reorder(xv, yu, xi, y, x, c)

@@ -7,22 +7,20 @@ def schedule(pipeline):
     gray = pipeline.get_func(1)
     blur_y = pipeline.get_func(2)
     unsharp = pipeline.get_func(6)
-    x, xi, xv, c, cu, y = hl.vars("x xi xv c cu y")
+    x, xv, c, cu, y = hl.vars("x xv c cu y")
 
     # unsharp
     (
-        unsharp.split(x, x, xi, 256)
-        .split(xi, xi, xv, 16)
+        unsharp.split(x, x, xv, 16)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, c, xi, y, x)
+        .reorder(xv, cu, c, x, y)
         .vectorize(xv)
         .unroll(cu)
-        .parallel(x)
     )
 
     # blur_y
     (
-        blur_y.store_at(unsharp, x)
+        blur_y.store_root()
         .compute_at(unsharp, y)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
@@ -31,7 +29,7 @@ def schedule(pipeline):
 
     # gray
     (
-        gray.store_at(unsharp, x)
+        gray.store_root()
         .compute_at(unsharp, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)

@@ -7,15 +7,14 @@ def schedule(pipeline):
     gray = pipeline.get_func(1)
     blur_y = pipeline.get_func(2)
     unsharp = pipeline.get_func(6)
-    x, xi, xv, y, yi, c, cu = hl.vars("x xi xv y yi c cu")
+    x, xv, y, yi, c, cu = hl.vars("x xv y yi c cu")
 
     # unsharp
     (
-        unsharp.split(x, x, xi, 256)
-        .split(xi, xi, xv, 16)
+        unsharp.split(x, x, xv, 16)
         .split(y, y, yi, 32)
         .split(c, c, cu, 3)
-        .reorder(xv, cu, c, xi, yi, x, y)
+        .reorder(xv, cu, c, x, yi, y)
         .vectorize(xv)
         .unroll(cu)
         .parallel(y)
@@ -23,7 +22,7 @@ def schedule(pipeline):
 
     # blur_y
     (
-        blur_y.store_at(unsharp, x)
+        blur_y.store_at(unsharp, y)
         .compute_at(unsharp, yi)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
@@ -32,7 +31,7 @@ def schedule(pipeline):
 
     # gray
     (
-        gray.store_at(unsharp, x)
+        gray.store_at(unsharp, y)
         .compute_at(unsharp, yi)
         .align_storage(x, 16)
         .split(x, x, xv, 16)

@@ -89,11 +89,11 @@ def schedule(pipeline):
     r_2_2_x = conv_2_2.rvars(0)[0]
     r_2_2_y = conv_2_2.rvars(0)[1]
     r_2_2_z = conv_2_2.rvars(0)[2]
-    square_2_x = maximum_2.rvars(0)[0]
-    square_2_y = maximum_2.rvars(0)[1]
     r_3_1_x = conv_3_1.rvars(0)[0]
     r_3_1_y = conv_3_1.rvars(0)[1]
     r_3_1_z = conv_3_1.rvars(0)[2]
+    square_2_x = maximum_2.rvars(0)[0]
+    square_2_y = maximum_2.rvars(0)[1]
     r_3_2_x = conv_3_2.rvars(0)[0]
     r_3_2_y = conv_3_2.rvars(0)[1]
     r_3_2_z = conv_3_2.rvars(0)[2]
@@ -349,57 +349,15 @@ def schedule(pipeline):
         .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
-    # constant_exterior
-    (
-        constant_exterior_5.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
-    # pool_2
-    (
-        pool_2.compute_at(constant_exterior_5, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
-    # maximum
-    (
-        maximum_2.compute_at(constant_exterior_5, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-    (
-        maximum_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, square_2_x, square_2_y, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
     # relu_3_1
     (
         relu_3_1.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
         .parallel(n)
     )
 
@@ -407,20 +365,53 @@ def schedule(pipeline):
     (
         conv_3_1.compute_at(relu_3_1, c)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_3_1.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_5.store_at(relu_3_1, y)
+        .compute_at(relu_3_1, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+
+    # pool_2
+    (
+        pool_2.store_at(relu_3_1, y)
+        .compute_at(relu_3_1, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+
+    # maximum
+    (
+        maximum_2.store_at(relu_3_1, y)
+        .compute_at(relu_3_1, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+    (
+        maximum_2.update(0)
+        .split(c, c, cv, 16)
+        .reorder(cv, square_2_x, square_2_y, c, x, y, n)
+        .vectorize(cv)
     )
 
     # filter_3_1
@@ -433,49 +424,46 @@ def schedule(pipeline):
         .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
-    # constant_exterior
-    (
-        constant_exterior_6.compute_root()
-        .split(c, c, cv, 16)
-        .split(n, n, nu, 4)
-        .reorder(cv, nu, n, c, x, y)
-        .vectorize(cv)
-        .unroll(nu)
-        .parallel(y)
-    )
-
     # relu_3_2
     (
         relu_3_2.compute_root()
         .split(c, c, ci, 128)
         .split(ci, ci, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, ci, x, y, n, c)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, ci, y, x, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
         .parallel(c)
-        .parallel(n)
     )
 
     # conv_3_2
     (
         conv_3_2.compute_at(relu_3_2, ci)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_3_2.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_6.store_at(relu_3_2, n)
+        .compute_at(relu_3_2, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
     )
 
     # filter_3_2
@@ -488,49 +476,46 @@ def schedule(pipeline):
         .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
-    # constant_exterior
-    (
-        constant_exterior_7.compute_root()
-        .split(c, c, cv, 16)
-        .split(n, n, nu, 4)
-        .reorder(cv, nu, n, c, x, y)
-        .vectorize(cv)
-        .unroll(nu)
-        .parallel(y)
-    )
-
     # relu_3_3
     (
         relu_3_3.compute_root()
         .split(c, c, ci, 128)
         .split(ci, ci, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, ci, x, y, n, c)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, ci, y, x, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
         .parallel(c)
-        .parallel(n)
     )
 
     # conv_3_3
     (
         conv_3_3.compute_at(relu_3_3, ci)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_3_3.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_7.store_at(relu_3_3, n)
+        .compute_at(relu_3_3, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
     )
 
     # filter_3_3
@@ -925,25 +910,23 @@ def schedule(pipeline):
     # maximum
     (
         maximum_5.compute_root()
-        .split(c, c, ci, 256)
-        .split(ci, ci, cv, 64)
+        .split(c, c, cv, 64)
         .split(x, x, xu, 4)
-        .reorder(cv, xu, ci, x, y, n, c)
+        .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(c)
+        .parallel(n)
     )
     (
         maximum_5.update(0)
-        .split(c, c, ci, 256)
-        .split(ci, ci, cv, 64)
+        .split(c, c, cv, 64)
         .split(x, x, xu, 4)
-        .reorder(cv, xu, square_5_x, square_5_y, ci, x, y, n, c)
+        .reorder(cv, xu, square_5_x, square_5_y, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
-        .parallel(c)
+        .parallel(n)
     )
 
     # pool_5

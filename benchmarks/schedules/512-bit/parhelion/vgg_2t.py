@@ -73,6 +73,7 @@ def schedule(pipeline):
     filter_5_1 = pipeline.get_image(11)
     filter_5_2 = pipeline.get_image(9)
     filter_5_3 = pipeline.get_image(7)
+    matrix_3 = pipeline.get_image(1)
     c, cu, x, xv, y, yi, n, nu, cv, xu, xi = hl.vars("c cu x xv y yi n nu cv xu xi")
     yu, ci, i, iv, nv, ii = hl.vars("yu ci i iv nv ii")
     r_1_1_x = conv_1_1.rvars(0)[0]
@@ -81,19 +82,19 @@ def schedule(pipeline):
     r_1_2_x = conv_1_2.rvars(0)[0]
     r_1_2_y = conv_1_2.rvars(0)[1]
     r_1_2_z = conv_1_2.rvars(0)[2]
-    square_1_x = maximum.rvars(0)[0]
-    square_1_y = maximum.rvars(0)[1]
     r_2_1_x = conv_2_1.rvars(0)[0]
     r_2_1_y = conv_2_1.rvars(0)[1]
     r_2_1_z = conv_2_1.rvars(0)[2]
+    square_1_x = maximum.rvars(0)[0]
+    square_1_y = maximum.rvars(0)[1]
     r_2_2_x = conv_2_2.rvars(0)[0]
     r_2_2_y = conv_2_2.rvars(0)[1]
     r_2_2_z = conv_2_2.rvars(0)[2]
-    square_2_x = maximum_2.rvars(0)[0]
-    square_2_y = maximum_2.rvars(0)[1]
     r_3_1_x = conv_3_1.rvars(0)[0]
     r_3_1_y = conv_3_1.rvars(0)[1]
     r_3_1_z = conv_3_1.rvars(0)[2]
+    square_2_x = maximum_2.rvars(0)[0]
+    square_2_y = maximum_2.rvars(0)[1]
     r_3_2_x = conv_3_2.rvars(0)[0]
     r_3_2_y = conv_3_2.rvars(0)[1]
     r_3_2_z = conv_3_2.rvars(0)[2]
@@ -218,54 +219,11 @@ def schedule(pipeline):
         .unroll(xu)
     )
 
-    # constant_exterior
-    (
-        constant_exterior_3.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, n, y)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-        .parallel(y)
-    )
-
-    # pool_1
-    (
-        pool_1.compute_at(constant_exterior_3, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
-    # maximum
-    (
-        maximum.compute_at(constant_exterior_3, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-    (
-        maximum.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, square_1_x, square_1_y, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
     # relu_2_1
     (
         relu_2_1.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xi, 4)
+        .split(x, x, xi, 16)
         .split(y, y, yu, 6)
         .reorder(cv, yu, c, y, xi, x, n)
         .vectorize(cv, 16)
@@ -295,6 +253,39 @@ def schedule(pipeline):
         .unroll(yu)
     )
 
+    # constant_exterior
+    (
+        constant_exterior_3.store_at(relu_2_1, x)
+        .compute_at(relu_2_1, xi)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+
+    # pool_1
+    (
+        pool_1.store_at(relu_2_1, x)
+        .compute_at(relu_2_1, xi)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+
+    # maximum
+    (
+        maximum.store_at(relu_2_1, x)
+        .compute_at(relu_2_1, xi)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+    (
+        maximum.update(0)
+        .split(c, c, cv, 16)
+        .reorder(cv, square_1_x, square_1_y, c, x, y, n)
+        .vectorize(cv)
+    )
+
     # filter_2_1
     filter_2_1_wrapper = filter_2_1.in_(conv_2_1)
 
@@ -309,7 +300,7 @@ def schedule(pipeline):
     (
         relu_2_2.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xi, 4)
+        .split(x, x, xi, 8)
         .split(y, y, yu, 6)
         .reorder(cv, yu, c, y, xi, x, n)
         .vectorize(cv, 16)
@@ -341,7 +332,8 @@ def schedule(pipeline):
 
     # constant_exterior
     (
-        constant_exterior_4.compute_at(relu_2_2, x)
+        constant_exterior_4.store_at(relu_2_2, x)
+        .compute_at(relu_2_2, xi)
         .split(c, c, cv, 16)
         .reorder(cv, c, x, y, n)
         .vectorize(cv)
@@ -357,59 +349,15 @@ def schedule(pipeline):
         .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
 
-    # constant_exterior
-    (
-        constant_exterior_5.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, n, y)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-        .parallel(y)
-        .parallel(n)
-    )
-
-    # pool_2
-    (
-        pool_2.compute_at(constant_exterior_5, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
-    # maximum
-    (
-        maximum_2.compute_at(constant_exterior_5, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-    (
-        maximum_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 8)
-        .reorder(cv, xu, square_2_x, square_2_y, c, x, y, n)
-        .vectorize(cv, 16)
-        .unroll(cv)
-        .unroll(xu)
-    )
-
     # relu_3_1
     (
         relu_3_1.compute_root()
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
         .parallel(n)
         .parallel(y)
     )
@@ -418,20 +366,53 @@ def schedule(pipeline):
     (
         conv_3_1.compute_at(relu_3_1, c)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
     )
     (
         conv_3_1.update(0)
         .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
+        .split(y, y, yu, 6)
+        .reorder(cv, yu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
-        .unroll(xu)
+        .unroll(yu)
+    )
+
+    # constant_exterior
+    (
+        constant_exterior_5.store_at(relu_3_1, y)
+        .compute_at(relu_3_1, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+
+    # pool_2
+    (
+        pool_2.store_at(relu_3_1, y)
+        .compute_at(relu_3_1, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+
+    # maximum
+    (
+        maximum_2.store_at(relu_3_1, y)
+        .compute_at(relu_3_1, x)
+        .split(c, c, cv, 16)
+        .reorder(cv, c, x, y, n)
+        .vectorize(cv)
+    )
+    (
+        maximum_2.update(0)
+        .split(c, c, cv, 16)
+        .reorder(cv, square_2_x, square_2_y, c, x, y, n)
+        .vectorize(cv)
     )
 
     # filter_3_1
@@ -1058,23 +1039,28 @@ def schedule(pipeline):
     (
         dense_3.compute_root()
         .split(i, i, iv, 64)
-        .split(n, n, nu, 4)
-        .reorder(iv, nu, n, i)
+        .reorder(iv, n, i)
         .vectorize(iv, 16)
         .unroll(iv)
-        .unroll(nu)
         .parallel(i)
+        .parallel(n)
     )
     (
         dense_3.update(0)
         .split(i, i, iv, 64)
-        .split(n, n, nu, 4)
-        .reorder(iv, nu, r_3_x, n, i)
+        .reorder(iv, r_3_x, n, i)
         .vectorize(iv, 16)
         .unroll(iv)
-        .unroll(nu)
         .parallel(i)
+        .parallel(n)
     )
+
+    # matrix_3
+    matrix_3_wrapper = matrix_3.in_(dense_3)
+
+    # matrix_3: wrapper
+    matrix_3_wrapper.compute_at(dense_3, i)
+    matrix_3_wrapper.vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
 
     # maximum
     maximum_6.compute_root().split(n, n, nv, 4).reorder(nv, n).vectorize(nv)
