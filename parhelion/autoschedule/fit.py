@@ -87,7 +87,7 @@ STEP = 2.0
 #: for itself. What is faster never does: in so short a time it may be that nobody else
 #: uses the memory, and a loop that does nothing else is no measure of what memory costs
 #: among other things. (A Zen 5 reads and writes it in a third to an eighth of the time
-#: in such loops; schedules made for that took 1.4 to 2 times as long.)
+#: in such loops; by those prices non-local means took 1.5 times as long.)
 _SURE = 1.25
 #: The loops whose middle is the core's pace.
 _CORE = ("operation", "scalar", "load", "broadcast", "store", "shuffle", "latency")
@@ -98,7 +98,6 @@ MOST = 3
 #: The last-level cache counts as another second-level one of the same size where a byte
 #: from it takes no more than so many times as long.
 _FAST = 3.0
-
 #: A file longer than this is none of ours.
 _LONGEST = 1 << 16
 
@@ -134,10 +133,10 @@ class Fit:
         factors, clamped = {}, []
         for name, value in octaves.items():
             over = value - middle
-            power = round(over) if over >= _SURE else 0
-            if abs(over) > MOST + _SURE:
+            if abs(round(over)) > MOST:
                 clamped.append(name)
-            factors[name] = round(STEP ** min(power, MOST), 4)
+            power = min(round(over), MOST) if over >= _SURE else 0
+            factors[name] = round(STEP**power, 4)
         steps = round(middle / _PACE) if abs(middle) >= _PACE else 0
         pace = round(STEP ** (steps * _PACE), 4)
         return Fit(measured, factors, pace, tuple(clamped))

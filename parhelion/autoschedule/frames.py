@@ -145,18 +145,20 @@ class Frame:
         traffic = 2 * stored * runs
         if at is Level.ROW:
             # Written once, read by each of the rows that need it.
-            traffic = traffic * (1 + self.anew(need)) / 2
+            traffic = traffic * (1 + self._anew(need)) / 2
         return Member(level, stored, traffic, runs * (one + self.machine.produce))
 
-    def anew(self, need: Need) -> Numbers:
-        """How much of what a row needs of a source the row before it has not needed, on
-        the average of a tile's rows: a share."""
+    def _anew(self, need: Need) -> Numbers:
+        """How much of what a row needs of a source the row before it has not needed."""
         nest = self.nest
         if nest.tiles.row < 0:
             return np.ones(nest.count)
         one, two = need.volumes[nest.row_level], need.volumes[-1]
-        share = np.clip((two - one) / np.maximum(one, 1), 0, 1)
-        return np.asarray(share + (1 - share) / nest.rows)
+        return self._average(np.clip((two - one) / np.maximum(one, 1), 0, 1))
+
+    def _average(self, share: Numbers) -> Numbers:
+        """Of a tile's rows, where the first takes all and others this share."""
+        return np.asarray(share + (1 - share) / self.nest.rows)
 
     def read_in_row(
         self, rows: tuple[Function, ...], blocks: tuple[Function, ...]
@@ -183,7 +185,7 @@ class Frame:
                 if s in going_on:
                     whole = np.maximum(self.geometry.need(s).volumes[at], 1)
                     share = np.minimum(volume / whole, 1)
-                made.append(share + (1 - share) / nest.rows)
+                made.append(self._average(share))
             found = self._in_row[rows, blocks] = np.stack(made)
         return found
 

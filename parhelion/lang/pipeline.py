@@ -212,7 +212,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         ``f.realize([w, h], hl.Target("host-profile"))`` prints such a table, and so
         do all runs while the environment's ``HL_JIT_TARGET`` is ``host-profile``.
 
-        Time is sampled twice in a millisecond: `repeat` runs the pipeline several
+        Time is sampled every millisecond: `repeat` runs the pipeline several
         times, for more samples; all numbers are those of one run. The marks by which
         the code says where it is cost little (a store where a Func's production begins
         or ends); its results are the same. Compiling is not part of the time.
