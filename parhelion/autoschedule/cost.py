@@ -285,6 +285,16 @@ class Work:
         return sum(o.weight for o in self.operations)
 
     @cached_property
+    def adds_products(self) -> bool:
+        """Whether it adds products to sums, and nothing else, as of matrices: each
+        factor is of several products."""
+        if len(self.operations) != 1 or not self._fused:
+            return False
+        points = self.stage.pure
+        factors = [a for a in self.loads if a.source is not self.stage.func]
+        return not any(a.depends.issuperset(points) for a in factors)
+
+    @cached_property
     def recurs(self) -> bool:
         """Whether it is a scan: an iteration over the reduction's domain reads what
         other iterations have written at other places."""

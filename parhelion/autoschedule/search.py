@@ -223,7 +223,7 @@ class Search:
         order = [root, *members]
         choices = list(block_choices(model, root, plain))
         if reduces:
-            choices += register_blocks(model, root, plain)
+            choices += register_blocks(model, root, plain, reduces)
         else:
             if Level.ROW in members.values():
                 choices += small_in_rows(model, root, plain)

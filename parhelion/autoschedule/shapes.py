@@ -13,7 +13,11 @@ from parhelion.autoschedule.cost import Work
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model, Tiles
 from parhelion.autoschedule.plan import Loops
-from parhelion.autoschedule.throughput import gathers, scatters
+from parhelion.autoschedule.throughput import (
+    gathers,
+    registers_for_sums,
+    scatters,
+)
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars
@@ -240,8 +244,11 @@ def _length(work: Work, vector: Var | None, lanes: int) -> float:
     return length + (lanes * work.stores if scatters(work.stage, vector) else 0)
 
 
-def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
-    """Blocks of several vectors and several lines, for what reductions reuse."""
+def register_blocks(
+    model: Model, f: Function, loops: Loops, reduces: Sequence[Function]
+) -> Iterator[Loops]:
+    """Blocks of several vectors and several lines of `f`, for what reductions reuse:
+    those that are computed for each block."""
     extents = model.extents(f)
     guards = frozenset[Var]().union(
         *[free_vars(s.predicate) for s in model.graph.stages[f]]
@@ -268,7 +275,7 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
         for d in others:
             # A scan's lines are blocked already.
             room = most // (vectors * lines // block[d])
-            for count in (2, 3, 4, 6, 8, 12):
+            for count in _lines(model, reduces, vectors, extents[d]):
                 if count <= min(extents[d], room):
                     made = list(block)
                     made[d] = count
@@ -278,6 +285,20 @@ def register_blocks(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
                         *[k for k in loops.order if k not in (d, loops.vector)],
                     )
                     yield Loops(loops.vector, loops.lanes, tuple(made), order)
+
+
+def _lines(
+    model: Model, reduces: Sequence[Function], vectors: int, extent: int
+) -> list[int]:
+    """How many lines of so many vectors a block might have. Of sums of products also as
+    many as there are registers for, and the most of these that leave none over."""
+    found = {2, 3, 4, 6, 8, 12}
+    for work in [model.work(s) for f in reduces for s in model.graph.stages[f]]:
+        if work.stage.rvars and work.adds_products:
+            most = registers_for_sums(work, model.machine, vectors) // vectors
+            full = [n for n in range(2, most + 1) if n == most or extent % n == 0]
+            found.update(full[-2:])
+    return sorted(found)
 
 
 __all__ = [

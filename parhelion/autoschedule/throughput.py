@@ -119,10 +119,8 @@ def stage_speed(
         rounds *= trips[v]
     if reduction:
         total += rounds * machine.round
-    # What does not fit in the registers, beside one number for all lanes and what the
-    # lines share, goes to the stack and back each time.
-    room = min(int(machine.registers * 0.8), machine.registers - vectors - 1)
-    spilled = max(0, kept - room)
+    # What does not fit in the registers goes to the stack and back each time.
+    spilled = max(0, kept - registers_for_sums(work, machine, vectors))
     total += spilled * rounds * (machine.load + machine.store)
     total += unkept * rounds * machine.again
     if kept and reduction:
@@ -132,6 +130,16 @@ def stage_speed(
         # Each iteration waits for what the one before has stored, and computes on it.
         total = max(total, (machine.forward + 2 * machine.latency) * rounds)
     return Speed(total, kept, lanes if vector is not None else 1)
+
+
+def registers_for_sums(work: Work, machine: Machine, vectors: int) -> int:
+    """How many registers are left for the sums of a block of so many vectors a line,
+    beside one number for all lanes and what the lines share."""
+    room = machine.registers - vectors - 1
+    if work.adds_products:
+        return room
+    # What is between the loads and the sums needs some as well.
+    return min(room, int(machine.registers * 0.8))
 
 
 def registers_of(lanes: int, bits: int, machine: Machine) -> int:
@@ -234,6 +242,7 @@ __all__ = [
     "gathers",
     "load_time",
     "looked_up",
+    "registers_for_sums",
     "registers_of",
     "scatters",
     "stage_speed",

@@ -21,6 +21,7 @@ from parhelion.autoschedule.shapes import (
     register_blocks,
     row_blocks,
 )
+from parhelion.autoschedule.throughput import registers_for_sums
 from parhelion.codegen import target
 from parhelion.codegen.target import generic_target
 from parhelion.ir.function import Function
@@ -51,10 +52,24 @@ def counted(t: hl.Type) -> hl.Func:
     return f
 
 
-def model_of(f: hl.Func, here: Machine = WIDE) -> tuple[Model, Function, Loops]:
-    """A Func of 512 x 256 points by itself, and its plainest loops."""
+def summed(apart: bool) -> hl.Func:
+    """A product of matrices; or sums of distances in their place."""
+    i, j = hl.Var("i"), hl.Var("j")
+    a, b = (hl.ImageParam(hl.Float(32), 2, name) for name in "ab")
+    r, f = hl.RDom([(0, 64)], "r"), hl.Func("summed")
+    one, other = a[i, r.x], b[r.x, j]
+    f[i, j] = 0.0
+    f[i, j] += hl.abs(one - other) if apart else one * other
+    return f
+
+
+def model_of(
+    f: hl.Func, here: Machine = WIDE, size: tuple[int, int] = (512, 256)
+) -> tuple[Model, Function, Loops]:
+    """A Func of so many points by itself, and its plainest loops."""
     out = f._function
-    search = Search((out,), Sizes({out: ((0, 511), (0, 255))}, {}, {}), here, budget=0)
+    box = tuple([(0, n - 1) for n in size])
+    search = Search((out,), Sizes({out: box}, {}, {}), here, budget=0)
     model = search.run().model
     return model, out, plain_loops(model, out, model.extents(out))
 
@@ -167,5 +182,39 @@ def test_blocks_of_a_scan_are_not_blocked_again_beyond_the_limit() -> None:
     lines = replace(plain, block=(plain.lanes, 12))
     most = most_copies(model, f, lines)
     assert 12 <= most <= 32
-    for made in register_blocks(model, f, lines):
+    for made in register_blocks(model, f, lines, []):
         assert math.prod(made.block) <= most * plain.lanes
+
+
+@pytest.mark.parametrize(
+    ("here", "apart", "rooms"),
+    [
+        (WIDE, False, (30, 29, 27)),
+        (WIDE, True, (25, 25, 25)),
+        (NARROW, False, (14, 13, 11)),
+        (NARROW, True, (12, 12, 11)),
+    ],
+)
+def test_sums_of_products_have_all_registers(
+    here: Machine, apart: bool, rooms: tuple[int, ...]
+) -> None:
+    """But for those of the lines' vectors and of one number for all lanes."""
+    model, f, _ = model_of(summed(apart), here)
+    work = model.work(model.graph.stages[f][1])
+    assert tuple([registers_for_sums(work, here, n) for n in (1, 2, 4)]) == rooms
+
+
+@pytest.mark.parametrize(("apart", "last"), [(False, 14), (True, 12)])
+def test_lines_of_sums_fill_the_registers(apart: bool, last: int) -> None:
+    """VGG's images of 56, 28 and 14 pixels: fourteen pixels at a time leave none over,
+    where six leave four."""
+    model, f, plain = model_of(summed(apart), size=(512, 56))
+    blocks = [made.block for made in register_blocks(model, f, plain, [f])]
+    assert max(b for a, b in blocks if a == 2 * plain.lanes) == last
+
+
+def test_lines_of_sums_leave_none_over() -> None:
+    model, f, plain = model_of(summed(apart=False), size=(512, 55))
+    blocks = [made.block for made in register_blocks(model, f, plain, [f])]
+    assert (2 * plain.lanes, 11) in blocks
+    assert (4 * plain.lanes, 5) in blocks
