@@ -27,9 +27,11 @@ SMALL = 4
 #: Sizes of tiles that are tried, next to all of a dimension.
 _ACROSS = (64, 128, 256, 512)
 _DOWN = (4, 8, 16, 32, 64, 128)
-#: No more operations and loads than this in a block of rows: beyond it the registers
-#: do not hold what the rows share.
-_MOST_WEIGHT = 160
+#: How many rows a block may have.
+_ROWS = (2, 4, 8, 16)
+#: No more operations and loads than this for each register in a block of rows: beyond
+#: it the registers do not hold what the rows share.
+_MOST_WEIGHT = 10
 #: No more operations and loads than this in all copies of a body in one block.
 _MOST_CODE = 500
 #: No more vectors than this in one block.
@@ -198,7 +200,7 @@ def small_in_rows(model: Model, f: Function, loops: Loops) -> Iterator[Loops]:
 
 
 def row_blocks(
-    model: Model, f: Function, loops: Loops, most: int = 8
+    model: Model, f: Function, loops: Loops, most: int = _ROWS[-1]
 ) -> Iterator[Loops]:
     """Blocks of several rows, at most so many, where rows share what is inlined or
     loaded."""
@@ -211,13 +213,13 @@ def row_blocks(
     others = [(d, n) for d, n in enumerate(loops.block) if n > 1 and d != loops.vector]
     weight *= math.prod([n for _, n in others])
     alone = model.shared(first, tuple(others))
-    for rows in (2, 4, 8):
+    for rows in _ROWS:
         if rows * 4 > extents[row] or rows > most:
             continue
         both = model.shared(first, tuple(sorted([*others, (row, rows)])))
         if any(b > 0.8 * a for a, b in zip(alone, both, strict=True)):
             continue
-        if rows * weight * max(both) > _MOST_WEIGHT:
+        if rows * weight * max(both) > _MOST_WEIGHT * model.machine.registers:
             continue
         block = list(loops.block)
         block[row] = rows

@@ -52,17 +52,6 @@ def counted(t: hl.Type) -> hl.Func:
     return f
 
 
-def summed(apart: bool) -> hl.Func:
-    """A product of matrices; or sums of distances in their place."""
-    i, j = hl.Var("i"), hl.Var("j")
-    a, b = (hl.ImageParam(hl.Float(32), 2, name) for name in "ab")
-    r, f = hl.RDom([(0, 64)], "r"), hl.Func("summed")
-    one, other = a[i, r.x], b[r.x, j]
-    f[i, j] = 0.0
-    f[i, j] += hl.abs(one - other) if apart else one * other
-    return f
-
-
 def model_of(
     f: hl.Func, here: Machine = WIDE, size: tuple[int, int] = (512, 256)
 ) -> tuple[Model, Function, Loops]:
@@ -98,13 +87,15 @@ def test_a_short_definition_has_more_copies_than_a_long_one() -> None:
     assert most_copies(*few) > most_copies(*many)
 
 
-def product() -> hl.Func:
-    """The product of two matrices, without a place for its sums."""
+def product(apart: bool = False) -> hl.Func:
+    """The product of two matrices, without a place for its sums; or sums of distances
+    in its place."""
     x, y = hl.Var("x"), hl.Var("y")
     a, b = (hl.ImageParam(hl.Float(32), 2, n) for n in "ab")
     f, r = hl.Func("product"), hl.RDom([(0, 64)], "r")
+    one, other = a[x, r.x], b[r.x, y]
     f[x, y] = hl.f32(0)
-    f[x, y] += a[x, r.x] * b[r.x, y]
+    f[x, y] += hl.abs(one - other) if apart else one * other
     return f
 
 
@@ -148,9 +139,14 @@ def blurred(shared: bool) -> hl.Func:
 
 
 def test_what_rows_share_counts_once_in_a_block() -> None:
-    """Eight rows of a blur are ten sums, not twenty-four."""
-    assert [o.block[1] for o in row_blocks(*model_of(blurred(True)))] == [2, 4, 8]
+    """Sixteen rows of a blur are eighteen sums, not 48."""
+    assert [o.block[1] for o in row_blocks(*model_of(blurred(True)))] == [2, 4, 8, 16]
     assert 8 not in [o.block[1] for o in row_blocks(*model_of(blurred(False)))]
+
+
+def test_fewer_registers_hold_fewer_rows() -> None:
+    found = row_blocks(*model_of(blurred(True), NARROW))
+    assert [o.block[1] for o in found] == [2, 4, 8]
 
 
 @pytest.mark.parametrize(("count", "registers"), [(2, True), (40, False)])
@@ -199,7 +195,7 @@ def test_sums_of_products_have_all_registers(
     here: Machine, apart: bool, rooms: tuple[int, ...]
 ) -> None:
     """But for those of the lines' vectors and of one number for all lanes."""
-    model, f, _ = model_of(summed(apart), here)
+    model, f, _ = model_of(product(apart), here)
     work = model.work(model.graph.stages[f][1])
     assert tuple([registers_for_sums(work, here, n) for n in (1, 2, 4)]) == rooms
 
@@ -208,13 +204,13 @@ def test_sums_of_products_have_all_registers(
 def test_lines_of_sums_fill_the_registers(apart: bool, last: int) -> None:
     """VGG's images of 56, 28 and 14 pixels: fourteen pixels at a time leave none over,
     where six leave four."""
-    model, f, plain = model_of(summed(apart), size=(512, 56))
+    model, f, plain = model_of(product(apart), size=(512, 56))
     blocks = [made.block for made in register_blocks(model, f, plain, [f])]
     assert max(b for a, b in blocks if a == 2 * plain.lanes) == last
 
 
 def test_lines_of_sums_leave_none_over() -> None:
-    model, f, plain = model_of(summed(apart=False), size=(512, 55))
+    model, f, plain = model_of(product(apart=False), size=(512, 55))
     blocks = [made.block for made in register_blocks(model, f, plain, [f])]
     assert (2 * plain.lanes, 11) in blocks
     assert (4 * plain.lanes, 5) in blocks
