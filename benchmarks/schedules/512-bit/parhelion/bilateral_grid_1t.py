@@ -44,7 +44,7 @@ def schedule(pipeline):
     (
         blur_y.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
+        .split(y, y, yu, 16)
         .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
         .unroll(yu)

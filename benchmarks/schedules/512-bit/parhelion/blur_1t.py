@@ -10,7 +10,7 @@ def schedule(pipeline):
     # blur_y
     (
         blur_y.split(x, x, xv, 32)
-        .split(y, y, yu, 8)
+        .split(y, y, yu, 16)
         .reorder(xv, yu, x, y)
         .vectorize(xv)
         .unroll(yu)

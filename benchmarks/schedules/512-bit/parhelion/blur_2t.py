@@ -11,7 +11,7 @@ def schedule(pipeline):
     (
         blur_y.split(x, x, xv, 32)
         .split(y, y, yi, 32)
-        .split(yi, yi, yu, 8)
+        .split(yi, yi, yu, 16)
         .reorder(xv, yu, x, yi, y)
         .vectorize(xv)
         .unroll(yu)

@@ -79,7 +79,7 @@ def schedule(pipeline):
     (
         down_5.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
+        .split(y, y, yu, 16)
         .reorder(xv, yu, x, y, c)
         .vectorize(xv)
         .unroll(yu)

@@ -126,7 +126,7 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
+        .split(y, y, yu, 8)
         .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
         .unroll(yu)

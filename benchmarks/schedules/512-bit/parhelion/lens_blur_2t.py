@@ -126,12 +126,12 @@ def schedule(pipeline):
     (
         down_1.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 4)
-        .reorder(xv, yu, x, z, y, c)
+        .split(y, y, yu, 8)
+        .reorder(xv, yu, x, y, z, c)
         .vectorize(xv)
         .unroll(yu)
         .parallel(c)
-        .parallel(y)
+        .parallel(z)
     )
 
     # down_2

@@ -71,8 +71,10 @@ def schedule(pipeline):
     (
         down_y.compute_at(down_x, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, hl._0)
+        .split(y, y, yu, 2)
+        .reorder(xv, yu, x, y, hl._0)
         .vectorize(xv)
+        .unroll(yu)
     )
 
     # down_x
@@ -184,7 +186,7 @@ def schedule(pipeline):
     (
         down_y_10.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yu, 8)
+        .split(y, y, yu, 16)
         .reorder(xv, yu, x, y)
         .vectorize(xv)
         .unroll(yu)

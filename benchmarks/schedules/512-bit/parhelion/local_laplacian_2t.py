@@ -22,6 +22,7 @@ def schedule(pipeline):
     down_x_6 = pipeline.get_func(34)
     down_y_7 = pipeline.get_func(36)
     down_x_7 = pipeline.get_func(37)
+    up_x_4 = pipeline.get_func(39)
     down_y_8 = pipeline.get_func(43)
     down_x_8 = pipeline.get_func(44)
     down_y_9 = pipeline.get_func(46)
@@ -36,18 +37,19 @@ def schedule(pipeline):
     down_x_13 = pipeline.get_func(67)
     down_y_14 = pipeline.get_func(73)
     out_l_pyramid_7 = pipeline.get_func(77)
-    up_x_4 = pipeline.get_func(79)
+    up_x_5 = pipeline.get_func(79)
     out_pyramid_6 = pipeline.get_func(81)
-    up_x_5 = pipeline.get_func(82)
+    up_x_6 = pipeline.get_func(82)
     out_pyramid_5 = pipeline.get_func(84)
-    up_x_6 = pipeline.get_func(85)
+    up_x_7 = pipeline.get_func(85)
     out_pyramid_4 = pipeline.get_func(87)
-    up_x_7 = pipeline.get_func(88)
+    up_x_8 = pipeline.get_func(88)
     out_pyramid_3 = pipeline.get_func(90)
+    up_x_9 = pipeline.get_func(91)
     out_pyramid_2 = pipeline.get_func(93)
-    up_x_8 = pipeline.get_func(94)
+    up_x_10 = pipeline.get_func(94)
     out_pyramid_1 = pipeline.get_func(96)
-    up_x_9 = pipeline.get_func(97)
+    up_x_11 = pipeline.get_func(97)
     out_pyramid_0 = pipeline.get_func(99)
     output = pipeline.get_func(101)
     x, xv, y, yi, yu, c, cu = hl.vars("x xv y yi yu c cu")
@@ -77,8 +79,10 @@ def schedule(pipeline):
     (
         down_y.compute_at(down_x, y)
         .split(x, x, xv, 16)
-        .reorder(xv, x, y, hl._0)
+        .split(y, y, yu, 2)
+        .reorder(xv, yu, x, y, hl._0)
         .vectorize(xv)
+        .unroll(yu)
     )
 
     # down_x
@@ -225,7 +229,7 @@ def schedule(pipeline):
         down_y_10.compute_root()
         .split(x, x, xv, 16)
         .split(y, y, yi, 64)
-        .split(yi, yi, yu, 8)
+        .split(yi, yi, yu, 16)
         .reorder(xv, yu, x, yi, y)
         .vectorize(xv)
         .unroll(yu)
@@ -340,7 +344,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_4.compute_root()
+        up_x_5.compute_root()
         .split(x, x, xv, 16)
         .reorder(xv, x, y)
         .vectorize(xv)
@@ -360,7 +364,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_5.compute_root()
+        up_x_6.compute_root()
         .split(x, x, xv, 16)
         .split(y, y, yi, 32)
         .reorder(xv, x, yi, y)
@@ -380,7 +384,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_6.compute_root()
+        up_x_7.compute_root()
         .split(x, x, xv, 16)
         .split(y, y, yi, 64)
         .reorder(xv, x, yi, y)
@@ -401,7 +405,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_7.compute_root()
+        up_x_8.compute_root()
         .split(x, x, xv, 16)
         .split(y, y, yi, 32)
         .reorder(xv, x, yi, y)
@@ -410,24 +414,41 @@ def schedule(pipeline):
         .parallel(yi)
     )
 
-    # out_pyramid_3
+    # out_pyramid_2
     (
-        out_pyramid_3.compute_root()
+        out_pyramid_2.compute_root()
         .split(x, x, xv, 16)
-        .split(y, y, yi, 8)
+        .split(y, y, yi, 32)
         .reorder(xv, x, yi, y)
         .vectorize(xv)
         .parallel(y)
     )
 
-    # out_pyramid_2
+    # up_x
     (
-        out_pyramid_2.compute_root()
+        up_x_9.compute_at(out_pyramid_2, y)
+        .align_storage(x, 16)
         .split(x, x, xv, 16)
-        .split(y, y, yi, 16)
-        .reorder(xv, x, yi, y)
+        .reorder(xv, x, y)
         .vectorize(xv)
-        .parallel(y)
+    )
+
+    # out_pyramid_3
+    (
+        out_pyramid_3.compute_at(out_pyramid_2, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y)
+        .vectorize(xv)
+    )
+
+    # up_x
+    (
+        up_x_4.compute_at(out_pyramid_2, y)
+        .align_storage(x, 16)
+        .split(x, x, xv, 16)
+        .reorder(xv, x, y, hl._0)
+        .vectorize(xv)
     )
 
     # up_x
@@ -459,7 +480,7 @@ def schedule(pipeline):
     )
 
     # up_x
-    up_x_9.compute_at(output, y).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
+    up_x_11.compute_at(output, y).split(x, x, xv, 16).reorder(xv, x, y).vectorize(xv)
 
     # out_pyramid_1
     (
@@ -472,7 +493,7 @@ def schedule(pipeline):
 
     # up_x
     (
-        up_x_8.compute_at(output, y)
+        up_x_10.compute_at(output, y)
         .align_storage(x, 16)
         .split(x, x, xv, 16)
         .reorder(xv, x, y)

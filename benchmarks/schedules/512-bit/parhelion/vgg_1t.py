@@ -187,8 +187,8 @@ def schedule(pipeline):
     # relu_1_2
     (
         relu_1_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -198,8 +198,8 @@ def schedule(pipeline):
     # conv_1_2
     (
         conv_1_2.compute_at(relu_1_2, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -207,8 +207,8 @@ def schedule(pipeline):
     )
     (
         conv_1_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -218,9 +218,9 @@ def schedule(pipeline):
     # relu_2_1
     (
         relu_2_1.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xi, 16)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xi, 8)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, xi, n, x, y)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -231,8 +231,8 @@ def schedule(pipeline):
     # conv_2_1
     (
         conv_2_1.compute_at(relu_2_1, c)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -240,8 +240,8 @@ def schedule(pipeline):
     )
     (
         conv_2_1.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -299,9 +299,9 @@ def schedule(pipeline):
     # relu_2_2
     (
         relu_2_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xi, 16)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xi, 8)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, xi, n, x, y)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -312,8 +312,8 @@ def schedule(pipeline):
     # conv_2_2
     (
         conv_2_2.compute_at(relu_2_2, c)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -321,8 +321,8 @@ def schedule(pipeline):
     )
     (
         conv_2_2.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -352,20 +352,20 @@ def schedule(pipeline):
     # relu_3_1
     (
         relu_3_1.compute_root()
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, x, y, n)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
+        .reorder(cv, yu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(yu)
-        .parallel(n)
+        .parallel(y)
     )
 
     # conv_3_1
     (
         conv_3_1.compute_at(relu_3_1, c)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -373,8 +373,8 @@ def schedule(pipeline):
     )
     (
         conv_3_1.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -383,7 +383,7 @@ def schedule(pipeline):
 
     # constant_exterior
     (
-        constant_exterior_5.store_at(relu_3_1, y)
+        constant_exterior_5.store_at(relu_3_1, n)
         .compute_at(relu_3_1, x)
         .split(c, c, cv, 16)
         .reorder(cv, c, x, y, n)
@@ -392,7 +392,7 @@ def schedule(pipeline):
 
     # pool_2
     (
-        pool_2.store_at(relu_3_1, y)
+        pool_2.store_at(relu_3_1, n)
         .compute_at(relu_3_1, x)
         .split(c, c, cv, 16)
         .reorder(cv, c, x, y, n)
@@ -401,7 +401,7 @@ def schedule(pipeline):
 
     # maximum
     (
-        maximum_2.store_at(relu_3_1, y)
+        maximum_2.store_at(relu_3_1, n)
         .compute_at(relu_3_1, x)
         .split(c, c, cv, 16)
         .reorder(cv, c, x, y, n)
@@ -419,7 +419,7 @@ def schedule(pipeline):
 
     # filter_3_1: wrapper
     (
-        filter_3_1_wrapper.compute_at(relu_3_1, n)
+        filter_3_1_wrapper.compute_at(relu_3_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
@@ -428,8 +428,8 @@ def schedule(pipeline):
     (
         relu_3_2.compute_root()
         .split(c, c, ci, 128)
-        .split(ci, ci, cv, 64)
-        .split(y, y, yu, 6)
+        .split(ci, ci, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, ci, y, x, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -440,8 +440,8 @@ def schedule(pipeline):
     # conv_3_2
     (
         conv_3_2.compute_at(relu_3_2, ci)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -449,8 +449,8 @@ def schedule(pipeline):
     )
     (
         conv_3_2.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -480,8 +480,8 @@ def schedule(pipeline):
     (
         relu_3_3.compute_root()
         .split(c, c, ci, 128)
-        .split(ci, ci, cv, 64)
-        .split(y, y, yu, 6)
+        .split(ci, ci, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, ci, y, x, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -492,8 +492,8 @@ def schedule(pipeline):
     # conv_3_3
     (
         conv_3_3.compute_at(relu_3_3, ci)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -501,8 +501,8 @@ def schedule(pipeline):
     )
     (
         conv_3_3.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -572,8 +572,8 @@ def schedule(pipeline):
     (
         relu_4_1.compute_root()
         .split(c, c, ci, 128)
-        .split(ci, ci, cv, 64)
-        .split(x, x, xu, 6)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -584,8 +584,8 @@ def schedule(pipeline):
     # conv_4_1
     (
         conv_4_1.compute_at(relu_4_1, ci)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -593,8 +593,8 @@ def schedule(pipeline):
     )
     (
         conv_4_1.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_4_1_x, r_4_1_y, r_4_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -625,9 +625,10 @@ def schedule(pipeline):
     # relu_4_2
     (
         relu_4_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -636,9 +637,9 @@ def schedule(pipeline):
 
     # conv_4_2
     (
-        conv_4_2.compute_at(relu_4_2, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_4_2.compute_at(relu_4_2, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -646,8 +647,8 @@ def schedule(pipeline):
     )
     (
         conv_4_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_4_2_x, r_4_2_y, r_4_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -678,9 +679,10 @@ def schedule(pipeline):
     # relu_4_3
     (
         relu_4_3.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -689,9 +691,9 @@ def schedule(pipeline):
 
     # conv_4_3
     (
-        conv_4_3.compute_at(relu_4_3, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_4_3.compute_at(relu_4_3, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -699,8 +701,8 @@ def schedule(pipeline):
     )
     (
         conv_4_3.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_4_3_x, r_4_3_y, r_4_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -762,9 +764,10 @@ def schedule(pipeline):
     # relu_5_1
     (
         relu_5_1.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -773,9 +776,9 @@ def schedule(pipeline):
 
     # conv_5_1
     (
-        conv_5_1.compute_at(relu_5_1, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_5_1.compute_at(relu_5_1, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -783,8 +786,8 @@ def schedule(pipeline):
     )
     (
         conv_5_1.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_5_1_x, r_5_1_y, r_5_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -815,9 +818,10 @@ def schedule(pipeline):
     # relu_5_2
     (
         relu_5_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -826,9 +830,9 @@ def schedule(pipeline):
 
     # conv_5_2
     (
-        conv_5_2.compute_at(relu_5_2, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_5_2.compute_at(relu_5_2, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -836,8 +840,8 @@ def schedule(pipeline):
     )
     (
         conv_5_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_5_2_x, r_5_2_y, r_5_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -868,9 +872,10 @@ def schedule(pipeline):
     # relu_5_3
     (
         relu_5_3.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -879,9 +884,9 @@ def schedule(pipeline):
 
     # conv_5_3
     (
-        conv_5_3.compute_at(relu_5_3, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_5_3.compute_at(relu_5_3, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -889,8 +894,8 @@ def schedule(pipeline):
     )
     (
         conv_5_3.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_5_3_x, r_5_3_y, r_5_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)

@@ -190,8 +190,8 @@ def schedule(pipeline):
     # relu_1_2
     (
         relu_1_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, n, y)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -202,8 +202,8 @@ def schedule(pipeline):
     # conv_1_2
     (
         conv_1_2.compute_at(relu_1_2, c)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -211,8 +211,8 @@ def schedule(pipeline):
     )
     (
         conv_1_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_1_2_x, r_1_2_y, r_1_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -222,22 +222,22 @@ def schedule(pipeline):
     # relu_2_1
     (
         relu_2_1.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xi, 16)
-        .split(y, y, yu, 6)
-        .reorder(cv, yu, c, y, xi, x, n)
+        .split(c, c, cv, 32)
+        .split(x, x, xi, 8)
+        .split(y, y, yu, 14)
+        .reorder(cv, yu, c, xi, n, x, y)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(yu)
-        .parallel(n)
+        .parallel(y)
         .parallel(x)
     )
 
     # conv_2_1
     (
         conv_2_1.compute_at(relu_2_1, c)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -245,8 +245,8 @@ def schedule(pipeline):
     )
     (
         conv_2_1.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_2_1_x, r_2_1_y, r_2_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -255,35 +255,40 @@ def schedule(pipeline):
 
     # constant_exterior
     (
-        constant_exterior_3.store_at(relu_2_1, x)
-        .compute_at(relu_2_1, xi)
+        constant_exterior_3.compute_at(relu_2_1, x)
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
+        .unroll(nu)
     )
 
     # pool_1
     (
-        pool_1.store_at(relu_2_1, x)
-        .compute_at(relu_2_1, xi)
+        pool_1.compute_at(relu_2_1, x)
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
+        .unroll(nu)
     )
 
     # maximum
     (
-        maximum.store_at(relu_2_1, x)
-        .compute_at(relu_2_1, xi)
+        maximum.compute_at(relu_2_1, x)
         .split(c, c, cv, 16)
-        .reorder(cv, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, n, c, x, y)
         .vectorize(cv)
+        .unroll(nu)
     )
     (
         maximum.update(0)
         .split(c, c, cv, 16)
-        .reorder(cv, square_1_x, square_1_y, c, x, y, n)
+        .split(n, n, nu, 4)
+        .reorder(cv, nu, square_1_x, square_1_y, n, c, x, y)
         .vectorize(cv)
+        .unroll(nu)
     )
 
     # filter_2_1
@@ -291,7 +296,7 @@ def schedule(pipeline):
 
     # filter_2_1: wrapper
     (
-        filter_2_1_wrapper.compute_at(relu_2_1, n)
+        filter_2_1_wrapper.compute_at(relu_2_1, y)
         .reorder_storage(hl._0, hl._3, hl._1, hl._2)
         .vectorize(hl._0, 16, hl.TailStrategy.GuardWithIf)
     )
@@ -299,9 +304,9 @@ def schedule(pipeline):
     # relu_2_2
     (
         relu_2_2.compute_root()
-        .split(c, c, cv, 64)
+        .split(c, c, cv, 32)
         .split(x, x, xi, 8)
-        .split(y, y, yu, 6)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, y, xi, x, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -313,8 +318,8 @@ def schedule(pipeline):
     # conv_2_2
     (
         conv_2_2.compute_at(relu_2_2, c)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -322,8 +327,8 @@ def schedule(pipeline):
     )
     (
         conv_2_2.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_2_2_x, r_2_2_y, r_2_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -352,8 +357,8 @@ def schedule(pipeline):
     # relu_3_1
     (
         relu_3_1.compute_root()
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -365,8 +370,8 @@ def schedule(pipeline):
     # conv_3_1
     (
         conv_3_1.compute_at(relu_3_1, c)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -374,8 +379,8 @@ def schedule(pipeline):
     )
     (
         conv_3_1.update(0)
-        .split(c, c, cv, 64)
-        .split(y, y, yu, 6)
+        .split(c, c, cv, 32)
+        .split(y, y, yu, 14)
         .reorder(cv, yu, r_3_1_x, r_3_1_y, r_3_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -440,9 +445,10 @@ def schedule(pipeline):
     # relu_3_2
     (
         relu_3_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 128)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -453,9 +459,9 @@ def schedule(pipeline):
 
     # conv_3_2
     (
-        conv_3_2.compute_at(relu_3_2, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_3_2.compute_at(relu_3_2, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -463,8 +469,8 @@ def schedule(pipeline):
     )
     (
         conv_3_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_3_2_x, r_3_2_y, r_3_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -496,9 +502,10 @@ def schedule(pipeline):
     # relu_3_3
     (
         relu_3_3.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 128)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -509,9 +516,9 @@ def schedule(pipeline):
 
     # conv_3_3
     (
-        conv_3_3.compute_at(relu_3_3, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_3_3.compute_at(relu_3_3, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -519,8 +526,8 @@ def schedule(pipeline):
     )
     (
         conv_3_3.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_3_3_x, r_3_3_y, r_3_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -581,8 +588,8 @@ def schedule(pipeline):
     (
         relu_4_1.compute_root()
         .split(c, c, ci, 128)
-        .split(ci, ci, cv, 64)
-        .split(x, x, xu, 6)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -595,8 +602,8 @@ def schedule(pipeline):
     # conv_4_1
     (
         conv_4_1.compute_at(relu_4_1, ci)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -604,8 +611,8 @@ def schedule(pipeline):
     )
     (
         conv_4_1.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_4_1_x, r_4_1_y, r_4_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -637,9 +644,10 @@ def schedule(pipeline):
     # relu_4_2
     (
         relu_4_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -650,9 +658,9 @@ def schedule(pipeline):
 
     # conv_4_2
     (
-        conv_4_2.compute_at(relu_4_2, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_4_2.compute_at(relu_4_2, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -660,8 +668,8 @@ def schedule(pipeline):
     )
     (
         conv_4_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_4_2_x, r_4_2_y, r_4_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -693,9 +701,10 @@ def schedule(pipeline):
     # relu_4_3
     (
         relu_4_3.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -706,9 +715,9 @@ def schedule(pipeline):
 
     # conv_4_3
     (
-        conv_4_3.compute_at(relu_4_3, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_4_3.compute_at(relu_4_3, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -716,8 +725,8 @@ def schedule(pipeline):
     )
     (
         conv_4_3.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_4_3_x, r_4_3_y, r_4_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -781,9 +790,10 @@ def schedule(pipeline):
     # relu_5_1
     (
         relu_5_1.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -794,9 +804,9 @@ def schedule(pipeline):
 
     # conv_5_1
     (
-        conv_5_1.compute_at(relu_5_1, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_5_1.compute_at(relu_5_1, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -804,8 +814,8 @@ def schedule(pipeline):
     )
     (
         conv_5_1.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_5_1_x, r_5_1_y, r_5_1_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -836,9 +846,10 @@ def schedule(pipeline):
     # relu_5_2
     (
         relu_5_2.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -849,9 +860,9 @@ def schedule(pipeline):
 
     # conv_5_2
     (
-        conv_5_2.compute_at(relu_5_2, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_5_2.compute_at(relu_5_2, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -859,8 +870,8 @@ def schedule(pipeline):
     )
     (
         conv_5_2.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_5_2_x, r_5_2_y, r_5_2_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -891,9 +902,10 @@ def schedule(pipeline):
     # relu_5_3
     (
         relu_5_3.compute_root()
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
-        .reorder(cv, xu, x, y, n, c)
+        .split(c, c, ci, 64)
+        .split(ci, ci, cv, 32)
+        .split(x, x, xu, 14)
+        .reorder(cv, xu, ci, x, y, n, c)
         .vectorize(cv, 16)
         .unroll(cv)
         .unroll(xu)
@@ -904,9 +916,9 @@ def schedule(pipeline):
 
     # conv_5_3
     (
-        conv_5_3.compute_at(relu_5_3, x)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        conv_5_3.compute_at(relu_5_3, ci)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
@@ -914,8 +926,8 @@ def schedule(pipeline):
     )
     (
         conv_5_3.update(0)
-        .split(c, c, cv, 64)
-        .split(x, x, xu, 6)
+        .split(c, c, cv, 32)
+        .split(x, x, xu, 14)
         .reorder(cv, xu, r_5_3_x, r_5_3_y, r_5_3_z, c, x, y, n)
         .vectorize(cv, 16)
         .unroll(cv)
