@@ -16,6 +16,7 @@ from parhelion.autoschedule.plan import Loops
 from parhelion.autoschedule.throughput import (
     gathers,
     registers_for_sums,
+    registers_of,
     scatters,
 )
 from parhelion.ir.expr import Var
@@ -270,6 +271,7 @@ def register_blocks(
         block = list(loops.block)
         if loops.vector >= 0:
             block[loops.vector] = loops.lanes * vectors
+        lanes = block[loops.vector] if loops.vector >= 0 else 1
         lines = math.prod([b for k, b in enumerate(block) if k != loops.vector])
         if vectors > 1 and vectors * lines > most:
             break
@@ -277,30 +279,35 @@ def register_blocks(
         for d in others:
             # A scan's lines are blocked already.
             room = most // (vectors * lines // block[d])
-            for count in _lines(model, reduces, vectors, extents[d]):
-                if count <= min(extents[d], room):
-                    made = list(block)
-                    made[d] = count
-                    order = (
-                        *[k for k in loops.order if k == loops.vector],
-                        d,
-                        *[k for k in loops.order if k not in (d, loops.vector)],
-                    )
-                    yield Loops(loops.vector, loops.lanes, tuple(made), order)
+            for count in _lines(model, reduces, lanes, extents[d], room):
+                made = list(block)
+                made[d] = count
+                order = (
+                    *[k for k in loops.order if k == loops.vector],
+                    d,
+                    *[k for k in loops.order if k not in (d, loops.vector)],
+                )
+                yield Loops(loops.vector, loops.lanes, tuple(made), order)
 
 
 def _lines(
-    model: Model, reduces: Sequence[Function], vectors: int, extent: int
+    model: Model, reduces: Sequence[Function], lanes: int, extent: int, room: int
 ) -> list[int]:
-    """How many lines of so many vectors a block might have. Of sums of products also as
-    many as there are registers for, and the most of these that leave none over."""
+    """How many lines of so many points a block might have, at most `room`. Of sums of
+    products also as many as there are registers for, and the most of these that leave
+    none over."""
+    limit = min(extent, room)
     found = {2, 3, 4, 6, 8, 12}
-    for work in [model.work(s) for f in reduces for s in model.graph.stages[f]]:
-        if work.stage.rvars and work.adds_products:
-            most = registers_for_sums(work, model.machine, vectors) // vectors
-            full = [n for n in range(2, most + 1) if n == most or extent % n == 0]
-            found.update(full[-2:])
-    return sorted(found)
+    for f in reduces:
+        # The sums may be wider than what is made of them.
+        each = sum([registers_of(lanes, t.width, model.machine) for t in f.types])
+        for work in [model.work(s) for s in model.graph.stages[f] if s.rvars]:
+            if work.adds_products:
+                most = registers_for_sums(work, model.machine, each) // each
+                most = min(most, limit)
+                full = [n for n in range(2, most + 1) if n == most or extent % n == 0]
+                found.update(full[-2:])
+    return sorted([n for n in found if n <= limit])
 
 
 __all__ = [

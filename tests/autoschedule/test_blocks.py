@@ -209,8 +209,53 @@ def test_lines_of_sums_fill_the_registers(apart: bool, last: int) -> None:
     assert max(b for a, b in blocks if a == 2 * plain.lanes) == last
 
 
+def test_lines_of_wide_sums_are_counted_by_their_registers() -> None:
+    """A vector of bytes is four registers of sums: thirty lines of it were offered as
+    if it were one, in place of blocks that are in registers."""
+    x, y = hl.Var("x"), hl.Var("y")
+    sums, out = product(), hl.Func("narrowed")
+    out[x, y] = hl.u8(hl.clamp(sums[x, y], 0, 255))
+    model, f, plain = model_of(out)
+    assert plain.lanes == 64
+    blocks = [b.block for b in register_blocks(model, f, plain, [sums._function])]
+    assert max(n for lanes, n in blocks if lanes == plain.lanes) == 12
+
+
 def test_lines_of_sums_leave_none_over() -> None:
     model, f, plain = model_of(product(apart=False), size=(512, 55))
     blocks = [made.block for made in register_blocks(model, f, plain, [f])]
     assert (2 * plain.lanes, 11) in blocks
     assert (4 * plain.lanes, 5) in blocks
+    assert {n for lanes, n in blocks if lanes == 2 * plain.lanes} == {
+        *(1, 2, 3, 4, 6, 8, 12),
+        *(11, 14),
+    }
+
+
+def test_lines_of_sums_that_leave_none_over_are_no_more_than_have_room() -> None:
+    """Fifteen copies of a longer definition: 14 of 28 lines, where 28 sums would fit
+    the registers."""
+    x, y = hl.Var("x"), hl.Var("y")
+    sums, out = product(), hl.Func("curve")
+    out[x, y] = 1.0 / (1.0 + hl.exp(-sums[x, y]))
+    model, f, plain = model_of(out, size=(512, 28))
+    most = most_copies(model, f, plain)
+    assert 14 <= most < 28
+    made = register_blocks(model, f, plain, [sums._function])
+    assert (plain.lanes, 14) in [b.block for b in made]
+
+
+@pytest.mark.parametrize("kind", ["matrices", "points", "integers", "two operations"])
+def test_what_adds_products(kind: str) -> None:
+    """One instruction for each, and numbers that several sums share."""
+    x, y, t = hl.Var("x"), hl.Var("y"), hl.Float(32)
+    if kind == "integers":
+        t = hl.Int(32)
+    a, b = (hl.ImageParam(t, 2, n) for n in "ab")
+    r, f = hl.RDom([(0, 64)], "r"), hl.Func("f")
+    other = b[x + r.x, y] if kind == "points" else b[r.x, y]
+    f[x, y] = hl.cast(t, 0)
+    f[x, y] += a[x, r.x] * (other + b[0, y] if kind == "two operations" else other)
+    model, out, _ = model_of(f)
+    work = model.work(model.graph.stages[out][1])
+    assert work.adds_products == (kind == "matrices")
