@@ -8,7 +8,7 @@ nanoseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from parhelion.autoschedule.calibrate import known
 from parhelion.autoschedule.decisions import Decision, Lazily, Option, cost_text
@@ -160,7 +160,9 @@ def _candidates(
     graph = state.model.graph
 
     def near() -> list[State]:
-        return [s for f in graph.everything for _, s in state.others(f)]
+        places = [s for f in graph.everything for _, s in state.others(f)]
+        ours = [g for g in state.groups.values() if any(_ours(state, g.root))]
+        return places + [s for g in ours for _, s in _retiled(state, g)]
 
     made: list[AutoSchedulerResults] = []
     seen = [script.calls]
@@ -243,15 +245,25 @@ def _place(found: Found, state: State, f: Function, heading: str) -> Decision:
 
 def _tiling(found: Found, state: State, g: Group, heading: str) -> Decision:
     chosen = Option(tiling_text(g), state.cost * _NANO)
-    others: list[Option] = []
-    told = {chosen.label}
+    others = [
+        Option(label, s.cost * _NANO, _making(found, s))
+        for label, s in _retiled(state, g)
+    ]
+    return Decision("tile", g.root.name, chosen, (chosen, *others), group=heading)
+
+
+def _retiled(state: State, g: Group) -> Iterator[tuple[str, State]]:
+    """The states with other tiles and blocks of a group, the cheapest first, and what
+    these are in words."""
+    told = {tiling_text(g)}
     for other in state.search.tilings(state.model, g.root, g.members, 4):
         label = tiling_text(other)
         if label not in told:
             told.add(label)
-            made = State(state.search, state.model, {**state.groups, g.root: other})
-            others.append(Option(label, made.cost * _NANO, _making(found, made)))
-    return Decision("tile", g.root.name, chosen, (chosen, *others), group=heading)
+            yield (
+                label,
+                State(state.search, state.model, {**state.groups, g.root: other}),
+            )
 
 
 def tiling_text(g: Group) -> str:

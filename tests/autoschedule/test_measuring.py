@@ -51,6 +51,20 @@ def test_the_fastest_of_the_candidates_stays(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_allclose(got, wanted, rtol=1e-6)
 
 
+def test_one_func_alone_is_tried_in_other_tiles() -> None:
+    """It has no other place, but there are other tiles, blocks and vectors."""
+    picture, out = hl.ImageParam(hl.Float(32), 2, "picture"), hl.Func("down")
+    out[x, y] = picture[x, y] + picture[x, y + 1] + picture[x, y + 2]
+    result = hl.autoschedule(out, [1024, 1024], measure=3)
+    (note,) = result.notes
+    assert note.startswith("measured, by predicted cost: ")
+    assert note.count(" ms") + note.count(" us") == 3
+    pixels = np.random.default_rng(3).random((66, 64), np.float32)
+    picture.set(pixels)
+    wanted = pixels[:-2] + pixels[1:-1] + pixels[2:]
+    np.testing.assert_allclose(np.asarray(out.realize([64, 64])), wanted, rtol=1e-6)
+
+
 def test_it_runs_on_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     picture, gain, out = pipeline()
     pixels = hl.Buffer(np.full((90, 130), 4, np.float32))
