@@ -28,6 +28,8 @@ from typing import Any
 import numpy as np
 
 import parhelion as hl
+from parhelion.ir.expr import FuncCall
+from parhelion.ir.rewrite import nodes
 from parhelion.schedule.rules import ScheduleWarning
 from parhelion.schedule.sites import realization_order
 from tests.fuzz.build import Program, buffer_of, build, set_plain_images
@@ -182,13 +184,7 @@ def needs(
     case = sizes[0]
     plain = [k for k, one in enumerate(case.inputs) if one.boundary % 6 == 0]
     for root in (False, True) if plain else ():
-        if root:
-            program, pipeline = simple(case)
-        elif any(s.op == "foreign" for s in case.stages):
-            continue  # which needs its inputs in memory
-        else:
-            program = build(case)
-            pipeline = hl.Pipeline(program.outputs())
+        program, pipeline = simple(case, foreign_only=not root)
         for n, (sized, boxes) in enumerate(zip(sizes, found, strict=True)):
             program.case = sized
             outputs = destinations(program) if given is None else given[n]
@@ -238,13 +234,20 @@ def _set_images(program: Program, boxes: Boxes) -> None:
         image.set(buffer_of(program.case.inputs[k], mins, extents, k))
 
 
-def simple(case: Case) -> tuple[Program, hl.Pipeline]:
-    """The pipeline with everything at the root."""
+def simple(case: Case, foreign_only: bool = False) -> tuple[Program, hl.Pipeline]:
+    """The pipeline with everything at the root; or only foreign stages, and what they
+    read, which has to be in memory."""
     program = build(case)
     pipeline = hl.Pipeline(program.outputs())
     functions = [f._function for f in program.outputs()]
-    for k, g in enumerate(realization_order(functions)):
-        if g not in functions:
+    order = list(realization_order(functions))
+    stored = {g for g in order if not foreign_only or g.extern is not None}
+    for g in order:
+        if g.extern is not None and g.pure is not None:
+            read = [n for e in g.pure.values for n in nodes(e)]
+            stored |= {n.func for n in read if isinstance(n, FuncCall)}
+    for k, g in enumerate(order):
+        if g in stored and g not in functions:
             pipeline.get_func(k).compute_root()
     return program, pipeline
 

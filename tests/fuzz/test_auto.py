@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from parhelion.autoschedule.search import Search
-from tests.fuzz.auto import fuzz
+from tests.fuzz.auto import fuzz, needs, run_auto
+from tests.fuzz.case import Case, Input, Stage
 from tests.fuzz.process import NoAnswer, Process
 
 
@@ -50,3 +51,24 @@ def test_a_process_that_dies_is_no_answer() -> None:
         pytest.raises(NoAnswer, match="the process died: 2"),
     ):
         process.ask("1", 60.0)
+
+
+@pytest.mark.parametrize("scheduler", ["Mullapudi2016", "Parhelion"])
+def test_what_is_inlined_before_a_foreign_stage_may_need_more(scheduler: str) -> None:
+    """A sum over x + r.x + r.y of what is read where 0 <= x <= 1 needs one pixel more
+    if that is inlined: a foreign stage does not change it (seed 1031000008)."""
+    sums = (5, 0, 49, 0, 1)
+    case = Case(
+        inputs=(Input(type="u8", extents=(1,), mins=(0,), boundary=0, param=True),),
+        stages=(
+            Stage(op="guarded", type="i32", dims=1, sources=(-1,), numbers=()),
+            Stage(op="accumulate", type="i32", dims=1, sources=(0,), numbers=sums),
+            Stage(op="foreign", type="i32", dims=1, sources=(1,), numbers=()),
+        ),
+        outputs=(2,),
+        extents=(1,),
+        mins=(0, 0, 0),
+        schedule=(),
+    )
+    assert needs([case]) == [{0: [(0, 2)]}]
+    assert run_auto(case, scheduler).failure == ""
