@@ -260,10 +260,8 @@ def _retiled(state: State, g: Group) -> Iterator[tuple[str, State]]:
         label = tiling_text(other)
         if label not in told:
             told.add(label)
-            yield (
-                label,
-                State(state.search, state.model, {**state.groups, g.root: other}),
-            )
+            groups = {**state.groups, g.root: other}
+            yield label, State(state.search, state.model, groups)
 
 
 def tiling_text(g: Group) -> str:

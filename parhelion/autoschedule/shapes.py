@@ -271,7 +271,6 @@ def register_blocks(
         block = list(loops.block)
         if loops.vector >= 0:
             block[loops.vector] = loops.lanes * vectors
-        lanes = block[loops.vector] if loops.vector >= 0 else 1
         lines = math.prod([b for k, b in enumerate(block) if k != loops.vector])
         if vectors > 1 and vectors * lines > most:
             break
@@ -279,7 +278,8 @@ def register_blocks(
         for d in others:
             # A scan's lines are blocked already.
             room = most // (vectors * lines // block[d])
-            for count in _lines(model, reduces, lanes, extents[d], room):
+            points = loops.lanes * vectors
+            for count in _lines(model, reduces, points, extents[d], room):
                 made = list(block)
                 made[d] = count
                 order = (
@@ -291,7 +291,7 @@ def register_blocks(
 
 
 def _lines(
-    model: Model, reduces: Sequence[Function], lanes: int, extent: int, room: int
+    model: Model, reduces: Sequence[Function], points: int, extent: int, room: int
 ) -> list[int]:
     """How many lines of so many points a block might have, at most `room`. Of sums of
     products also as many as there are registers for, and the most of these that leave
@@ -300,11 +300,10 @@ def _lines(
     found = {2, 3, 4, 6, 8, 12}
     for f in reduces:
         # The sums may be wider than what is made of them.
-        each = sum([registers_of(lanes, t.width, model.machine) for t in f.types])
+        each = sum([registers_of(points, t.width, model.machine) for t in f.types])
         for work in [model.work(s) for s in model.graph.stages[f] if s.rvars]:
             if work.adds_products:
-                most = registers_for_sums(work, model.machine, each) // each
-                most = min(most, limit)
+                most = min(registers_for_sums(work, model.machine, each) // each, limit)
                 full = [n for n in range(2, most + 1) if n == most or extent % n == 0]
                 found.update(full[-2:])
     return sorted([n for n in found if n <= limit])
