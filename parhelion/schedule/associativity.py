@@ -236,10 +236,16 @@ def _operation(old: Expr, value: Expr) -> str | None:
     if op is None:
         return None
     leaves: list[Expr] = []
+    opened: set[Expr] = set()
     stack = [(value, True)]
     while stack:
         e, positive = stack.pop()
         if _root(e) == op and e is not old:
+            if e in opened:
+                if _mentions(e, old):
+                    return None  # more than once
+                continue
+            opened.add(e)
             a, b = e.args if isinstance(e, Intrinsic) else e.children()
             stack += [(b, positive and not isinstance(e, Sub)), (a, positive)]
         elif not positive and _mentions(e, old):
@@ -360,56 +366,88 @@ def _as_choice(e: Expr) -> Expr:
     return e
 
 
-def _extreme(at: list[int], old: Values, values: Values, numbers: bool) -> _Part | None:
-    """Values that are all replaced, or none, by one comparison of one of them."""
-    choices = [_as_choice(v) for v in values]
-    if not all(isinstance(c, Select) for c in choices):
-        return None
-    made: list[tuple[Expr, Expr, bool]] = []  # condition, new value, taken if it holds
-    for c, o in zip(choices, old, strict=True):
-        assert isinstance(c, Select)
-        if c.b is o:
-            made.append((c.cond, c.a, True))
-        elif c.a is o:
-            made.append((c.cond, c.b, False))
-        else:
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A value that is replaced by a new one where `cond` holds, if `takes`, or where it
+    does not."""
+
+    cond: Expr
+    new: Expr
+    takes: bool
+
+    @staticmethod
+    def of(value: Expr, old: Expr) -> _Choice | None:
+        choice = _as_choice(value)
+        if not isinstance(choice, Select):
             return None
-    cond, _, takes = made[0]
-    if any(m[0] is not cond or m[2] is not takes for m in made):
+        if choice.b is old:
+            return _Choice(choice.cond, choice.a, True)
+        return _Choice(choice.cond, choice.b, False) if choice.a is old else None
+
+    def merged(self, x: Expr, y: Expr, to: dict[Expr, Expr]) -> Expr:
+        """What is left of an earlier value and a later one, of which `to` says what
+        is compared."""
+        c = _Replace(to).go(self.cond)
+        return select(c, y, x) if self.takes else select(c, x, y)
+
+
+def _extreme(at: list[int], old: Values, values: Values, numbers: bool) -> _Part | None:
+    """The least or greatest of what one value is compared with, and others that belong
+    to it: each is replaced by comparisons of that one, which go the same way.
+
+    They may differ in which of equals they keep, the first or the last. That is sound:
+    what is compared is ordered but for equals, of parts each keeps the first or the
+    last itself, and so does what merges them in order.
+    """
+    made = [_Choice.of(v, o) for v, o in zip(values, old, strict=True)]
+    choices = [c for c in made if c is not None]
+    if len(choices) < len(made):
         return None
-    new = tuple([m[1] for m in made])
+    new = tuple([c.new for c in choices])
     if any(_mentions(n, o) for n in new for o in old):
         return None
-    for k, o in enumerate(old):
-        test = _Test.of(cond, o)
-        if test is None or test.new is not new[k]:
-            continue
-        if any(_mentions(cond, other) for other in old if other is not o):
-            return None
-        if not (numbers or test.passes_over_nan(takes)):
-            return None
-        t = o.type
-        # In which direction values are taken, and what becomes of equal ones.
-        less, strict = test.less is takes, test.strict is takes
-        start = [imm(0, v.type) for v in values]
-        start[k] = imm(t.highest() if less else t.lowest(), t)
-        counts: Expr = TRUE
-        if t.is_float():
-            counts = lnot(Intrinsic(BOOL, "is_nan", (new[k],)))
+    found = [_tests(choices, k, old) for k in range(len(old))]
+    k = next((k for k, tests in enumerate(found) if tests is not None), None)
+    if k is None:
+        return None
+    tests = found[k]
+    assert tests is not None
+    pairs = list(zip(tests, choices, strict=True))
+    if not numbers and not all(t.passes_over_nan(c.takes) for t, c in pairs):
+        return None
+    o, t = old[k], old[k].type
+    start = [imm(0, v.type) for v in values]
+    less = tests[k].less is choices[k].takes
+    start[k] = imm(t.highest() if less else t.lowest(), t)
 
-        def merge(x: Values, y: Values, k: int = k, o: Expr = o) -> Values:
-            c = _Replace({o: x[k], new[k]: y[k]}).go(cond)
-            return tuple(
-                [
-                    select(c, b, a) if takes else select(c, a, b)
-                    for a, b in zip(x, y, strict=True)
-                ]
-            )
+    def merge(x: Values, y: Values) -> Values:
+        to = {o: x[k], new[k]: y[k]}
+        return tuple(
+            [c.merged(a, b, to) for c, a, b in zip(choices, x, y, strict=True)]
+        )
 
-        if strict:
-            return _Part(at, tuple(start), merge, False)
-        return _Part(at, tuple(start), merge, False, new, counts)
-    return None
+    if all(t.strict is c.takes for t, c in pairs):
+        # What is as extreme as the start is not taken, neither here nor there.
+        return _Part(at, tuple(start), merge, False)
+    counts: Expr = TRUE
+    if t.is_float():
+        counts = lnot(Intrinsic(BOOL, "is_nan", (new[k],)))
+    return _Part(at, tuple(start), merge, False, new, counts)
+
+
+def _tests(choices: Sequence[_Choice], k: int, old: Values) -> list[_Test] | None:
+    """The comparisons by which all values are chosen, if each is one of value `k` with
+    its new one, and all take the lesser or all the greater."""
+    found: list[_Test] = []
+    for c in choices:
+        test = _Test.of(c.cond, old[k])
+        if test is None or test.new is not choices[k].new:
+            return None
+        if any(_mentions(c.cond, o) for o in old if o is not old[k]):
+            return None
+        found.append(test)
+    ways = {t.less is c.takes for t, c in zip(found, choices, strict=True)}
+    return found if len(ways) == 1 else None
 
 
 class _Replace(Rewriter):

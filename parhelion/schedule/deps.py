@@ -152,10 +152,16 @@ def _folds(old: FuncCall, value: Expr, function: Function, exact: bool) -> bool:
     if op is None:
         return False
     leaves: list[Expr] = []
+    opened: set[Expr] = set()
     stack: list[tuple[Expr, bool]] = [(value, True)]
     while stack:
         e, positive = stack.pop()
         if _operation(e) == op:
+            if e in opened:
+                if any(n is old for n in nodes(e)):
+                    return False  # more than once
+                continue
+            opened.add(e)
             a, b = e.args if isinstance(e, Intrinsic) else e.children()
             stack += [(b, positive and not isinstance(e, Sub)), (a, positive)]
         elif e is old and not positive:

@@ -73,6 +73,40 @@ PAIRS: dict[str, tuple[Type, Step]] = {
 }
 
 
+#: The greatest value in all its forms, and a number that belongs to it: the first or
+#: the last of equals. ``>`` and ``<`` change places for the least.
+GREATEST = (
+    *("hl.max(f[0], e)", "hl.max(e, f[0])", "hl.select(e > f[0], e, f[0])"),
+    *("hl.select(f[0] <= e, e, f[0])", "hl.select(f[0] > e, f[0], e)"),
+    *("hl.select(e <= f[0], f[0], e)", "hl.select(~(e < f[0]), e, f[0])"),
+)
+BELONGS = (
+    *("hl.select(e > f[0], g, f[1])", "hl.select(f[0] <= e, g, f[1])"),
+    *("hl.select(f[0] > e, f[1], g)", "hl.select(e <= f[0], f[1], g)"),
+    *("hl.select(~(e < f[0]), g, f[1])", "hl.select(~(f[0] < e), f[1], g)"),
+)
+
+
+def step_of(*forms: str, least: bool = False) -> Step:
+    """The update that these texts say, of the greatest value or of the least."""
+    text = ", ".join(forms)
+    if least:
+        text = text.translate(str.maketrans("<>", "><")).replace("max", "min")
+    made = eval(f"lambda f, e, g: ({text})", {"hl": hl})
+    return made  # type: ignore[no-any-return]
+
+
+FORMS = [
+    (f"{'least' if least else 'greatest'}: {value}, {index}", least, value, index)
+    for least in (False, True)
+    for value, index in product(GREATEST, BELONGS)
+]
+PAIRS |= {
+    name: (hl.UInt(8) if least else hl.Int(8), step_of(value, index, least=least))
+    for name, least, value, index in FORMS
+}
+
+
 def made(t: Type, step: Step, several: bool) -> tuple[Any, Fold, Any, Any]:
     f = hl.Func("f")
     e, g = hl.Param(t, "e"), hl.Param(t, "g")
@@ -174,6 +208,60 @@ def test_only_the_least_and_greatest_depend_on_order() -> None:
         fold = made(t, step, True)[1]
         ordered = "least" in name or "greatest" in name or "kept" in name
         assert fold.commutative is not ordered
+
+
+#: Among floats these take a NaN: no comparison holds, on which the new one is left out.
+TAKE_NAN = {
+    *("hl.max(e, f[0])", "hl.select(f[0] > e, f[0], e)"),
+    *("hl.select(e <= f[0], f[0], e)", "hl.select(~(e < f[0]), e, f[0])"),
+    *("hl.select(f[0] > e, f[1], g)", "hl.select(e <= f[0], f[1], g)"),
+    "hl.select(~(e < f[0]), g, f[1])",
+}
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form[0])
+def test_floats_are_folds_where_no_nan_is_taken(
+    form: tuple[str, bool, str, str],
+) -> None:
+    _, least, value, index = form
+    f, g = hl.Func("f"), hl.Param(hl.Int(32), "g")
+    e = hl.Param(hl.Float(32), "e")
+    f[x] = hl.Tuple(hl.f32(0), 0)
+    f[x] = hl.Tuple(*step_of(value, index, least=least)(f[x], hl.Expr(e), hl.Expr(g)))
+    d = f._function.updates[0]
+    found = fold_of(f._function, d.args, d.values)
+    assert (found is None) is bool({value, index} & TAKE_NAN)
+    assert fold_of(f._function, d.args, d.values, numbers=True) is not None
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        # One goes up and the other down.
+        ("hl.max(f[0], e)", "hl.select(e < f[0], g, f[1])"),
+        ("hl.max(f[0], e)", "hl.select(f[0] < e, f[1], g)"),
+        ("hl.min(f[0], e)", "hl.select(e >= f[0], g, f[1])"),
+        # What is compared is not what is kept, or not only that.
+        ("hl.max(f[0], e)", "hl.select(e + 1 > f[0], g, f[1])"),
+        ("hl.max(f[0], e)", "hl.select(e > f[0] + 1, g, f[1])"),
+        ("hl.max(f[0], e)", "hl.select((e > f[0]) & (f[1] < g), g, f[1])"),
+        ("hl.max(f[0], g)", "hl.select(e > f[0], g, f[1])"),
+        ("f[0] + e", "hl.select(e > f[0], g, f[1])"),
+        ("hl.max(f[0], e)", "hl.select(e == f[0], g, f[1])"),
+        # The new value is made of an old one.
+        ("hl.max(f[0], e)", "hl.select(e > f[0], f[1] + 1, f[1])"),
+        ("hl.max(f[0], e + f[1])", "hl.select(e + f[1] > f[0], g, f[1])"),
+        # Values that are compared crosswise.
+        ("hl.select(e > f[1], e, f[0])", "hl.select(g > f[0], g, f[1])"),
+    ],
+)
+def test_what_only_looks_like_the_greatest(forms: tuple[str, str]) -> None:
+    f, e, g = hl.Func("f"), hl.Param(hl.Int(8), "e"), hl.Param(hl.Int(8), "g")
+    f[x] = hl.Tuple(hl.i8(0), hl.i8(0))
+    f[x] = hl.Tuple(*step_of(*forms)(f[x], hl.Expr(e), hl.Expr(g)))
+    d = f._function.updates[0]
+    assert fold_of(f._function, d.args, d.values) is None
+    assert fold_of(f._function, d.args, d.values, numbers=True) is None
 
 
 @pytest.mark.parametrize(
