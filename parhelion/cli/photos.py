@@ -7,6 +7,7 @@ know are left to imageio.
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -40,26 +41,46 @@ _HANDED_ON = {
 }
 
 
+#: Bytes of memory that a pixel takes while an image is read, at least: as it is
+#: decoded, with its planes apart, and as the pipeline takes it.
+_PIXEL_BYTES = 12
+
+
 def photo(path: Path) -> Array:
     """The image in a file, upright, planar: (H, W) or (C, H, W) with 2 to 4 planes. Of
     several pages or frames it is the first, which a note tells.
 
-    Raises Problem if it is no image that can be read, and OSError or ValueError if it
-    is a damaged one.
+    Raises Problem if it is no image that can be read or one too large for the memory,
+    and whatever the packages raise that read it if it is a damaged one.
     """
-    with path.open("rb") as file:
-        head = file.read(26)
     try:
-        from PIL import Image, UnidentifiedImageError
+        from PIL import Image
     except ImportError as error:
         raise Problem(
             "reading image files needs the package pillow",
             hint='pip install "parhelion[image]"',
         ) from error
+    # Pillow refuses images from 179 million pixels on, which may be attacks where files
+    # come from strangers. Here the user has named the file; what bounds its size is the
+    # memory.
+    most = Image.MAX_IMAGE_PIXELS
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        return _photo(path)
+    finally:
+        Image.MAX_IMAGE_PIXELS = most
+
+
+def _photo(path: Path) -> Array:
+    from PIL import Image, UnidentifiedImageError
+
+    with path.open("rb") as file:
+        head = file.read(26)
     try:
         # Not by its name, as Pillow would then map some files into memory, and take
         # the rows of turned TIFFs to be as long as their columns.
         with path.open("rb") as file, Image.open(file) as image:
+            _check_size(path, *image.size)
             if image.format == "TIFF":
                 return _tiff(path, image)
             # What JPEG files have beside their picture are previews and maps of it.
@@ -77,6 +98,23 @@ def photo(path: Path) -> Array:
     if head[:8] == _PNG and head[24:25] == b"\x10" and head[25:] in _CHANNELS:
         _tell_of_bits(path)
     return np.asarray(imageio.imread(path, **options))
+
+
+def _check_size(path: Path, width: int, height: int) -> None:
+    """Raises Problem for an image that the memory cannot hold."""
+    most = _memory() // _PIXEL_BYTES
+    if width * height > most:
+        raise Problem(
+            f"{path} is an image of {width} x {height} pixels, for which this computer "
+            f"has not the memory: at {_PIXEL_BYTES} bytes a pixel, there is room for "
+            f"{most} pixels",
+            hint="cut it into parts, or make it smaller",
+        )
+
+
+def _memory() -> int:
+    """Bytes of memory that this computer has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _tell_of_more(path: Path, pages: int) -> None:
@@ -137,13 +175,14 @@ def _exact(path: Path) -> Array:
         with tifffile.TiffFile(path) as file:
             pages = len(file.pages)
             page: Any = file.pages[0]
+            _check_size(path, page.imagewidth, page.imagelength)
             pixels, axes, meaning = page.asarray(), page.axes, int(page.photometric)
             orientation = page.tags.valueof(_ORIENTATION, 1)
     except (tifffile.TiffFileError, IndexError) as error:
         raise Problem(f"{path} cannot be read as an image: {error}") from error
     if meaning not in (_WHITE_IS_ZERO, _BLACK_IS_ZERO, _COLOURS):
         raise Problem(
-            f"{path}: colours of this kind of TIFF ({page.photometric.name}, "
+            f"{path}: colours of this kind of TIFF ({_named(page.photometric)}, "
             f"{pixels.dtype}) cannot be read",
             hint="convert it to grey or RGB",
         )
@@ -155,6 +194,12 @@ def _exact(path: Path) -> Array:
     if meaning == _WHITE_IS_ZERO and pixels.dtype.kind in "bu":
         pixels = np.invert(pixels)
     return _turned(pixels, orientation)
+
+
+def _named(meaning: Any) -> str:
+    """What tifffile calls the meaning of values; it leaves those that it does not know
+    as numbers."""
+    return str(getattr(meaning, "name", meaning))
 
 
 def _turned(pixels: Array, orientation: int) -> Array:

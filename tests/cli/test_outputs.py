@@ -115,7 +115,8 @@ def test_the_printed_schedule_belongs_into_the_file(
     file = tmp_path / "long.py"
     file.write_text(LONG)
     place, image = f"{file}:result", tmp_path / "grey.npy"
-    code = done("schedule", place, image).stdout
+    # Large enough for threads: of the image itself one is done before others wake.
+    code = done("schedule", place, "--size", "640x480").stdout
     file.write_text(f"{LONG}\n{code}")
     stmt = tmp_path / "result.stmt"
     done("compile", place, "-o", tmp_path / "result", "-e", "stmt")

@@ -13,8 +13,9 @@ tifffile = pytest.importorskip("tifffile")
 Image = pytest.importorskip("PIL.Image")
 features = pytest.importorskip("PIL.features")
 
+from parhelion.cli import photos  # noqa: E402
 from parhelion.cli.photos import photo  # noqa: E402
-from parhelion.cli.pictures import write  # noqa: E402
+from parhelion.cli.pictures import read, write  # noqa: E402
 from parhelion.cli.problem import Problem  # noqa: E402
 from tests.cli.support import done, refused  # noqa: E402
 
@@ -201,3 +202,66 @@ def test_what_is_no_image(tmp_path: Path) -> None:
     file.write_text(TEXT)
     told = refused("run", f"{file}:copied", place, tmp_path / "out.png")
     assert told.startswith(f"{place} cannot be read as an image: ")
+
+
+@pytest.mark.parametrize("kind", ["png", "jpg", "tif", "webp"])
+def test_images_beyond_pillows_limit(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is against strangers' files; the user has named this one."""
+    place = tmp_path / f"in.{kind}"
+    Image.fromarray(smooth()).save(place)
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 16)
+    assert photo(place).shape == (3, 16, 24)
+    assert Image.MAX_IMAGE_PIXELS == 16
+
+
+@pytest.mark.parametrize("kind", ["png", "tif", "float.tif"])
+def test_images_beyond_the_memory(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / f"in.{kind}"
+    if kind == "float.tif":
+        tifffile.imwrite(place, smooth().astype(np.float32), photometric="rgb")
+    else:
+        Image.fromarray(smooth()).save(place)
+    monkeypatch.setattr(photos, "_memory", lambda: 16 * 24 * 12 - 1)
+    with pytest.raises(Problem) as caught:
+        read(place)
+    assert str(caught.value) == (
+        f"{place} is an image of 24 x 16 pixels, for which this computer has not the "
+        "memory: at 12 bytes a pixel, there is room for 383 pixels\n"
+        "  hint: cut it into parts, or make it smaller"
+    )
+    monkeypatch.setattr(photos, "_memory", lambda: 16 * 24 * 12)
+    assert read(place).shape == (3, 16, 24)
+
+
+def test_damaged_files_are_told_of(tmp_path: Path) -> None:
+    """Whatever the packages that read them raise, of which there are many kinds."""
+    rng = np.random.default_rng(3)
+    seeds: dict[str, bytes] = {}
+    for kind in ("png", "jpg", "tif", "bmp", "gif", "webp", "ppm", "pcx", "npy"):
+        place = tmp_path / f"in.{kind}"
+        if kind == "npy":
+            np.save(place, smooth())
+        else:
+            Image.fromarray(smooth()).save(place)
+        seeds[kind] = place.read_bytes()
+    tifffile.imwrite(
+        tmp_path / "in.float.tif", smooth().astype(np.float32), photometric="rgb"
+    )
+    seeds["float.tif"] = (tmp_path / "in.float.tif").read_bytes()
+    told = 0
+    for kind, whole in seeds.items():
+        place = tmp_path / f"damaged.{kind}"
+        for _ in range(40):
+            raw = bytearray(whole)
+            for at in rng.integers(0, min(len(raw), 200), 3):
+                raw[at] = rng.integers(256)
+            place.write_bytes(raw[: rng.integers(1, 2 * len(raw))])
+            try:
+                read(place)
+            except Problem as problem:
+                told += str(problem).startswith(str(place))
+    assert told > 200
