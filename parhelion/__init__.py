@@ -15,11 +15,13 @@ from parhelion.errors import BufferError_ as BufferError_
 from parhelion.errors import DefinitionError as DefinitionError
 from parhelion.errors import HalideError as HalideError
 from parhelion.errors import InternalError as InternalError
+from parhelion.errors import InvalidBufferError as InvalidBufferError
 from parhelion.errors import LiteralError as LiteralError
 from parhelion.errors import OutOfMemoryError as OutOfMemoryError
 from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
+from parhelion.errors import UnsetParamError as UnsetParamError
 from parhelion.lang import boundary as _boundary
 from parhelion.lang.autoscheduling import AutoschedulerParams as AutoschedulerParams
 from parhelion.lang.autoscheduling import autoschedule as _autoschedule
@@ -201,6 +203,8 @@ from parhelion.lang.var import _8 as _8
 from parhelion.lang.var import _9 as _9
 from parhelion.lang.var import vars as vars
 from parhelion.runtime.threads import get_num_threads as get_num_threads
+from parhelion.runtime.threads import release_memory as release_memory
+from parhelion.runtime.threads import set_kept_memory as set_kept_memory
 from parhelion.runtime.threads import set_num_threads as set_num_threads
 from parhelion.schedule.directives import DeviceAPI as DeviceAPI
 from parhelion.schedule.directives import LoopAlignStrategy as LoopAlignStrategy

@@ -80,6 +80,11 @@ class HalideError(RuntimeError):
             self.at = at
             self.args = (self._render(),)
 
+    def advise(self, hint: str) -> None:
+        """Gives the error another hint."""
+        self.hint = hint
+        self.args = (self._render(),)
+
     def _render(self) -> str:
         lines = [self.what]
         if self.at is not None:
@@ -117,8 +122,16 @@ class BoundsError(HalideError, IndexError):
     """A region that is unbounded, or larger than the buffer given for it."""
 
 
-class BufferError_(HalideError, BufferError):
+class InvalidBufferError(HalideError, BufferError):
     """A buffer that cannot be wrapped or does not fit a parameter."""
+
+
+#: What `InvalidBufferError` was called before version 0.1, for scripts of that time.
+BufferError_ = InvalidBufferError
+
+
+class UnsetParamError(HalideError, ValueError):
+    """A Param or an ImageParam that a pipeline needs, and that has no value yet."""
 
 
 class PipelineRuntimeError(HalideError):

@@ -36,3 +36,4 @@ def untaken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are given anew in each test. Generated names depend on those taken, and
     texts and the order of terms on names; which tests ran before must not matter."""
     monkeypatch.setattr(names, "_TAKEN", {})
+    monkeypatch.setattr(names, "_MADE", {})

@@ -106,6 +106,11 @@ class Bounds:
             found = self._memo[e] = self._find(e)
         return found
 
+    def afresh(self) -> Bounds:
+        """These bounds, which may take in as many conditions as at first."""
+        self.budget[0] = _BRANCHES
+        return self
+
     def is_fixed(self, e: Expr) -> bool:
         """Whether `e` has one value here, and reads no data: it is its own bound."""
         return not reads_data(e) and all([self._is_point(v) for v in free_vars(e)])

@@ -17,7 +17,7 @@ from parhelion.analysis.interval import (
     fact,
 )
 from parhelion.analysis.linear import Linear, difference
-from parhelion.analysis.rank import reads_data
+from parhelion.analysis.rank import is_small, reads_data
 from parhelion.ir.expr import EQ, LE, LT, NE, And, Expr, Intrinsic, Not, Or, Var
 from parhelion.ir.rewrite import free_vars
 
@@ -75,7 +75,8 @@ class Facts:
         found = self._assumed.get(cond)
         if found is None:
             new = _Gathered(self)
-            new.hold(cond)
+            if is_small(cond):
+                new.hold(cond)
             found = self._assumed[cond] = new.facts()
         return found
 

@@ -72,6 +72,7 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
+from parhelion.ir.intrinsics import FUSED
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import ParamSym
 from parhelion.types import Type, round_float
@@ -98,6 +99,8 @@ def never_nan(e: Expr, depth: int = 8) -> bool:
     if kind is Div:
         a, b = e.a, e.b  # type: ignore[attr-defined]
         return type(b) is FloatImm and b.value != 0 and _finite(a, depth - 1)
+    if kind is Intrinsic and e.op in FUSED:  # type: ignore[attr-defined]
+        return all([_finite(a, depth - 1) for a in e.args])  # type: ignore[attr-defined]
     if kind is Intrinsic and e.op in _NAN_ONLY_OF_NAN:  # type: ignore[attr-defined]
         return never_nan(e.args[0], depth - 1)  # type: ignore[attr-defined]
     return False

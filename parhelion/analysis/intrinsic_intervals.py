@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from itertools import product
 
 from parhelion.analysis.ranges import (
+    FULL,
     Fact,
     Get,
     Interval,
@@ -15,7 +18,9 @@ from parhelion.analysis.ranges import (
     scale_interval,
     type_fact,
 )
+from parhelion.ir.evaluate import fused
 from parhelion.ir.expr import Intrinsic
+from parhelion.ir.intrinsics import FUSED
 
 
 def _same(n: Intrinsic, get: Get) -> Fact:
@@ -125,6 +130,21 @@ def _saturate(n: Intrinsic, get: Get) -> Fact:
     return Interval(lo, hi), True
 
 
+def _fused(n: Intrinsic, get: Get) -> Fact:
+    """Rounding is monotonic, so the corners bound it."""
+    ends = [[float(x) for x in get(arg)[0] if x is not None] for arg in n.args]
+    if any([len(e) < 2 for e in ends]):
+        return FULL, False
+    minus_product, minus = n.op == "sub_mul", n.op == "mul_sub"
+    corners = [
+        fused(-x if minus_product else x, y, -z if minus else z, n.type)
+        for x, y, z in product(*ends)
+    ]
+    if not all(map(math.isfinite, corners)):
+        return FULL, False
+    return Interval(min(corners), max(corners)), False
+
+
 def _bit_count(n: Intrinsic, get: Get) -> Fact:
     return Interval(0, n.args[0].type.width), True
 
@@ -133,6 +153,7 @@ INTRINSIC_FACTS: dict[str, Callable[[Intrinsic, Get], Fact]] = {
     "likely": _same,
     "likely_if_innermost": _same,
     "strict_float": _same,
+    **dict.fromkeys(FUSED, _fused),
     "promise_clamped": _promise_clamped,
     "known_clamped": _promise_clamped,
     "abs": _abs,

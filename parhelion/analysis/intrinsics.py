@@ -39,6 +39,7 @@ from parhelion.ir import expr as E
 from parhelion.ir.build import imm
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr
+from parhelion.ir.intrinsics import FUSED
 from parhelion.types import Type, TypeCode
 
 if TYPE_CHECKING:
@@ -129,6 +130,49 @@ def _widening(at: Bounds, e: E.Intrinsic) -> SymInterval:
 def _widen_right(at: Bounds, e: E.Intrinsic) -> SymInterval:
     kind = _OPERATION[e.op.removeprefix("widen_right_")]
     return at.of(kind(e.args[0], E.Cast(e.type, e.args[1])))
+
+
+def _fused(at: Bounds, e: E.Intrinsic) -> SymInterval:
+    """Rounding is monotonic: the ends are those of the products' corners, fused."""
+    a, b, c = [at.of(x) for x in e.args]
+    t = e.type.element_of()
+    if e.op == "mul_sub":
+        c = SymInterval(c.hi, c.lo)
+    lows, highs = _corners(a, b)
+    if e.op == "sub_mul":
+        lows, highs = highs, lows
+
+    def end(
+        corners: _Corners,
+        z: Expr | None,
+        choose: Callable[[Expr, Expr], Expr],
+    ) -> Expr | None:
+        made: Expr | None = None
+        for x, y in corners:
+            if x is None or y is None or z is None:
+                return None
+            one: Expr = E.Intrinsic(t, e.op, (x, y, z))
+            if all([number(v) is not None for v in (x, y, z)]):
+                one = imm(evaluate(one, {}), t)
+            made = one if made is None else choose(made, one)
+        return made
+
+    return SymInterval(end(lows, c.lo, least), end(highs, c.hi, greatest))
+
+
+_Corners = list[tuple[Expr | None, Expr | None]]
+
+
+def _corners(a: SymInterval, b: SymInterval) -> tuple[_Corners, _Corners]:
+    """Of which ends a product of floats is the least, and the greatest."""
+    if b.is_point and not a.is_point:
+        a, b = b, a
+    sa = sign_of(a)
+    if a.is_point and (sa or b.is_point):
+        low, high = [(a.lo, b.lo)], [(a.lo, b.hi)]
+        return (high, low) if sa < 0 else (low, high)
+    every = [(x, y) for x in a for y in b]
+    return every, every
 
 
 def _halving(at: Bounds, e: E.Intrinsic) -> SymInterval:
@@ -436,6 +480,7 @@ INTRINSIC_BOUNDS: dict[str, _Handler] = {
     "known_clamped": _promise_clamped,
     "abs": _absolute,
     "absd": _distance,
+    **dict.fromkeys(FUSED, _fused),
     **dict.fromkeys(("widening_add", "widening_sub", "widening_mul"), _widening),
     **dict.fromkeys(
         ("widen_right_add", "widen_right_sub", "widen_right_mul"), _widen_right

@@ -91,10 +91,15 @@ class Linear:
 _set_linear = Expr._linear.__set__  # type: ignore[attr-defined]
 
 
+#: In place of the form of a node that was found to be an atom.
+_ATOM = Linear(0, {})
+
+
 def linear(e: Expr) -> Linear:
-    """The linear form of an integer expression (cached on sums and multiples)."""
+    """The linear form of an integer expression (cached on what may be none)."""
     try:
-        return e._linear  # type: ignore[attr-defined,no-any-return]
+        known: Linear = e._linear  # type: ignore[attr-defined]
+        return known if known is not _ATOM else Linear(0, {e: 1})
     except AttributeError:
         pass
     kind = type(e)
@@ -118,7 +123,9 @@ def linear(e: Expr) -> Linear:
         if split is not None:
             _set_linear(e, split)
             return split
-    # An atom; not cached, as its form would hold the node itself.
+    if kind is Mul or kind is Div:
+        _set_linear(e, _ATOM)
+    # An atom; its form is not cached, as it would hold the node itself.
     return Linear(0, {e: 1})
 
 

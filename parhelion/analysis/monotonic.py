@@ -2,8 +2,9 @@
 
 `slope(e, v)` bounds ``e(v + 1) - e(v)`` by constants, for any v; `monotonic` is its
 sign. Only the sign is kept through floats (rounding preserves order and nothing else).
-Lets are looked through. As in `interval`, index arithmetic does not overflow and NaN is
-not spoken of.
+Lets are looked through. As in `interval`, index arithmetic does not overflow. Of floats
+that are NaN nothing is said, but what is made of one (a comparison, an integer chosen
+by it) moves as told.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from parhelion.analysis.interval import (
     add_intervals,
     constant_interval,
     fits,
+    never_nan,
     scale_interval,
     tame,
 )
@@ -26,6 +28,7 @@ from parhelion.analysis.rank import reads_data
 from parhelion.ir import expr as E
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.intrinsics import FUSED
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.types import Type
 
@@ -139,6 +142,15 @@ class _Slopes:
         # Each moves by itself while the other stands.
         return _direction(add_intervals(_times_sign(p, y), _times_sign(q, x)))
 
+    def _fused(self, e: E.Intrinsic) -> Interval:
+        a, b, c = e.args
+        product, other = self._product(a, b), self.of(c)
+        if e.op == "mul_sub":
+            other = scale_interval(other, -1)
+        elif e.op == "sub_mul":
+            product = scale_interval(product, -1)
+        return _direction(add_intervals(product, other))
+
     def _div(self, e: E.Div) -> Interval:
         p, q = self.of(e.a), self.of(e.b)
         x, y = constant_interval(e.a), constant_interval(e.b)
@@ -199,7 +211,11 @@ class _Slopes:
                 step = add_intervals(step, scale_interval(self.of(atom), k))
             return _direction(step)
         back = scale_interval(self.of(e.a), -1)
-        return _direction(add_intervals(self.of(e.b), back))
+        step = _direction(add_intervals(self.of(e.b), back))
+        if e.a.type.is_float() and not (never_nan(e.a) and never_nan(e.b)):
+            # What grows may begin as NaN, for which it does not hold either.
+            return step if step == _STILL else FULL
+        return step
 
     def _and_or(self, e: E.And | E.Or) -> Interval:
         return _direction(self.of(e.a).union(self.of(e.b)))
@@ -252,6 +268,8 @@ class _Slopes:
             return _direction(add_intervals(self.of(args[0]), back))
         if op == "widening_mul":
             return self._product(*args)
+        if op in FUSED:
+            return self._fused(e)
         if op == "bit_not":
             return scale_interval(self.of(args[0]), -1)
         if op == "abs":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from parhelion.analysis.interval import never_nan
 from parhelion.analysis.linear import Linear, build, linear
+from parhelion.analysis.rank import is_small
 from parhelion.analysis.symbolic import (
     EVERYTHING,
     SymInterval,
@@ -58,6 +59,8 @@ class Narrower:
 
     def assume(self, cond: Expr, holds: bool = True) -> None:
         """Takes in that `cond` holds (or, if not `holds`, that it does not)."""
+        if not is_small(cond):
+            return  # Nothing is known of it.
         before = self.scope, self.known
         self._open = False
         self._take(cond, holds)

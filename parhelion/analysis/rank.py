@@ -25,6 +25,7 @@ from parhelion.ir.expr import (
     Imm,
     Intrinsic,
     Load,
+    Select,
     Var,
 )
 from parhelion.ir.intrinsics import INTRINSICS
@@ -40,14 +41,17 @@ class Rank(NamedTuple):
     data: whether it reads memory or calls out: what it computes is pixel data.
     pure: whether evaluating it has no effect.
     size: nodes of the tree, shared ones counted each time (saturates at 1e6).
+    choices: how many of them are selections.
     """
 
     data: bool
     pure: bool
     size: int
+    choices: int
 
 
-_LEAF = Rank(False, True, 1)
+_LEAF = Rank(False, True, 1, 0)
+_MOST = 1_000_000
 _DATA = (Load, FuncCall, ImageLoad, Extern)
 _KINDS: dict[type[Expr], tuple[int, tuple[str, ...]]] = {}
 _NUMBER = re.compile(r"\$(\d+)")
@@ -66,7 +70,7 @@ def rank(e: Expr) -> Rank:
     if kind is Var or kind is Imm or kind is FloatImm:
         made = _LEAF
     else:
-        data, pure, size = kind in _DATA, True, 1
+        data, pure, size, choices = kind in _DATA, True, 1, int(kind is Select)
         if kind is Intrinsic:
             info = INTRINSICS.get(e.op)  # type: ignore[attr-defined]
             pure = info is not None and info.pure
@@ -75,7 +79,8 @@ def rank(e: Expr) -> Rank:
             data = data or r.data
             pure = pure and r.pure
             size += r.size
-        made = Rank(data, pure, size if size < 1_000_000 else 1_000_000)
+            choices += r.choices
+        made = Rank(data, pure, min(size, _MOST), min(choices, _MOST))
     _set_rank(e, made)
     return made
 
@@ -137,6 +142,15 @@ def sort_key(e: Expr) -> Key:
 def tree_size(e: Expr) -> int:
     """Nodes of the tree, shared ones counted each time (saturates at 1e6)."""
     return rank(e).size
+
+
+#: Nodes of the tree of a condition that is looked into, node by node.
+_LARGEST_CONDITION = 4096
+
+
+def is_small(cond: Expr) -> bool:
+    """Whether a condition may be taken apart as a tree, whatever it shares."""
+    return rank(cond).size <= _LARGEST_CONDITION
 
 
 def reads_data(e: Expr) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from parhelion.aot.forms import printf_form
 from parhelion.aot.interface import Interface, Parameter
+from parhelion.aot.module_text import Text
 from parhelion.aot.query import FITS, NUMBERS
 from parhelion.codegen.asked import checked, passes
 from parhelion.codegen.failure_site import FailureSite
@@ -39,37 +40,6 @@ _BAD_TYPE, _TOO_SMALL, _NO_STRUCT, _NO_HOST, _BAD_DIMENSIONS = -3, -7, -12, -34,
 _DEVICE_DIRTY = -44
 
 
-class _Text:
-    """LLVM text of one module, with its constants."""
-
-    def __init__(self) -> None:
-        self.globals: list[str] = []
-        self.functions: list[str] = []
-        self._strings: dict[bytes, str] = {}
-
-    def bytes(self, raw: bytes) -> str:
-        """An array constant."""
-        text = "".join(
-            chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in raw
-        )
-        return f'[{len(raw)} x i8] c"{text}"'
-
-    def string(self, data: str) -> str:
-        """The address of a constant, NUL-terminated UTF-8 string."""
-        raw = data.encode() + b"\0"
-        if raw not in self._strings:
-            name = self._strings[raw] = f"@entry.str.{len(self._strings)}"
-            self.globals.append(
-                f"{name} = private unnamed_addr constant {self.bytes(raw)}"
-            )
-        return self._strings[raw]
-
-    def constant(self, name: str, value: str, align: int = 0) -> str:
-        note = f", align {align}" if align else ""
-        self.globals.append(f"@{name} = private constant {value}{note}")
-        return f"@{name}"
-
-
 def entry_text(
     interface: Interface,
     lowered: Lowered,
@@ -79,14 +49,16 @@ def entry_text(
     query: str,
     places: dict[BufferSym, int],
     failures: Sequence[FailureSite],
+    asked: Sequence[FailureSite],
 ) -> str:
     """The module with the exported functions.
 
     body, query: the compiled functions' symbols. places: see `query.query_of`.
-    failures: what the body's assertions report.
+    failures, asked: what the assertions of the body and of the query report.
     """
     made = _Entry(interface, lowered, target, target_name)
-    made.report(failures)
+    made.report([*failures, *asked])
+    made.in_body = len(failures) if asked else None
     made.function(body, query, places)
     made.argv()
     made.metadata()
@@ -125,10 +97,14 @@ class _Entry:
     ) -> None:
         self.interface, self.lowered, self.target = interface, lowered, target
         self.target_name = target_name
-        self.text = _Text()
+        self.in_body: int | None = None  # its assertions, if the query has some too
+        self.text = Text()
         self.lines: list[str] = []
         self._count = 0
         self.word = f"i{target.bits}"
+        #: The values of the parameters, by their names; by number, as LLVM cuts names
+        #: of values short at 1,024 characters.
+        self.given = {p.name: f"%arg{i}" for i, p in enumerate(interface.parameters)}
 
     # Writing a function.
 
@@ -154,9 +130,9 @@ class _Entry:
         return self.op(f"getelementptr i8, ptr {pointer}, i32 {offset}")
 
     def end(self, header: str) -> None:
-        lines = "\n".join(self.lines)
-        self.text.functions.append(f"{header} {{\nentry:\n{lines}\n}}\n")
+        made = [f"{header} {{\nentry:", *self.lines, "}\n"]
         self.lines = []
+        self.text.functions.append("\n".join(made))
 
     # Failures.
 
@@ -224,7 +200,7 @@ class _Entry:
 
     def function(self, body: str, query: str, places: dict[BufferSym, int]) -> None:
         parameters = self.interface.parameters
-        listed = [f"{c_argument(p)} %{p.name}.arg" for p in parameters]
+        listed = [f"{c_argument(p)} {self.given[p.name]}" for p in parameters]
         if self.interface.user_context:
             listed.insert(0, "ptr %user")
         else:
@@ -234,7 +210,7 @@ class _Entry:
         argv = self._arguments(by_symbol)
         context = self._context()
         for p in buffers:
-            null = self.op(f"icmp eq ptr %{p.name}.arg, null")
+            null = self.op(f"icmp eq ptr {self.given[p.name]}, null")
             self.refuse(null, _NO_STRUCT, f"the buffer argument '{p.name}' is NULL")
         asked = [self._asks(p) for p in buffers]
         for p, one in zip(buffers, asked, strict=True):
@@ -247,9 +223,7 @@ class _Entry:
             said = f"the buffer '{p.name}' has no pixels in memory: its host is NULL"
             self.refuse(none, _NO_HOST, said)
         result = self.op(f"call i32 @{quoted(body)}(ptr {context}, ptr {argv})")
-        failed = self.op(f"icmp ne i32 {result}, 0")
-        self.out(f"br i1 {failed}, label %failed, label %fine")
-        self.begin("failed")
+        self._branch_if_failed(result, "failed", "fine")
         site = self.op(f"load i32, ptr {self.at(context, _SITE)}")
         foreign = self.op(f"icmp slt i32 {site}, 0")
         self.out(f"br i1 {foreign}, label %foreign, label %told")
@@ -265,6 +239,12 @@ class _Entry:
         self.begin("fine")
         self.out("ret i32 0")
         self.end(f"define i32 @{self.interface.name}({', '.join(listed)})")
+
+    def _branch_if_failed(self, result: str, bad: str, good: str) -> None:
+        """Goes on in block `bad` if compiled code has failed; else in `good`."""
+        failed = self.op(f"icmp ne i32 {result}, 0")
+        self.out(f"br i1 {failed}, label %{bad}, label %{good}")
+        self.begin(bad)
 
     def _context(self) -> str:
         context = self.op(f"alloca [{_CONTEXT} x i8], align 16")
@@ -289,11 +269,11 @@ class _Entry:
                 assert isinstance(a.symbol, BufferSym)
                 place = self._embedded(a.symbol, i)
             elif p.is_buffer:
-                place = f"%{p.name}.arg"
+                place = self.given[p.name]
             else:
                 t = c_argument(p)
                 place = self.op(f"alloca {t}, align 8")
-                self.out(f"store {t} %{p.name}.arg, ptr {place}")
+                self.out(f"store {t} {self.given[p.name]}, ptr {place}")
             slot = self.at(argv, i * self.target.bits // 8)
             self.out(f"store ptr {place}, ptr {slot}")
         return argv
@@ -323,12 +303,12 @@ class _Entry:
 
     def _field(self, p: Parameter, offset: int) -> str:
         """A pointer in a buffer struct."""
-        return self.op(f"load ptr, ptr {self.at(f'%{p.name}.arg', offset)}")
+        return self.op(f"load ptr, ptr {self.at(self.given[p.name], offset)}")
 
     def _asks(self, p: Parameter) -> str:
         """Whether a buffer asks for its region."""
         host = self._field(p, self.target.buffers.host)
-        device = self.op(f"load i64, ptr %{p.name}.arg, align 4")
+        device = self.op(f"load i64, ptr {self.given[p.name]}, align 4")
         none = self.op(f"icmp eq ptr {host}, null")
         nowhere = self.op(f"icmp eq i64 {device}, 0")
         return self.op(f"and i1 {none}, {nowhere}")
@@ -355,7 +335,7 @@ class _Entry:
         self.refuse(self.op(f"and i1 {wanted}, {none}"), _BAD_DIMENSIONS, said)
 
     def _check_shape(self, p: Parameter) -> None:
-        fields, given, t = self.target.buffers, f"%{p.name}.arg", p.type
+        fields, given, t = self.target.buffers, self.given[p.name], p.type
         what = f"the buffer '{p.name}'"
         code, bits = (
             self.op(f"load i8, ptr {self.at(given, fields.type + k)}") for k in (0, 1)
@@ -397,7 +377,7 @@ class _Entry:
 
     def _check_current(self, p: Parameter) -> None:
         """That the pixels in memory are those of a buffer that is read."""
-        place = self.at(f"%{p.name}.arg", self.target.buffers.flags)
+        place = self.at(self.given[p.name], self.target.buffers.flags)
         flags = self.op(f"load i8, ptr {place}")
         dirty = self.op(f"icmp ne i8 {self.op(f'and i8 {flags}, {DEVICE_DIRTY}')}, 0")
         said = f"the pixels of the buffer '{p.name}' are on a device: copy them first"
@@ -434,6 +414,8 @@ class _Entry:
         count, _ = passes(list(places))
         for _ in range(count):
             result = self.op(f"call i32 @{quoted(query)}(ptr {context}, ptr {argv})")
+            if self.in_body is not None:
+                self._refuse_query(context, result)
             for p, one in zip(buffers, asked, strict=True):
                 symbol = p.argument.symbol
                 assert isinstance(symbol, BufferSym)
@@ -466,9 +448,19 @@ class _Entry:
                 "fewer pixels than are needed of it",
             )
 
+    def _refuse_query(self, context: str, result: str) -> None:
+        """Leaves if the query fails; its assertions are told behind the body's."""
+        good = self.label("answered")
+        self._branch_if_failed(result, self.label("refused"), good)
+        place = self.at(context, _SITE)
+        site = self.op(f"add i32 {self.op(f'load i32, ptr {place}')}, {self.in_body}")
+        self.out(f"store i32 {site}, ptr {place}")
+        self.out("br label %told")
+        self.begin(good)
+
     def _tell(self, p: Parameter, table: str, place: int) -> None:
         """Writes an answer into a buffer struct: its type, and its dimensions."""
-        fields, given, t = self.target.buffers, f"%{p.name}.arg", p.type
+        fields, given, t = self.target.buffers, self.given[p.name], p.type
         word = int(t.kind) | t.width << 8 | 1 << 16
         self.out(f"store i32 {word}, ptr {self.at(given, fields.type)}, align 4")
         count = self.at(given, fields.dimensions)

@@ -72,6 +72,7 @@ _HEAD = """\
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 """
 

@@ -111,6 +111,26 @@ static int ph_axes(ph_array *a, const ph_image *want, const int64_t *extents,
     return 0;
 }
 
+// Whether rows of an array may reach into each other, so that pixels share memory. (No
+// part of an array that is taken by indices, or transposed, is so.)
+static int ph_overlaps_itself(const ph_array *a, int count) {
+    int64_t reach = 0;
+    char seen[PH_DIMS] = {0};
+    for (int n = 0; n < count; n++) {
+        int next = -1;
+        for (int i = 0; i < count; i++)
+            if (!seen[i] && (next < 0 || llabs(a->dim[i].stride) <
+                                             llabs(a->dim[next].stride)))
+                next = i;
+        seen[next] = 1;
+        if (a->dim[next].extent <= 1) continue;
+        int64_t stride = llabs(a->dim[next].stride);
+        if (stride <= reach) return 1;
+        reach += stride * ((int64_t)a->dim[next].extent - 1);
+    }
+    return 0;
+}
+
 // The rest of the struct, once the axes are known.
 static int ph_finish(ph_array *a, const ph_image *want, void *host) {
     static char nothing[64];
@@ -123,6 +143,9 @@ static int ph_finish(ph_array *a, const ph_image *want, void *host) {
         else up += reach;
     }
     if (empty) host = nothing;
+    if (want->output && !empty && ph_overlaps_itself(a, want->dimensions))
+        return ph_fail(PyExc_ValueError, want,
+                       "overlaps itself: several pixels share one place");
     if ((uintptr_t)host % (uintptr_t)size)
         return ph_fail(PyExc_ValueError, want,
                        "is not aligned to the size of its pixels");

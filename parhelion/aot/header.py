@@ -36,6 +36,18 @@ void halide_shutdown_thread_pool(void);
 }
 #endif
 #endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+// Memory of intermediate results is kept for the next call. This sets the most bytes
+// that are kept (0: none; -1: a quarter of the machine's, or PARHELION_KEPT_MB of the
+// environment), and returns what that was.
+int64_t halide_set_kept_memory(int64_t bytes);
+// Gives back what is kept now, and returns how many bytes that were.
+int64_t halide_release_memory(void);
+#ifdef __cplusplus
+}
+#endif
 """
 
 

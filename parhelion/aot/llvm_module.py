@@ -38,13 +38,13 @@ def link(texts: Sequence[str], target: Target, internal: Sequence[str]) -> Any:
 def module_object(module: Any, target: Target) -> bytes:
     """The object file that a module becomes."""
     with jit.LOCK:
-        return bytes(jit.target_machine(target).emit_object(module))
+        return jit.emit_object(module, target)
 
 
 def module_assembly(module: Any, target: Target) -> str:
     """The assembly that a module becomes."""
     with jit.LOCK:
-        return str(jit.target_machine(target).emit_assembly(module))
+        return jit.emit_assembly(module, target)
 
 
 __all__ = ["link", "module_assembly", "module_object"]

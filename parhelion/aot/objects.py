@@ -63,7 +63,8 @@ class Program:
         self.interface: Interface = interface_of(lowered, name, wishes.user_context)
         self.target, self.wishes = target, wishes
         if not wishes.asserts:
-            lowered = replace(lowered, body=without_asserts(lowered.body))
+            bare = without_asserts(lowered.body)
+            lowered = replace(lowered, body=bare, demands=())
         body_name, query_name = f"{name}.body", f"{name}.query"
         body = emit_with_sites(replace(lowered, name=body_name), target)
         _refuse_python(lowered, body.text, body.imports)
@@ -85,6 +86,7 @@ class Program:
             f"{query_name}_argv",
             places,
             _told_by_argument(body.failures, lowered),
+            _told_by_argument(query.failures, lowered),
         )
         if "@ph_fork" in body.text and not has_threads(target):
             raise HalideError(

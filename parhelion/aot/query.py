@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from parhelion.codegen.asked import answer
+from parhelion.codegen.asked import answer, of_params
 from parhelion.ir.build import cast, int32, maximum, mul, sub
 from parhelion.ir.expr import Expr, Load
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered
@@ -26,9 +26,10 @@ def query_of(lowered: Lowered, name: str) -> tuple[Lowered, dict[BufferSym, int]
     """A program that writes what a call would need: the min, extent and stride of each
     dimension, one after the other, and then whether what is promised of it holds all
     that is needed (else 0), into an array that is its last argument. With it, where in
-    the array each buffer's numbers begin."""
+    the array each buffer's numbers begin. It fails first where a number of the schedule
+    is not what it must be."""
     table = BufferSym("regions", INT32, 1, "output")
-    stores: list[Stmt] = []
+    stores: list[Stmt] = [*of_params(lowered.demands)]
     places: dict[BufferSym, int] = {}
 
     def number(e: Expr, at: int) -> None:

@@ -156,6 +156,16 @@ define weak i32 @halide_get_num_threads() {
   %n = call i32 @ph_get_num_threads()
   ret i32 %n
 }
+
+define weak i64 @halide_set_kept_memory(i64 %bytes) {
+  %old = call i64 @ph_set_kept_memory(i64 %bytes)
+  ret i64 %old
+}
+
+define weak i64 @halide_release_memory() {
+  %n = call i64 @ph_release_memory()
+  ret i64 %n
+}
 """
 
 
@@ -230,7 +240,11 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
     hooks = "".join([_hook(*h) for h in _HOOKS])
     if has_threads(target):
         own = runtime_ir(
-            _family(target), Context.print_fn.offset, Context.user.offset, target.bits
+            _family(target),
+            Context.print_fn.offset,
+            Context.user.offset,
+            target.bits,
+            watched=False,
         )
         for name in ("malloc", "free", "par_for"):
             own = re.sub(rf"@ph_{name}\b", f"@ph_own_{name}", own)

@@ -90,6 +90,15 @@ define i32 @ph_set_num_threads(i32 %n) {
   ret i32 1
 }
 
+; Nothing is kept: memory is the C library's.
+define i64 @ph_set_kept_memory(i64 %bytes) {
+  ret i64 0
+}
+
+define i64 @ph_release_memory() {
+  ret i64 0
+}
+
 define void @ph_print(ptr %ctx, ptr %text) {
   %slot = getelementptr i8, ptr %ctx, i64 PRINT_OFFSET
   %fn = load ptr, ptr %slot

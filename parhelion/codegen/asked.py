@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from parhelion.ir.build import add, const_int, int32, land, le, lor, lt, sub
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.pipeline import Region
-from parhelion.ir.rewrite import nodes, substitute
-from parhelion.ir.symbols import BufferSym
+from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.stmt import Assert
+from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.simplify.driver import simplify
 
 
@@ -100,6 +101,16 @@ def passes(buffers: Sequence[BufferSym]) -> tuple[int, set[Var]]:
     return count, mentioned
 
 
+def of_params(demands: Sequence[Assert]) -> list[Assert]:
+    """The checks of the schedule's numbers that can be made before it is known how
+    large the images are: those of Params alone."""
+    return [
+        check
+        for check in demands
+        if all(isinstance(v.origin, ParamSym) for v in free_vars(check.cond))
+    ]
+
+
 def _variables(e: Expr) -> list[Var]:
     return [n for n in nodes(e) if isinstance(n, Var)]
 
@@ -108,4 +119,4 @@ def _is_one(stride: Expr | None) -> bool:
     return stride is not None and const_int(stride) == 1
 
 
-__all__ = ["Side", "answer", "checked", "passes"]
+__all__ = ["Side", "answer", "checked", "of_params", "passes"]

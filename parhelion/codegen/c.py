@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.analysis.interval import constant_interval
-from parhelion.codegen.asked import answer, passes
+from parhelion.codegen.asked import answer, of_params, passes
 from parhelion.codegen.c_expr import Expressions, c_type, foreign_name
 from parhelion.codegen.c_loops import (
     hindrance,
@@ -147,7 +147,7 @@ class _Writer(Expressions):
             else:
                 self.buffer(s, head.by_symbol[s], used)
         if given:
-            self.answer_queries(structs, regions)
+            self.answer_queries(structs, regions, of_params(lowered.demands))
             none = " || ".join([f"!{struct}->host" for struct in structs.values()])
             self.out(
                 f"if ({none}) return {CODES['no pixels']};  // no pixels in memory"
@@ -202,12 +202,16 @@ class _Writer(Expressions):
         self,
         structs: Mapping[BufferSym, str],
         regions: Mapping[BufferSym, Sequence[Region]],
+        demands: Sequence[S.Assert],
     ) -> None:
-        """Buffers without pixels ask for the region that is needed of them."""
+        """Buffers without pixels ask for the region that is needed of them, which
+        means something where the schedule's numbers are what `demands` say."""
         asks, tell = self.fixed("asks"), self.fixed("tell")
         some = " || ".join([f"{asks}({struct})" for struct in structs.values()])
         self.out(f"if ({some}) {{")
         self.indent += 1
+        for one in demands:
+            self.check(one)
         count, mentioned = passes(list(structs))
         names = {v: self.names[v] for v in mentioned if v in self.names}
         for v in mentioned:

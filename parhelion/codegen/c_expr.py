@@ -13,12 +13,13 @@ from typing import Any
 from parhelion.codegen.c_names import DECLARED, is_macro
 from parhelion.codegen.c_support import FIXED, HELPER, KEYWORDS, NO_TEXT, helper
 from parhelion.errors import HalideError, InternalError, here
-from parhelion.ir import build, fixedpoint, mathlib
+from parhelion.ir import build, fixedpoint
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.externs import FUNCTIONS
-from parhelion.ir.intrinsics import trace_parts
+from parhelion.ir.intrinsics import FUSED, trace_parts
 from parhelion.ir.rewrite import nodes
+from parhelion.ir.rounding import expanded
 from parhelion.lower.lanes import MARKS
 from parhelion.types import Type, TypeCode
 
@@ -298,8 +299,13 @@ class Expressions:
             raise HalideError(NO_TEXT[op])
         if op in _EFFECTS:
             return _EFFECTS[op](self, e)
-        if op in MARKS or op == "strict_float":
+        if op in MARKS:
             return self.text(args[0]), self._memo[args[0]][1]
+        if op == "strict_float":
+            inner = args[0]
+            known = isinstance(inner, E.Intrinsic) and inner.op in _LIBRARY
+            made = None if known else expanded(e)
+            return self.again(inner if made is None else made)
         if op == "undef":
             return "0", _ATOM
         if op in _BITS:
@@ -311,6 +317,9 @@ class Expressions:
             return self.narrowed(f"~{self.text(args[0], _UNARY)}", e.type, _UNARY)
         if op in ("shift_left", "shift_right"):
             return self.shift(e)
+        if op in FUSED:
+            given = ", ".join([self.text(a) for a in args])
+            return f"{self.need(op, e.type)}({given})", _ATOM
         if op in _LIBRARY:
             return self.library(_LIBRARY[op], e)
         if op == "abs" and e.type.is_float():
@@ -319,7 +328,7 @@ class Expressions:
             return f"{_CLASSES[op]}({self.text(args[0])})", _ATOM
         if op in ("popcount", "clz", "ctz"):
             return f"{self.need(op, e.type)}({self.text(args[0])})", _ATOM
-        made = fixedpoint.lower_intrinsic(op, args, e.type) or mathlib.expand(op, args)
+        made = fixedpoint.lower_intrinsic(op, args, e.type) or expanded(e)
         if made is None:
             raise HalideError(f"C output has no form of {op} for {args[0].type}")
         return self.again(made)

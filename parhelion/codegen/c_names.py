@@ -37,24 +37,23 @@ DECLARED = _words(_MATH, "", "f", "l") | _words(
 #: headers, and of the systems that object files are for.
 _LIBRARY = _words(_MORE_MATH, "", "f", "l") | _words(
     """EOF FILE INFINITY NAN NULL a64l alloca asctime assert bcmp bcopy bzero clock
-    clone close ctime difftime div_t dprintf drand48 dup dup2 ecvt environ errno
-    execv execve
-    explicit_bzero fcntl fcvt fdopen ffs fileno fork fpclassify fpos_t ftruncate gcvt
-    getdelim getline getopt getpid getsubopt getw gmtime index initstate ioctl isalnum
-    isalpha isblank iscntrl isdigit isfinite isgraph isgreater isless islower isnormal
-    isprint ispunct isspace isunordered isupper isxdigit kill l64a linux localtime
-    longjmp lseek madvise main malloc_usable_size memccpy mkdtemp mkstemp mktemp mktime
-    mmap mprotect munmap nanosleep open optarg optind pause pclose pipe poll popen
-    posix_memalign ptrdiff_t putenv putw raise random read readlink realpath
-    reallocarray rindex sched_getaffinity sched_yield select setenv setjmp setstate
-    sigfillset signal signbit signgam sleep size_t srandom stat stderr stdin stdout
-    stpcpy strcasecmp strdup strftime strncasecmp strndup strnlen strsep strsignal
-    syscall sysconf time time_t tolower toupper truncate unix unlink unsetenv usleep
-    valloc va_list wait wchar_t write blkcnt_t blksize_t caddr_t clock_t clockid_t
-    daddr_t dev_t double_t fd_mask fd_set float_t fsid_t gid_t id_t ino_t key_t ldiv_t
-    lldiv_t loff_t max_align_t mode_t nlink_t off_t pid_t quad_t register_t sigset_t
-    ssize_t suseconds_t timer_t u_char u_int u_long u_quad_t u_short uid_t uint ulong
-    ushort"""
+    clock_gettime clone close ctime difftime div_t dprintf drand48 dup dup2 ecvt environ
+    errno execv execve explicit_bzero fcntl fcvt fdopen ffs fileno fork fpclassify
+    fpos_t ftruncate gcvt getdelim getline getopt getpagesize getpid getsubopt getw
+    gmtime index initstate ioctl isalnum isalpha isblank iscntrl isdigit isfinite
+    isgraph isgreater isless islower isnormal isprint ispunct isspace isunordered
+    isupper isxdigit kill l64a linux localtime longjmp lseek madvise main
+    malloc_usable_size memccpy mkdtemp mkstemp mktemp mktime mmap mprotect munmap
+    nanosleep open optarg optind pause pclose pipe poll popen posix_memalign ptrdiff_t
+    putenv putw raise random read readlink realpath reallocarray rindex
+    sched_getaffinity sched_yield select setenv setjmp setstate sigfillset signal
+    signbit signgam sleep size_t srandom stat stderr stdin stdout stpcpy strcasecmp
+    strdup strftime strncasecmp strndup strnlen strsep strsignal syscall sysconf sysinfo
+    time time_t tolower toupper truncate unix unlink unsetenv usleep valloc va_list wait
+    wchar_t write blkcnt_t blksize_t caddr_t clock_t clockid_t daddr_t dev_t double_t
+    fd_mask fd_set float_t fsid_t gid_t id_t ino_t key_t ldiv_t lldiv_t loff_t
+    max_align_t mode_t nlink_t off_t pid_t quad_t register_t sigset_t ssize_t
+    suseconds_t timer_t u_char u_int u_long u_quad_t u_short uid_t uint ulong ushort"""
 )
 #: Macros of the headers of our C text, which no variable can be called either.
 _MACROS = re.compile(

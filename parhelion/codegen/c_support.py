@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from parhelion.codegen.structs import DEVICE_DIRTY
 from parhelion.errors import HalideError
+from parhelion.ir.intrinsics import FUSED
 from parhelion.ir.stmt import RunExtern
 from parhelion.types import Type
 
@@ -27,14 +28,15 @@ KEYWORDS = frozenset(
 ) | {
     f"{name}{end}"
     for name in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "exp", "log", "pow")
-    + ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh")
-    + ("asinh", "acosh", "atanh", "erf")
+    + ("fma", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")
+    + ("tanh", "asinh", "acosh", "atanh", "erf")
     for end in ("", "f")
 }
 
 #: The names of the functions that `helper` makes.
 HELPER = re.compile(
-    "(min|max|bits|div|mod|shift_left|shift_right|popcount|clz|ctz)"
+    "(min|max|bits|div|mod|shift_left|shift_right|popcount|clz|ctz|mul_add|mul_sub"
+    "|sub_mul)"
     r"(_(bool|[iuf]\d+))+"
 )
 
@@ -158,7 +160,24 @@ def helper(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) 
         return _shift(kind, name, types, spelled)
     if kind in ("popcount", "clz", "ctz"):
         return _count(kind, name, of, t)
+    if kind in FUSED:
+        return _fused(kind, name, of, t)
     raise ValueError(kind)
+
+
+def _fused(kind: str, name: str, of: Type, t: str) -> str:
+    """A product and a sum: rounded once where that is an instruction."""
+    fma = "fma" if of.width == 64 else "fmaf"
+    once, twice = {
+        "mul_add": (f"{fma}(a, b, c)", "a * b + c"),
+        "mul_sub": (f"{fma}(a, b, -c)", "a * b - c"),
+        "sub_mul": (f"{fma}(-a, b, c)", "c - a * b"),
+    }[kind]
+    return (
+        f"static inline {t} {name}({t} a, {t} b, {t} c) {{\n"
+        "#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__riscv_flen)\n"
+        f"  return {once};\n#else\n  return {twice};\n#endif\n}}"
+    )
 
 
 def _division(kind: str, of: Type, t: str) -> str:

@@ -145,6 +145,7 @@ def _outlined(
         body.out(f"  {at} = getelementptr {struct}, ptr %closure, i32 0, i32 {i}")
         body.out(f"  %c{i} = load {kind}, ptr {at}, !invariant.load !4")
     if index is not None:
+        body.looked = True  # as the pool looks
         body.bind(index, "%index", 0)
         if index.type is INT32:
             body.wide[index] = body.op("sext i32 %index to i64")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parhelion.codegen import effects
+from parhelion.codegen import effects, polls
 from parhelion.codegen.intrinsics import c_parameter, lowers
 from parhelion.codegen.memory import index_value
 from parhelion.codegen.structs import DIMENSION_BYTES
@@ -155,7 +155,12 @@ def _call(
     given += outputs
     if code.packed:
         at = f.module.extern(code.symbol, code.address, "ptr, ptr")
-        result = f.op(f"call i32 {at}(ptr %ctx, ptr {_packed(f, given)})")
+        argv = _packed(f, given)
+        polls.look_now(f)
+        told_ok = f.op(f"call i32 {at}(ptr %ctx, ptr {argv})")
+        # 0: a signal's handler raised before the callback had begun.
+        polls.interrupted_unless(f, f.op(f"icmp ne i32 {told_ok}, 0"))
+        result = f.op(f"sub i32 {told_ok}, 1")
     else:
         kinds = [_kind(p) for p in code.params] + ["ptr"] * len(outputs)
         at = f.module.extern(code.symbol, code.address, ", ".join(kinds))

@@ -13,13 +13,14 @@ from parhelion.codegen import effects, x86
 from parhelion.codegen.division import divide, not_negative
 from parhelion.codegen.expr import bool_type, convert, in_float32, intrinsic
 from parhelion.codegen.types import constant, integers, splat, value_type, zero
-from parhelion.codegen.vector import concatenate, extract
+from parhelion.codegen.vector import concatenate, extract, fold_in_order
 from parhelion.codegen.writer import Function, emits
 from parhelion.errors import InternalError
 from parhelion.ir import build, mathlib
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
 from parhelion.ir.externs import FUNCTIONS
+from parhelion.ir.rounding import expanded, unfused
 from parhelion.types import Float, Int, Type, TypeCode
 
 #: Emits one intrinsic.
@@ -41,7 +42,7 @@ def emit_intrinsic(f: Function, e: E.Intrinsic) -> str:
     emit = _TABLE.get(e.op)
     if emit is not None:
         return emit(f, e)
-    expansion = mathlib.expand(e.op, e.args)
+    expansion = expanded(e, strict=f.module.strict_float)
     if expansion is not None:
         return f.value(expansion)
     return _library(f, e)
@@ -56,7 +57,12 @@ def _first(f: Function, e: E.Intrinsic) -> str:
 
 @lowers("strict_float")
 def _strict(f: Function, e: E.Intrinsic) -> str:
-    return f.strictly(e.args[0])
+    # Operations are rounded as they say. Of functions there are two forms.
+    inner = e.args[0]
+    if isinstance(inner, E.VectorReduce) and inner.type.is_float():
+        return fold_in_order(f, inner)
+    expansion = expanded(e)
+    return f.value(inner if expansion is None else expansion)
 
 
 @lowers("undef")
@@ -181,7 +187,7 @@ def _widening(f: Function, e: E.Intrinsic) -> str:
     # modulo the wide type, read as signed.
     op = _SIMPLE[e.op.removeprefix("widening_")]
     if e.type.is_float():
-        op = "f" + op + f.fp
+        op = "f" + op
     a, b = [_extended(f, arg, e.type) for arg in e.args]
     return f.op(f"{op} {value_type(e.type)} {a}, {b}")
 
@@ -194,7 +200,7 @@ def _extended(f: Function, a: Expr, wide: Type) -> str:
 def _widen_right(f: Function, e: E.Intrinsic) -> str:
     op = _SIMPLE[e.op.removeprefix("widen_right_")]
     if e.type.is_float():
-        op = "f" + op + f.fp
+        op = "f" + op
     a, b = e.args
     return f.op(f"{op} {value_type(e.type)} {f.value(a)}, {_extended(f, b, e.type)}")
 
@@ -432,6 +438,19 @@ def _rounding_shift(f: Function, e: E.Intrinsic) -> str:
 
 
 # Floats.
+@lowers("mul_add", "mul_sub", "sub_mul")
+def _fused(f: Function, e: E.Intrinsic) -> str:
+    if not f.target.fuses:
+        return f.value(unfused(e))
+    t = e.type
+    a, b, c = [f.value(arg) for arg in e.args]
+    if e.op == "mul_sub":
+        c = f.op(f"fneg {value_type(t)} {c}")
+    elif e.op == "sub_mul":
+        a = f.op(f"fneg {value_type(t)} {a}")
+    return intrinsic(f, "fma", t, a, b, c)
+
+
 _ROUNDING = {
     "sqrt": "sqrt",
     "floor": "floor",
@@ -493,7 +512,11 @@ def extern(f: Function, e: E.Extern) -> str:
 
 
 def call_lanes(f: Function, name: str, t: Type, args: tuple[Expr, ...]) -> str:
-    """Calls a C function of scalars for every lane."""
+    """Calls a C function of scalars for every lane.
+
+    It is no built-in function to LLVM, which would make x * x of ``pow(x, 2)`` and
+    compute ``sin(0.3)`` itself, with other bits, where a schedule makes constants.
+    """
     one = t.element_of()
     result = value_type(one)
     kinds = [a.type.element_of() for a in args]
@@ -503,7 +526,7 @@ def call_lanes(f: Function, name: str, t: Type, args: tuple[Expr, ...]) -> str:
         name,
         (attributes + result).strip(),
         ", ".join(params),
-        "nounwind willreturn memory(none)",
+        "nobuiltin nounwind willreturn memory(none)",
     )
     texts = [f.value(a) for a in args]
     outs = []

@@ -39,13 +39,17 @@ def emit(lowered: Lowered, target: Target) -> str:
     return emit_with_sites(lowered, target).text
 
 
-def emit_with_sites(lowered: Lowered, target: Target) -> Emitted:
-    """The module, and what each of its assertions reports."""
-    return run_deep(lambda: _emit(lowered, target))
+def emit_with_sites(
+    lowered: Lowered, target: Target, interruptible: bool = False
+) -> Emitted:
+    """The module, and what each of its assertions reports. interruptible: whether a
+    signal may end its runs, in a process with Python (see `polls`)."""
+    return run_deep(lambda: _emit(lowered, target, interruptible))
 
 
-def _emit(lowered: Lowered, target: Target) -> Emitted:
+def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     module = Module(target, strict_float=lowered.strict_float)
+    module.interruptible = interruptible
     module.profiled = lowered.profiled
     module.recorded = lowered.recorded
     symbol = module.unique(f"{lowered.name}_argv")

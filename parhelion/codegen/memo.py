@@ -6,7 +6,7 @@ storage of each value, then whether it is new.
 
 from __future__ import annotations
 
-from parhelion.codegen import effects
+from parhelion.codegen import effects, polls
 from parhelion.codegen.intrinsics import lowers
 from parhelion.codegen.memory import index_value
 from parhelion.codegen.writer import Function
@@ -15,6 +15,9 @@ from parhelion.ir import stmt as S
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Intrinsic, StringImm, Var
 from parhelion.types import INT64, Handle
+
+#: What finding storage returns for new storage: see `runtime.memo`.
+_NEW = 2
 
 _ONE = "private constant i8 0"
 
@@ -38,19 +41,25 @@ def _find(f: Function, e: E.Intrinsic) -> str:
         for i, text in enumerate(texts):
             place = f.op(f"getelementptr i64, ptr {at}, i64 {i}") if i else at
             f.out(f"  store i64 {text}, ptr {place}, align 8")
-    f.module.declare("ph_memo_find", "i64", "ptr, i64, ptr, i64, i64, i64, ptr")
-    hit = f.op(
-        f"call i64 @ph_memo_find(ptr {keys}, i64 {len(words)}, ptr {sizes}, "
+    polls.look_now(f)
+    # Behind the addresses stands what was found: 0 where a signal's handler raised
+    # before the callback had begun, whose result is anything then.
+    place = f.op(f"getelementptr i64, ptr {answer}, i64 {values}")
+    f.out(f"  store i64 0, ptr {place}, align 8")
+    f.module.declare("ph_memo_find", "void", "ptr, i64, ptr, i64, i64, i64, ptr")
+    f.out(
+        f"  call void @ph_memo_find(ptr {keys}, i64 {len(words)}, ptr {sizes}, "
         f"i64 {values}, i64 {f.value(eviction)}, i64 {f.value(evicts)}, ptr {answer})"
     )
+    hit = f.op(f"load i64, ptr {place}, align 8")
+    polls.interrupted_unless(f, f.op(f"icmp ne i64 {hit}, 0"))
     good = f.op(f"icmp sge i64 {hit}, 0")
     amount = Var("bytes", INT64)
     f.bind(amount, index_value(f, bytes[0]) if bytes else "0", f.top)
     name = StringImm(Handle(), "memoized")
     effects.unless(f, good, "out_of_memory", (name, amount))
-    missed = f.op(f"icmp eq i64 {hit}, 0")
+    missed = f.op(f"icmp eq i64 {hit}, {_NEW}")
     flag = f.op(f"zext i1 {missed} to i64")
-    place = f.op(f"getelementptr i64, ptr {answer}, i64 {values}")
     f.out(f"  store i64 {flag}, ptr {place}, align 8")
     # The flag's place is the answer: the addresses are before it.
     return place
@@ -64,6 +73,7 @@ def _missed(f: Function, e: E.Intrinsic) -> str:
 
 @lowers("memo_store")
 def _store(f: Function, e: E.Intrinsic) -> str:
+    polls.look_now(f)
     f.module.declare("ph_memo_store", "void", "ptr")
     # Any of its buffers tells the entry: the last one.
     place = f.op(f"getelementptr i64, ptr {f.value(e.args[0])}, i64 -1")
@@ -83,7 +93,8 @@ def allocate(f: Function, s: S.Allocate) -> None:
     answer = f.value(given.args[0])
     place = f.op(f"getelementptr i64, ptr {answer}, i64 {index - count}")
     pointer = f.op(f"load ptr, ptr {place}, align 8")
-    f.releases[pointer] = "ph_memo_release"
+    release = f"call void @ph_memo_release(ptr {pointer})"
+    f.releases[pointer] = "\n  ".join(filter(None, [polls.look_later(f), release]))
     f.live.append((s.buffer, pointer))
     f.pointers[s.buffer] = (pointer, f.top)
 

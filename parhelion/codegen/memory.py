@@ -24,6 +24,7 @@ from parhelion.codegen.writer import Function, emits
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
+from parhelion.ir.sums import summands
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32, INT64, Bool, Type, UInt
 
@@ -35,40 +36,44 @@ MOST_PIECES = 7
 Term = tuple[Expr, int]
 
 
-def _collect(f: Function, e: Expr, scale: int, terms: dict[Expr, int]) -> int:
-    """Adds the terms of ``scale * e`` to `terms`; returns the constant part."""
+def _collect(f: Function, e: Expr, terms: dict[Expr, int]) -> int:
+    """Puts the terms of an index into `terms`; returns its constant part."""
+    const = 0
+    for term, scale in summands(e, lambda n: _parts(f, n)).items():
+        if isinstance(term, E.Imm):
+            const += scale * term.value
+        else:
+            terms[term] = scale
+    return const
+
+
+def _parts(f: Function, e: Expr) -> tuple[tuple[Expr, int], ...]:
+    """What a part of an index adds up: lets are looked through, conversions too."""
     kind = type(e)
-    if kind is E.Imm:
-        assert isinstance(e, E.Imm)
-        return scale * e.value
-    if kind is E.Add:
-        assert isinstance(e, E.Add)
-        return _collect(f, e.a, scale, terms) + _collect(f, e.b, scale, terms)
-    if kind is E.Sub:
-        assert isinstance(e, E.Sub)
-        return _collect(f, e.a, scale, terms) + _collect(f, e.b, -scale, terms)
+    if kind is E.Add or kind is E.Sub:
+        assert isinstance(e, E.Add | E.Sub)
+        return (e.a, 1), (e.b, 1 if kind is E.Add else -1)
     if kind is E.Mul:
         assert isinstance(e, E.Mul)
         for x, c in ((e.a, build.const_int(e.b)), (e.b, build.const_int(e.a))):
             if c is not None:
-                return _collect(f, x, scale * c, terms)
+                return ((x, c),)
     elif kind is E.Var:
         assert isinstance(e, E.Var)
         value = f.let_values.get(e)
         if value is not None:
-            return _collect(f, value, scale, terms)
+            return ((value, 1),)
     elif kind is E.Cast and e.type is INT64:
         assert isinstance(e, E.Cast)
         if e.a.type is INT32:
-            return _collect(f, e.a, scale, terms)
-    terms[e] = terms.get(e, 0) + scale
-    return 0
+            return ((e.a, 1),)
+    return ()
 
 
 def index_value(f: Function, e: Expr) -> str:
     """A scalar index (int32 or int64) in 64 bits."""
     terms: dict[Expr, int] = {}
-    offset = _collect(f, e, 1, terms)
+    offset = _collect(f, e, terms)
     text = ""
     level = 0
     for (term, scale), at in _by_level(f, terms):
@@ -132,7 +137,7 @@ def wide_value(f: Function, e: Expr, level: int) -> str:
 def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
     """A pointer and a constant offset in elements: where a scalar index lies."""
     terms: dict[Expr, int] = {}
-    offset = _collect(f, index, 1, terms)
+    offset = _collect(f, index, terms)
     pointer, level = f.pointers[buffer]
     element = memory_type(buffer.type)
     # By the pointer: copies of a body allocate one buffer in several places.
@@ -159,15 +164,29 @@ def offset_pointer(f: Function, pointer: str, t: Type, elements: int) -> str:
     return f.op(f"getelementptr {one}, ptr {pointer}, i64 {elements}")
 
 
+#: The base and stride of vectors that were looked at; None for what is no ramp.
+_Ramps = dict[Expr, tuple[Expr, Expr] | None]
+
+
 def as_ramp(e: Expr) -> tuple[Expr, Expr] | None:
     """The base and stride of a vector index that is a ramp (stride 0: broadcast)."""
+    return _ramp(e, {})
+
+
+def _ramp(e: Expr, seen: _Ramps) -> tuple[Expr, Expr] | None:
     if isinstance(e, E.Ramp):
         return e.base, e.stride
     if isinstance(e, E.Broadcast):
         return e.value, build.imm(0, e.value.type)
+    if e not in seen:
+        seen[e] = _find_ramp(e, seen)
+    return seen[e]
+
+
+def _find_ramp(e: Expr, seen: _Ramps) -> tuple[Expr, Expr] | None:
     if isinstance(e, E.Add | E.Sub):
-        a = as_ramp(e.a)
-        b = as_ramp(e.b) if a is not None else None
+        a = _ramp(e.a, seen)
+        b = _ramp(e.b, seen) if a is not None else None
         if a is None or b is None:
             return None
         op = build.add if isinstance(e, E.Add) else build.sub
@@ -175,7 +194,7 @@ def as_ramp(e: Expr) -> tuple[Expr, Expr] | None:
     if isinstance(e, E.Mul):
         for x, y in ((e.a, e.b), (e.b, e.a)):
             if isinstance(y, E.Broadcast):
-                a = as_ramp(x)
+                a = _ramp(x, seen)
                 if a is not None:
                     return build.mul(a[0], y.value), build.mul(a[1], y.value)
     return None

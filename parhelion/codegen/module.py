@@ -87,6 +87,9 @@ class Module:
         self.by_lane: dict[BufferSym, int] = {}
         #: Bytes of the storage in hand, of allocations whose size is known.
         self.sizes: dict[BufferSym, int] = {}
+        #: Whether signals end the code's runs (see `polls`), and what statements are.
+        self.interruptible = False
+        self.work: dict[Stmt, float] = {}
         self._tbaa: dict[BufferSym, str] = {}
         self._reads: dict[Expr, frozenset[BufferSym]] = {}
         self._writes: dict[Stmt, frozenset[BufferSym]] = {}

@@ -12,6 +12,7 @@ from parhelion.codegen import (
     effects,
     extern,
     memo,
+    polls,
     profiling,
 )
 from parhelion.codegen.memory import address, index_value, store, store_text
@@ -82,6 +83,11 @@ def bind_let(f: Function, var: Var, value: Expr) -> None:
     text = f.value(value)
     level = f.level(value)
     f.bind(var, text, level)
+    plain = value
+    while isinstance(plain, E.Reinterpret):
+        plain = plain.a
+    if isinstance(plain, E.Load) and plain.predicate is not None:
+        f.masked.add(text)
     if (
         f.in_loop(level)
         and (var.type is INT32 or var.type is INT64)
@@ -125,6 +131,37 @@ def serial_loop(f: Function, s: S.For) -> None:
     known = build.const_int(s.extent)
     if known is not None and known <= 0:
         return
+    strip = polls.strip(f, s)
+    if strip > 1 and f.looked and accumulate.plan(f.module, s) is not None:
+        _short_or_long(f, s, strip)
+    else:
+        _loop(f, s, strip)
+
+
+def _short_or_long(f: Function, s: S.For, strip: int) -> None:
+    """A reduction within loops that look, of which most are short: it is written twice,
+    as in strips even the short ones would begin their addresses anew."""
+    extent = index_value(f, s.extent)
+    is_long = f.at(f.level(s.extent), f"icmp sgt i64 {extent}, {strip}")
+    long, short, joined = f.label("long"), f.label("short"), f.label("joined")
+    f.out(f"  br i1 {is_long}, label %{long}, label %{short}")
+    before = f.block
+    f.push(ScopeKind.BRANCH)
+    f.start(long)
+    _loop(f, s, strip)
+    f.out(f"  br label %{joined}")
+    f.cold.extend(f.pop())
+    f.block = before
+    f.start(short)
+    _loop(f, s, 0)
+    f.out(f"  br label %{joined}")
+    f.start(joined)
+
+
+def _loop(f: Function, s: S.For, strip: int) -> None:
+    """A loop that surely runs or has a guard, which looks after so many iterations."""
+    known = build.const_int(s.extent)
+    looked, f.looked = f.looked, f.looked or strip == 1
     start = index_value(f, s.min)
     stop = index_value(f, build.add(s.min, s.extent))
     pre, loop, end = f.label("pre"), f.label("loop"), f.label("end")
@@ -141,6 +178,9 @@ def serial_loop(f: Function, s: S.For) -> None:
         for item in plan.lets:
             bind_let(f, item.var, item.value)
         cells = [(cell, f.value(cell), f.name()) for cell in plan.cells]
+    strips = None
+    if strip > 1:
+        strips = _Strips(f, s, strip, (start, stop), pre, cells)
     inside = f.push(ScopeKind.BODY, f.module.writes(s.body))
     f.start(loop)
     counter, after = f.name(), f.name()
@@ -155,23 +195,40 @@ def serial_loop(f: Function, s: S.For) -> None:
         last: dict[E.Load, str] = {}
     else:
         last = _accumulate(f, plan, {cell: name for cell, _, name in cells})
+    f.looked = looked
+    if strip == 1:
+        polls.look(f)
+    first, before = (start, pre) if strips is None else (strips.first, strips.label)
+    carried = [v for _, v, _ in cells] if strips is None else strips.carried
     phis = [
-        f"  {counter} = phi i64 [ {start}, %{pre} ], [ {after}, %{f.block} ]",
+        f"  {counter} = phi i64 [ {first}, %{before} ], [ {after}, %{f.block} ]",
         *[
-            f"  {name} = phi {value_type(cell.type)} [ {first}, %{pre} ], "
+            f"  {name} = phi {value_type(cell.type)} [ {value}, %{before} ], "
             f"[ {last[cell]}, %{f.block} ]"
-            for cell, first, name in cells
+            for (cell, _, name), value in zip(cells, carried, strict=True)
         ],
     ]
     inside.lines[phi] = "\n".join(phis)
     f.out(f"  {after} = add nsw i64 {counter}, 1")
     # An equality: LLVM then counts with a pointer that it has anyway.
-    more = f.op(f"icmp ne i64 {after}, {stop}")
+    limit = stop if strips is None else strips.limit
+    more = f.op(f"icmp ne i64 {after}, {limit}")
     done = f.label("done") if cells else end
-    f.out(f"  br i1 {more}, label %{loop}, label %{done}{f.module.loop()}")
+    left = done if strips is None else strips.left
+    f.out(f"  br i1 {more}, label %{loop}, label %{left}{f.module.loop()}")
     body = f.pop()
-    outside.lines.append(f"  br label %{loop}")
-    outside.lines.extend(body)
+    if strips is None:
+        outside.lines.append(f"  br label %{loop}")
+        outside.lines.extend(body)
+    else:
+        f.out(f"  br label %{strips.label}")
+        f.start(strips.label)
+        head = len(outside.lines)
+        f.out("")
+        f.out(f"  br label %{loop}")
+        f.append(body)
+        f.start(strips.left)
+        outside.lines[head] = strips.end(f, done, last)
     if cells:
         f.start(done)
         for cell, _, _ in cells:
@@ -179,6 +236,61 @@ def serial_loop(f: Function, s: S.For) -> None:
         f.out(f"  br label %{end}")
     f.append(f.pop())
     f.start(end)
+
+
+class _Strips:
+    """A long loop in strips, between which it looks whether it is to stop.
+
+    label: of the block before each strip. first, limit: where a strip begins and ends.
+    carried: what the cells in registers hold there. left: where a strip is left to.
+    """
+
+    def __init__(
+        self,
+        f: Function,
+        s: S.For,
+        strip: int,
+        span: tuple[str, str],
+        pre: str,
+        cells: list[tuple[E.Load, str, str]],
+    ) -> None:
+        self.strip, self.pre, self.cells = strip, pre, cells
+        self.start, self.stop = span
+        self.label, self.left = f.label("strip"), f.label("left")
+        self.first, self.limit = f.name(), f.name()
+        self.carried = [f.name() for _ in cells]
+        # Where the first one ends is known outside of the loops around this one too.
+        level = max(f.level(s.min), f.level(s.extent))
+        far = f.at(level, f"add nsw i64 {self.start}, {strip}")
+        self.soon = f.at(level, self._nearer(f, far))
+
+    def _nearer(self, f: Function, far: str) -> str:
+        at = f.module.declare("llvm.smin.i64", "i64", "i64, i64")
+        return f"call i64 {at}(i64 {far}, i64 {self.stop})"
+
+    def end(self, f: Function, done: str, last: dict[E.Load, str]) -> str:
+        """Writes what follows a strip: the end, or a look and the next one. Returns
+        the phis. Nothing of it mentions the loop's counter, which LLVM may then give
+        up for a pointer that it has anyway."""
+        over = f.op(f"icmp eq i64 {self.limit}, {self.stop}")
+        between = f.label("between")
+        f.out(f"  br i1 {over}, label %{done}, label %{between}{f.module.LIKELY}")
+        f.start(between)
+        polls.look(f)
+        then = f.op(self._nearer(f, f.op(f"add nsw i64 {self.limit}, {self.strip}")))
+        f.out(f"  br label %{self.label}")
+        carried = [
+            ("i64", self.first, self.start, self.limit),
+            ("i64", self.limit, self.soon, then),
+            *[
+                (value_type(cell.type), name, first, last[cell])
+                for (cell, first, _), name in zip(self.cells, self.carried, strict=True)
+            ],
+        ]
+        return "\n".join(
+            f"  {name} = phi {kind} [ {first}, %{self.pre} ], [ {next}, %{f.block} ]"
+            for kind, name, first, next in carried
+        )
 
 
 def _accumulate(

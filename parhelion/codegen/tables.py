@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parhelion.analysis.interval import constant_interval
+from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.vector import concatenate, slice_lanes, widen
 from parhelion.codegen.writer import Function
@@ -71,11 +72,16 @@ def look_up(f: Function, e: E.Load) -> str | None:
     )
 
 
+def permutes(target: Target) -> bool:
+    """Whether a target has registers as wide as those that are permuted."""
+    return target.vector_bits >= 8 * WIDTH
+
+
 def _registers(f: Function, e: E.Load) -> int | None:
     """How many registers the part of the table that may be read fills."""
     t, target = e.type, f.target
     permutation = _PERMUTATIONS.get(t.width)
-    if permutation is None or target.vector_bits < 8 * WIDTH:
+    if permutation is None or not permutes(target):
         return None
     if not target.has(permutation.feature):
         return None

@@ -37,6 +37,13 @@ class Target:
         return self.arch in ("x86_64", "amd64")
 
     @property
+    def fuses(self) -> bool:
+        """Whether a product and a sum that are rounded once are one instruction."""
+        if self.arch in ("aarch64", "arm64", "riscv64"):
+            return True
+        return self.has("vfp4" if self.arch.startswith("arm") else "fma")
+
+    @property
     def bits(self) -> int:
         """Of a pointer: 64 or 32."""
         narrow = ("i386", "i686", "arm", "riscv32", "wasm32")
@@ -137,3 +144,9 @@ def generic_target(vector_bits: int = 128) -> Target:
         )
     cpu, features = levels[vector_bits]
     return Target("x86_64-unknown-linux-gnu", cpu, tuple(sorted(features)), vector_bits)
+
+
+def keeping(arch: str) -> str:
+    """How a look is called that finds its word marked: so that the registers of the
+    loop around it are saved there, and not where it is called from, each time."""
+    return "preserve_mostcc" if arch in ("x86_64", "aarch64") else "ccc"

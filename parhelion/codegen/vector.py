@@ -209,14 +209,21 @@ def fold(f: Function, e: E.VectorReduce) -> str:
         text = dot(f, e)
         if text is not None:
             return text
+    if f.module.strict_float and t.is_float():
+        return fold_in_order(f, e)
+    return _fold_tree(f, e.op, f.value(e.value), t, groups)
+
+
+def fold_in_order(f: Function, e: E.VectorReduce) -> str:
+    """A reduction of floats, each group from its first lane to its last."""
+    t = e.value.type
+    groups, size = e.lanes, t.count // e.lanes
     a = f.value(e.value)
-    if f.strict and t.is_float():
-        parts = [_strided(f, a, t, first, size, groups) for first in range(size)]
-        text = parts[0]
-        for part in parts[1:]:
-            text = combine(f, e.op, text, part, e.type)
-        return text
-    return _fold_tree(f, e.op, a, t, groups)
+    parts = [_strided(f, a, t, first, size, groups) for first in range(size)]
+    text = parts[0]
+    for part in parts[1:]:
+        text = combine(f, e.op, text, part, e.type)
+    return text
 
 
 def _strided(f: Function, a: str, t: Type, first: int, step: int, count: int) -> str:
@@ -279,8 +286,7 @@ def combine(f: Function, op: str, a: str, b: str, t: Type) -> str:
         a, b = convert(f, a, t, wide), convert(f, b, t, wide)
         return convert(f, combine(f, op, a, b, wide), wide, t)
     name = ("f" if t.is_float() else "") + op
-    fp = f.fp if t.is_float() else ""
-    return f.op(f"{name}{fp} {value_type(t)} {a}, {b}")
+    return f.op(f"{name} {value_type(t)} {a}, {b}")
 
 
 def all_lanes(f: Function, a: str, t: Type) -> str:

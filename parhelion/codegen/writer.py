@@ -97,9 +97,6 @@ class Function:
         self.top = -1
         self._first_pre: list[int] = []
         self.memo: dict[object, str] = {}
-        self._other_memo: dict[object, str] = {}
-        self.strict = module.strict_float
-        self.fp = "" if self.strict else " contract"
         self.levels: dict[Expr, int] = {}
         self.vars: dict[Var, tuple[str | None, int]] = {}
         self.wide: dict[Var, str] = {}
@@ -109,6 +106,8 @@ class Function:
         self._dependents: dict[Var, list[object]] = {}
         #: Whether something was stored past the caches.
         self.streams = False
+        #: The values of lets that are masked loads (see `expr.select`).
+        self.masked: set[str] = set()
         #: Parts of vectors that were put together: (vector, first lane, lanes).
         self.pieces: dict[tuple[str, int, int], str] = {}
         self.pointers: dict[BufferSym, tuple[str, int]] = {}
@@ -116,7 +115,7 @@ class Function:
         self.live: list[tuple[BufferSym, str]] = []
         #: The statements being written one after another, and which is in hand.
         self.run: tuple[tuple[Stmt, ...], int] = ((), 0)
-        #: What gives back an allocation that is not simply freed, by its pointer.
+        #: The calls that give back allocations that are not simply freed, by pointer.
         self.releases: dict[str, str] = {}
         #: In code that is profiled, where the thread says what it computes; and of
         #: allocations the Func's number and how many bytes they have.
@@ -128,6 +127,8 @@ class Function:
         #: For each set of live allocations, the block that frees them and returns,
         #: and the (code, block) pairs that go there (see `effects.leave`).
         self.exits: dict[tuple[str, ...], tuple[str, list[tuple[str, str]]]] = {}
+        #: Whether an enclosing loop looks in each iteration whether to stop.
+        self.looked = False
         #: The lock that is held, to be let go where the function is left.
         self.lock: str | None = None
         self.entry: list[str] = []
@@ -163,11 +164,9 @@ class Function:
     def pop(self) -> list[str]:
         """Closes the innermost scope; returns its lines, not yet put anywhere."""
         scope = self.scopes.pop()
-        memo, other, levels = self.memo, self._other_memo, self.levels
+        memo, levels = self.memo, self.levels
         for key in scope.keys:
             memo.pop(key, None)
-            if other:
-                other.pop(key, None)
         for e in scope.levelled:
             levels.pop(e, None)
         for var, hidden in reversed(scope.bound):
@@ -248,8 +247,7 @@ class Function:
     def forward(self, load: Load, text: str) -> None:
         """Notes what a load would find, until something is stored to its buffer."""
         level = self.level(load)
-        # What memory holds is the same inside strict_float and outside.
-        self.memo[load] = self._other_memo[load] = text
+        self.memo[load] = text
         self.scopes[max(self.place(level), self.top)].keys.append(load)
 
     def _register(self, key: object, e: Expr) -> None:
@@ -367,27 +365,13 @@ class Function:
     def _drop(self, keys: Any) -> None:
         for key in keys:
             self.memo.pop(key, None)
-            self._other_memo.pop(key, None)
             self.levels.pop(key, None)
-
-    # Strict floating point.
-    def strictly(self, e: Expr) -> str:
-        """The value of `e` with every operation inside it rounded by itself."""
-        if self.strict:
-            return self.value(e)
-        kept = self.fp
-        self.memo, self._other_memo = self._other_memo, self.memo
-        self.strict, self.fp = True, ""
-        text = self.value(e)
-        self.memo, self._other_memo = self._other_memo, self.memo
-        self.strict, self.fp = False, kept
-        return text
 
     def release(self, pointer: str) -> str:
         """The call that ends an allocation."""
         other = self.releases.get(pointer)
         if other is not None:
-            return f"call void @{other}(ptr {pointer})"
+            return other
         return f"call void @ph_free(ptr %ctx, ptr {pointer})"
 
     def finish(self) -> None:

@@ -1,8 +1,8 @@
 """The reference interpreter: what an algorithm means, computed with NumPy.
 
 It evaluates the definitions alone and ignores every schedule, so it is the oracle of
-the tests: any schedule must give its answer, bit for bit where no float comes before
-or under strict_float. It shares nothing with the compiler but the IR.
+the tests: any schedule must give its answer, bit for bit. It shares nothing with the
+compiler but the IR, and what is decided there of the definitions alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from parhelion.errors import TypeMismatchError
 from parhelion.interp import values as V
-from parhelion.interp.machine import Machine
+from parhelion.interp.machine import Machine, Rounding
 from parhelion.interp.values import Array
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -24,7 +24,7 @@ Params = Mapping[ParamSym, int | float | bool]
 #: For each input: its pixels, axes in dimension order, and its min coordinates.
 Images = Mapping[BufferSym, tuple[Array, Sequence[int]]]
 
-__all__ = ["Images", "Params", "Region", "interpret", "interpret_all"]
+__all__ = ["Images", "Params", "Region", "Rounding", "interpret", "interpret_all"]
 
 
 def interpret(
@@ -32,6 +32,7 @@ def interpret(
     region: Region,
     params: Params | None = None,
     images: Images | None = None,
+    rounding: Rounding = Rounding.FUSED,
 ) -> tuple[Array, ...]:
     """The values of `func` over a region, one array per value of its Tuple.
 
@@ -39,17 +40,19 @@ def interpret(
     params: the scalars' values; a Param that is missing keeps the value it was set to.
     images: inputs; those that are missing keep the Buffer that they were set to, or
     that the algorithm mentions.
+    rounding: which machines it is to agree with.
 
     Arrays are indexed in dimension order (``a[x, y, c]``); bfloat16 is uint16 bits.
     Raises BoundsError where the result depends on a pixel outside of an input.
     """
-    return interpret_all([(func, region)], params, images)[0]
+    return interpret_all([(func, region)], params, images, rounding)[0]
 
 
 def interpret_all(
     outputs: Sequence[tuple[Function, Region]],
     params: Params | None = None,
     images: Images | None = None,
+    rounding: Rounding = Rounding.FUSED,
 ) -> list[tuple[Array, ...]]:
     """`interpret` for several outputs, which share what they have in common."""
     for func, region in outputs:
@@ -59,7 +62,7 @@ def interpret_all(
                 f"{len(region)}",
                 at=func.site,
             )
-    machine = Machine(params or {}, images or {})
+    machine = Machine(params or {}, images or {}, rounding)
     with np.errstate(all="ignore"):
         results = machine.run(
             [

@@ -8,22 +8,30 @@ is computed again over both, with whatever that needs in turn.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Protocol, cast
 
 import numpy as np
 
-from parhelion.errors import BoundsError, DefinitionError, internal_assert
+from parhelion.errors import (
+    BoundsError,
+    DefinitionError,
+    UnsetParamError,
+    internal_assert,
+)
 from parhelion.interp import values as V
 from parhelion.interp.grid import Grid, OutOfBox, Realization
 from parhelion.interp.operations import EXACT
 from parhelion.interp.region import Box, covers, hull, shape_of, volume
 from parhelion.interp.update import Updater, update_grid
 from parhelion.interp.values import Array
-from parhelion.ir import mathlib
+from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
-from parhelion.ir.function import Definition, Function
+from parhelion.ir.function import Definition, Function, var_label
 from parhelion.ir.rewrite import nodes
+from parhelion.ir.rounding import Decision, expanded
 from parhelion.ir.symbols import BufferSym, ParamSym
 
 #: More elements than this in one Func are taken for a mistake.
@@ -44,6 +52,14 @@ class _BoundBuffer(Protocol):
     def dim(self, d: int) -> _Dimension: ...
 
 
+class Rounding(enum.Enum):
+    """How floats are rounded where the algorithm does not say `strict_float`."""
+
+    FUSED = "as machines do that have fused multiplication and addition"
+    APART = "as machines do that have none"
+    STRICT = "each operation by itself, as for targets with strict_float"
+
+
 class Machine:
     """One evaluation: the inputs, and what has been computed so far."""
 
@@ -51,8 +67,12 @@ class Machine:
         self,
         params: Mapping[ParamSym, int | float | bool],
         images: Mapping[BufferSym, tuple[Array, Sequence[int]]],
+        rounding: Rounding = Rounding.FUSED,
     ) -> None:
         self.params = params
+        self.rounding = rounding
+        self.decision = Decision(fuses=rounding is Rounding.FUSED)
+        self.decided: dict[Function, list[Definition]] = {}
         self.images = {
             sym: self._image(sym, pixels, mins)
             for sym, (pixels, mins) in images.items()
@@ -95,15 +115,15 @@ class Machine:
         if isinstance(origin, ParamSym):
             value = self.params.get(origin, origin.value)
             if value is None:
-                raise DefinitionError(
+                raise UnsetParamError(
                     f"Param {origin.name!r} has no value", at=origin.site
                 )
             return value
         if isinstance(origin, tuple) and isinstance(origin[0], BufferSym):
             return self._image_property(*origin)
         raise DefinitionError(
-            f"{var.name} is used here but is no argument of the Func and no RVar of "
-            "the definition"
+            f"{var_label(var)} is used here but is no argument of the Func and no RVar "
+            "of the definition"
         )
 
     def _image_property(self, image: BufferSym, what: str, d: int) -> int:
@@ -148,8 +168,32 @@ class Machine:
 
     def expansion(self, e: Intrinsic) -> Expr | None:
         if e not in self.expansions:
-            self.expansions[e] = expand(e)
+            self.expansions[e] = expand(e, self.rounding)
         return self.expansions[e]
+
+    def definitions(self, func: Function) -> list[Definition]:
+        """The definitions as the user wrote them, with what is rounded once decided."""
+        found = self.decided.get(func)
+        if found is None:
+            found = func.as_written()
+            if not found:
+                raise DefinitionError(
+                    f"Func {func.name!r} is called but never defined", at=func.site
+                )
+            if self.rounding is not Rounding.STRICT:
+                written = found
+                found = run_deep(lambda: [self._decide(d) for d in written])
+            self.decided[func] = found
+        return found
+
+    def _decide(self, d: Definition) -> Definition:
+        go = self.decision.go
+        rdom = d.rdom
+        if rdom is not None:
+            rdom = copy(rdom)
+            rdom.predicate = go(rdom.predicate)
+        args, values = tuple(map(go, d.args)), tuple(map(go, d.values))
+        return Definition(args, values, rdom, d.schedule, d.site)
 
     # Boxes, then values.
 
@@ -209,9 +253,9 @@ class Machine:
             return
         if not updates_only:
             grid = self._pure_grid(func, box)
-            for value in _pure(func).values:
+            for value in self.definitions(func)[0].values:
                 yield from grid.demands(value)
-        for update in func.as_written()[1:]:
+        for update in self.definitions(func)[1:]:
             made = update_grid(self, func, update, box)
             if made is None:
                 continue
@@ -249,7 +293,7 @@ class Machine:
         """The numbers and the buffers that the code is given."""
         numbers: list[Expr] = []
         buffers: list[Expr] = []
-        for e in _pure(func).values[0].children():
+        for e in self.definitions(func)[0].values[0].children():
             is_buffer = isinstance(e, FuncCall | ImageLoad)
             (buffers if is_buffer else numbers).append(e)
         return numbers, buffers
@@ -333,28 +377,20 @@ class Machine:
         grid = self._pure_grid(func, box)
         shape = shape_of(box)
         values = []
-        for value in _pure(func).values:
+        for value in self.definitions(func)[0].values:
             made = grid.value(value)
             # A 0-dimensional Func has a grid of one axis.
             made = made.reshape(()) if not shape else np.broadcast_to(made, shape)
             values.append(made.copy())
         result = Realization(box, values)
         result.reason = grid.reason
-        for k, bad in enumerate(grid.spoils(_pure(func).values)):
+        for k, bad in enumerate(grid.spoils(self.definitions(func)[0].values)):
             if bad is not None:
                 bad = bad.reshape(()) if not shape else np.broadcast_to(bad, shape)
                 result.spoiled[k] = bad.copy()
-        for update in func.as_written()[1:]:
+        for update in self.definitions(func)[1:]:
             Updater(self, func, update, result).run()
         return result
-
-
-def _pure(func: Function) -> Definition:
-    if func.pure is None:
-        raise DefinitionError(
-            f"Func {func.name!r} is called but never defined", at=func.site
-        )
-    return func.pure
 
 
 def consumers_first(outputs: Sequence[Function]) -> list[Function]:
@@ -387,6 +423,8 @@ def callees(func: Function) -> list[Function]:
     return list(found)
 
 
-def expand(e: Intrinsic) -> Expr | None:
+def expand(e: Intrinsic, rounding: Rounding) -> Expr | None:
     """`e` in simpler nodes, by the polynomials that compiled code uses too."""
-    return None if e.op in EXACT else mathlib.expand(e.op, e.args)
+    if e.op == "strict_float" or e.op not in EXACT:
+        return expanded(e, strict=rounding is not Rounding.FUSED)
+    return None

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from parhelion.errors import InternalError, PipelineRuntimeError
@@ -21,7 +22,7 @@ from parhelion.ir import expr as E
 from parhelion.ir.build import floor_div, floor_mod
 from parhelion.ir.expr import Expr, Var, float_bits
 from parhelion.ir.externs import FUNCTIONS, stage
-from parhelion.types import Type, round_float
+from parhelion.types import Float, Type, round_float
 
 Value = int | float | bool
 #: Answers what a Load, ImageLoad or FuncCall finds at integer coordinates.
@@ -161,8 +162,10 @@ class Evaluator:
 
     def intrinsic(self, e: E.Intrinsic, lane: int) -> Value:
         op = e.op
-        if op in ("print", "trace", "likely", "likely_if_innermost", "strict_float"):
+        if op in ("print", "trace", "likely", "likely_if_innermost"):
             return self.go(e.args[0], lane)
+        if op == "strict_float":
+            return self.go(_expansion(e) or _all_strict(e.args[0]), lane)
         if op in ("promise_clamped", "known_clamped", "memoize_tag"):
             return self.go(e.args[0], lane)
         if op == "guarded":
@@ -365,6 +368,38 @@ def _saturating(f: Callable[..., int]) -> Callable[..., Value]:
     return lambda to, of, *args: saturate(f(*args), to)
 
 
+def fused(a: float, b: float, c: float, of: Type) -> float:
+    """``a * b + c``, rounded once to the float type `of`."""
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c  # however large the product is
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        # A product that is not zero is -c, and no rounding has lost its sign.
+        return a * b + c
+    try:
+        near = exact.numerator / exact.denominator
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+    if of.width < 64 and Fraction(near) != exact:
+        near = _odd(near, exact)
+    return round_float(near, of)
+
+
+def _odd(near: float, exact: Fraction) -> float:
+    """`exact`, which is nearest to `near`, rounded to odd: to that of its neighbours
+    with an odd last digit, so that a second rounding sees what was dropped."""
+    if abs(Fraction(near)) > abs(exact):
+        near = math.nextafter(near, 0.0)
+    bits = float_bits(near, Float(64)) | 1
+    return E.FloatImm(Float(64), bits).value
+
+
+def _fused(f: Callable[[float, float, float, Type], float]) -> Callable[..., Value]:
+    return lambda to, of, a, b, c: f(float(a), float(b), float(c), to)
+
+
 def _real(f: Callable[[float], float]) -> Callable[..., Value]:
     return lambda to, of, a: round_float(f(a), to)
 
@@ -431,6 +466,9 @@ _INTRINSICS: dict[str, Callable[..., Value]] = {
     "rounding_mul_shift_right": _saturating(
         lambda a, b, c: _rounding_shift_right(a * b, c)
     ),
+    "mul_add": _fused(fused),
+    "mul_sub": _fused(lambda a, b, c, of: fused(a, b, -c, of)),
+    "sub_mul": _fused(lambda a, b, c, of: fused(-a, b, c, of)),
     "sqrt": _real(lambda x: _nan_unless(math.sqrt, x)),
     "floor": _real(lambda x: _whole(math.floor, x)),
     "ceil": _real(lambda x: _whole(math.ceil, x)),
@@ -445,9 +483,16 @@ _INTRINSICS: dict[str, Callable[..., Value]] = {
 def _expansion(e: E.Intrinsic) -> Expr | None:
     """The definition of an intrinsic in basic nodes, where `ir.mathlib` has one."""
     # Imported here: few expressions need it, and every start of the compiler would pay.
-    from parhelion.ir.mathlib import expand
+    from parhelion.ir.rounding import expanded
 
-    return expand(e.op, e.args)
+    return expanded(e)
+
+
+def _all_strict(e: Expr) -> Expr:
+    """`e` with the mark of `strict_float` around each function in it."""
+    from parhelion.ir.rounding import Decision
+
+    return Decision(strict=True).go(e)
 
 
 def _library(op: str, to: Type, args: list[float]) -> Value:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from parhelion.errors import (
     BoundsError,
-    BufferError_,
     HalideError,
+    InvalidBufferError,
     OutOfMemoryError,
     PipelineRuntimeError,
+    ScheduleError,
 )
 
 
@@ -60,7 +61,7 @@ FAILURES: dict[str, Failure] = {
         "{2}",
     ),
     # (what was promised, promised value, given value)
-    "constraint": Failure(BufferError_, "{0} must be {1}, but it is {2}"),
+    "constraint": Failure(InvalidBufferError, "{0} must be {1}, but it is {2}"),
     # (param, least, value)
     "param_below": Failure(BoundsError, "Param {0!r} is {2}, below its minimum {1}"),
     "param_above": Failure(BoundsError, "Param {0!r} is {2}, above its maximum {1}"),
@@ -98,6 +99,45 @@ FAILURES: dict[str, Failure] = {
         " coordinates are needed",
         "bound_storage with a larger bound",
     ),
+    # Numbers of the schedule that only runs know, see `lower.prologue`.
+    # (key, directive, which number, value, least value)
+    "number_not_positive": Failure(
+        ScheduleError,
+        "{1}: the {2} evaluated to {3}, which is not strictly positive",
+        "give the Param a value of 1 or more, and a range that says so; or specialize"
+        " for the values that this schedule is for",
+    ),
+    "number_below": Failure(
+        ScheduleError,
+        "{1}: the {2} evaluated to {3}, which is less than {4}",
+        "give what it depends on another value, and a range that says which it may be",
+    ),
+    # (key, directive, which number, value, largest value)
+    "number_above": Failure(
+        ScheduleError,
+        "{1}: the {2} evaluated to {3}, which is more than {4}",
+        "give what it depends on another value, and a range that says which it may be",
+    ),
+    # (key, stage, loop, iterations)
+    "loop_too_long": Failure(
+        ScheduleError,
+        "{1}: the fused loop {2} would have {3} iterations, and loops count in 32 bits",
+        "fuse smaller loops, as inner loops of splits are",
+    ),
+    # (key, stage, variable, how far)
+    "loop_too_far": Failure(
+        ScheduleError,
+        "{1}: the splits of {2} round it up by {3} together, which overflows 32-bit"
+        " coordinates",
+        "give smaller factors to the splits of what splits have made",
+    ),
+    # (key, func, copies, coordinates of each)
+    "ring_too_large": Failure(
+        ScheduleError,
+        "{1}.ring_buffer: {2} copies of {3} coordinates each are more than a dimension"
+        " of storage can have, 2147483647",
+        "keep fewer copies",
+    ),
     # (func, code)
     "extern_failed": Failure(
         PipelineRuntimeError,
@@ -115,6 +155,9 @@ FAILURES: dict[str, Failure] = {
     "specialize_fail": Failure(PipelineRuntimeError, "{0}: {1}"),
     "require": Failure(PipelineRuntimeError, "requirement failed: {0}"),
 }
+
+#: The result of a run that a signal's handler has ended: the code of no failure.
+INTERRUPTED = 0x7FFF0001
 
 CODES: dict[str, int] = {name: i + 1 for i, name in enumerate(FAILURES)}
 
@@ -136,6 +179,7 @@ HALIDE_CODES: dict[str, int] = {
     "fold_too_small": -26,
     "fold_direction": -25,
     "storage_bound_too_small": -45,
+    "number_not_positive": -46,
     "specialize_fail": -31,
     "require": -27,
 }

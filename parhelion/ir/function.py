@@ -48,6 +48,11 @@ class ReductionDomain:
         )
 
 
+def var_label(v: Var) -> str:
+    """A Var as the user writes it: ``x``, or ``r.x`` for one of an RDom."""
+    return v.name.replace("$", ".") if isinstance(v.origin, ReductionDomain) else v.name
+
+
 class Definition:
     """One definition of a Func: ``f[args] = values``.
 

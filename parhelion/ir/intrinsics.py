@@ -22,6 +22,9 @@ def _pure(arity: int | None, meaning: str) -> IntrinsicInfo:
     return IntrinsicInfo(arity, True, meaning)
 
 
+#: Products and sums in one: a * b + c, a * b - c, c - a * b.
+FUSED = ("mul_add", "mul_sub", "sub_mul")
+
 INTRINSICS: dict[str, IntrinsicInfo] = {
     # Bits.
     "bit_and": _pure(2, "a & b"),
@@ -56,7 +59,11 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "saturating_cast": _pure(1, "a clamped to the result type; NaN gives 0"),
     "mul_shift_right": _pure(3, "saturate((wide(a) * wide(b)) >> c); c unsigned"),
     "rounding_mul_shift_right": _pure(3, "saturate(rounding_shift_right(a * b, c))"),
-    # Floats.
+    # Floats. What is rounded once: by `ir.rounding`, for float32 and float64. A machine
+    # without such instructions rounds the product, too.
+    "mul_add": _pure(3, "a * b + c, rounded once"),
+    "mul_sub": _pure(3, "a * b - c, rounded once"),
+    "sub_mul": _pure(3, "c - a * b, rounded once"),
     "sqrt": _pure(1, "square root, correctly rounded"),
     "floor": _pure(1, "largest integer not above"),
     "ceil": _pure(1, "smallest integer not below"),
@@ -89,7 +96,7 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "is_nan": _pure(1, "Bool"),
     "is_inf": _pure(1, "Bool"),
     "is_finite": _pure(1, "Bool"),
-    "strict_float": _pure(1, "a, every operation inside it rounded by itself"),
+    "strict_float": _pure(1, "a, every operation of its definition rounded by itself"),
     # Marks: the value of the argument, with a hint to the compiler.
     # `likely` may have a second argument where it is the condition of an `If`: what to
     # mask, whatever the lanes' width, in vector code for lanes of which some fail it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
-from parhelion.ir.stmt import NOP, Stmt
+from parhelion.ir.stmt import NOP, Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 
 #: What a thread of code that is profiled is at, as a number: it waits for others; it
@@ -61,6 +61,8 @@ class Lowered:
         the copies that lowering makes of a Func share one.
     recorded: whether lines of tracing are handed on as records.
     nests: the loops with their bounds, before any pass has changed them.
+    demands: the checks of the schedule's numbers, with which the body begins; whoever
+        evaluates `required` and `written` makes them first.
     """
 
     name: str
@@ -74,3 +76,4 @@ class Lowered:
     profiled: Mapping[Function, int] = field(default_factory=dict)
     recorded: bool = False
     nests: Stmt = NOP
+    demands: tuple[Assert, ...] = ()

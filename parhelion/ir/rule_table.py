@@ -104,6 +104,9 @@ class _Writer:
                     self.bound[p.data] = p.data
             if p.kind in ARITHMETIC:
                 self.tame.append(at)
+            if p.kind in COMPARE and not self.rule.floats:
+                # Bools do not tell of what they are comparisons.
+                self.test(f"not {at}.a.type.is_float()")
             self.children(p, at)
 
     def children(self, p: Op, at: str) -> None:

@@ -17,7 +17,9 @@ expressions, ``T`` (the operands' type) and the helpers that the table's owner g
 difference, product and quotient that it matches or makes is tame, and where every
 folded constant fits the type. Other rules hold in wrapping arithmetic of every width.
 
-``floats``: the rule also (or, with ``floats="only"``, only) serves float operands.
+``floats``: the rule also (or, with ``floats="only"``, only) serves float operands,
+those of the comparisons inside it too. A rule without it may assume an order in which
+one of a < b, a == b and a > b holds, which NaN has no place in.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from typing import Any, cast
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, FloatImm, Var, float_bits
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import nodes
@@ -207,7 +207,8 @@ def lanes_of(args: tuple[Expr, ...]) -> int:
 class Printer:
     """Writes expressions as strings and statements as `lines`.
 
-    `names` None prints plain names; `depth` bounds the nesting of expressions.
+    `names` None prints names as users write them; `depth` bounds the nesting of
+    expressions.
     """
 
     def __init__(self, names: Names | None, depth: int | None) -> None:
@@ -217,7 +218,9 @@ class Printer:
         self.lines: list[str] = []
 
     def name(self, symbol: Symbol, form: str = "") -> str:
-        return symbol.name if self.names is None else self.names(symbol, form)
+        if self.names is not None:
+            return self.names(symbol, form)
+        return var_label(symbol) if isinstance(symbol, Var) else symbol.name
 
     # Expressions.
 

@@ -53,7 +53,7 @@ _ALIKE = frozenset(
     + ("saturating_add", "saturating_sub", "sqrt", "floor", "ceil", "round", "trunc")
     + ("exp", "log", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2")
     + ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "strict_float")
-    + ("likely", "likely_if_innermost")
+    + ("likely", "likely_if_innermost", "mul_add", "mul_sub", "sub_mul")
 )
 _MARKS = ("likely", "likely_if_innermost", "promise_clamped", "known_clamped")
 _REDUCTIONS = ("add", "mul", "min", "max", "and", "or")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from parhelion.errors import BoundsError, BufferError_, TypeMismatchError, here
+from parhelion.errors import BoundsError, InvalidBufferError, TypeMismatchError, here
 from parhelion.runtime.layout import Array, address
 from parhelion.types import BFloat, Type
 
@@ -45,7 +45,7 @@ def array_of(source: object) -> Array:
             return np.from_dlpack(source)
         except (BufferError, RuntimeError, TypeError) as error:
             if not hasattr(source, "__array__"):
-                raise BufferError_(
+                raise InvalidBufferError(
                     f"a {type(source).__name__} gives no array through DLPack",
                     at=here(),
                     detail=str(error),
@@ -71,13 +71,13 @@ def pixel_type(array: Array) -> tuple[Type, Array]:
     """The type of the elements, and the array in the dtype that we keep it in.
 
     bfloat16 arrays (of the ml_dtypes package) are viewed as uint16. Raises
-    BufferError_ for foreign byte order and strides that are no whole elements.
+    InvalidBufferError for foreign byte order and strides that are no whole elements.
     """
     dtype = array.dtype
     if dtype.name == "bfloat16":
         return BFloat(16), array.view(np.uint16)
     if not dtype.isnative:
-        raise BufferError_(
+        raise InvalidBufferError(
             f"an array of dtype {dtype} has its bytes in foreign order",
             at=here(),
             hint="array.astype(array.dtype.newbyteorder('=')) makes a native copy",
@@ -89,7 +89,7 @@ def pixel_type(array: Array) -> tuple[Type, Array]:
     size = dtype.itemsize
     for stride, extent in zip(array.strides, array.shape, strict=True):
         if stride % size and extent > 1:
-            raise BufferError_(
+            raise InvalidBufferError(
                 f"an array with strides of {array.strides} bytes cannot be addressed "
                 f"in elements of {size} bytes",
                 at=here(),

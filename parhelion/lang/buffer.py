@@ -13,7 +13,7 @@ import numpy as np
 
 from parhelion.errors import (
     BoundsError,
-    BufferError_,
+    InvalidBufferError,
     LiteralError,
     TypeMismatchError,
     here,
@@ -151,7 +151,8 @@ class Buffer(Views, Pointwise):
         if source is None:
             self._type = UInt(8)
         elif isinstance(source, Buffer):
-            self._type, self._array = source._type, source._array
+            self._type = source._type
+            self._array = source._pixels() if source.defined() else None
             self._mins = list(source._mins)
             self._name = self._name or source._name
         else:
@@ -217,7 +218,9 @@ class Buffer(Views, Pointwise):
 
     def _pixels(self) -> Array:
         if self._array is None:
-            raise BufferError_("an undefined Buffer, hl.Buffer(), is used", at=here())
+            raise InvalidBufferError(
+                "an undefined Buffer, hl.Buffer(), is used", at=here()
+            )
         return self._array
 
     def _layout(self) -> Layout:
@@ -404,7 +407,7 @@ class Buffer(Views, Pointwise):
     def _writable(self) -> Array:
         array = self._pixels()
         if not array.flags.writeable:
-            raise BufferError_(
+            raise InvalidBufferError(
                 f"Buffer {self.name()!r} shares a read-only array", at=here()
             )
         return array

@@ -13,6 +13,7 @@ from parhelion.errors import (
     BoundsError,
     DefinitionError,
     HalideError,
+    InvalidBufferError,
     TypeMismatchError,
     here,
 )
@@ -23,6 +24,7 @@ from parhelion.lang.given import Number, check_image, check_output
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.runner import Runner
+from parhelion.runtime.foreign import KeptPixelsError
 from parhelion.runtime.layout import Array, Layout, address, overlap
 from parhelion.runtime.program import PLAIN, Options, Variant
 from parhelion.types import Type
@@ -256,10 +258,13 @@ class Callable:
         except (struct.error, OverflowError, TypeError):
             self._check_scalars(args)
             raise
-        except BoundsError as error:
+        except (BoundsError, InvalidBufferError) as error:
+            if isinstance(error, KeptPixelsError):
+                error.hold([*args, *[sym.bound for sym in self._bound]])
             if not error.failure:
                 raise  # foreign code of the user's raised it
-            # An output smaller than a tile, perhaps, which has code of its own.
+            # An output smaller than a tile, perhaps, which has code of its own; what
+            # has none fails again, and its message says more.
             self._run_specially(args, layouts)
         return 0
 
@@ -345,4 +350,8 @@ class Callable:
                 at=here(),
                 hint="make a new Callable",
             )
-        runner.run(images, outputs, self._check_scalars(args), self._options)
+        try:
+            runner.run(images, outputs, self._check_scalars(args), self._options)
+        except KeptPixelsError as error:
+            error.hold(args)
+            raise

@@ -21,7 +21,7 @@ from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, Intrinsic
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
 from parhelion.ir.names import fresh, is_user_rvar
 from parhelion.ir.rewrite import Rewriter, free_vars, nodes
 from parhelion.lang.convert import literal_as, node_or_none, not_a_value
@@ -381,8 +381,8 @@ def _domain(
     for v in rvars[1:]:
         if v.origin is not rvars[0].origin:
             raise DefinitionError(
-                f"{what} of {describe(f)} mentions {rvars[0].name} and {v.name}, "
-                "RVars of two RDoms",
+                f"{what} of {describe(f)} mentions {var_label(rvars[0])} and "
+                f"{var_label(v)}, RVars of two RDoms",
                 at=site,
                 hint="make one RDom with the dimensions of both",
             )
@@ -391,7 +391,11 @@ def _domain(
 
 def _an_rvar(survey: _Survey) -> str:
     return min(
-        v.name for v in survey.variables if isinstance(v.origin, ReductionDomain)
+        [
+            var_label(v)
+            for v in survey.variables
+            if isinstance(v.origin, ReductionDomain)
+        ]
     )
 
 

@@ -69,8 +69,9 @@ def undef(type: Type) -> Expr:
 
 
 def strict_float(value: ExprLike) -> Expr:
-    """`value`, every float operation in it rounded by itself: no contraction to fused
-    multiply-add, no division turned into multiplication."""
+    """`value`, every float operation in it rounded by itself: no fused multiply-add, no
+    division turned into multiplication. It concerns `value` as it is written here, not
+    the definitions of Funcs that it calls (docs/floats.md)."""
     n = node_of(value)
     return wrap(Intrinsic(n.type, "strict_float", (n,)))
 

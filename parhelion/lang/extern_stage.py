@@ -8,22 +8,35 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import gc
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
-from parhelion.errors import PipelineRuntimeError, TypeMismatchError, here
+from parhelion.errors import (
+    InvalidBufferError,
+    PipelineRuntimeError,
+    TypeMismatchError,
+    here,
+)
 from parhelion.ir.externs import STAGES, Box, Number, Parameter, Pixels
 from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.extern import CPointer, address_of, c_type, is_pointer
 from parhelion.runtime.foreign import (
     RAISED,
+    Array,
+    KeptPixelsError,
+    Owner,
     Struct,
     box_at,
+    first_address,
     is_query,
+    owner_of,
     pixels_at,
     set_box,
 )
+from parhelion.runtime.pins import pin
 from parhelion.types import Type
 
 #: Says what is read: the region of the outputs (a (min, extent) for each dimension) and
@@ -40,6 +53,52 @@ class NameMangling(enum.Enum):
     Default = 0
     C = 1
     CPlusPlus = 2
+
+
+class _Lent(Buffer):
+    """A Buffer of pixels in the memory of a run, for the time of a call: afterwards
+    whatever reads it, or a view that was made of it, raises InvalidBufferError."""
+
+    __slots__ = ("_views", "_whose")
+    _views: list[_Lent]
+    _whose: str
+
+    @classmethod
+    def of(cls, type: Type, pixels: Pixels, name: str, whose: str) -> _Lent:
+        made = cast("_Lent", cls._of(type, *pixels, name))
+        made._views, made._whose = [made], whose
+        return made
+
+    def take_back(self) -> None:
+        """Ends the call."""
+        for view in self._views:
+            view._array, view._lay = None, None
+        self._views = []
+
+    def _view(self) -> _Lent:
+        made = _Lent.of(self._type, (self._pixels(), self._mins), self._name, "")
+        made._views, made._whose = self._views, self._whose
+        self._views.append(made)
+        return made
+
+    def _pixels(self) -> Array:
+        if self._array is None:
+            raise InvalidBufferError(
+                "the pixels of a Buffer are used that were lent to the Python function "
+                f"which computes Func {self._whose!r}, for the time of its call",
+                at=here(),
+                hint="let the function keep a copy: buffer.copy()",
+            )
+        return self._array
+
+    def defined(self) -> bool:
+        return True  # `_pixels` says more
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        # NumPy's views would hold the Buffer by it, and not its pixels, which `called`
+        # watches.
+        raise AttributeError("__array_interface__")
 
 
 class _Stage:
@@ -179,17 +238,25 @@ class PythonStage(_Stage):
         outputs: Sequence[Pixels],
     ) -> None:
         numbers, pixels = iter(scalars), iter(inputs)
+        lent: list[_Lent] = []
         given: list[object] = []
         for p in self.params:
             if p.is_buffer:
-                array, mins = next(pixels)
-                array.flags.writeable = False
-                given.append(Buffer._of(p.type, array, mins, ""))
+                one = next(pixels)
+                one[0].flags.writeable = False
+                lent.append(_Lent.of(p.type, one, "", self.name))
+                given.append(lent[-1])
             else:
                 given.append(next(numbers))
-        for t, (array, mins) in zip(self.results, outputs, strict=True):
-            given.append(Buffer._of(t, array, mins, self.name))
-        result = self.function(*given)
+        for t, one in zip(self.results, outputs, strict=True):
+            lent.append(_Lent.of(t, one, self.name, self.name))
+            given.append(lent[-1])
+        try:
+            result = self.function(*given)
+        finally:
+            for buffer in lent:
+                buffer.take_back()
+            del one
         if result is not None and result != 0:
             raise PipelineRuntimeError(
                 f"the Python function that computes Func {self.name!r} returned "
@@ -212,16 +279,41 @@ class PythonStage(_Stage):
                 set_box(a, box)
             return
         types = [p.type for p in self.params if p.is_buffer]
-        self.run(
-            scalars,
-            [
-                pixels_at(a, t.to_numpy(), False)
-                for a, t in zip(buffers, types, strict=True)
-            ],
-            [
-                pixels_at(a, t.to_numpy(), True)
-                for a, t in zip(outputs, self.results, strict=True)
-            ],
+        inputs = [
+            pixels_at(a, t.to_numpy(), False)
+            for a, t in zip(buffers, types, strict=True)
+        ]
+        results = [
+            pixels_at(a, t.to_numpy(), True)
+            for a, t in zip(outputs, self.results, strict=True)
+        ]
+        memory = [owner_of(array) for array, _ in (*inputs, *results)]
+        try:
+            self.run(scalars, inputs, results)
+        except BaseException as error:
+            inputs.clear()
+            results.clear()
+            if _held(memory):
+                _clear_frames(error)  # what a debugger would show may be gone
+            if _held(memory):
+                raise self._kept(memory) from error
+            raise
+        inputs.clear()
+        results.clear()
+        if _held(memory):
+            raise self._kept(memory)
+
+    def _kept(self, memory: Sequence[Owner]) -> KeptPixelsError:
+        """The error; whoever catches it may still read what was kept."""
+        owners = [owner for one in memory if (owner := one()) is not None]
+        for owner in owners:
+            pin(first_address(owner), owner)
+        return KeptPixelsError(
+            owners,
+            f"the Python function that computes Func {self.name!r} keeps an array of "
+            "pixels that were lent to it: their memory is another's after the call",
+            at=here(),
+            hint="keep a copy: np.array(buffer)",
         )
 
     def _numbers(self, places: Sequence[int]) -> Iterator[Number]:
@@ -230,16 +322,39 @@ class PythonStage(_Stage):
                 yield c_type(p.type, "an argument").from_address(a).value
 
 
+def _held(memory: Sequence[Owner]) -> bool:
+    """Whether arrays of some lent memory are left, other than as garbage."""
+    if all([one() is None for one in memory]):
+        return False
+    gc.collect()
+    return any([one() is not None for one in memory])
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Drops the local variables of the calls that an exception has ended, and those
+    that came before it."""
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        traceback.clear_frames(one.__traceback__)
+        waiting += [one.__context__, one.__cause__]
+
+
 def _entry_of(key: str) -> Callable[[int, int], int]:
-    """What compiled code calls. Exceptions wait until it has been left."""
+    """What compiled code calls. Exceptions wait until it has been left: the result is
+    2 then, else 1, as ctypes gives 0 where one is raised too early to be caught."""
 
     def entry(context: int, argv: int) -> int:
         try:
             STAGES[key].called(argv)
         except BaseException as error:
             RAISED.setdefault(context, error)
-            return 1
-        return 0
+            return 2
+        return 1
 
     return entry
 

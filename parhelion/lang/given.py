@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parhelion.errors import BufferError_, TypeMismatchError, here
+from parhelion.errors import InvalidBufferError, TypeMismatchError, here
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.runtime.layout import Layout
@@ -46,22 +46,29 @@ def check_output(sym: BufferSym, buffer: Buffer, name: str = "") -> Layout:
             at=here(),
         )
     if not layout.writeable:
-        raise BufferError_(f"{what} shares a read-only array", at=here())
+        raise InvalidBufferError(f"{what} shares a read-only array", at=here())
     for d, (e, s) in enumerate(zip(layout.extents, layout.strides, strict=True)):
         if s == 0 and e > 1:
-            raise BufferError_(
+            raise InvalidBufferError(
                 f"{what} is broadcast in dimension {d} (its stride is 0): several "
                 "pixels would share one place",
                 at=here(),
             )
+    if not layout.pixels_apart():
+        raise InvalidBufferError(
+            f"{what} overlaps itself: with the strides {layout.strides} and the extents"
+            f" {layout.extents} several pixels share one place",
+            at=here(),
+            hint="compute into an array of its own, and copy what is wanted of it",
+        )
     check_alignment(sym, layout, name)
     return layout
 
 
 def check_alignment(sym: BufferSym, layout: Layout, name: str = "") -> None:
-    """Raises BufferError_ if a promise of `set_host_alignment` does not hold."""
+    """Raises InvalidBufferError if a promise of `set_host_alignment` does not hold."""
     if sym.host_alignment and layout.host % sym.host_alignment:
-        raise BufferError_(
+        raise InvalidBufferError(
             f"the first pixel of {name or sym.name!r} must lie on a multiple of "
             f"{sym.host_alignment} bytes; it lies at {layout.host:#x}",
             at=here(),
@@ -73,4 +80,22 @@ def exact(sym: ParamSym, value: Number) -> Number:
     return round_float(value, sym.type) if sym.type.is_float() else value
 
 
-__all__ = ["Number", "check_alignment", "check_image", "check_output", "exact"]
+def value_of(sym: BufferSym | ParamSym) -> object:
+    """What regions may depend on of a Param or an image; None if it is not set."""
+    if isinstance(sym, ParamSym):
+        return sym.value
+    given = sym.value if sym.bound is None else sym.bound
+    if not isinstance(given, Buffer) or not given.defined():
+        return None
+    dims = [given.dim(d) for d in range(given.dimensions())]
+    return tuple([(d.min(), d.extent()) for d in dims])
+
+
+__all__ = [
+    "Number",
+    "check_alignment",
+    "check_image",
+    "check_output",
+    "exact",
+    "value_of",
+]

@@ -15,7 +15,7 @@ from parhelion.ir import build
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import ReductionDomain
+from parhelion.ir.function import ReductionDomain, var_label
 from parhelion.ir.names import fresh, user_var
 from parhelion.ir.rewrite import nodes, substitute
 from parhelion.lang import ops
@@ -107,8 +107,8 @@ def _only_domain(kind: str, found: list[IRVar]) -> ReductionDomain:
     for v in rvars[1:]:
         if v.origin is not rvars[0].origin:
             raise DefinitionError(
-                f"the expression given to {kind} mentions {rvars[0].name} and "
-                f"{v.name}, RVars of two RDoms",
+                f"the expression given to {kind} mentions {var_label(rvars[0])} and "
+                f"{var_label(v)}, RVars of two RDoms",
                 at=here(),
                 hint=f"say which one to reduce over: hl.{kind}(r, e)",
             )

@@ -4,6 +4,7 @@ hoist_storage."""
 from __future__ import annotations
 
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.function import var_label
 from parhelion.schedule.args import HasFunction, HasVar, to_function, to_var
 from parhelion.schedule.directives import (
     INLINED,
@@ -92,7 +93,7 @@ class LoopLevel:
         level = self._level
         if level.place is not Place.LOOP or level.func is None or level.var is None:
             return f"<LoopLevel {level.place.value}>"
-        return f"<LoopLevel {level.func.name}, {level.var.name}>"
+        return f"<LoopLevel {level.func.name}, {var_label(level.var)}>"
 
 
 class _Cell:

@@ -19,6 +19,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
+from parhelion.lang.boxes import Box
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.given import check_output
@@ -32,7 +33,7 @@ from parhelion.lang.module import (
     with_arguments,
 )
 from parhelion.lang.requirement import requirement
-from parhelion.lang.runner import Box, Runner
+from parhelion.lang.runner import Runner
 from parhelion.lang.showing import ShownPipeline
 from parhelion.lang.target_api import (
     Target,

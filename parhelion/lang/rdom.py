@@ -16,7 +16,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import ReductionDomain
+from parhelion.ir.function import ReductionDomain, var_label
 from parhelion.ir.names import fresh, user_rvar
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.lang.convert import is_literal, literal_as, node_of
@@ -100,7 +100,8 @@ class RVar(Operand):
         return self._var
 
     def name(self) -> str:
-        return self._var.name
+        """As messages call it: ``r.x`` for the first dimension of an RDom named r."""
+        return var_label(self._var)
 
     def _bound(self, which: str) -> Expr:
         domain = self._domain
@@ -125,10 +126,10 @@ class RVar(Operand):
         if domain is None:
             return f"<parhelion.RVar {self._var.name!r}>"
         low, extent = text_of(self.min()._node), text_of(self.extent()._node)
-        return f"<parhelion.RVar {self._var.name!r} ({low}, {extent})>"
+        return f"<parhelion.RVar {self.name()!r} ({low}, {extent})>"
 
     def __str__(self) -> str:
-        return self._var.name
+        return self.name()
 
 
 def of_rvar(v: IRVar) -> RVar:
@@ -255,8 +256,8 @@ class RDom(Operand):
         for v in sorted(free_vars(condition), key=lambda v: v.name):
             if isinstance(v.origin, ReductionDomain) and v.origin is not domain:
                 raise DefinitionError(
-                    f"the predicate of {self!r} mentions {v.name}, which belongs to "
-                    "another RDom",
+                    f"the predicate of {self!r} mentions {var_label(v)}, which "
+                    "belongs to another RDom",
                     at=here(),
                 )
         domain.predicate = build.land(domain.predicate, condition)
@@ -264,7 +265,9 @@ class RDom(Operand):
     def __repr__(self) -> str:
         domain = self._domain
         parts = zip(domain.vars, domain.mins, domain.extents, strict=True)
-        inside = ", ".join(f"{v.name}({text_of(m)}, {text_of(n)})" for v, m, n in parts)
+        inside = ", ".join(
+            f"{var_label(v)}({text_of(m)}, {text_of(n)})" for v, m, n in parts
+        )
         return f"<parhelion.RDom {inside}>"
 
 

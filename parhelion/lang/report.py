@@ -15,6 +15,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
 from parhelion.ir.stmt import ForKind
 from parhelion.runtime.profile import aligned, size_text
+from parhelion.schedule.directives import DimType
 from parhelion.schedule.loopnest import loop_names
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from parhelion.lang.runner import Runner
     from parhelion.lower.nest import NestBuilder
     from parhelion.lower.regions import Regions
+    from parhelion.lower.stages import Stage
     from parhelion.lower.tally import Tally
     from parhelion.runtime.program import Variant
 
@@ -39,6 +41,9 @@ class FuncReport:
         and scatters).
     folds: the dimensions whose storage is folded, with what there is: ``y: 4``.
     unfolded: those whose storage outlives a loop and is not folded, with the reason.
+    regrouped: the updates of floats whose sums (products, minima, …) the schedule adds
+        up in another order, which may change their last bits, and what does it:
+        ``update 0: rfactor``, ``update 1: atomic over vectors of r.x``.
     """
 
     name: str
@@ -49,6 +54,7 @@ class FuncReport:
     lanes: int
     folds: tuple[str, ...]
     unfolded: tuple[str, ...]
+    regrouped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +118,16 @@ def _report(
     from parhelion.lower.regions import Regions
     from parhelion.lower.stages import collect
     from parhelion.lower.tally import tally
-    from parhelion.runtime.program import lowered_for, promised
+    from parhelion.runtime.program import check_demands, lowered_for, promised
 
     asked = runner.reach.requirements
     lowered = lowered_for(runner.outputs, runner.name, variant, requirements=asked)
     regions_of = dict(zip(runner.targets, [list(b) for b in boxes], strict=True))
     env = runner.environment(lowered.args, regions_of)
+    check_demands(lowered.demands, env, runner.reach.sites())
     by_lane = emit_with_sites(lowered, host_target()).by_lane
     with promised(variant):
-        program = collect(runner.outputs)
+        program = collect(runner.outputs, strict=variant.strict_float)
         regions = Regions(program, guard_tails=variant.guard_tails)
         builder = NestBuilder(regions, threads=False)
         nest = builder.build()
@@ -145,6 +152,7 @@ def _report(
                 sum(mine),
                 _folds(builder, f, told),
                 _unfolded(regions, f),
+                _regrouped(program.stages[f]),
             )
         )
     loops = [
@@ -203,6 +211,28 @@ def _unfolded(regions: Regions, f: Function) -> tuple[str, ...]:
     )
 
 
+def _regrouped(stages: Sequence[Stage]) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for stage in stages:
+        if not any([v.type.is_float() for v in stage.values]):
+            continue
+        update = f"update {stage.index - 1}"
+        if stage.definition.original is not None:
+            found[f"{update}: rfactor"] = None
+        if not stage.schedule.atomic:
+            continue
+        names = loop_names(stage.schedule)
+        for dim in stage.schedule.dims:
+            how = _AT_ONCE.get(dim.kind)
+            if how is not None and dim.type is DimType.IMPURE_RVAR:
+                loop = names.get(dim.var, dim.var.name)
+                found[f"{update}: atomic over {how} of {loop}"] = None
+    return tuple(found)
+
+
+_AT_ONCE = {ForKind.VECTORIZED: "vectors", ForKind.PARALLEL: "threads"}
+
+
 def _text(r: Report) -> str:
     titles = ("", "recomputed", "produced", "storage", "vectors", "by lane", "folded")
     lines = [
@@ -229,6 +259,7 @@ def _text(r: Report) -> str:
         )
     for f in r.funcs:
         out += [f"  {f.name} is not folded along {one}" for one in f.unfolded]
+        out += [f"  {f.name} rounds in another order in {one}" for one in f.regrouped]
     return "\n".join(out)
 
 

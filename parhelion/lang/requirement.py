@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from parhelion.errors import DefinitionError, TypeMismatchError, here
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad, Load, StringImm, Var
+from parhelion.ir.function import var_label
 from parhelion.ir.pipeline import Requirement
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -66,7 +67,7 @@ def _check_known(e: Node) -> None:
             found = "the pixels of an image"
     for v in free_vars(e):
         if not _is_parameter(v):
-            found = f"{v.name!r}"
+            found = f"{var_label(v)!r}"
     if found:
         raise DefinitionError(
             f"a requirement of a pipeline is about Params and the sizes of ImageParams;"

@@ -6,30 +6,32 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parhelion.errors import (
     BoundsError,
-    BufferError_,
     DefinitionError,
+    InvalidBufferError,
     ScheduleError,
+    UnsetParamError,
     here,
 )
 from parhelion.ir.build import const_int
-from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
-from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region, Requirement
+from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Requirement
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
+from parhelion.lang.boxes import Box, as_promised, joined, region_of
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.given import Number, check_image, exact
+from parhelion.lang.given import Number, check_image, exact, value_of
 from parhelion.lang.inferred import Sides, told
+from parhelion.runtime.foreign import KeptPixelsError
 from parhelion.runtime.layout import Layout, overlap
 from parhelion.runtime.program import (
     LOCK,
@@ -39,6 +41,7 @@ from parhelion.runtime.program import (
     Promises,
     Variant,
     build,
+    check_demands,
     compiling,
     fitted,
     lowered_for,
@@ -53,8 +56,6 @@ from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
 
 if TYPE_CHECKING:
     from parhelion.codegen.target import Target as Machine
-
-Box = list[tuple[int, int]]
 
 #: Failures of code that assumes too much of its images, or of its own storage.
 _TOO_SMALL = ("input_too_small", "output_too_small", "bound_too_small")
@@ -83,7 +84,7 @@ class Runner:
     ) -> None:
         self.outputs = tuple(outputs)
         self.name = name
-        self._called = called
+        self.called = called or {}
         self.reach = Reach(outputs)
         self.reach.requirements = tuple(requirements)
         self.targets: tuple[BufferSym, ...] = tuple(
@@ -183,8 +184,8 @@ class Runner:
                     if state is None or self._epoch != epoch():
                         state = self.reach.look()
                     found = build(self.outputs, self.name, variant, sites, state, asked)
-                    if self._called:
-                        found = replace(found, call=found.call.renamed(self._called))
+                    if self.called:
+                        found = replace(found, call=found.call.renamed(self.called))
                     self._programs[variant] = found
                     # Images that only a schedule mentions come to light here.
                     images = [a.symbol for a in found.lowered.args]
@@ -271,7 +272,7 @@ class Runner:
         """What the user has given for an input image."""
         given = sym.value if sym.bound is None else sym.bound
         if not isinstance(given, Buffer) or not given.defined():
-            raise BufferError_(
+            raise UnsetParamError(
                 f"ImageParam {sym.name!r} has no image",
                 at=sym.site or here(),
                 hint="give it one before realize: set(array)",
@@ -282,7 +283,7 @@ class Runner:
         """What the user has set a Param to."""
         value = sym.value
         if value is None:
-            raise BufferError_(
+            raise UnsetParamError(
                 f"Param {sym.name!r} has no value",
                 at=sym.site or here(),
                 hint="give it one before realize: set(value)",
@@ -315,7 +316,12 @@ class Runner:
                 layout = instead._layout()
             layouts[sym] = layout
             inputs.append(layout)
-        self._run(self.variant(layouts, options), layouts, scalars)
+        try:
+            self._run(self.variant(layouts, options), layouts, scalars)
+        except KeptPixelsError as error:
+            error.hold([*destinations, *[instead for _, instead in spare]])
+            error.hold([s.bound or s.value for s in self.reach.images])
+            raise
         for buffer, instead in spare:
             buffer._pixels()[...] = instead._pixels()
 
@@ -328,9 +334,12 @@ class Runner:
         program = self.program(variant)
         try:
             program.call.run(self._values(program, layouts, scalars))
-        except BoundsError as error:
+        except (BoundsError, InvalidBufferError) as error:
             other = self.instead(variant, error.failure)
             if other is None:
+                from parhelion.lang.axes import advise
+
+                advise(error, self, program, layouts, scalars)
                 raise
             self._run(other, layouts, scalars)
 
@@ -424,6 +433,21 @@ class Runner:
                     env[dim.stride] = known.stride() if known else 0
         return env
 
+    def _check(
+        self, program: Program, env: Mapping[Var, Number], known: Collection[BufferSym]
+    ) -> None:
+        """Checks the schedule's numbers, as far as they do not depend on the sizes of
+        images that nobody has given yet, but for those of `known` that are found."""
+        unknown = {
+            v
+            for s in self.reach.images
+            if s.bound is None and s.value is None and s not in known
+            for d in s.dims
+            for v in (d.min, d.extent, d.stride)
+            if isinstance(v, Var)
+        }
+        check_demands(program.lowered.demands, env, program.call.sites, unknown)
+
     def new_buffer(self, sym: BufferSym, box: Box) -> Buffer:
         """A Buffer for a region, laid out as promised of the symbol's strides."""
         extents = arrays.check_sizes([e for _, e in box], repr(sym.name))
@@ -448,6 +472,8 @@ class Runner:
             tuple([tuple(box) for box in boxes]),
             tuple([p.value for p in self.reach.params]),
             tuple([(lay.mins, lay.extents) for lay in self.inputs().values()]),
+            # Factors of splits may depend on what only the schedule mentions.
+            tuple([value_of(s) for s in self.reach.others]),
         )
         written = self._written.get(key)
         if written is None:
@@ -462,8 +488,9 @@ class Runner:
         wanted = dict(zip(self.targets, boxes, strict=True))
         for _ in range(_MAX_ROUNDS):
             env = self.environment(program.lowered.args, wanted)
+            self._check(program, env, wanted)
             grown = {
-                sym: _promised(
+                sym: as_promised(
                     sym,
                     box,
                     joined(box, region_of(program.lowered.written.get(sym), env)),
@@ -504,6 +531,7 @@ class Runner:
         for _ in range(_MAX_ROUNDS):
             known = {s: [side[:2] for side in sides] for s, sides in found.items()}
             env = self.environment(program.lowered.args, outputs | known) | steps
+            self._check(program, env, known)
             required = program.lowered.required
             read = {s: region_of(required[s], env) for s in missing if s in required}
             joint = {s: joined(needed.get(s), box) for s, box in read.items()}
@@ -522,41 +550,6 @@ class Runner:
             strides[d] = stride
             stride *= extents[d]
         return strides
-
-
-def region_of(regions: Sequence[Region] | None, env: Mapping[Var, Number]) -> Box:
-    """(min, extent) of each dimension."""
-    box: Box = []
-    for r in regions or ():
-        lo, hi = int(evaluate(r.min, env)), int(evaluate(r.max, env))
-        box.append((lo, max(hi - lo + 1, 0)))
-    return box
-
-
-def _promised(sym: BufferSym, asked: Box, grown: Box) -> Box:
-    """What is written, but as asked where a size was promised: to ask for another is an
-    error, which the code reports."""
-    return [
-        g if d.known_extent is d.extent else a
-        for d, a, g in zip(sym.dims, asked, grown, strict=True)
-    ]
-
-
-def joined(a: Box | None, b: Box) -> Box:
-    """The smallest box around both; one without points adds nothing."""
-    if not a:
-        return b
-    if not b:
-        return a
-    if any(e == 0 for _, e in b):
-        return a
-    if any(e == 0 for _, e in a):
-        return b
-    out: Box = []
-    for (alo, ae), (blo, be) in zip(a, b, strict=True):
-        lo = min(alo, blo)
-        out.append((lo, max(alo + ae, blo + be) - lo))
-    return out
 
 
 def storage_order(promises: Sequence[Expr | None], extents: Sequence[int]) -> list[int]:

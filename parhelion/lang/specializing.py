@@ -8,7 +8,7 @@ from parhelion.errors import HalideError, ScheduleError, here
 from parhelion.ir.build import TRUE, is_false, is_true
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad, Intrinsic, Load, Var
-from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.function import Function, ReductionDomain, var_label
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import nodes
 from parhelion.lang.convert import node_of
@@ -125,7 +125,7 @@ def _condition(label: str, given: ExprLike) -> Node:
     for n in nodes(condition):
         what = ""
         if isinstance(n, Var) and isinstance(n.origin, ReductionDomain):
-            what = f"the RVar {rules.var_label(n)}"
+            what = f"the RVar {var_label(n)}"
         elif isinstance(n, Var) and n.origin is None:
             what = f"the Var {n.name}"
         elif isinstance(n, FuncCall):

@@ -29,8 +29,9 @@ from parhelion.ir.expr import (
     Ramp,
     Sub,
 )
-from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.intrinsics import FUSED, INTRINSICS
 from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.rounding import unfused
 from parhelion.ir.stmt import Atomic, ForKind, Provide, Stmt, Store
 from parhelion.lower.stages import Stage
 from parhelion.schedule.associativity import OPERATIONS
@@ -81,6 +82,9 @@ class Fold:
 
 def fold_of(s: Store) -> Fold | None:
     """The store as a fold of something into the value that is there."""
+    if isinstance(s.value, Intrinsic) and s.value.op in FUSED:
+        # The order of the sum is free here, and so is where it is rounded.
+        s = Store(s.buffer, unfused(s.value), s.index, s.predicate)
     kind = type(s.value)
     op = OPERATIONS.get(kind)
     if op is None:

@@ -28,7 +28,7 @@ from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import add, const_int, int32, le, lor, mod, mul, sub
 from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, ForKind, LetStmt
 from parhelion.lower.checks import storage_check
@@ -39,7 +39,7 @@ from parhelion.lower.sites import Site
 from parhelion.lower.sliding import Walk, loops_between, shared_between
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import StorageDim
-from parhelion.schedule.rules import var_label, warn
+from parhelion.schedule.rules import warn
 from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import INT32, Handle
 

@@ -28,7 +28,7 @@ from typing import TypeGuard
 from parhelion.analysis.bounds import Bounds, SymInterval
 from parhelion.analysis.box import narrow
 from parhelion.analysis.facts import unmarked
-from parhelion.analysis.rank import is_pure, reads_data
+from parhelion.analysis.rank import is_pure, rank, reads_data
 from parhelion.ir.build import FALSE, TRUE, conjunction, lnot
 from parhelion.ir.expr import (
     COMPARISONS,
@@ -50,6 +50,9 @@ from parhelion.types import INT32
 #: Conditions around a read, the outermost first. Those further in say most.
 _Conditions = tuple[Expr, ...]
 _MOST_CONDITIONS = 8
+#: Selections of a tree that are looked at under the conditions around them: those that
+#: are shared once for every way to them, which is exponential in their depth.
+_MOST_CHOICES = 64
 
 
 def guard_branches(exprs: Sequence[Expr]) -> tuple[Expr, ...]:
@@ -77,6 +80,7 @@ class _Branches:
         self.guarded: dict[Expr, None] = {}
         self.free: set[Expr] = set()
         self._says: dict[tuple[Expr, Expr], bool] = {}
+        self._said: dict[Expr, tuple[Expr, Expr] | None] = {}
         self._ends: dict[Var, SymInterval] = {}
         self._seen: set[tuple[Expr, _Conditions]] = set()
         self._memo: dict[tuple[Expr, _Conditions], Expr] = {}
@@ -100,9 +104,22 @@ class _Branches:
                 else:
                     self.free.add(e)
             if isinstance(e, Select):
-                stack += [(e.cond, conditions), *_branches(e, conditions)]
+                stack += [(e.cond, conditions), *self.branches(e, conditions)]
             else:
                 stack += [(c, conditions) for c in e.children()]
+
+    def branches(
+        self, e: Select, conditions: _Conditions
+    ) -> tuple[tuple[Expr, _Conditions], tuple[Expr, _Conditions]]:
+        """What a select gives, each with the conditions that it is read under."""
+        if rank(e).choices > _MOST_CHOICES:
+            return (e.a, conditions), (e.b, conditions)
+        if e.cond not in self._said:
+            self._said[e.cond] = _said(e.cond)
+        said = self._said[e.cond]
+        if said is None:
+            return (e.a, conditions), (e.b, conditions)
+        return (e.a, _inside(conditions, said[0])), (e.b, _inside(conditions, said[1]))
 
     def about(self, e: FuncCall | ImageLoad, conditions: _Conditions) -> list[Expr]:
         """The conditions that narrow what is read."""
@@ -144,7 +161,9 @@ class _Branches:
 
     def _rewritten(self, e: Expr, conditions: _Conditions) -> Expr:
         if isinstance(e, Select):
-            branches = [self.rewrite(*branch) for branch in _branches(e, conditions)]
+            branches = [
+                self.rewrite(*branch) for branch in self.branches(e, conditions)
+            ]
             return Select(self.rewrite(e.cond, conditions), *branches)
         if _is_guarded(e):
             # What its condition says is known, the pixel itself stays as it is.
@@ -159,31 +178,24 @@ class _Branches:
         return made
 
 
-def _branches(
-    e: Select, conditions: _Conditions
-) -> tuple[tuple[Expr, _Conditions], tuple[Expr, _Conditions]]:
-    """What a select gives, each with the conditions that it is read under. Where
-    inlining has made numbers of what the select's own speaks of, so that it is settled,
-    one of them is FALSE: no coordinate is left for it to narrow."""
-    cond = e.cond
+def _said(cond: Expr) -> tuple[Expr, Expr] | None:
+    """What is known where a condition holds, and where it does not; None if that tells
+    nothing. Where inlining has made numbers of what it speaks of, so that it is
+    settled, one of them is FALSE: no coordinate is left for it to narrow."""
     if cond.type.count != 1 or reads_data(cond) or not is_pure(cond):
-        return (e.a, conditions), (e.b, conditions)
+        return None
     parts = [n for n in nodes(cond) if isinstance(n, Expr) and type(n) in COMPARISONS]
     if not all(map(free_vars, (cond, *parts))):
         holds = unmarked(simplify(cond))
-        never = _inside(conditions, FALSE)
         if holds is TRUE or holds is FALSE:
-            return (
-                (e.a, never if holds is FALSE else conditions),
-                (e.b, never if holds is TRUE else conditions),
-            )
+            return (TRUE, FALSE) if holds is TRUE else (FALSE, TRUE)
     if not any(map(_is_walked, free_vars(cond))):
-        return (e.a, conditions), (e.b, conditions)
-    return (e.a, _inside(conditions, cond)), (e.b, _inside(conditions, lnot(cond)))
+        return None
+    return cond, lnot(cond)
 
 
 def _inside(conditions: _Conditions, cond: Expr) -> _Conditions:
-    if cond in conditions:
+    if cond is TRUE or cond in conditions:
         return conditions
     return (*conditions, cond)[-_MOST_CONDITIONS:]
 

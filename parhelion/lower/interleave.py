@@ -63,6 +63,7 @@ class _Interleave(Rewriter):
         super().__init__()
         self._periods: dict[Expr, int] = {}
         self._loose: dict[Expr, bool] = {}
+        self._loading: dict[Expr, bool] = {}
         self._phases: dict[tuple[Expr, int, int], Expr] = {}
 
     def go(self, n: _N) -> _N:
@@ -156,16 +157,12 @@ class _Interleave(Rewriter):
 
     def _loads(self, e: Expr) -> bool:
         """Whether there are vector loads in `e`."""
-        stack, seen = [e], set()
-        while stack:
-            n = stack.pop()
-            if n in seen or n.type.count == 1:
-                continue
-            if type(n) is Load:
-                return True
-            seen.add(n)
-            stack += [c for c in n.children() if isinstance(c, Expr)]
-        return False
+        if e.type.count == 1 or type(e) is Load:
+            return type(e) is Load and e.type.count > 1
+        found = self._loading.get(e)
+        if found is None:
+            found = self._loading[e] = any(map(self._loads, e.children()))
+        return found
 
     def _phase(self, e: Expr, first: int, count: int) -> Expr:
         """Every `count`-th lane of `e` from `first` on."""

@@ -51,8 +51,15 @@ from parhelion.types import Type
 MARKS = frozenset(("likely", "likely_if_innermost", "promise_clamped", "known_clamped"))
 
 
-def lane(e: Expr, i: int) -> Expr:
-    """Lane `i` of a vector (or the scalar itself), taken out of the forms above."""
+_Lanes = dict[tuple[Expr, int], Expr]
+_Ends = tuple[Expr | None, Expr | None]
+
+
+def lane(e: Expr, i: int, made: _Lanes | None = None) -> Expr:
+    """Lane `i` of a vector (or the scalar itself), taken out of the forms above.
+
+    made: lanes that are known already.
+    """
     if e.type.count == 1:
         return e
     if type(e) is Broadcast:
@@ -63,10 +70,15 @@ def lane(e: Expr, i: int) -> Expr:
         at = e.indices[i]
         for v in e.vectors:
             if at < v.type.count:
-                return lane(v, at)
+                return lane(v, at, made)
             at -= v.type.count
     if isinstance(e, (Add, Sub, Mul, Min, Max)) and e.type.is_int_or_uint():
-        return _SCALAR[type(e)](lane(e.a, i), lane(e.b, i))
+        made = {} if made is None else made
+        found = made.get((e, i))
+        if found is None:
+            a, b = lane(e.a, i, made), lane(e.b, i, made)
+            found = made[e, i] = _SCALAR[type(e)](a, b)
+        return found
     return Shuffle((e,), (i,))
 
 
@@ -347,14 +359,25 @@ def cast_lanes(to: Type, e: Expr) -> Expr:
     return Cast(to.with_lanes(e.type.count), e)
 
 
-def lane_bounds(e: Expr) -> tuple[Expr | None, Expr | None]:
+def lane_bounds(e: Expr) -> _Ends:
     """Scalars that no lane of the integer vector `e` is below, or above.
 
     Both are exact for affine vectors; None where nothing is known.
     """
-    kind = type(e)
+    return _bounds(e, {})
+
+
+def _bounds(e: Expr, seen: dict[Expr, _Ends]) -> _Ends:
     if e.type.count == 1:
         return e, e
+    found = seen.get(e)
+    if found is None:
+        found = seen[e] = _find_bounds(e, seen)
+    return found
+
+
+def _find_bounds(e: Expr, seen: dict[Expr, _Ends]) -> _Ends:
+    kind = type(e)
     if isinstance(e, Broadcast):
         return e.value, e.value
     if isinstance(e, Ramp):
@@ -364,16 +387,16 @@ def lane_bounds(e: Expr) -> tuple[Expr | None, Expr | None]:
             return minimum(e.base, last), maximum(e.base, last)
         return (e.base, last) if stride >= 0 else (last, e.base)
     if isinstance(e, Shuffle):
-        bounds = [lane_bounds(v) for v in e.vectors]
+        bounds = [_bounds(v, seen) for v in e.vectors]
         return _fold(minimum, [b[0] for b in bounds]), _fold(
             maximum, [b[1] for b in bounds]
         )
     if isinstance(e, Intrinsic) and e.op in MARKS:
-        return lane_bounds(e.args[0])
+        return _bounds(e.args[0], seen)
     if isinstance(e, Var):
-        return (None, None) if e.value is None else lane_bounds(e.value)
+        return (None, None) if e.value is None else _bounds(e.value, seen)
     if isinstance(e, (Add, Sub, Min, Max)):
-        p, q = lane_bounds(e.a), lane_bounds(e.b)
+        p, q = _bounds(e.a, seen), _bounds(e.b, seen)
         if isinstance(e, Sub):
             q = (q[1], q[0])
         op = _SCALAR[kind]
@@ -389,7 +412,7 @@ def lane_bounds(e: Expr) -> tuple[Expr | None, Expr | None]:
         if factor is None or (factor <= 0 and isinstance(e, Div)):
             return None, None
         scale = imm(factor, e.type.element_of())
-        lo, hi = lane_bounds(e.a)
+        lo, hi = _bounds(e.a, seen)
         scaled = mul if isinstance(e, Mul) else div
         lo = None if lo is None else scaled(lo, scale)
         hi = None if hi is None else scaled(hi, scale)
@@ -414,17 +437,28 @@ def all_lanes(cond: Expr) -> Expr:
     Comparisons of affine vectors become scalar comparisons of their ends; the rest
     is folded at run time.
     """
+    return _all(cond, {})
+
+
+def _all(cond: Expr, seen: dict[Expr, Expr]) -> Expr:
+    found = seen.get(cond)
+    if found is None:
+        found = seen[cond] = _find_all(cond, seen)
+    return found
+
+
+def _find_all(cond: Expr, seen: dict[Expr, Expr]) -> Expr:
     if cond.type.count == 1:
         return cond
     if isinstance(cond, Broadcast):
         return cond.value
     if isinstance(cond, And):
-        return land(all_lanes(cond.a), all_lanes(cond.b))
+        return land(_all(cond.a, seen), _all(cond.b, seen))
     if isinstance(cond, Intrinsic) and cond.op in MARKS:
-        inner = all_lanes(cond.args[0])
+        inner = _all(cond.args[0], seen)
         return Intrinsic(inner.type, cond.op, (inner,))
     if isinstance(cond, Shuffle) and is_concat(cond):
-        return conjunction([all_lanes(v) for v in cond.vectors])
+        return conjunction([_all(v, seen) for v in cond.vectors])
     if isinstance(cond, (LT, LE)) and cond.a.type.is_int() and cond.a.type.width >= 32:
         # The difference, so that what both sides share cancels.
         least, _ = lane_bounds(binary(Sub, cond.b, cond.a))

@@ -94,6 +94,7 @@ class _Finder:
         self._seen: set[tuple[Expr, bool]] = set()
         self._tried: set[tuple[Expr, Expr]] = set()
         self._worth: dict[Expr, bool] = {}
+        self._marked: dict[tuple[Expr, bool], bool] = {}
         #: The loops inside that are around the place looked at.
         self._around: list[For] = []
 
@@ -182,8 +183,13 @@ class _Finder:
     def marked(self, e: Expr, captured: bool) -> bool:
         """Whether a mark in `e` speaks for the operation around `e`; with `captured`,
         also one that already speaks for a Min, Max or Select inside."""
-        if not self.worth(e):
-            return False
+        key = e, captured
+        found = self._marked.get(key)
+        if found is None:
+            found = self._marked[key] = self.worth(e) and self._speaks(e, captured)
+        return found
+
+    def _speaks(self, e: Expr, captured: bool) -> bool:
         if isinstance(e, Intrinsic):
             if e.op in self.marks:
                 return True
@@ -274,8 +280,12 @@ class _Finder:
         """Takes the marked parts of a Bool as candidates; whether there were any."""
         found = False
         stack: list[tuple[Expr, bool]] = [(cond, True)]
+        seen: set[tuple[Expr, bool]] = set()
         while stack:
             c, want = stack.pop()
+            if (c, want) in seen:
+                continue
+            seen.add((c, want))
             if isinstance(c, Intrinsic) and c.op in self.marks:
                 found = True
                 for leaf, value in _leaves(c.args[0], True):
@@ -315,10 +325,20 @@ class _Finder:
 
 def _leaves(cond: Expr, want: bool) -> list[tuple[Expr, bool]]:
     """The parts that each must have a value for `cond` to be `want`."""
-    if isinstance(cond, And) and want or isinstance(cond, Or) and not want:
-        return _leaves(cond.a, want) + _leaves(cond.b, want)
-    if isinstance(cond, Not):
-        return _leaves(cond.a, not want)
-    if isinstance(cond, Intrinsic) and cond.op in ("likely", "likely_if_innermost"):
-        return _leaves(cond.args[0], want)
-    return [(cond, want)]
+    found: dict[tuple[Expr, bool], None] = {}
+    seen: set[tuple[Expr, bool]] = set()
+    stack = [(cond, want)]
+    while stack:
+        e, value = key = stack.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        if isinstance(e, And) and value or isinstance(e, Or) and not value:
+            stack += [(e.b, value), (e.a, value)]
+        elif isinstance(e, Not):
+            stack.append((e.a, not value))
+        elif isinstance(e, Intrinsic) and e.op in ("likely", "likely_if_innermost"):
+            stack.append((e.args[0], value))
+        else:
+            found[key] = None
+    return list(found)

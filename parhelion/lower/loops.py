@@ -232,7 +232,8 @@ class StageLoops:
 
     loops: outermost first. lets: names to place right inside a number of loops, in
     order. guards: conditions around what is inside a number of loops. blends: where
-    they do not all hold, the innermost point stores what is there already.
+    they do not all hold, the innermost point stores what is there already. fused: how
+    many steps the two loops have that become one.
 
     guard: tails that the user left to us are guarded, so that nothing is visited
     beyond what was asked for. given: whether the Func is stored in the caller's buffer.
@@ -257,6 +258,8 @@ class StageLoops:
         self.lets: list[tuple[int, LetStmt]] = []
         self.guards: list[Guard] = []
         self.blends: list[Expr] = []
+        self.nominal = nominal
+        self.fused: dict[Fuse, tuple[Expr, Expr]] = {}
         self._colliding = colliding_roots(stage.schedule)
         self._depth: dict[Var, int] = {}
         self._roots = {v: Axis(v, r) for v, r in nominal.items()}
@@ -301,7 +304,8 @@ class StageLoops:
             return _Rename(old, current[t.new])
         if isinstance(t, Fuse):
             inner, outer = current.pop(t.inner), current.pop(t.outer)
-            total = mul(*(_at_least_none(a.range.extent) for a in (inner, outer)))
+            self.fused[t] = inner.range.extent, outer.range.extent
+            total = mul(*(_at_least_none(e) for e in self.fused[t]))
             folded = inner.folded or outer.folded
             fused = Axis(t.fused, Range(_ZERO, simplify(sub(total, _ONE))), folded)
             current[t.fused] = fused

@@ -51,6 +51,7 @@ from parhelion.lower.fork import (
 from parhelion.lower.fused import shared_loop, units
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
+from parhelion.lower.prologue import add_loop_checks, add_ring_check
 from parhelion.lower.regions import Regions
 from parhelion.lower.sites import Site
 from parhelion.lower.stages import Stage
@@ -113,6 +114,9 @@ class NestBuilder:
                     if o is not None and o.fold is not None
                 }
                 self.syncs[f] = semaphores(self.regions, f, folds)
+        for f in self.program.order:
+            for stage in self.program.stages[f]:
+                add_loop_checks(self.regions, stage)
         body = self._productions(self.regions.sites.root, None)
         assert body is not None
         return body
@@ -188,6 +192,7 @@ class NestBuilder:
             d, origin = order[-1], self.origins[f][order[-1]]
             assert origin is not None
             size = bounds[d][1]
+            add_ring_check(regions, f, size, ring)
             moved = replace(origin, shift=mul(slot, size))
             self.origins[f] = (*self.origins[f][:d], moved, *self.origins[f][d + 1 :])
             bounds[d] = (int32(0), simplify(mul(size, ring)))

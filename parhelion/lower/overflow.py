@@ -60,6 +60,8 @@ _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 _SUM_CUT, _FACTOR_CUT = 1 << 61, (1 << 31) + 1
 #: Constants up to this are those of stencils.
 _NEAR = 1 << 16
+#: A reach that is as good as infinite: products of products have ever more digits.
+_FURTHEST = 1 << 200
 _MARKS = ("likely", "likely_if_innermost")
 
 
@@ -93,7 +95,7 @@ class OverflowChecks:
         if e in self._checked or self.reach(e) <= _MOST:
             return []
         self._checked.add(e)
-        value = self._widened(e)
+        value = self.wide(e)
         fits = land(le(int64(_LEAST), value), le(value, int64(_MOST)))
         texts = [StringImm(Handle(), t) for t in (name.rsplit(".", 2)[0], name)]
         return [Assert(fits, "coordinate_overflow", (*texts, value))]
@@ -102,7 +104,7 @@ class OverflowChecks:
         """How far from 0 the value of `e` may lie, were it not to wrap."""
         found = self._reach.get(e)
         if found is None:
-            found = self._reach[e] = self._find_reach(e)
+            found = self._reach[e] = min(self._find_reach(e), _FURTHEST)
         return found
 
     def _find_reach(self, e: Expr) -> int:
@@ -145,7 +147,7 @@ class OverflowChecks:
             total += abs(k) * self.reach(atom)
         return total
 
-    def _widened(self, e: Expr) -> Expr:
+    def wide(self, e: Expr) -> Expr:
         """`e` in 64 bits, without wrapping."""
         found = self._wide.get(e)
         if found is None:
@@ -155,7 +157,7 @@ class OverflowChecks:
     def _find_widened(self, e: Expr) -> Expr:
         if isinstance(e, Imm):
             return int64(int(e.value))
-        go = self._widened
+        go = self.wide
         if e.type is not INT32:
             return Cast(INT64, e)
         if isinstance(e, Cast) and e.a.type.is_float():
@@ -185,7 +187,7 @@ class OverflowChecks:
     def _limited(self, e: Expr, cut: int) -> Expr:
         """`e` in 64 bits, cut so that what is made of it is exact in 64 bits. What is
         cut lies far outside of 32 bits, and so does all but its product with 0."""
-        wide = self._widened(e)
+        wide = self.wide(e)
         if self.reach(e) <= cut:
             return wide
         return maximum(minimum(wide, int64(cut)), int64(-cut))

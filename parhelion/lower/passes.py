@@ -44,6 +44,7 @@ from parhelion.lower.partition import partition_loops
 from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.prefetch_streams import prefetch_streams
 from parhelion.lower.profiling import mark_profile
+from parhelion.lower.prologue import number_checks
 from parhelion.lower.regions import Regions
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
@@ -307,7 +308,7 @@ def _lower(
 ) -> Lowered:
     start = time.perf_counter()
     check_pipeline(outputs)
-    program = collect(outputs)
+    program = collect(outputs, strict=strict_float)
     check_no_kernels(program.order)
     if strict_float:
         check_strict(program.order)
@@ -317,6 +318,8 @@ def _lower(
     nest = builder.build()
     root = regions.sites.root
     demanded = [Assert(r.condition, "require", r.shown) for r in requirements]
+    numbers = number_checks(program)
+    demanded += numbers
     plain = block(*root.lets, *root.checks, *demanded, nest)
     standing = _standing(program, [plain, *memo_keys(program.order)], outputs)
     inputs = [s for s in standing if isinstance(s, BufferSym) and s.role == "input"]
@@ -369,6 +372,7 @@ def _lower(
         profiled,
         record,
         nests,
+        tuple(numbers),
     )
 
 

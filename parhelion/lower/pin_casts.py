@@ -10,7 +10,7 @@ floats, wherever they are, and in indices.
 
 from __future__ import annotations
 
-from parhelion.analysis.bounds import Values, bounds_of
+from parhelion.analysis.bounds import Bounds, Values
 from parhelion.analysis.interval import never_nan, tame
 from parhelion.analysis.rank import reads_data
 from parhelion.analysis.symbolic import number
@@ -54,7 +54,7 @@ def _may_wrap(index: Expr) -> bool:
 class _Pin(Rewriter):
     def __init__(self, values: Values) -> None:
         super().__init__()
-        self._values = values
+        self._bounds = Bounds({}, values)
         #: What has been pinned at both ends.
         self._held: set[Expr] = set()
 
@@ -88,7 +88,7 @@ class _Pin(Rewriter):
 
     def _pinned(self, old: Expr, made: Expr) -> Expr:
         """`made` within the bounds of `old`, which it is made of."""
-        lo, hi = bounds_of(old, {}, self._values)
+        lo, hi = self._bounds.afresh().of(old)
         if lo is hi:  # No more is known than the expression itself.
             return made
         low, high = number(lo), number(hi)

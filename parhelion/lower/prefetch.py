@@ -15,7 +15,7 @@ from __future__ import annotations
 from parhelion.analysis.box import Box, union
 from parhelion.ir.build import TRUE, add, int32, land, le, maximum, minimum, sub
 from parhelion.ir.expr import Expr
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.rewrite import substitute
 from parhelion.ir.stmt import If, PrefetchRegion, Stmt
 from parhelion.ir.symbols import BufferSym
@@ -26,7 +26,7 @@ from parhelion.lower.sites import Site
 from parhelion.lower.sliding import Unfold
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import PrefetchAhead, PrefetchBoundStrategy
-from parhelion.schedule.rules import stage_label, var_label, warn
+from parhelion.schedule.rules import stage_label, warn
 from parhelion.simplify.driver import simplify
 
 _ONE = int32(1)

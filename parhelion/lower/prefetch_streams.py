@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parhelion.analysis.monotonic import slope
-from parhelion.analysis.rank import reads_data
+from parhelion.analysis.rank import reads_data, tree_size
 from parhelion.ir.build import (
     add,
     block,
@@ -322,19 +322,27 @@ def _joint(a: _Row, b: _Row, var: Var) -> _Row | None:
     return _Row(a.buffer, first, end - begin, a.writes or b.writes, work)
 
 
+#: Nodes of the tree of an index that is multiplied out.
+_LARGEST_INDEX = 64
+
 #: A polynomial: integer factors of products, each a sorted tuple of what it multiplies.
 _Products = dict[tuple[Expr, ...], int]
 
 
 def _products(e: Expr) -> _Products:
     """An index multiplied out: rows differ by a stride that is itself a variable."""
+    # Nothing is multiplied out whose terms might be too many.
+    return _expanded(e) if tree_size(e) <= _LARGEST_INDEX else {(e,): 1}
+
+
+def _expanded(e: Expr) -> _Products:
     if isinstance(e, Add | Sub):
-        a, b = _products(e.a), _products(e.b)
+        a, b = _expanded(e.a), _expanded(e.b)
         return _less(a, b if isinstance(e, Sub) else {k: -n for k, n in b.items()})
     if isinstance(e, Mul):
         out: _Products = {}
-        for x, n in _products(e.a).items():
-            for y, m in _products(e.b).items():
+        for x, n in _expanded(e.a).items():
+            for y, m in _expanded(e.b).items():
                 key = tuple(sorted((*x, *y), key=id))
                 out[key] = out.get(key, 0) + n * m
         return {k: n for k, n in out.items() if n}

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from parhelion.analysis.linear import Linear, build, difference, linear
+from parhelion.analysis.rank import is_small
 from parhelion.ir.build import (
     add,
     conjunction,
@@ -135,6 +136,8 @@ class Solver:
     def solve(self, cond: Expr, want: bool = True) -> Solution | None:
         """Where `cond` is `want` (in all lanes); None if that is not known."""
         cond = self.resolve(cond)
+        if not is_small(cond):
+            return None
         for n in nodes(cond):
             # Memory may change inside the loop; effects must not be repeated.
             if type(n) is Load or type(n) is Let:

@@ -11,18 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from parhelion.errors import DefinitionError, internal_assert
+from parhelion.errors import internal_assert
 from parhelion.ir.build import TRUE
-from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
+from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import Namer
-from parhelion.ir.rewrite import Rewriter, nodes, substitute
+from parhelion.ir.rewrite import nodes
 from parhelion.lower.assume import Assuming
-from parhelion.lower.guards import guard_branches, hides
+from parhelion.lower.guards import guard_branches
+from parhelion.lower.inline import Inline
 from parhelion.schedule.branches import running
 from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
 from parhelion.schedule.sites import realization_order
-from parhelion.schedule.wrappers import Body, Redirect, body
+from parhelion.schedule.wrappers import Redirect
 
 
 @dataclass(eq=False, slots=True)
@@ -119,74 +120,24 @@ class Program:
         return None
 
 
-def inlines(f: Function) -> bool:
-    """Whether calls of `f` are replaced by its definition."""
-    return (
-        f.schedule.compute.place is Place.INLINED and not f.updates and f.extern is None
-    )
-
-
-class _Inline(Rewriter):
-    """Replaces calls of inlined Funcs; their own bodies are inlined first, once."""
-
-    def __init__(self, keep: frozenset[Function]) -> None:
-        super().__init__()
-        self.keep = keep
-        self.bodies: dict[Function, tuple[Expr, ...]] = {}
-        self._guarded: dict[tuple[Function, int], Expr] = {}
-
-    def body(self, f: Function) -> tuple[Expr, ...]:
-        found = self.bodies.get(f)
-        if found is None:
-            assert f.pure is not None
-            found = tuple([self.go(v) for v in body(f, f.pure).values])
-            self.bodies[f] = found
-        return found
-
-    def guarded(self, f: Function, index: int) -> Expr:
-        """A value of `f`, in which reads that only one branch needs are conditional."""
-        found = self._guarded.get((f, index))
-        if found is None:
-            (found,) = guard_branches((self.body(f)[index],))
-            self._guarded[f, index] = found
-        return found
-
-    def on_intrinsic(self, n: Intrinsic) -> Expr:
-        # Tags serve the schedule alone (`schedule.memoize`).
-        return self.go(n.args[0]) if n.op == "memoize_tag" else n.map(self.go)
-
-    def on_funccall(self, n: FuncCall) -> Expr:
-        args = tuple([self.go(a) for a in n.args])
-        f = n.func
-        if not f.defined:
-            raise DefinitionError(
-                f"Func {f.name!r} is called but was never defined", at=f.site
-            )
-        if f in self.keep or not inlines(f):
-            return FuncCall(n.type, f, args, n.index)
-        env = {v: a for v, a in zip(f.args, args, strict=True) if a is not v}
-        it = self.guarded(f, n.index) if hides(args) else self.body(f)[n.index]
-        return substitute(it, env)
-
-
-def _branches(f: Function, k: int, d: Definition, rewrite: Rewriter) -> list[Stage]:
+def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[Stage]:
     """The stages of one definition: one, or one for each branch that computes."""
-    it: Body = body(f, d)
-    args = tuple([rewrite.go(a) for a in it.args])
-    values = tuple([rewrite.go(v) for v in it.values])
-    predicate = rewrite.go(it.predicate)
-    made = []
+    it = inline.decided(f, d)
+    made = inline.inlined(f, (*it.args, *it.values, it.predicate))
+    own, predicate = made[:-1], made[-1]
+    count = len(it.args)
+    stages = []
     for n, (condition, schedule) in enumerate(running(d.schedule)):
         where = Assuming(condition)
-        exprs = tuple([where.simplified(e) for e in (*args, *values)])
+        exprs = tuple([where.simplified(e) for e in own])
         if f.extern is None:
             exprs = guard_branches(exprs)
-        made.append(
+        stages.append(
             Stage(
                 f,
                 k,
-                exprs[: len(args)],
-                exprs[len(args) :],
+                exprs[:count],
+                exprs[count:],
                 d.rdom,
                 where.simplified(predicate),
                 schedule,
@@ -195,13 +146,16 @@ def _branches(f: Function, k: int, d: Definition, rewrite: Rewriter) -> list[Sta
                 condition,
             )
         )
-    return made
+    return stages
 
 
-def collect(outputs: Sequence[Function]) -> Program:
-    """The program of `outputs`: inlined, in order, with consumers and hosts known."""
+def collect(outputs: Sequence[Function], *, strict: bool = False) -> Program:
+    """The program of `outputs`: inlined, in order, with consumers and hosts known.
+
+    strict: whether every float operation is rounded by itself.
+    """
     program = Program(tuple(outputs))
-    inline = _Inline(frozenset(outputs))
+    inline = Inline(frozenset(outputs), strict)
     reached = list(outputs)
     for f in reached:
         if f in program.stages:

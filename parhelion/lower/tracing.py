@@ -31,8 +31,7 @@ from parhelion.types import Handle
 
 def is_traced(f: Function) -> bool:
     """Whether the user asked for lines about `f`."""
-    told = f.schedule
-    return told.trace_stores or told.trace_loads or told.trace_realizations
+    return f.schedule.traced
 
 
 def trace_accesses(

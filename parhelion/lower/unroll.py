@@ -6,6 +6,7 @@ from parhelion.analysis.interval import constant_interval
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import add, block, const_int, int32, lt
 from parhelion.ir.expr import Expr, Intrinsic
+from parhelion.ir.names import shown_loop
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import NOP, For, ForKind, If, Stmt
 from parhelion.lower.instantiate import instantiate
@@ -49,8 +50,8 @@ class _Unroll(Rewriter):
         self._copies *= max(extent or 1, 1)
         if self._copies > _MOST_COPIES:
             raise ScheduleError(
-                f"the loop over {n.var.name} is unrolled to {self._copies} copies, "
-                f"more than {_MOST_COPIES}",
+                f"the loop over {shown_loop(n.var.name)} is unrolled to"
+                f" {self._copies} copies, more than {_MOST_COPIES}",
                 hint="split it and unroll the inner loop",
             )
         body = self.go(n.body)
@@ -64,8 +65,8 @@ class _Unroll(Rewriter):
         most = constant_interval(n.extent).hi
         if most is None or most > _MOST_GUARDED:
             raise ScheduleError(
-                f"the loop over {n.var.name} is unrolled, but its extent is not "
-                "constant",
+                f"the loop over {shown_loop(n.var.name)} is unrolled, but its"
+                " extent is not constant",
                 hint="split it by a constant factor and unroll the inner loop, or "
                 "bound it",
             )

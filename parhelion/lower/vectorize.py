@@ -50,6 +50,7 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
+from parhelion.ir.names import shown_loop
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import (
@@ -118,16 +119,16 @@ class _VectorizeLoops(Rewriter):
         self._lanes *= max(extent or 1, 1)
         if self._lanes > MOST_LANES:
             raise ScheduleError(
-                f"the loop over {n.var.name} is vectorized to {self._lanes} lanes, "
-                f"more than {MOST_LANES}",
+                f"the loop over {shown_loop(n.var.name)} is vectorized to"
+                f" {self._lanes} lanes, more than {MOST_LANES}",
                 hint="a vector of a few times the machine's width is as fast as any",
             )
         body = self.go(n.body)
         self._lanes = around
         if extent is None:
             raise ScheduleError(
-                f"the loop over {n.var.name} is vectorized, but its extent is not "
-                "constant",
+                f"the loop over {shown_loop(n.var.name)} is vectorized, but its"
+                " extent is not constant",
                 hint="split it by a constant factor and vectorize the inner loop, as "
                 "vectorize(x, 8) does, or bound it",
             )

@@ -34,7 +34,7 @@ ASYNC = """
 
 define internal void @ph.async.reset() {
   %a = call i32 @pthread_mutex_init(ptr @ph.async.mutex, ptr null)
-  %b = call i32 @pthread_cond_init(ptr @ph.async.cond, ptr null)
+  call void @ph.cond.init(ptr @ph.async.cond)
   %c = call i32 @pthread_cond_init(ptr @ph.async.work, ptr null)
   store ptr null, ptr @ph.async.queue
   store i32 0, ptr @ph.async.spare
@@ -84,13 +84,20 @@ no:
 ; Waits until a semaphore holds %count, and takes it; 0, or the code of a failure of
 ; the call, on which nothing is taken.
 define i32 @ph_acquire(ptr %ctx, ptr %semaphore, i32 %count) {
+  %r = call i32 @ph.async.await(ptr %ctx, ptr %ctx, ptr %semaphore, i32 %count)
+  ret i32 %r
+}
+
+; The same, ended only by what is said at %failing. The call's context is %ctx.
+define internal i32 @ph.async.await(ptr %failing, ptr %ctx, ptr %semaphore, \
+i32 %count) {
   br label %spin
 spin:
   %k = phi i32 [ 0, %0 ], [ %k1, %pause ]
   %got = call i1 @ph.async.try(ptr %semaphore, i32 %count)
-  br i1 %got, label %done, label %failing
-failing:
-  %code = load atomic i32, ptr %ctx acquire, align 4
+  br i1 %got, label %done, label %unlucky
+unlucky:
+  %code = load atomic i32, ptr %failing acquire, align 4
   %fine = icmp eq i32 %code, 0
   br i1 %fine, label %pause, label %failed
 pause:
@@ -106,11 +113,11 @@ check:
   %got2 = call i1 @ph.async.try(ptr %semaphore, i32 %count)
   br i1 %got2, label %leave, label %check2
 check2:
-  %code2 = load atomic i32, ptr %ctx seq_cst, align 4
+  %code2 = load atomic i32, ptr %failing seq_cst, align 4
   %fine2 = icmp eq i32 %code2, 0
   br i1 %fine2, label %sleep, label %leave
 sleep:
-  %c = call i32 @pthread_cond_wait(ptr @ph.async.cond, ptr @ph.async.mutex)
+  call void @ph.watch.wait(ptr @ph.async.cond, ptr @ph.async.mutex, ptr %ctx)
   br label %check
 leave:
   %result = phi i32 [ 0, %check ], [ %code2, %check2 ]
@@ -234,7 +241,7 @@ tell:
   br label %join
 join:
   ; Whatever has failed, the job uses this frame until it is done.
-  %joined = call i32 @ph_acquire(ptr @ph.async.never, ptr %pdone, i32 1)
+  %joined = call i32 @ph.async.await(ptr @ph.async.never, ptr %ctx, ptr %pdone, i32 1)
   %code1 = load i32, ptr %pcode
   %result = select i1 %failed, i32 %code2, i32 %code1
   ret i32 %result

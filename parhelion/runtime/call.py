@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from parhelion.errors import HalideError, Site, here
 from parhelion.ir.expr import float_bits
+from parhelion.ir.failures import INTERRUPTED
 from parhelion.ir.pipeline import Argument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.runtime.context import (
@@ -28,10 +29,12 @@ from parhelion.runtime.context import (
     FailureSite,
     RenamedFailure,
     failure,
+    renaming,
 )
 from parhelion.runtime.foreign import RAISED
 from parhelion.runtime.jit import Compiled
 from parhelion.runtime.layout import Layout
+from parhelion.runtime.threads import raise_interrupt
 from parhelion.types import Type
 
 _PRINT_FN: int = Context.print_fn.offset
@@ -102,7 +105,8 @@ class Call:
     argument of the function stands (by default, in its own order). Layouts have been
     checked: their types and dimensions are those of the arguments' symbols, and
     whoever calls keeps the arrays alive. A scalar that its type cannot hold raises
-    struct.error or OverflowError before anything runs.
+    struct.error or OverflowError before anything runs. sites: the user's lines of
+    what failures name (see `context.failure`).
     """
 
     def __init__(
@@ -118,7 +122,7 @@ class Call:
         self._entry = compiled.entry
         self._args = tuple(args)
         self._failures = failures
-        self._sites = sites
+        self.sites = sites
         self._print = print_address
         places = range(len(args)) if places is None else places
         frame = _Frame(self._args, print_address)
@@ -141,18 +145,19 @@ class Call:
             self.compiled,
             self._args,
             self._failures,
-            self._sites,
+            self.sites,
             self._print,
             places,
         )
 
     def renamed(self, names: Mapping[str, str]) -> Call:
         """The same code with other names in its failures: new ones by those it has."""
+        rename = renaming(names)
         return Call(
             self.compiled,
             self._args,
-            [RenamedFailure(one, names) for one in self._failures],
-            {names.get(name, name): site for name, site in self._sites.items()},
+            [RenamedFailure(one, rename) for one in self._failures],
+            {rename(name): site for name, site in self.sites.items()},
             self._print,
         )
 
@@ -172,9 +177,14 @@ class Call:
         code = self._entry(frame.base, frame.argv)
         if code:
             # What foreign code of the user's raised says more than that it failed.
-            error = RAISED.pop(frame.base, None) or self._error(frame)
+            error = RAISED.pop(frame.base, None)
+            if error is None and code != INTERRUPTED:
+                error = self._error(frame)
             frame.memory[: ERROR_HEAD.size] = _NO_ERROR
             self._frames.append(frame)
+            if code == INTERRUPTED:
+                raise_interrupt()
+            assert error is not None
             raise error
         self._frames.append(frame)
 
@@ -182,7 +192,7 @@ class Call:
         code, site, count, _ = ERROR_HEAD.unpack_from(frame.memory, 0)
         count = min(count, MAX_FAILURE_ARGS)
         words = struct.unpack_from(f"={count}q", frame.memory, _ARGS)
-        return failure(code, site, words, self._failures, self._sites, here())
+        return failure(code, site, words, self._failures, self.sites, here())
 
 
 def _packer(type: Type) -> Callable[[memoryview, int, object], None]:

@@ -7,8 +7,9 @@ The layouts are those of code generation (and, for buffers, of Halide's public
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from parhelion.errors import HalideError, InternalError, Site
@@ -24,6 +25,7 @@ class Context(ctypes.Structure):
     code is 0 until the first failure, which sets it to a value of
     `ir.failures.CODES`; site numbers the `Assert` within its module; args hold
     integers sign-extended and floats as the bits of doubles.
+    stop is where the run is told to look for signals, or to stop (`watch_ir`).
     print_fn, if set, is called as ``void print_fn(user, text)`` with UTF-8 text.
     profile is the record of a call that is profiled (`profile_ir`); no other code looks
     at it.
@@ -33,7 +35,7 @@ class Context(ctypes.Structure):
         ("code", ctypes.c_int32),
         ("site", ctypes.c_int32),
         ("nargs", ctypes.c_int32),
-        ("pad", ctypes.c_int32),
+        ("stop", ctypes.c_int32),
         ("args", ctypes.c_int64 * MAX_FAILURE_ARGS),
         ("print_fn", ctypes.c_void_p),
         ("user", ctypes.c_void_p),
@@ -99,14 +101,24 @@ class FailureSite(Protocol):
     def args(self) -> Sequence[str | Type]: ...
 
 
+def renaming(names: Mapping[str, str]) -> Callable[[str], str]:
+    """A function that tells texts in other names. names: the new ones by the old, which
+    are found within texts as well: ``factor p$1 of x``."""
+    if not names:
+        return str
+    longest = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<![\w$])(?:{longest})(?![\w$])")
+    return lambda text: pattern.sub(lambda found: names[found[0]], text)
+
+
 class RenamedFailure:
-    """A FailureSite that tells other names. names: the new ones by the old."""
+    """A FailureSite that tells other names, by what `renaming` gives."""
 
     __slots__ = ("args", "code")
 
-    def __init__(self, told: FailureSite, names: Mapping[str, str]) -> None:
+    def __init__(self, told: FailureSite, rename: Callable[[str], str]) -> None:
         self.code = told.code
-        self.args = [names.get(a, a) if isinstance(a, str) else a for a in told.args]
+        self.args = [rename(a) if isinstance(a, str) else a for a in told.args]
 
 
 def decode_number(bits: int, type: Type) -> int | float | bool:
@@ -144,14 +156,25 @@ def failure(
         one if isinstance(one, str) else decode_number(next(numbers), one)
         for one in told.args
     ]
-    kind = FAILURES[told.code]
-    if told.code == "require":
+    return failed(told.code, args, sites, fallback)
+
+
+def failed(
+    code: str,
+    args: Sequence[object],
+    sites: Mapping[str, Site | None],
+    fallback: Site | None,
+) -> HalideError:
+    """The exception for a failure by its name in `ir.failures.FAILURES`, with the
+    values of its arguments; sites, fallback: as for `failure`."""
+    kind = FAILURES[code]
+    if code == "require":
         what = kind.template.format("".join(_plain(a) for a in args))
     else:
         what = kind.template.format(*args)
     named = next((sites[a] for a in args if isinstance(a, str) and a in sites), None)
     error = kind.error(what, at=named or fallback, hint=kind.hint)
-    error.failure = told.code
+    error.failure = code
     return error
 
 

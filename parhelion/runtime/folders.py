@@ -1,9 +1,20 @@
-"""Where on the disk the library keeps things of its own: the user's cache folder."""
+"""Where on the disk the library keeps things of its own, and what it believes of them.
+
+Compiled code that is loaded from a file can do anything that its user can: so only
+files are read that belong to the user and that nobody else may write, in a folder of
+which the same holds.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
+
+#: The permission of others than the owner to write.
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+#: Never waits for a writer of a FIFO, and follows no link.
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def cache_folder() -> Path:
@@ -15,4 +26,45 @@ def cache_folder() -> Path:
     return folder / "parhelion"
 
 
-__all__ = ["cache_folder"]
+def distrust(folder: Path) -> str:
+    """Returns why the files of a folder are not to be believed, as the rest of a
+    sentence about it; "" if they are, or if there is no such folder."""
+    try:
+        told = folder.stat()
+    except OSError:
+        return ""
+    if told.st_uid != os.geteuid():
+        return f"belongs to the user {told.st_uid}, and this one is {os.geteuid()}"
+    if told.st_mode & _OTHERS_WRITE:
+        return f"may be written by others (its mode is {stat.S_IMODE(told.st_mode):o})"
+    return ""
+
+
+def read_own(path: Path) -> bytes | None:
+    """Returns what a file of the user's own holds that only the user may write. None
+    for everything else that may stand in its place: nothing, a link, a FIFO, a device,
+    a folder, a file of another's."""
+    try:
+        # Asked before it is opened, as to open a device may have effects.
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        handle = os.open(path, _READ)
+    except OSError:
+        return None
+    try:
+        told = os.fstat(handle)
+        if (
+            not stat.S_ISREG(told.st_mode)
+            or told.st_uid != os.geteuid()
+            or told.st_mode & _OTHERS_WRITE
+        ):
+            return None
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read()
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+
+
+__all__ = ["cache_folder", "distrust", "read_own"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from parhelion.errors import InvalidBufferError, Site
 from parhelion.runtime.context import Dimension, PixelType, RawBuffer
 from parhelion.types import Type
 
@@ -108,11 +110,50 @@ def pixels_at(
     return made, mins
 
 
+#: Says whether memory that `pixels_at` mapped has arrays left.
+Owner = Callable[[], object]
+
+
+def owner_of(pixels: Array) -> Owner:
+    """Gives what all views of an array from `pixels_at` keep alive; None when no view
+    is left."""
+    if pixels.base is None:
+        return lambda: None  # without pixels, and memory
+    return weakref.ref(pixels.base)
+
+
+def first_address(owner: Any) -> int:
+    """The first address of the memory of such an owner."""
+    return int(np.frombuffer(owner, np.uint8).__array_interface__["data"][0])
+
+
+class KeptPixelsError(InvalidBufferError):
+    """Foreign code keeps arrays of pixels that it was lent."""
+
+    def __init__(
+        self, owners: Sequence[Any], message: str, at: Site | None, hint: str
+    ) -> None:
+        super().__init__(message, at=at, hint=hint)
+        self._owners = [weakref.ref(owner) for owner in owners]
+
+    def hold(self, what: Iterable[object]) -> None:
+        """Keeps what the pixels may be those of, while the arrays are kept."""
+        held = tuple(what)
+        for one in self._owners:
+            if (owner := one()) is not None:
+                weakref.finalize(owner, id, held).atexit = False
+
+
 __all__ = [
     "RAISED",
+    "Array",
+    "KeptPixelsError",
+    "Owner",
     "Struct",
     "box_at",
+    "first_address",
     "is_query",
+    "owner_of",
     "pixels_at",
     "set_box",
 ]

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from parhelion.codegen.target import Target, host_target
+from parhelion.codegen.target import Target, generic_target, host_target
 from parhelion.errors import InternalError
+from parhelion.runtime import faults
 from parhelion.runtime.fork import LLVM, freed_by_forks
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 LOCK = threading.RLock()
 freed_by_forks(LOCK, LLVM)
 _NUMBER = itertools.count()
+
+#: What code calls that may run for long enough to be interrupted.
+_WATCHED = (b"ph_look", b"ph_par_for", b"ph_fork")
 
 #: Calls of compiled code: ``i32 f(ptr context, ptr argv)``. ctypes releases the GIL.
 EntryPoint = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -174,13 +178,67 @@ def optimised_text(text: str, target: Target | None = None) -> str:
         return str(module)
 
 
+def emit_object(module: Any, target: Target, level: int = 2) -> bytes:
+    """The object file that an optimised module becomes, without the instructions that
+    LLVM is known to choose wrong (see `faults`)."""
+    machine = target_machine(target, level)
+    code = bytes(machine.emit_object(module))
+    if not target.has("avx512f") or not faults.suspected(code):
+        return code
+    mended = _mended(module, target, level)
+    return code if mended is None else bytes(machine.emit_object(parse(mended)))
+
+
+def emit_assembly(module: Any, target: Target) -> str:
+    """The assembly that an optimised module becomes, as `emit_object`."""
+    machine = target_machine(target)
+    text = str(machine.emit_assembly(module))
+    if not target.has("avx512f") or not (_faulty(text) or faults.stale_mask(text)):
+        return text
+    mended = _mended(module, target, 2)
+    return text if mended is None else str(machine.emit_assembly(parse(mended)))
+
+
+def _mended(module: Any, target: Target, level: int) -> str | None:
+    """A module's text with fences that keep LLVM from the instructions that it chooses
+    wrong; None if it chooses none."""
+    machine = target_machine(target, level)
+    found = str(machine.emit_assembly(module))
+    if not _faulty(found) and not faults.stale_mask(found):
+        return None
+    for everywhere in (False, True):
+        text = faults.rewritten(str(module), everywhere)
+        if not _faulty(str(machine.emit_assembly(parse(text)))):
+            return text
+    raise InternalError(
+        "internal error: LLVM chooses instructions that it is known to encode wrong, "
+        "however they are written",
+        detail=text,
+    )
+
+
+def _faulty(assembly: str) -> bool:
+    """Whether assembly has instructions that LLVM has chosen wrong."""
+    if faults.move_mask(assembly):
+        return True
+    return faults.ternary(assembly) and not _ternary_mended()
+
+
+@cache
+def _ternary_mended() -> bool:
+    """Whether the loaded LLVM gets masked vpternlogs right: asked of it at the first
+    module that has one, so that no other pays."""
+    machine = target_machine(generic_target(512))
+    return faults.ternary_mended(lambda probe: str(machine.emit_assembly(parse(probe))))
+
+
 def assembly_text(text: str, target: Target | None = None) -> str:
     """The assembly that LLVM text becomes."""
     target = target or host_target()
     with LOCK:
         module = parse(text)
         optimise(module, target)
-        return str(target_machine(target).emit_assembly(module))
+        return emit_assembly(module, target)
 
 
 def object_code(
@@ -201,7 +259,7 @@ def object_code(
         parsed = time.perf_counter()
         optimise(module, target)
         optimised = time.perf_counter()
-        code = bytes(target_machine(target, level).emit_object(module))
+        code = emit_object(module, target, level)
         times.parse = parsed - start
         times.optimise = optimised - parsed
         times.emit = time.perf_counter() - optimised
@@ -232,6 +290,34 @@ def load(
         return library, {name: library[name] for name in exports}
 
 
+def load_kept(
+    name: str,
+    exports: tuple[str, ...],
+    make: Callable[[], bytes],
+    imports: Mapping[str, int] | None = None,
+) -> tuple[Any, dict[str, int]]:
+    """As `load`, of the object file that the persistent cache has under a name. Where
+    it has none that can be linked, `make` makes it, and it is kept."""
+    from parhelion.runtime import cache
+
+    imports = imports or {}
+    code = cache.load(name)
+    if code is not None and is_object(code):
+        try:
+            return load(code, exports, imports)
+        except InternalError:
+            cache.discard(name)  # it is not what was stored
+    code = make()
+    cache.store(name, code)
+    return load(code, exports, imports)
+
+
+def is_object(code: bytes) -> bool:
+    """Whether bytes look like an object file (LLVM ends the process for some that do
+    not)."""
+    return code.startswith(b"\x7fELF")
+
+
 def compile_module(
     text: str,
     name: str,
@@ -257,14 +343,16 @@ def load_module(
     target: Target,
     foreign: Mapping[str, int] | None = None,
     times: CompileTimes | None = None,
+    entry: str = "",
 ) -> Compiled:
     """Loads an object file that was made of a module as `compile_module` takes it.
-    `source` gives the module's text, for those who look at it."""
+    `source` gives the module's text, for those who look at it. `entry` is what its
+    function is called, if not after `name`."""
     from parhelion.runtime import threads
 
     times = times or CompileTimes()
     start = time.perf_counter()
-    entry = f"{name}_argv"
+    entry = entry or f"{name}_argv"
     # The names stand in the object's symbol table.
     imports = threads.symbols() if b"ph_" in code else {}
     if b"ph_memo_" in code:
@@ -283,6 +371,6 @@ def load_module(
     library, addresses = load(code, (entry,), imports)
     times.load = time.perf_counter() - start
     address = addresses[entry]
-    return Compiled(
-        name, source, target, address, code, times, EntryPoint(address), library
-    )
+    watched = any(name in code for name in _WATCHED)
+    called = threads.watched(address) if watched else EntryPoint(address)
+    return Compiled(name, source, target, address, code, times, called, library)

@@ -4,6 +4,12 @@ A digest is taken of a fingerprint (`state.Reach.look`), which has everything th
 lowering reads. Objects are numbered in the order in which they are met, and told by
 their contents, so that the same program gives the same digest wherever it is built;
 lines of the user's source are left out, as no code follows from them.
+
+Names of Funcs, Vars, images and Params are left out too, and listed beside the digest
+(`Key.names`): a program that finds the code of one with other names puts its own into
+the messages (`records`). Which of the names are the same counts, as messages say them
+for either. Names themselves count where they are in the code, as in that of traced
+Funcs, and those that could not be found in a message (`findable`).
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ import dataclasses
 import enum
 import functools
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -19,10 +26,12 @@ from typing import Any
 from parhelion.errors import Site
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Extern, Var
-from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
+from parhelion.ir.names import plain_name
 from parhelion.ir.node import Node
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.runtime.digest import digest, hasher
+from parhelion.schedule.directives import PartitionChoice
 from parhelion.types import Type
 from parhelion.version import VERSION
 
@@ -36,18 +45,46 @@ class NotPortable(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """digest: in hexadecimal digits. symbols: the images and Params met, in order; the
-    same for equal digests."""
+    """digest: in hexadecimal digits. symbols: the images and Params met, in order; for
+    equal digests the same but for their names. names: of all that was met and may be
+    in messages, in order; those of Vars last."""
 
     digest: str
     symbols: tuple[Symbol, ...]
+    names: tuple[str, ...]
 
 
-def key_of(parts: Iterable[object]) -> Key:
-    """The key of a program. Raises NotPortable if it depends on this process."""
-    teller = _Teller()
+def key_of(parts: Iterable[object], names: bool = True) -> Key:
+    """The key of a program. names: whether they count. Raises NotPortable if it depends
+    on this process."""
+    teller = _Teller(names)
     run_deep(lambda: teller.tell(tuple(parts)))
-    return Key(teller.hash.hexdigest(), tuple(teller.symbols))
+    listed = (*teller.names, *teller.var_names)
+    return Key(teller.hash.hexdigest(), tuple(teller.symbols), listed)
+
+
+#: Words of messages into which names are put, other than those of directives.
+_WORDS = (
+    "the of off along to and or not in if let number copies task size factor offset min"
+    " max extent end bound stride true false"
+)
+
+
+@functools.cache
+def words() -> frozenset[str]:
+    """What a name may not be that is to be found in a message."""
+    from parhelion.schedule.stage import FuncDirectives
+
+    return frozenset({*_WORDS.split(), *dir(FuncDirectives)})
+
+
+#: What is one word of a message, and not long enough to be cut.
+_WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,31}")
+
+
+def findable(name: str) -> bool:
+    """Whether a name can be told from the other words and numbers of a message."""
+    return _WORD.fullmatch(name) is not None and plain_name(name) not in words()
 
 
 @functools.cache
@@ -79,9 +116,15 @@ def digest_of(text: str, target: object) -> str:
 class _Teller:
     """Writes values into a hash."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: bool) -> None:
         self.hash = hasher()
         self.symbols: list[Symbol] = []
+        self.names: list[str] = []
+        self.var_names: list[str] = []
+        self._named = named
+        #: Numbers of names: which Vars have the same matters to directives, and which
+        #: Funcs, images and Params have that of a Var, to messages.
+        self._alike: dict[str, int] = {}
         self._numbers: dict[int, bytes] = {}
         #: Whatever has a number stays alive, so that no other gets its identity.
         self._kept: list[object] = []
@@ -119,20 +162,23 @@ class _Teller:
         if isinstance(value, Extern) and "@" in value.name:
             raise NotPortable(value.name)
         if isinstance(value, Var):
-            self._fields(value, ("type", "name", "lo", "hi", "value", "origin"))
+            self._var(value)
         elif isinstance(value, Node):
             self._fields(value, value.FIELDS)
         elif isinstance(value, Function):
             if value.extern is not None:
                 raise NotPortable(value.name)
-            self._fields(value, ("name", "label", "args", "types"))
+            self._name(value.name)
+            self._name(value.label)
+            self._fields(value, ("args", "types"))
         elif isinstance(value, ReductionDomain):
-            self._fields(value, ("mins", "extents", "predicate"))
+            self._fields(value, ("vars", "mins", "extents", "predicate"))
         elif isinstance(value, Definition):
             self._fields(value, ("args", "values", "rdom"))
         elif isinstance(value, BufferSym):
             self.symbols.append(value)
-            fields = ("name", "type", "role", "func", "value_index", "host_alignment")
+            self._name(value.name)
+            fields = ("type", "role", "func", "value_index", "host_alignment")
             self._fields(value, (*fields, "wrapper"))
             self.tell((len(value.dims), value.bound is not None))
             # What is promised is checked by the code, whoever mentions the image.
@@ -140,11 +186,34 @@ class _Teller:
                 self._fields(d, ("fixed_min", "fixed_extent", "fixed_stride"))
         elif isinstance(value, ParamSym):
             self.symbols.append(value)
-            self._fields(value, ("name", "type", "lo", "hi"))
+            self._name(value.name)
+            self._fields(value, ("type", "lo", "hi"))
+        elif isinstance(value, PartitionChoice):
+            self._fields(value, ("policy", "directive", "explicit"))
         elif dataclasses.is_dataclass(value):
             self._fields(value, [f.name for f in dataclasses.fields(value)])
         else:
             raise NotPortable(type(value).__name__)
+
+    def _var(self, v: Var) -> None:
+        if not isinstance(v.origin, tuple | ParamSym):
+            self.var_names.append(v.name)
+            if isinstance(v.origin, ReductionDomain):
+                self.var_names.append(var_label(v))
+            self._count(v.name)
+        self._fields(v, ("type", "lo", "hi", "value", "origin"))
+
+    def _name(self, name: str) -> None:
+        """Lists a name, and tells it if it counts."""
+        self.names.append(name)
+        self._count(name)
+
+    def _count(self, name: str) -> None:
+        self.tell(self._alike.setdefault(name, len(self._alike)))
+        if self._named:
+            self.tell(name)
+        elif not findable(name):
+            self.tell(plain_name(name))
 
     def _fields(self, value: object, names: Iterable[str]) -> None:
         for name in names:
@@ -154,7 +223,8 @@ class _Teller:
         """In an order that does not depend on the process: that of what they say."""
         told: list[tuple[str, object]] = []
         for one in value:
-            alone = _Teller()
+            alone = _Teller(self._named)
+            alone._numbers, alone._alike = dict(self._numbers), dict(self._alike)
             alone.tell(one)
             told.append((alone.hash.hexdigest(), one))
         self.hash.update(b"{%d" % len(told))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from parhelion.errors import BoundsError, BufferError_, here
+from parhelion.errors import BoundsError, InvalidBufferError, here
 from parhelion.ir.symbols import COORDINATE_LIMIT
 from parhelion.types import Type
 
@@ -28,6 +30,7 @@ class Layout:
     """
 
     __slots__ = (
+        "_apart",
         "extents",
         "high",
         "host",
@@ -57,6 +60,7 @@ class Layout:
             if e > 1
         )
         self.low, self.high = self._span()
+        self._apart: bool | None = None
         self.packed = self._pack()
         self.plain = (
             self.span < 2**31
@@ -78,7 +82,7 @@ class Layout:
         try:
             return struct.pack(f"={len(fields)}i", *fields)
         except struct.error:
-            raise BufferError_(
+            raise InvalidBufferError(
                 f"a buffer with strides {self.strides} does not fit 32-bit strides",
                 at=here(),
             ) from None
@@ -108,6 +112,31 @@ class Layout:
         made.low += host - self.host
         made.high += host - self.host
         return made
+
+    def pixels_apart(self) -> bool:
+        """Whether no two pixels share a place in memory."""
+        if self._apart is None:
+            self._apart = self._are_apart()
+        return self._apart
+
+    def _are_apart(self) -> bool:
+        sides = [(abs(s), e) for s, e in zip(self.strides, self.extents, strict=True)]
+        reach = 0
+        for stride, extent in sorted([one for one in sides if one[1] > 1]):
+            if stride <= reach:
+                break
+            reach += stride * (extent - 1)
+        else:
+            return True
+        if 0 in self.extents:
+            return True
+        count = math.prod(self.extents)
+        if count > self.span:
+            return False
+        # Rows that reach into each other may still pass by each other's pixels.
+        taken = np.zeros(self.span, np.bool_)
+        as_strided(taken, self.extents, [abs(s) for s in self.strides])[...] = True
+        return int(np.count_nonzero(taken)) == count
 
     def _span(self) -> tuple[int, int]:
         if 0 in self.extents:

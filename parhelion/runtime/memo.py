@@ -16,15 +16,20 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.errors import BoundsError, here
 from parhelion.runtime.fork import DATA, freed_by_forks
+from parhelion.runtime.threads import end_run
 
 #: Halide's: a megabyte.
 DEFAULT_SIZE = 1 << 20
 _ALIGN = 64
+
+#: What compiled code is told (see `codegen.memo`); 0 is told by nobody.
+_NOTHING, _FOUND, _NEW = -1, 1, 2
 
 
 @dataclass(eq=False, slots=True)
@@ -39,6 +44,14 @@ class _Entry:
     eviction: int | None
     uses: int
     kept: bool = False
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Which entry a callback has counted: set in the same step, between which and the
+    counting no signal's handler runs (it does at calls and where loops go back)."""
+
+    entry: _Entry | None = None
 
 
 @dataclass(slots=True)
@@ -62,9 +75,9 @@ class _Cache:
     told: MemoStatistics = field(default_factory=MemoStatistics)
 
     def find(
-        self, key: bytes, sizes: list[int], eviction: int | None
-    ) -> tuple[bool, list[int]]:
-        """Whether there is an entry; the addresses of its buffers, or of new ones."""
+        self, key: bytes, sizes: list[int], eviction: int | None, taken: _Taken
+    ) -> None:
+        """Takes the entry that there is, or a new one."""
         with self.lock:
             entry = self.entries.get(key)
             if entry is not None:
@@ -73,28 +86,41 @@ class _Cache:
             else:
                 self.told.misses += 1
                 entry = _made(key, sizes, eviction)
-            entry.uses += len(sizes)
-            self.used.update(dict.fromkeys(entry.addresses, entry))
-            return entry.kept, entry.addresses
+            uses = len(sizes)
+            try:
+                self.used.update(dict.fromkeys(entry.addresses, entry))
+            except BaseException:
+                self.forget(entry)
+                raise
+            entry.uses += uses
+            taken.entry = entry
 
     def store(self, address: int) -> None:
-        """The production of an entry is complete."""
+        """The production of an entry is complete. Does nothing the second time."""
         with self.lock:
             entry = self.used[address]
             if entry.key in self.entries:
                 return  # another thread was faster
-            entry.kept = True
             self.entries[entry.key] = entry
+            entry.kept = True
             self.told.bytes += entry.bytes
             self.trim()
 
-    def release(self, address: int) -> None:
+    def release(self, address: int, taken: _Taken, uses: int = 1) -> None:
+        """Gives an entry back, or so many uses of it: once, for the same `taken`."""
         with self.lock:
-            entry = self.used[address]
-            entry.uses -= 1
-            if entry.uses == 0:
-                for one in entry.addresses:
-                    del self.used[one]
+            entry = taken.entry
+            if entry is None:
+                entry = self.used[address]
+                taken.entry = entry
+                entry.uses -= uses
+            self.forget(entry)
+
+    def forget(self, entry: _Entry) -> None:
+        """Lets go of an entry that nobody uses."""
+        if entry.uses == 0:
+            for one in entry.addresses:
+                self.used.pop(one, None)
 
     def drop(self, entry: _Entry) -> None:
         del self.entries[entry.key]
@@ -124,7 +150,7 @@ _CACHE = _Cache()
 freed_by_forks(_CACHE.lock, DATA)
 
 _Find = ctypes.CFUNCTYPE(
-    ctypes.c_int64,
+    None,
     *[ctypes.c_void_p, ctypes.c_int64],
     *[ctypes.c_void_p, ctypes.c_int64],
     *[ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p],
@@ -134,22 +160,62 @@ _Use = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 def _find(
     key: int, words: int, sizes: int, count: int, eviction: int, evicts: int, out: int
-) -> int:
-    """1 for an entry, 0 for a new one, -1 if there is no memory for that."""
+) -> None:
+    """Tells compiled code what there is: addresses, and in the end whether they were
+    found (see `codegen.memo`)."""
+    taken = _Taken()
+    places = (ctypes.c_int64 * (count + 1)).from_address(out)
     try:
         asked = [int(n) for n in (ctypes.c_int64 * count).from_address(sizes)]
-        hit, addresses = _CACHE.find(
-            ctypes.string_at(key, 8 * words), asked, eviction if evicts else None
-        )
+        told = ctypes.string_at(key, 8 * words)
+        _CACHE.find(told, asked, eviction if evicts else None, taken)
+        entry = taken.entry
+        assert entry is not None
+        for i, address in enumerate(entry.addresses):
+            places[i] = address
+        places[count] = _FOUND if entry.kept else _NEW
     except MemoryError:
-        return -1
-    places = (ctypes.c_void_p * count).from_address(out)
-    for i, address in enumerate(addresses):
-        places[i] = address
-    return int(hit)
+        places[count] = _NOTHING
+    except BaseException as error:
+        _end_run(error)
+        found = taken.entry
+        if found is not None:
+            _surely(lambda given: _CACHE.release(found.addresses[0], given, count))
 
 
-_callbacks = (_Find(_find), _Use(_CACHE.store), _Use(_CACHE.release))
+def _store(address: int) -> None:
+    _surely(lambda _: _CACHE.store(address))
+
+
+def _release(address: int) -> None:
+    _surely(lambda given: _CACHE.release(address, given))
+
+
+#: How often a callback that a signal's handler has left begins again.
+_ATTEMPTS = 100
+
+
+def _surely(do: Callable[[_Taken], None]) -> None:
+    """Does what must be done, though a handler of a signal raises meanwhile: that
+    comes out of the run."""
+    given = _Taken()
+    for _ in range(_ATTEMPTS):
+        try:
+            do(given)
+            return
+        except BaseException as error:
+            _end_run(error)
+    do(given)
+
+
+def _end_run(error: BaseException) -> None:
+    # Handlers run in the main thread alone; elsewhere it is a fault of ours.
+    if threading.get_ident() != threading.main_thread().ident:
+        raise error
+    end_run(error)
+
+
+_callbacks = (_Find(_find), _Use(_store), _Use(_release))
 
 
 def symbols() -> dict[str, int]:

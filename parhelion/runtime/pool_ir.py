@@ -20,17 +20,18 @@ Rules that keep it correct:
 - After a fork the child has no workers. `@ph.pool.enter` notices by the process id
   and starts afresh (mutex, conditions, list, counters, locks).
 - The first iteration that returns an error stops the handing out of more; its code
-  is the loop's result.
+  is the loop's result. So does a signal that is to end the run.
 
 Everything is plain libc and pthreads, so that object files can carry it.
 """
 
 from __future__ import annotations
 
-from parhelion.runtime import memory_ir
+from parhelion.runtime import kept_ir, memory_ir, watch_ir
 from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
 from parhelion.runtime.count_ir import COUNT
 from parhelion.runtime.lock_ir import LOCKS
+from parhelion.runtime.print_ir import PRINT
 
 #: Rounds that an idle thread spins before it sleeps, and pauses in each round. A
 #: round ends in sched_yield, so that on a crowded machine others get the core. Two
@@ -120,7 +121,7 @@ claim:
 fresh:
   %a = call i32 @pthread_mutex_init(ptr @ph.pool.mutex, ptr null)
   %b = call i32 @pthread_cond_init(ptr @ph.pool.work, ptr null)
-  %c = call i32 @pthread_cond_init(ptr @ph.pool.done, ptr null)
+  call void @ph.cond.init(ptr @ph.pool.done)
   store ptr null, ptr @ph.pool.head
   store i32 0, ptr @ph.pool.started
   store i32 0, ptr @ph.pool.idle
@@ -196,15 +197,20 @@ some:
   br label %iterate
 iterate:
   %i = phi i64 [ %first, %some ], [ %i1, %good ]
+  %seen = call i32 @ph.watch.seen(ptr %ctx)
+  %on = icmp eq i32 %seen, 0
+  br i1 %on, label %one, label %error
+one:
   %i32 = trunc i64 %i to i32
-  %code = call i32 %fn(ptr %ctx, i32 %i32, ptr %closure)
-  %ok = icmp eq i32 %code, 0
+  %result = call i32 %fn(ptr %ctx, i32 %i32, ptr %closure)
+  %ok = icmp eq i32 %result, 0
   br i1 %ok, label %good, label %error
 good:
   %i1 = add nsw i64 %i, 1
   %more = icmp slt i64 %i1, %last
   br i1 %more, label %iterate, label %take
 error:
+  %code = phi i32 [ %seen, %iterate ], [ %result, %one ]
   %x = cmpxchg ptr %perr, i32 0, i32 %code release monotonic
   br label %leave
 leave:
@@ -362,6 +368,10 @@ ptr %closure) {
   br label %loop
 loop:
   %k = phi i32 [ 0, %0 ], [ %k1, %good ]
+  %seen = call i32 @ph.watch.seen(ptr %ctx)
+  %on = icmp eq i32 %seen, 0
+  br i1 %on, label %one, label %out
+one:
   %i = add i32 %min, %k
   %code = call i32 %fn(ptr %ctx, i32 %i, ptr %closure)
   %ok = icmp eq i32 %code, 0
@@ -371,7 +381,8 @@ good:
   %more = icmp slt i32 %k1, %extent
   br i1 %more, label %loop, label %out
 out:
-  ret i32 %code
+  %result = phi i32 [ %seen, %loop ], [ %code, %one ], [ 0, %good ]
+  ret i32 %result
 }
 
 define i32 @ph_par_for(ptr %ctx, ptr %fn, i32 %min, i32 %extent, ptr %closure) {
@@ -516,7 +527,7 @@ nap:
   %q0 = load i32, ptr @ph.pool.waiting
   %q1 = add i32 %q0, 1
   store i32 %q1, ptr @ph.pool.waiting
-  %c4 = call i32 @pthread_cond_wait(ptr @ph.pool.done, ptr @ph.pool.mutex)
+  call void @ph.watch.wait(ptr @ph.pool.done, ptr @ph.pool.mutex, ptr %ctx)
   %q2 = load i32, ptr @ph.pool.waiting
   %q3 = sub i32 %q2, 1
   store i32 %q3, ptr @ph.pool.waiting
@@ -532,13 +543,18 @@ leave:
 
 
 def runtime_ir(
-    architecture: str, print_offset: int, user_offset: int, bits: int = 64
+    architecture: str,
+    print_offset: int,
+    user_offset: int,
+    bits: int = 64,
+    watched: bool = True,
 ) -> str:
     """The whole module, for a processor family ("x86_64", "aarch64", "arm", …) and
     Linux.
 
     print_offset, user_offset: where the context keeps its print function and the
-    pointer to pass it, in bytes. bits: of a pointer.
+    pointer to pass it, in bytes. bits: of a pointer. watched: whether signals end what
+    Python's main thread runs (see `watch_ir`).
     """
     names = {
         "PAUSE": _PAUSE.get(architecture, "; no pause instruction"),
@@ -549,14 +565,8 @@ def runtime_ir(
         "KEPT_THREADS": str(KEPT_THREADS),
         "PRINT_OFFSET": str(print_offset),
         "USER_OFFSET": str(user_offset),
-        "KEEP_BYTES": str(memory_ir.KEEP_BYTES),
-        "KEEP_BLOCKS": str(memory_ir.KEEP_BLOCKS),
-        "KEEP_TOTAL": str(memory_ir.KEEP_TOTAL),
-        "HUGE_BYTES": str(memory_ir.HUGE_BYTES),
-        "HUGE_PAGE": str(memory_ir.HUGE_PAGE),
-        "WORD": f"i{bits}",
-        "NARROW": "add i64 %n, 0" if bits == 64 else "trunc i64 %n to i32",
-        "WIDEN": "add i64 %n, 0" if bits == 64 else "zext i32 %n to i64",
+        **memory_ir.names(bits),
+        **watch_ir.names(architecture),
     }
     pause = _PAUSE_DECL.get(architecture, "")
     parts = (
@@ -567,7 +577,9 @@ def runtime_ir(
         LOCKS,
         ASYNC,
         memory_ir.MEMORY,
-        memory_ir.PRINT,
+        kept_ir.LIMIT,
+        watch_ir.text(watched),
+        PRINT,
     )
     text = "\n".join(parts)
     for name in sorted(names, key=len, reverse=True):

@@ -405,16 +405,18 @@ def _build() -> dict[str, int]:
     """The functions of `profile_ir`, loaded at first use."""
     with _LOCK:
         if not _addresses:
-            from parhelion.runtime import cache, jit
+            from parhelion.runtime import jit, threads
             from parhelion.runtime.keys import digest_of
 
             text = profile_ir.profile_ir()
             name = digest_of(text, host_target())
-            code = cache.load(name)
-            if code is None:
-                code = jit.object_code(text)
-                cache.store(name, code)
-            library, found = jit.load(code, _FUNCTIONS, {})
+            watched = threads.symbols()["ph_watched"]
+            library, found = jit.load_kept(
+                name,
+                _FUNCTIONS,
+                lambda: jit.object_code(text),
+                {"ph_watched": watched},
+            )
             library.detach()  # it serves as long as the process lives
             _addresses.update(found)
     return _addresses

@@ -63,6 +63,7 @@ SHARE, THREADS, CALLS, ALLOCATIONS, BYTES, CURRENT, PEAK = range(7)
 TOTAL_WORDS = 8
 
 _TEXT = """
+declare i32 @ph_watched(ptr, ptr, ptr)
 declare i32 @clock_gettime(i32, ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
@@ -417,7 +418,7 @@ define i32 @ph_profile_run(ptr %w, ptr %r, ptr %fn, ptr %ctx, ptr %argv) {
   store ptr %r, ptr %pctx
   call void @ph.profile.tell(ptr %w, ptr %r)
   %from = call i64 @ph.profile.now()
-  %code = call i32 %fn(ptr %ctx, ptr %argv)
+  %code = call i32 @ph_watched(ptr %fn, ptr %ctx, ptr %argv)
   %to = call i64 @ph.profile.now()
   call void @ph.profile.tell(ptr %w, ptr null)
   %wall = sub i64 %to, %from

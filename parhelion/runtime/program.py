@@ -11,22 +11,26 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from parhelion.errors import Site
+from parhelion.errors import Site, here
 from parhelion.ir import deep, node
 from parhelion.ir.build import const_int, int32
-from parhelion.ir.expr import Expr
+from parhelion.ir.cycles import sweep_cycles
+from parhelion.ir.evaluate import Value, evaluate
+from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered, Requirement
-from parhelion.ir.stmt import NOP
+from parhelion.ir.rewrite import free_vars
+from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.runtime import jit
 from parhelion.runtime.call import Call
+from parhelion.runtime.context import failed
 from parhelion.runtime.fork import COMPILER, DATA, freed_by_forks
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.state import Fingerprint
@@ -178,6 +182,31 @@ class Program:
     call: Call
 
 
+def check_demands(
+    demands: Sequence[Assert],
+    env: Mapping[Var, Value],
+    sites: Mapping[str, Site | None],
+    unknown: Collection[Var] = (),
+) -> None:
+    """Makes the checks of the schedule's numbers with which the code begins, for who
+    asks for its regions and does not run it: without them these mean nothing.
+
+    env: the values of all Vars that the checks mention. sites: the user's lines by what
+    the checks call them. unknown: those of which they
+    are not known yet; what depends on them is not checked. Raises ScheduleError.
+    """
+    for check in demands:
+        if unknown and not free_vars(check.cond).isdisjoint(unknown):
+            continue
+        if evaluate(check.cond, env):
+            continue
+        args = [
+            a.value if isinstance(a, StringImm) else evaluate(a, env)
+            for a in check.args
+        ]
+        raise failed(check.code, args, sites, here())
+
+
 @contextmanager
 def promised(variant: Variant) -> Iterator[None]:
     """The symbols' promises replaced by those of `variant`, meanwhile."""
@@ -201,13 +230,15 @@ def promised(variant: Variant) -> Iterator[None]:
             dim.fixed_min, dim.fixed_extent = least, most
 
 
-#: The table is swept as a whole when it has more nodes than this.
-_sweep_at = 50_000
+#: The table is swept as a whole when it has more nodes than this: with all that hangs
+#: on them, nodes of programs that are gone take a KiB each.
+_LEAST_SWEPT = 20_000
+_sweep_at = _LEAST_SWEPT
 
 
 def _drop_nodes(since: int) -> None:
     """Frees the nodes that a compilation left, and now and then older ones, of
-    definitions that are gone."""
+    definitions that are gone, even where those hold themselves."""
     from parhelion.simplify.driver import forget
 
     global _sweep_at
@@ -215,7 +246,8 @@ def _drop_nodes(since: int) -> None:
     node.sweep(since)
     if node.table_size() > _sweep_at:
         node.sweep()
-        _sweep_at = max(_sweep_at, 2 * node.table_size())
+        sweep_cycles()
+        _sweep_at = max(_LEAST_SWEPT, 2 * node.table_size())
 
 
 @contextmanager
@@ -286,16 +318,17 @@ def build(
     persistent cache. state: the fingerprint of all that as it is now."""
     with collector_off():
         from parhelion.codegen.target import host_target
-        from parhelion.runtime import cache, records
+        from parhelion.runtime import records
         from parhelion.runtime.threads import PRINT_ADDRESS
 
         target = host_target()
         key = _key(state, name, variant, target)
-        kept = None if key is None else cache.load(key.digest)
-        if key is not None and kept is not None:
-            record = records.unpack(kept, tuple(outputs), key.symbols)
+        record = None if key is None else records.kept(key, name, tuple(outputs))
+        if record is not None:
             source = partial(records.module_text, record.text)
-            compiled = jit.load_module(record.code, name, source, target)
+            compiled = jit.load_module(
+                record.code, name, source, target, entry=record.entry
+            )
             _watch(compiled, variant, record.profiled)
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites, PRINT_ADDRESS)
@@ -327,7 +360,11 @@ def _key(
     if cache.folder() is None or "PARHELION_DUMP" in os.environ:
         return None  # code that is found there was not lowered, with nothing to print
     try:
-        return keys.key_of((keys.compiler(), target, name, variant, *state))
+        # Code that is traced has the names in it.
+        functions = [f for f in state if isinstance(f, Function)]
+        named = variant.trace or any([f.schedule.traced for f in functions])
+        told = (keys.compiler(), target, *state, variant)
+        return keys.key_of((*told, name) if named else told, named)
     except keys.NotPortable:
         return None
 
@@ -350,7 +387,7 @@ def _compiled(
     warned = rules.given
     with compiling():
         lowered = lowered_for(outputs, name, variant, requirements=requirements)
-        emitted = emit_with_sites(lowered, target)
+        emitted = emit_with_sites(lowered, target, interruptible=True)
         lowered = replace(lowered, body=NOP, nests=NOP)
     text, failures = emitted.text, emitted.failures
     compiled = jit.compile_module(text, name, target, emitted.imports)
@@ -358,11 +395,8 @@ def _compiled(
     _watch(compiled, variant, profiled)
     if key is not None and not emitted.imports and rules.given == warned:
         code = compiled.object_code
-        symbols = key.symbols
         with suppress(records.NotRecordable):
-            cache.store(
-                key.digest,
-                records.pack(lowered, failures, code, text, symbols, profiled),
-            )
+            kept = records.pack(lowered, failures, code, text, key, profiled)
+            cache.store(key.digest, kept)
     call = Call(compiled, lowered.args, failures, sites, PRINT_ADDRESS)
     return Program(lowered, variant, call)

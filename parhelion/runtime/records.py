@@ -2,12 +2,14 @@
 
 The machine code goes as it is; of the rest (arguments, regions, what failures mean)
 images and Params are told by their number in the program's key (`keys.Key.symbols`),
-so that they are found again among the symbols of the program that asks.
+so that they are found again among the symbols of the program that asks. The names that
+messages mention are replaced by those of that program, which may be others.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,16 +18,24 @@ from typing import Any
 
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.ir import expr as E
-from parhelion.ir.expr import Expr, Var
+from parhelion.ir.deep import run_deep
+from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
-from parhelion.ir.stmt import NOP
+from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.runtime.keys import Symbol
-from parhelion.types import Type, TypeCode
+from parhelion.runtime import cache
+from parhelion.runtime.jit import is_object
+from parhelion.runtime.keys import Key, Symbol, findable
+from parhelion.types import Handle, Type, TypeCode
 
 _HEAD = struct.Struct("<QQ")
 _DIMS = ("min", "extent", "stride")
+
+
+#: What may be names in a text, joined by dots. What is called, as ``dim`` is in
+#: ``im.dim(0)``, is not.
+_NAMES = re.compile(r"[A-Za-z0-9_$]+(?:\.[A-Za-z0-9_$]+)*(?![A-Za-z0-9_$]*\()")
 
 
 class NotRecordable(Exception):
@@ -34,11 +44,13 @@ class NotRecordable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """lowered: without its body. code: an object file. text: the LLVM module that it
-    was made of, compressed (see `module_text`). profiled: see `module.Emitted`."""
+    """lowered: without its body. code: an object file. entry: its function. text: the
+    LLVM module that it was made of, compressed (see `module_text`). profiled: see
+    `module.Emitted`."""
 
     lowered: Lowered
     failures: tuple[FailureSite, ...]
+    entry: str
     code: bytes
     text: bytes
     profiled: tuple[tuple[str, int], ...]
@@ -49,14 +61,27 @@ def pack(
     failures: Sequence[FailureSite],
     code: bytes,
     text: str,
-    symbols: Sequence[Symbol],
+    key: Key,
     profiled: Sequence[tuple[str, int]] = (),
 ) -> bytes:
     """A compiled program as bytes. Raises NotRecordable."""
-    writer = _Writer(symbols)
+    # Regions of images that are read in many places are deep.
+    return run_deep(lambda: _pack(lowered, failures, code, text, key, profiled))
+
+
+def _pack(
+    lowered: Lowered,
+    failures: Sequence[FailureSite],
+    code: bytes,
+    text: str,
+    key: Key,
+    profiled: Sequence[tuple[str, int]],
+) -> bytes:
+    writer = _Writer(key.symbols)
     told = {
-        "name": lowered.name,
-        "args": [(a.name, a.kind.value, writer.symbol(a.symbol)) for a in lowered.args],
+        "entry": f"{lowered.name}_argv",
+        "names": key.names,
+        "args": [(a.kind.value, writer.symbol(a.symbol)) for a in lowered.args],
         "required": writer.regions(lowered.required),
         "written": writer.regions(lowered.written),
         "strict_float": lowered.strict_float,
@@ -64,6 +89,10 @@ def pack(
         "failures": [
             (f.code, [a if isinstance(a, str) else _numbers(a) for a in f.args])
             for f in failures
+        ],
+        "demands": [
+            (c.code, writer.expr(c.cond), [writer.told(a) for a in c.args])
+            for c in lowered.demands
         ],
         "profiled": [list(told) for told in profiled],
         "nodes": writer.nodes,
@@ -74,22 +103,42 @@ def pack(
     )
 
 
-def unpack(
-    raw: bytes, outputs: tuple[Function, ...], symbols: Sequence[Symbol]
-) -> Record:
-    """The program of these bytes, for outputs whose key had these symbols."""
+def kept(key: Key, name: str, outputs: tuple[Function, ...]) -> Record | None:
+    """The program that the cache has under a key, for the pipeline `name`; None if
+    there is none, or what there is is no program."""
+    raw = cache.load(key.digest)
+    if raw is None:
+        return None
+    try:
+        return unpack(raw, key, name, outputs)
+    except _NO_RECORD:
+        cache.discard(key.digest)
+        return None
+
+
+#: What reading something else raises: the digests hold, but nobody knows who wrote it.
+_NO_RECORD = (
+    *(struct.error, ValueError, LookupError, TypeError, AttributeError),
+    *(AssertionError, RecursionError),
+)
+
+
+def unpack(raw: bytes, key: Key, name: str, outputs: tuple[Function, ...]) -> Record:
+    """The program of these bytes, for outputs that have this key."""
     head_size, code_size = _HEAD.unpack_from(raw)
     start = _HEAD.size + head_size
     told = json.loads(raw[_HEAD.size : start])
+    symbols = key.symbols
+    names = _Names(told["names"], key.names)
     reader = _Reader(told["nodes"], symbols)
     args = tuple(
         [
-            Argument(name, ArgKind(kind), symbols[number])
-            for name, kind, number in told["args"]
+            Argument(symbols[number].name, ArgKind(kind), symbols[number])
+            for kind, number in told["args"]
         ]
     )
     lowered = Lowered(
-        told["name"],
+        name,
         outputs,
         args,
         NOP,
@@ -97,18 +146,75 @@ def unpack(
         reader.regions(told["written"]),
         told["strict_float"],
         told["index64"],
+        demands=tuple(
+            [
+                Assert(reader.expr(cond), code, tuple(map(reader.told, args_of)))
+                for code, cond, args_of in names.of_failures(told["demands"])
+            ]
+        ),
     )
     failures = tuple(
         [
             FailureSite(
                 code, tuple([a if isinstance(a, str) else _type(a) for a in args_of])
             )
-            for code, args_of in told["failures"]
+            for code, args_of in names.of_failures(told["failures"])
         ]
     )
     end = start + code_size
-    profiled = tuple([(name, stack) for name, stack in told["profiled"]])
-    return Record(lowered, failures, raw[start:end], raw[end:], profiled)
+    if end > len(raw) or not is_object(raw[start:end]):
+        raise ValueError("there is no object file")
+    profiled = tuple([(names.of(who), stack) for who, stack in told["profiled"]])
+    return Record(lowered, failures, told["entry"], raw[start:end], raw[end:], profiled)
+
+
+class _Names:
+    """The names of the program that asks, for those of the one that was kept."""
+
+    def __init__(self, kept: Sequence[str], ours: Sequence[str]) -> None:
+        self._ours: dict[str, str] = {}
+        #: Those that can be told from the other words of a message.
+        self._inside: dict[str, str] = {}
+        if tuple(kept) == tuple(ours):
+            return
+        for theirs, own in zip(kept, ours, strict=True):
+            self._ours.setdefault(theirs, own)
+            if all(map(findable, theirs.split("."))):
+                self._inside.setdefault(theirs, own)
+
+    def of(self, text: str) -> str:
+        """A text with our names in it."""
+        whole = self._ours.get(text)
+        if whole is not None or not self._inside:
+            return whole or text
+        return _NAMES.sub(self._joined, text)
+
+    def _joined(self, found: re.Match[str]) -> str:
+        """Names joined by dots, of which some together may be one: ``f.r.x``, where
+        the RDom's variable is ``r.x``."""
+        parts = found[0].split(".")
+        out: list[str] = []
+        while parts:
+            for n in range(len(parts), 0, -1):
+                told = ".".join(parts[:n])
+                if told in self._inside or n == 1:
+                    out.append(self._inside.get(told, told))
+                    del parts[:n]
+                    break
+        return ".".join(out)
+
+    def of_failures(self, told: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Failures, each a code and in the end its arguments, with our names in
+        them."""
+        return [
+            [code, *rest, [self._argument(code, i, a) for i, a in enumerate(args)]]
+            for code, *rest, args in told
+        ]
+
+    def _argument(self, code: str, place: int, told: Any) -> Any:
+        # The user's own words stay.
+        own = code == "require" or (code == "specialize_fail" and place == 1)
+        return self.of(told) if isinstance(told, str) and not own else told
 
 
 def module_text(compressed: bytes) -> str:
@@ -146,6 +252,10 @@ class _Writer:
             (self.symbol(b), [(self.expr(r.min), self.expr(r.max)) for r in regions])
             for b, regions in found.items()
         ]
+
+    def told(self, e: Expr) -> str | int:
+        """An argument of a check: a text, or the place of an expression."""
+        return e.value if isinstance(e, StringImm) else self.expr(e)
 
     def expr(self, e: Expr) -> int:
         """The place of an expression in the list."""
@@ -208,6 +318,14 @@ class _Reader:
             )
         return found
 
+    def expr(self, place: int) -> Expr:
+        return self._made[place]
+
+    def told(self, found: str | int) -> Expr:
+        if isinstance(found, str):
+            return StringImm(Handle(), found)
+        return self._made[found]
+
     def _node(self, kind: str, fields: Sequence[Any]) -> Expr:
         if kind == "Param":
             p = self._symbols[fields[0]]
@@ -234,4 +352,4 @@ class _Reader:
         return told
 
 
-__all__ = ["NotRecordable", "Record", "module_text", "pack", "unpack"]
+__all__ = ["NotRecordable", "Record", "kept", "module_text", "pack", "unpack"]

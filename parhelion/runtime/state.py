@@ -26,6 +26,7 @@ from parhelion.schedule.directives import (
     Split,
     StageSchedule,
 )
+from parhelion.schedule.numbers import sites_of
 from parhelion.schedule.wrappers import body, changes
 
 #: What does not change the program: hints for others, and lines for messages. (That a
@@ -161,6 +162,8 @@ class Reach:
         found: dict[str, Site | None] = {p.name: p.site for p in self.params}
         found |= {i.name: i.site for i in self.images}
         found |= {s.name: s.site for s in self.others}
+        for f in self.functions:
+            found |= sites_of(f)
         found |= {f.name: f.site for f in self.functions}
         return found
 
@@ -181,6 +184,7 @@ def _of_stage(s: StageSchedule, found: dict[Symbol, None]) -> None:
     for t in s.transforms:
         if type(t) is Split:
             _of_exprs((t.factor,), found)
+    _of_exprs([n.value for n in s.spent], found)
     for p in s.prefetches:
         _of_exprs((p.offset,), found)
         if isinstance(p.source, BufferSym):

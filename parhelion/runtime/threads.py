@@ -7,31 +7,54 @@ pipeline that needs it is loaded.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 from parhelion.codegen.target import host_target
 from parhelion.errors import ScheduleError, here
 from parhelion.runtime.context import Context
+from parhelion.runtime.environment import number, warn
 from parhelion.runtime.fork import RUNTIME, freed_by_forks
 
 _LOCK = threading.Lock()
 freed_by_forks(_LOCK, RUNTIME)
 
+#: The environment's number of threads, and the memory that it has kept, in MiB.
+_THREADS, _KEPT = "HL_NUM_THREADS", "PARHELION_KEPT_MB"
+#: The most threads that the pool has.
+MOST_THREADS = 1024
+
 #: What compiled pipelines may call.
 NAMES = (
     *("ph_malloc", "ph_free", "ph_par_for", "ph_print", "ph_lock", "ph_unlock"),
     *("ph_fork", "ph_acquire", "ph_release"),
+    *("ph_watched", "ph_look", "ph_look_now", "ph_look_later"),
 )
 _CONTROLS = (
     "ph_set_num_threads",
     "ph_get_num_threads",
     "ph_live_workers",
     "ph_release_memory",
+    "ph_trim_memory",
+    "ph_kept_memory",
+    "ph_used_memory",
+    "ph_get_kept_memory",
+    "ph_set_kept_memory",
+    "ph_pin_memory",
+    "ph_watch_begin",
+    "ph_watch_raised",
+    "ph_watch_stop",
 )
 
+_restore = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(
+    ("PyErr_Restore", ctypes.pythonapi)
+)
+_keep = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
 _PrintFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -52,7 +75,7 @@ def _build() -> _Runtime:
     with _LOCK:
         if _runtime is not None:
             return _runtime
-        from parhelion.runtime import cache, jit
+        from parhelion.runtime import jit
         from parhelion.runtime.keys import digest_of
         from parhelion.runtime.pool_ir import runtime_ir
 
@@ -60,20 +83,95 @@ def _build() -> _Runtime:
         text = runtime_ir(architecture, Context.print_fn.offset, Context.user.offset)
         names = NAMES + _CONTROLS
         name = digest_of(text, host_target())
-        code = cache.load(name)
-        if code is None:
-            # Level 0 takes 7 ms where level 2 takes 45, and all that runs here often
-            # is an atomic instruction for each chunk of iterations.
-            code = jit.object_code(text, level=0)
-            cache.store(name, code)
-        library, addresses = jit.load(code, names, {})
+        # Level 0 takes 7 ms where level 2 takes 45, and all that runs here often is an
+        # atomic instruction for each chunk of iterations.
+        library, addresses = jit.load_kept(
+            name, names, lambda: jit.object_code(text, level=0)
+        )
         # Pool threads stand in this code until the process ends.
         library.detach()
         made = _Runtime(library, addresses, {name: addresses[name] for name in NAMES})
-        if _wanted:
-            _control(made, "ph_set_num_threads")(_wanted)
+        _watch(made)
+        os.register_at_fork(after_in_child=partial(_watch, made))
+        wanted = _wanted or _instead()
+        if wanted:
+            _control(made, "ph_set_num_threads")(wanted)
         _runtime = made
-        return made
+    _check_environment()
+    return made
+
+
+def _instead() -> int:
+    """As many threads as there are processors, where HL_NUM_THREADS is set to what is
+    no number of threads; 0 where the pool may read it."""
+    if not asked_threads()[1]:
+        return 0
+    return min(len(os.sched_getaffinity(0)), MOST_THREADS)
+
+
+def _check_environment() -> None:
+    """Warns of an environment that does not say how many threads there are, or how much
+    memory is kept."""
+    wrong = asked_threads()[1]
+    if wrong:
+        count = _instead()
+        warn(_THREADS, wrong, f"parallel loops run on {count}, one for each processor")
+    wrong = number(_KEPT, "megabytes")[1]
+    if wrong:
+        warn(_KEPT, wrong, f"at most {get_kept_memory() >> 20} are kept")
+
+
+def asked_threads() -> tuple[int | None, str]:
+    """Returns the number of threads that the environment's HL_NUM_THREADS asks for,
+    None if it leaves that open; and what is wrong with it, "" if nothing is."""
+    return number(_THREADS, "threads", MOST_THREADS)
+
+
+def _watch(runtime: _Runtime) -> None:
+    """Tells the run time of Python, in this process: see `watch_ir`."""
+    api = ctypes.pythonapi
+    asked = (
+        *(api.PyGILState_Ensure, api.PyErr_CheckSignals),
+        *(api.PyErr_Fetch, api.PyGILState_Release),
+    )
+    functions = (ctypes.c_void_p * len(asked))(
+        *[ctypes.cast(f, ctypes.c_void_p).value for f in asked]
+    )
+    begin = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+    main = threading.main_thread().ident
+    begin(runtime.addresses["ph_watch_begin"])(ctypes.addressof(functions), main)
+
+
+def watched(address: int) -> Callable[[int, int], int]:
+    """A compiled function, by its address, to be called so that Ctrl-C ends it where
+    Python's main thread calls it."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
+    return partial(kind(_build().pipeline_symbols["ph_watched"]), address)
+
+
+def raise_interrupt() -> NoReturn:
+    """Raises what a signal's handler has raised while compiled code ran."""
+    where = ctypes.CFUNCTYPE(ctypes.c_void_p)(_build().addresses["ph_watch_raised"])
+    raised = (ctypes.c_void_p * 3).from_address(where())
+    error = raised[:]
+    raised[:] = [None] * 3
+    if error[0] is not None:
+        _restore(*error)  # ctypes raises what a function of Python's has set
+    raise KeyboardInterrupt
+
+
+def end_run(error: BaseException) -> None:
+    """Ends what Python's main thread, which calls this, runs: what it raised in a
+    callback, where nothing can be raised, comes out of the run."""
+    runtime = _build()
+    where = ctypes.CFUNCTYPE(ctypes.c_void_p)(runtime.addresses["ph_watch_raised"])
+    raised = (ctypes.c_void_p * 3).from_address(where())
+    if raised[0] is None:
+        told = [type(error), error, error.__traceback__]
+        for one in told:
+            _keep(one)
+        raised[:] = [None if one is None else id(one) for one in told]
+    ctypes.CFUNCTYPE(None)(runtime.addresses["ph_watch_stop"])()
 
 
 def _control(runtime: _Runtime, name: str) -> Any:
@@ -93,9 +191,11 @@ def set_num_threads(n: int) -> int:
     are processors for this process. Returns the number before the call.
     """
     global _wanted
-    if not isinstance(n, int) or not 0 <= n <= 1024:
-        raise ScheduleError(f"the number of threads is 0 to 1024, not {n}", at=here())
-    before = int(_control(_build(), "ph_set_num_threads")(n))
+    if not isinstance(n, int) or not 0 <= n <= MOST_THREADS:
+        raise ScheduleError(
+            f"the number of threads is 0 to {MOST_THREADS}, not {n}", at=here()
+        )
+    before = int(_control(_build(), "ph_set_num_threads")(n or _instead()))
     _wanted = n
     return before
 
@@ -113,8 +213,49 @@ def live_workers() -> int:
 def release_memory() -> int:
     """Gives back the memory of intermediate results that is kept for the next run;
     returns how many bytes that were."""
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64)
-    return int(kind(_build().addresses["ph_release_memory"])())
+    return _of_memory("ph_release_memory")
+
+
+def set_kept_memory(bytes: int | None) -> int:
+    """Sets how much memory of intermediate results may be kept from one run to the
+    next; returns what that was.
+
+    None goes back to the default: the environment's PARHELION_KEPT_MB, or a quarter of
+    the memory of the machine (or of the control group that the process is in). What
+    was not used for ten seconds is given back in any case.
+    """
+    if bytes is not None and (type(bytes) is not int or not 0 <= bytes < 1 << 62):
+        raise ScheduleError(
+            f"the memory to be kept is a number of bytes, not {bytes!r}", at=here()
+        )
+    return _of_memory("ph_set_kept_memory", -1 if bytes is None else bytes)
+
+
+def get_kept_memory() -> int:
+    """How many bytes of intermediate results may be kept from one run to the next."""
+    return _of_memory("ph_get_kept_memory")
+
+
+def kept_memory() -> int:
+    """How many bytes of intermediate results are kept now."""
+    return _of_memory("ph_kept_memory")
+
+
+def used_memory() -> int:
+    """How many bytes of intermediate results are in use now."""
+    return _of_memory("ph_used_memory")
+
+
+def _of_memory(name: str, *args: int) -> int:
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64 for _ in args])
+    return int(kind(_build().addresses[name])(*args))
+
+
+def memory_function(name: str, *kinds: Any) -> Callable[..., None]:
+    """A function of the run time's that takes addresses: ``ph_free``, or
+    ``ph_pin_memory``."""
+    made: Callable[..., None] = ctypes.CFUNCTYPE(None, *kinds)(_build().addresses[name])
+    return made
 
 
 def _write(_user: int | None, text: int | None) -> None:

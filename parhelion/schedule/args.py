@@ -14,7 +14,7 @@ from typing import Protocol, SupportsIndex, TypeAlias, runtime_checkable
 from parhelion.errors import HalideError, ScheduleError, here
 from parhelion.ir.build import cast, const_int, int32
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
-from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.function import Function, ReductionDomain, var_label
 from parhelion.ir.names import is_user_rvar, is_user_var
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -154,7 +154,7 @@ def to_int(given: object, directive: str, what: str) -> Expr:
         if isinstance(n, (FuncCall, ImageLoad)) or (
             isinstance(n, Var) and (n.origin is None or is_rvar(n))
         ):
-            named = n.name if isinstance(n, Var) else "a pixel"
+            named = var_label(n) if isinstance(n, Var) else "a pixel"
             raise ScheduleError(
                 f"{directive}: the {what} may depend on Params and on the sizes of"
                 f" images, not on {named}",

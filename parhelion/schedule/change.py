@@ -8,7 +8,7 @@ from types import TracebackType
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule import rules, tails
 from parhelion.schedule.args import HasVar, IntLike, is_rvar, to_int, to_var
@@ -22,7 +22,6 @@ from parhelion.schedule.directives import (
     TailStrategy,
     touch,
 )
-from parhelion.schedule.rules import var_label
 from parhelion.types import INT32
 
 
@@ -114,7 +113,8 @@ class Change:
             Dim(outer, dim.kind, dim.type),
         ]
         self._hand_on(old, outer, inner)
-        s.transforms.append(Split(old, outer, inner, factor, tail, here(), auto))
+        made = Split(old, outer, inner, factor, tail, here(), auto, directive)
+        s.transforms.append(made)
 
     def _hand_on(self, old: Var, *new: Var) -> None:
         """What was said of partitioning a loop goes for those that are made of it."""

@@ -143,6 +143,13 @@ class ConcurrentLoops:
             rules.find_dim(self._function, self._stage, v, "prefetch")
         schedule = rules.definition_of(self._function, self._stage).schedule
         ahead = to_int(offset, f"{label}.prefetch", "offset")
+        known = const_int(ahead)
+        if known is not None and abs(known) > rules.MOST_FACTOR:
+            raise ScheduleError(
+                f"{label}.prefetch: the offset {known} is further than"
+                f" {rules.MOST_FACTOR} iterations",
+                at=here(),
+            )
         made = PrefetchAhead(source, loops[0], loops[1], ahead, strategy, here())
         schedule.prefetches.append(made)
         schedule.touched = True
@@ -192,6 +199,12 @@ class ConcurrentFuncs:
             raise ScheduleError(
                 f"{function.name}.ring_buffer: the number of copies must be positive,"
                 f" not {known}",
+                at=here(),
+            )
+        if known is not None and known > rules.MOST_FACTOR:
+            raise ScheduleError(
+                f"{function.name}.ring_buffer: the number of copies {known} is more"
+                f" than {rules.MOST_FACTOR}",
                 at=here(),
             )
         if not function.dimensions:

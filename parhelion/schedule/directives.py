@@ -104,6 +104,7 @@ class Split:
 
     `tail` is never Auto here; `auto` tells that the user left it to us, so that code
     for outputs smaller than the factor may guard the tail instead of shifting it.
+    directive: what the user called, `split`, `tile`, `parallel`, ….
     """
 
     old: Var
@@ -113,6 +114,7 @@ class Split:
     tail: TailStrategy
     site: Site | None = None
     auto: bool = False
+    directive: str = "split"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,19 @@ class PrefetchAhead:
     site: Site | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A number of a directive whose loops `rfactor` has made the dimensions of RDoms:
+    what it is (``factor p of r.x``), and what it may be."""
+
+    directive: str
+    what: str
+    value: Expr
+    least: int
+    most: int
+    site: Site | None = None
+
+
 class LoopAlignStrategy(enum.Enum):
     """Which iterations of two stages meet in a loop that they share (compute_with):
     the first of both, the last of both, or (NoAlign, Auto) those of the same number."""
@@ -225,6 +240,7 @@ class StageSchedule:
     generated: how many loops it has named itself (v0, v1, …).
     specializations: other schedules, tried in order before this one.
     fused_with: the stage whose loops this one shares.
+    spent: numbers of the splits and fuses that `rfactor` took from the stage.
     """
 
     transforms: list[Split | Fuse | Rename] = field(default_factory=list)
@@ -241,6 +257,7 @@ class StageSchedule:
     specializations: list[Specialization] = field(default_factory=list)
     prefetches: list[PrefetchAhead] = field(default_factory=list)
     fused_with: FusedWith | None = None
+    spent: list[Spent] = field(default_factory=list)
 
 
 class Place(enum.Enum):
@@ -360,6 +377,11 @@ class FuncSchedule:
     ring: Expr | None = None
     ring_site: Site | None = None
     memo: Memo | None = None
+
+    @property
+    def traced(self) -> bool:
+        """Whether the user asked for lines about the Func."""
+        return self.trace_stores or self.trace_loads or self.trace_realizations
 
     @property
     def store_level(self) -> LoopLevel:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from parhelion.errors import ScheduleError
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
-from parhelion.schedule.rules import stage_label, var_label
+from parhelion.schedule.rules import stage_label
 from parhelion.schedule.sites import Nests, Stack, callees
 
 

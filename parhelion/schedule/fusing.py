@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, Self, overload, runtime_checkable
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.expr import Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.schedule import rules
 from parhelion.schedule.args import HasLevel, HasVar, to_var
 from parhelion.schedule.directives import (
@@ -21,7 +21,7 @@ from parhelion.schedule.directives import (
     LoopAlignStrategy,
     touch,
 )
-from parhelion.schedule.rules import KIND_WORD, stage_label, var_label
+from parhelion.schedule.rules import KIND_WORD, stage_label
 from parhelion.schedule.sites import Nests, callees
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Self
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.expr import Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule import rules
 from parhelion.schedule.args import HasVar, gpu_tile_form, to_int, to_var
@@ -165,7 +165,7 @@ def check_no_kernels(functions: Sequence[Function]) -> None:
                     if dim.kind.on_gpu:
                         raise ScheduleError(
                             f"{rules.stage_label(f, k)} is scheduled for a GPU"
-                            f" ({rules.var_label(dim.var)} is"
+                            f" ({var_label(dim.var)} is"
                             f" {rules.KIND_WORD[dim.kind]}), but kernels are not"
                             " available yet",
                             at=branch.sites.get(dim.var),

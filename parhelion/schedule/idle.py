@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from parhelion.errors import Site
 from parhelion.ir.build import const_int
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.directives import (
     DimType,
@@ -19,7 +19,7 @@ from parhelion.schedule.directives import (
     Split,
     StageSchedule,
 )
-from parhelion.schedule.rules import KIND_WORD, stage_label, var_label, warn
+from parhelion.schedule.rules import KIND_WORD, stage_label, warn
 
 
 def warn_idle_stage(f: Function, k: int, schedule: StageSchedule) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from parhelion.errors import DefinitionError, ScheduleError, Site
 from parhelion.ir.expr import Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.text import brief
@@ -35,13 +35,7 @@ from parhelion.schedule.idle import (
 )
 from parhelion.schedule.loopnest import draw
 from parhelion.schedule.memoize import check_memoized
-from parhelion.schedule.rules import (
-    KIND_WORD,
-    loops_line,
-    stage_label,
-    var_label,
-    warn,
-)
+from parhelion.schedule.rules import KIND_WORD, loops_line, stage_label, warn
 from parhelion.schedule.sites import LoopSite, Nests, Stack, inlines, innermost
 from parhelion.schedule.wrappers import unread
 

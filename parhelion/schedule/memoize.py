@@ -11,13 +11,13 @@ from typing import Self
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import cast
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Load, Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.args import to_int
 from parhelion.schedule.directives import Memo, Place, touch
-from parhelion.schedule.rules import stage_label, var_label, warn
+from parhelion.schedule.rules import stage_label, warn
 from parhelion.schedule.sites import Nests
 from parhelion.schedule.wrappers import body
 from parhelion.types import INT64

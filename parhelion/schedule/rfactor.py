@@ -18,9 +18,11 @@ from parhelion.ir.build import (
     FALSE,
     TRUE,
     add,
+    cast,
     const_int,
     div,
     int32,
+    int64,
     is_const,
     is_true,
     land,
@@ -34,7 +36,7 @@ from parhelion.ir.build import (
     sub,
 )
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
-from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
 from parhelion.ir.names import unique_name
 from parhelion.ir.rewrite import Rewriter
 from parhelion.ir.stmt import ForKind
@@ -49,14 +51,17 @@ from parhelion.schedule.directives import (
     FuncSchedule,
     Fuse,
     Rename,
+    Spent,
     Split,
     StageSchedule,
     touch,
 )
-from parhelion.schedule.rules import var_label
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.simplify.driver import simplify
-from parhelion.types import BOOL, INT32
+from parhelion.types import BOOL, INT32, INT64
+
+#: How many steps a loop may have.
+_MOST_STEPS = (1 << 31) - 1
 
 #: Loops over reduction variables, each with a Var.
 Kept = Sequence[tuple[Var, Var]]
@@ -66,13 +71,14 @@ Kept = Sequence[tuple[Var, Var]]
 class _Axis:
     """A reduction variable at one point of the transforms: its range, and what it is
     in terms of the loops that are left. guarded: whether only a condition keeps its
-    value in its range."""
+    value in its range. scale: the factors of the splits that it is made by."""
 
     var: Var
     lo: Expr
     extent: Expr
     value: Expr | None = None
     guarded: bool = False
+    scale: Expr = int64(1)
 
     @property
     def hi(self) -> Expr:
@@ -96,12 +102,13 @@ def rfactor(function: Function, stage: int, kept: Kept) -> Function:
             f" {p.source.name} is lost; give it to the intermediate",
             here(),
         )
-    loops, values, guard = _unfold(function, stage, d)
+    loops, values, guard, spent = _unfold(function, stage, d)
     chosen = dict(kept)
     inner = [a for a in loops if a.var not in chosen]
     outer = [a for a in loops if a.var in chosen]
     made, part = _intermediate(function, d, fold, kept, inner, values, guard)
     function.updates[stage - 1] = _merge(function, d, fold, made, kept, outer)
+    function.updates[stage - 1].schedule.spent = [*d.schedule.spent, *spent]
     made.updates = [part]
     made.frozen = True
     touch()
@@ -224,9 +231,10 @@ def _check_order(
 
 def _unfold(
     function: Function, stage: int, d: Definition
-) -> tuple[list[_Axis], dict[Var, Expr], Expr]:
+) -> tuple[list[_Axis], dict[Var, Expr], Expr, list[Spent]]:
     """The loops over the RDom as axes, innermost first; what each variable of the
-    RDom is in terms of their Vars; and the condition that keeps it in bounds."""
+    RDom is in terms of their Vars; the condition that keeps it in bounds; and the
+    numbers that all this is made of."""
     rdom = d.rdom
     current: dict[Var, _Axis] = {}
     roots: list[_Axis] = []
@@ -235,6 +243,7 @@ def _unfold(
             current[v] = _Axis(v, lo, extent)
         roots = list(current.values())
     steps: list[tuple[Split | Fuse | Rename, tuple[_Axis, ...]]] = []
+    spent: list[Spent] = []
     for t in d.schedule.transforms:
         if isinstance(t, Rename):
             if t.old in current:
@@ -248,6 +257,9 @@ def _unfold(
                 current[t.outer] = _Axis(t.outer, int32(0), simplify(count))
                 current[t.inner] = _Axis(t.inner, int32(0), t.factor)
                 steps.append((t, (old, current[t.outer], current[t.inner])))
+                spent += _of_split(t, old)
+                for v in (t.outer, t.inner):
+                    current[v].scale = mul(old.scale, cast(INT64, t.factor))
         elif t.inner in current or t.outer in current:
             if not (t.inner in current and t.outer in current):
                 raise ScheduleError(
@@ -262,13 +274,33 @@ def _unfold(
             total = mul(_at_least_none(one.extent), _at_least_none(two.extent))
             current[t.fused] = _Axis(t.fused, int32(0), simplify(total))
             steps.append((t, (one, two, current[t.fused])))
+            spent.append(_of_fuse(t, one, two))
     loops = [current[x.var] for x in d.schedule.dims if x.var in current]
     for axis in loops:
         axis.value = axis.var
     guard: Expr = TRUE
     for t, axes in reversed(steps):
         guard = land(guard, _undo(t, axes))
-    return loops, {a.var: _bounded(a) for a in roots}, guard
+    return loops, {a.var: _bounded(a) for a in roots}, guard, spent
+
+
+def _of_split(t: Split, old: _Axis) -> list[Spent]:
+    """The factor of a split, and what it comes to with those around it."""
+    label = f"{brief(t.factor, 60)} of {var_label(t.old)}"
+    most = rules.MOST_FACTOR
+    factor = Spent(t.directive, f"factor {label}", t.factor, 1, most, t.site)
+    if is_const(old.scale, 1):
+        return [factor]
+    scale = mul(old.scale, cast(INT64, t.factor))
+    what = f"product of the factors down to {label}"
+    return [factor, Spent(t.directive, what, scale, 1, _MOST_STEPS, t.site)]
+
+
+def _of_fuse(t: Fuse, one: _Axis, two: _Axis) -> Spent:
+    """The length of a fused loop."""
+    wide = [maximum(cast(INT64, a.extent), int64(0)) for a in (one, two)]
+    what = f"length of {var_label(t.fused)}"
+    return Spent("fuse", what, mul(*wide), 0, _MOST_STEPS, t.site)
 
 
 def _bounded(axis: _Axis) -> Expr:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from parhelion.errors import ScheduleError, Site, here
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.function import Definition, Function, ReductionDomain
-from parhelion.ir.rewrite import free_vars
+from parhelion.ir.function import Definition, Function, var_label
 from parhelion.ir.stmt import ForKind
+from parhelion.ir.symbols import COORDINATE_LIMIT
 from parhelion.ir.text import brief
 from parhelion.schedule import deps
 from parhelion.schedule.args import is_rvar, nameable
@@ -44,8 +44,11 @@ KIND_WORD = {
 #: Where Python notes what it has shown, so that each warning is shown once.
 _WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
 
-#: The largest constant factor of a split: extents rounded up to it stay coordinates.
+#: The largest factor of a split, and the largest alignment: extents rounded up to it
+#: stay coordinates. Nor do prefetches look further ahead, or storage have more copies.
 MOST_FACTOR = 1 << 20
+#: The largest size that is promised of a region or of storage.
+MOST_COORDINATE = COORDINATE_LIMIT
 
 
 class ScheduleWarning(UserWarning):
@@ -87,11 +90,6 @@ def definition_of(function: Function, stage: int) -> Definition:
             f"{function.name} cannot be scheduled before it is defined", at=here()
         )
     return branch_of(stages[stage], stage)
-
-
-def var_label(v: Var) -> str:
-    """A Var as the user writes it: ``x``, or ``r.x`` for one of an RDom."""
-    return v.name.replace("$", ".") if isinstance(v.origin, ReductionDomain) else v.name
 
 
 def loop_label(schedule: StageSchedule, v: Var) -> str:
@@ -159,8 +157,8 @@ def _gone_hint(schedule: StageSchedule, v: Var) -> str:
     if same:
         kinds = ("an RVar", "a Var") if is_rvar(same[0]) else ("a Var", "an RVar")
         if is_rvar(same[0]) != is_rvar(v):
-            return f"the loop {v.name} is {kinds[0]}; {kinds[1]} was given"
-        return f"another RDom's variable of the same name {v.name} is a loop here"
+            return f"the loop {var_label(v)} is {kinds[0]}; {kinds[1]} was given"
+        return f"another RDom's variable of the same name {var_label(v)} is a loop here"
     return ""
 
 
@@ -254,7 +252,7 @@ def check_lanes(function: Function, stage: int, v: Var, directive: str) -> None:
                 f"{label}.{directive}: {v.name} has the length of the split that made"
                 " it, which is not a constant",
                 at=here(),
-                detail=f"{t.old.name} was split at {t.site}" if t.site else "",
+                detail=f"{var_label(t.old)} was split at {t.site}" if t.site else "",
             )
         if v in _made_by(t):
             return
@@ -319,8 +317,4 @@ def _reason(function: Function, definition: Definition) -> str:
 
 
 def _place(function: Function, args: tuple[Expr, ...]) -> str:
-    shown = f"{function.name}[{', '.join(brief(a, 60) for a in args)}]"
-    for a in args:
-        for v in free_vars(a):
-            shown = shown.replace(v.name, var_label(v))
-    return shown
+    return f"{function.name}[{', '.join(brief(a, 60) for a in args)}]"

@@ -15,7 +15,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function, ReductionDomain
 from parhelion.ir.stmt import ForKind
-from parhelion.schedule import deps
+from parhelion.schedule import deps, rules
 from parhelion.schedule.args import (
     HasFunction,
     HasLevel,
@@ -237,7 +237,25 @@ class FuncDirectives(
                 at=here(),
             )
         start = None if low is None else to_int(low, what, "min")
+        self._check_reach(what, v, start, count)
         return Bound(v, start, size, site=here())
+
+    def _check_reach(
+        self, what: str, v: Var, start: Expr | None, count: int | None
+    ) -> None:
+        """As far as they are constants, the ends of a region are coordinates."""
+        low = 0 if start is None else const_int(start)
+        for name, end in (
+            ("min", low),
+            ("extent", count),
+            ("end", None if low is None or count is None else low + count),
+        ):
+            if end is not None and abs(end) > rules.MOST_COORDINATE:
+                raise ScheduleError(
+                    f"{what}: the {name} {end} of {v.name} is out of range:"
+                    f" coordinates lie within {rules.MOST_COORDINATE} of 0",
+                    at=here(),
+                )
 
     def _bound(
         self, directive: str, var: HasVar, low: IntLike | None, extent: IntLike
@@ -262,6 +280,12 @@ class FuncDirectives(
         if by is None or by <= 0:
             raise ScheduleError(
                 f"{function.name}.{directive}: the modulus must be a positive constant",
+                at=here(),
+            )
+        if by > rules.MOST_FACTOR:
+            raise ScheduleError(
+                f"{function.name}.{directive}: the modulus {by} is more than"
+                f" {rules.MOST_FACTOR}",
                 at=here(),
             )
         rest = None

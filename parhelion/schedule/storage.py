@@ -15,7 +15,7 @@ from typing import Any, Self, overload
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import MemoryKind
 from parhelion.schedule import rules
 from parhelion.schedule.args import (
@@ -188,6 +188,12 @@ class StorageDirectives:
                 " constant",
                 at=here(),
             )
+        if by > rules.MOST_FACTOR:
+            raise ScheduleError(
+                f"{self._function.name}.align_storage: the alignment {by} is more than"
+                f" {rules.MOST_FACTOR}",
+                at=here(),
+            )
         self._lay_out(d, align=by, align_site=here())
         return self
 
@@ -218,6 +224,12 @@ class StorageDirectives:
                 f" not {known}",
                 at=here(),
             )
+        if known is not None and known > rules.MOST_COORDINATE:
+            raise ScheduleError(
+                f"{self._function.name}.{directive}: the {what} {known} is more than"
+                f" {rules.MOST_COORDINATE}",
+                at=here(),
+            )
         return d, made
 
     def _lay_out(self, d: int, **said: Any) -> None:
@@ -233,7 +245,7 @@ class StorageDirectives:
             if own is v:
                 return i
         raise ScheduleError(
-            f"{function.name}.{directive}: {v.name} is not a dimension of"
+            f"{function.name}.{directive}: {var_label(v)} is not a dimension of"
             f" {function.name}",
             at=here(),
             legal=[own.name for own in function.args],
@@ -278,7 +290,7 @@ class StorageDirectives:
         if consumer is self._function:
             raise ScheduleError(
                 f"{name}.{directive}: {name} cannot be computed inside its own loop"
-                f" over {loop.name}",
+                f" over {var_label(loop)}",
                 at=here(),
             )
         self._set_level(slot, LoopLevel(Place.LOOP, consumer, loop, -1, here()))

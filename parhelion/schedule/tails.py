@@ -11,6 +11,7 @@ from __future__ import annotations
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import var_label
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
 from parhelion.schedule.directives import (
@@ -22,7 +23,7 @@ from parhelion.schedule.directives import (
     StageSchedule,
     TailStrategy,
 )
-from parhelion.schedule.rules import KIND_WORD, var_label
+from parhelion.schedule.rules import KIND_WORD
 
 _T = TailStrategy
 

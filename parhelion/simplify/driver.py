@@ -55,10 +55,13 @@ from parhelion.ir.expr import (
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.rule_table import Table
 from parhelion.ir.stmt import Stmt
+from parhelion.ir.sums import summands
 from parhelion.simplify import index, intrinsics, order, vector
 from parhelion.simplify.tables import BOOL_SELECT, SUMS, TABLES
 from parhelion.types import Type
 
+#: Selections of a tree that are simplified under what those around them say.
+_MOST_CHOICES = 64
 _COMMUTATIVE = (Add, Mul, EQ, NE, And, Or)
 
 
@@ -128,7 +131,7 @@ class ExprSimplifier:
         if not constant_factor or not index.is_index(n):
             return self.binary(n)
         terms: dict[Expr, int] = {}
-        const = self.gather(n, 1, terms)
+        const = self.gather(n, terms)
         form = Linear(const, {a: k for a, k in terms.items() if k})
         made = index.normal_sum(self, form, n.type)
         if made is None:
@@ -139,24 +142,18 @@ class ExprSimplifier:
                 return ruled
         return self.settled(made)
 
-    def gather(self, n: Any, k: int, terms: dict[Expr, int]) -> int:
-        """Adds ``k * n`` to `terms`, its leaves simplified; returns the constant."""
-        kind = type(n)
-        if kind is Add:
-            return self.gather(n.a, k, terms) + self.gather(n.b, k, terms)
-        if kind is Sub:
-            return self.gather(n.a, k, terms) + self.gather(n.b, -k, terms)
-        if kind is Imm:
-            return k * n.value  # type: ignore[no-any-return]
-        if kind is Mul:
-            if type(n.b) is Imm:
-                return self.gather(n.a, k * n.b.value, terms)
-            if type(n.a) is Imm:
-                return self.gather(n.b, k * n.a.value, terms)
-        form = linear(self.go(n))
-        for atom, c in form.terms.items():
-            terms[atom] = terms.get(atom, 0) + k * c
-        return k * form.const
+    def gather(self, n: Any, terms: dict[Expr, int]) -> int:
+        """Adds the leaves of a sum, simplified, to `terms`; returns the constant."""
+        const = 0
+        for leaf, k in summands(n, _parts).items():
+            if type(leaf) is Imm:
+                const += k * leaf.value
+            elif k:
+                form = linear(self.go(leaf))
+                const += k * form.const
+                for atom, c in form.terms.items():
+                    terms[atom] = terms.get(atom, 0) + k * c
+        return const
 
     def combined(self, kind: Any, a: Expr, b: Expr) -> Expr:
         """The operation on simplified operands."""
@@ -252,11 +249,9 @@ class ExprSimplifier:
         # matter: twice would be 2 ** n times for n selections in one another.
         in_a = in_b = self
         if cond.type.count == 1 and not reads_data(cond):
-            told = free_vars(cond)
-            # Both sides are always evaluated, so what they load may not change.
-            if not reads_data(n.a) and not free_vars(n.a).isdisjoint(told):
+            if _gains(n.a, cond):
                 in_a = engine(self.facts.assume(cond))
-            if not reads_data(n.b) and not free_vars(n.b).isdisjoint(told):
+            if _gains(n.b, cond):
                 in_b = engine(self.facts.deny(cond))
         a, b = in_a.go(n.a), in_b.go(n.b)
         if a is b:
@@ -335,6 +330,36 @@ class ExprSimplifier:
         if made is not None:
             return made
         return n if n.op in intrinsics.MARKS else self.settled(n)
+
+
+def _gains(side: Expr, cond: Expr) -> bool:
+    """Whether one side of a selection is simplified with what the condition says.
+
+    Both sides are always evaluated, so what they load may not change. Selections in
+    one another are simplified once for every way through those around them, which for
+    shared ones is exponential in their depth: hence the bound.
+    """
+    told = rank(side)
+    return (
+        not told.data
+        and told.choices <= _MOST_CHOICES
+        and not free_vars(side).isdisjoint(free_vars(cond))
+    )
+
+
+def _parts(e: Any) -> tuple[tuple[Expr, int], ...]:
+    """The operands of a sum or of a constant multiple, with their factors."""
+    kind = type(e)
+    if kind is Add:
+        return (e.a, 1), (e.b, 1)
+    if kind is Sub:
+        return (e.a, 1), (e.b, -1)
+    if kind is Mul:
+        if type(e.b) is Imm:
+            return ((e.a, e.b.value),)
+        if type(e.a) is Imm:
+            return ((e.b, e.a.value),)
+    return ()
 
 
 def _goes_right(kind: Any, a: Expr, b: Expr, t: Type) -> bool:

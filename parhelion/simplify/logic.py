@@ -1,4 +1,4 @@
-"""Rules for conditions."""
+"""Rules for conditions. Of floats ``not (a < b)`` is not ``b <= a``: see NaN."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ OR = (
 
 NOT = (
     rule(~(~p), p),
-    rule(~(x < y), y <= x, "integers(x)"),
-    rule(~(x <= y), y < x, "integers(x)"),
-    rule(~eq(x, y), ne(x, y)),
-    rule(~ne(x, y), eq(x, y)),
+    rule(~(x < y), y <= x),
+    rule(~(x <= y), y < x),
+    rule(~eq(x, y), ne(x, y), floats=True),
+    rule(~ne(x, y), eq(x, y), floats=True),
     rule(~(~p & ~q), p | q),
     rule(~(~p | ~q), p & q),
     rule(~broadcast(p), broadcast(~p)),

@@ -251,9 +251,18 @@ def extremum(s: Engine, n: Min | Max) -> Expr | None:
 
 
 def _flat(kind: type[Expr], n: Expr) -> list[Expr]:
-    if type(n) is not kind:
-        return [n]
-    return _flat(kind, n.a) + _flat(kind, n.b)  # type: ignore[attr-defined]
+    """The operands of a chain of one operation, each once, from left to right."""
+    found: dict[Expr, None] = {}
+    seen: set[Expr] = set()
+    stack = [n]
+    while stack:
+        e = stack.pop()
+        if type(e) is not kind:
+            found[e] = None
+        elif e not in seen:
+            seen.add(e)
+            stack += (e.b, e.a)  # type: ignore[attr-defined]
+    return list(found)
 
 
 def _folded(kind: type[And | Or], items: list[Expr]) -> Expr:
@@ -261,6 +270,35 @@ def _folded(kind: type[And | Or], items: list[Expr]) -> Expr:
     for e in items[1:]:
         made = kind(made, e)
     return made
+
+
+class _Operand:
+    """An operand of a minimum or maximum: its form, and what it lies between.
+
+    pixels: the pixel data that `decide` would look at; None if there is anything else
+    in it, of which more may be known than constant bounds.
+    """
+
+    __slots__ = ("form", "interval", "pixels")
+
+    def __init__(self, s: Engine, e: Expr) -> None:
+        self.form = plain(linear(e))
+        self.interval = form_interval(self.form, s.facts)
+        self.pixels: set[Expr] | None = set(self.form.terms)
+        for atom in self.form.terms:
+            if type(atom) is Min or type(atom) is Max:
+                for side in (atom.a, atom.b):
+                    self.pixels |= plain(linear(side)).terms.keys()
+        if not all(map(reads_data, self.pixels)):
+            self.pixels = None
+
+    def exceeds(self, s: Engine, other: _Operand) -> bool | None:
+        """Whether it is certainly at least the other."""
+        if self.pixels is not None and other.pixels is not None:
+            if self.pixels.isdisjoint(other.pixels):
+                lo, hi = self.interval.lo, other.interval.hi
+                return lo is not None and hi is not None and lo >= hi
+        return decide(s, opened(self.form - other.form))
 
 
 def _undominated(
@@ -273,15 +311,17 @@ def _undominated(
     """
     if len(first) < len(second):
         first, second = second, first
-    rivals = {e: plain(linear(e)) for e in first}
+    rivals = {e: _Operand(s, e) for e in first}
     added: list[Expr] = []
     for e in second:
-        form = plain(linear(e))
+        if e in rivals:
+            continue
+        one = _Operand(s, e)
         for other, rival in list(rivals.items()):
-            gap = opened(form - rival if kind is Min else rival - form)
-            if decide(s, gap):
+            low, high = (rival, one) if kind is Min else (one, rival)
+            if high.exceeds(s, low):
                 break  # the other is always at least as good
-            if decide(s, gap.scaled(-1)):
+            if low.exceeds(s, high):
                 del rivals[other]
         else:
             added.append(e)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from parhelion.analysis.facts import Facts, unmarked
 from parhelion.analysis.interval import tame
 from parhelion.analysis.linear import Linear, linear
-from parhelion.analysis.rank import reads_data
+from parhelion.analysis.rank import is_small, reads_data
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import (
     EQ,
@@ -50,7 +50,9 @@ def prove(cond: Expr, facts: Facts) -> bool:
     s = engine(facts)
     found = s.proofs.get(cond)
     if found is None:
-        found = s.proofs[cond] = _Search(facts, _inhabited(cond)).holds(s.go(cond))
+        made = s.go(cond)
+        search = _Search(facts, _inhabited(cond))
+        found = s.proofs[cond] = is_small(made) and search.holds(made)
     return found
 
 

@@ -89,7 +89,6 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "const": is_const,
     "size": tree_size,
     "signed": Type.is_int,
-    "integers": lambda e: e.type.is_int_or_uint(),
     "scalar": lambda e: e.type.count == 1,
     "alike": lambda a, b: a.type is b.type,
     "minus_zero": _minus_zero,

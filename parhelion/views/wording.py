@@ -100,7 +100,11 @@ def _level(level: LoopLevel) -> str:
     if level.place is Place.ROOT:
         return "at root"
     assert level.func is not None and level.var is not None
-    return f"at {shown(level.func)}.{plain_name(level.var.name)}"
+    v = level.var
+    name = plain_name(v.name)
+    if isinstance(v.origin, ReductionDomain):
+        name = rvar_name(v, v.origin)
+    return f"at {shown(level.func)}.{name}"
 
 
 __all__ = ["definition", "definitions", "formula", "place", "signature"]

@@ -28,6 +28,8 @@ def i(value: int) -> Expr:
     return B.int32(value)
 
 
+ROOT = E.Intrinsic(F32, "sqrt", (E.Cast(F32, B.sub(x, i(5))),))
+
 CASES: list[tuple[str, Expr, Monotonic]] = [
     ("itself", x, UP),
     ("another", n, STILL),
@@ -59,6 +61,10 @@ CASES: list[tuple[str, Expr, Monotonic]] = [
         E.Intrinsic(F32, "floor", (E.Mul(E.Cast(F32, x), B.imm(0.5, F32)),)),
         UP,
     ),
+    ("float comparison", B.lt(E.Cast(F32, x), B.imm(4.5, F32)), DOWN),
+    # Below 5 the root is NaN, of which nothing holds; from there on it grows.
+    ("root comparison", B.lt(ROOT, B.imm(4.0, F32)), UNKNOWN),
+    ("chosen by a root", B.select(B.lt(ROOT, B.imm(4.0, F32)), i(5), i(3)), UNKNOWN),
     ("narrowed", E.Cast(UInt(8), x), UNKNOWN),
     ("narrowed in range", E.Cast(UInt(8), B.clamp(x, i(0), i(255))), UP),
     ("shifted", E.Intrinsic(INT32, "shift_right", (x, i(3))), UP),

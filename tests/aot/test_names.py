@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.runtime.foreign import Struct
 from tests.aot.builds import HOST
 from tests.codegen.c_code import OPTIONS, compiled, needs_cc
 
@@ -110,6 +111,35 @@ def test_a_func_may_be_called_as_the_function_that_it_calls(
     call, out = compiled(f, [], tmp_path), hl.Buffer(t, [5])
     assert call(out) == 0
     np.testing.assert_array_equal(np.asarray(out), np.asarray(f.realize([5])))
+
+
+@needs_cc
+@pytest.mark.parametrize("length", [1024, 3000])
+def test_long_names(length: int, tmp_path: Path) -> None:
+    """LLVM cuts names of values short at 1,024 characters; two were the same then."""
+    image = hl.ImageParam(hl.Int(32), 1, "i" * length)
+    gain = hl.Param(hl.Int(32), "p" * length)
+    shift = hl.Param(hl.Int(32), "p" * length + "q")
+    column = hl.Var("v" * length)
+    g, f = hl.Func("f" * length + "g"), hl.Func("f" * length)
+    g[column] = image[column] * gain
+    f[column] = g[column] + g[column] * 2 + shift
+    g.compute_at(f, column)
+    f.compile_to_static_library(tmp_path / "long", [image, gain, shift])
+    shared = tmp_path / "long.so"
+    subprocess.run(
+        [
+            *(HOST.tool("gcc"), "-shared", "-o", shared, "-Wl,--whole-archive"),
+            *(tmp_path / "long.a", "-Wl,--no-whole-archive", "-lm", "-lpthread"),
+        ],
+        check=True,
+    )
+    pixels, out = np.arange(5, dtype=np.int32), np.zeros(5, np.int32)
+    given, made = [Struct.of(hl.Int(32), a, [0]) for a in (pixels, out)]
+    call = getattr(ctypes.CDLL(str(shared)), f.name())
+    call.argtypes = [ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p]
+    assert call(given.address, 2, 7, made.address) == 0
+    np.testing.assert_array_equal(out, pixels * 6 + 7)
 
 
 def test_functions_that_have_no_name(tmp_path: Path) -> None:

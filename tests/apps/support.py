@@ -11,7 +11,7 @@ import numpy as np
 
 import parhelion as hl
 from apps.common import App, Array, Module
-from parhelion.interp import interpret
+from parhelion.interp import Rounding, interpret
 from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
@@ -57,6 +57,7 @@ def interpreted(
     images: Arrays,
     size: Sequence[int],
     values: Mapping[str, float] = MappingProxyType({}),
+    rounding: Rounding = Rounding.FUSED,
 ) -> Array:
     """The output by the reference interpreter."""
     app = algorithm(hl)
@@ -67,7 +68,7 @@ def interpreted(
         for name, a in images.items()
     }
     region = [(0, extent) for extent in size]
-    (made,) = interpret(app.output._function, region, {}, given)
+    (made,) = interpret(app.output._function, region, {}, given, rounding)
     return np.asarray(made.transpose())
 
 

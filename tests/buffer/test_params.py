@@ -143,11 +143,13 @@ def test_broken_promises_are_errors() -> None:
     f.realize([4, 3])
     im.set(np.zeros((3, 4), np.uint8))
     with pytest.raises(
-        hl.BufferError_, match=r"stride of im\S* must be 8, but it is 4"
+        hl.InvalidBufferError, match=r"stride of im\S* must be 8, but it is 4"
     ):
         f.realize([4, 3])
     im.set(np.zeros((3, 8), np.uint8))
-    with pytest.raises(hl.BufferError_, match="extent of im.* must be 4, but it is 8"):
+    with pytest.raises(
+        hl.InvalidBufferError, match="extent of im.* must be 4, but it is 8"
+    ):
         f.realize([4, 3])
 
 
@@ -162,7 +164,7 @@ def test_host_alignment_is_checked() -> None:
     im.set(b)
     f.realize([10])
     im.set(b.cropped(0, 1, 50).translated([-1]))
-    with pytest.raises(hl.BufferError_, match="multiple of 32 bytes"):
+    with pytest.raises(hl.InvalidBufferError, match="multiple of 32 bytes"):
         f.realize([10])
     with pytest.raises(hl.TypeMismatchError):
         im.set_host_alignment(3)

@@ -100,7 +100,6 @@ PROGRAMS: dict[str, Callable[[], str]] = {
     "a coordinate": plain(offset=2),
     "a reduction's extent": plain(steps=9),
     "a boundary condition": plain(edge=True),
-    "a name": plain(name="other"),
     "compute_root": scheduled(lambda p: p.f.compute_root()),
     "compute_at": scheduled(lambda p: p.f.compute_at(p.g, y)),
     "compute_at another loop": scheduled(lambda p: p.f.compute_at(p.g, x)),
@@ -174,6 +173,87 @@ def test_whatever_differs_has_another_name(monkeypatch: pytest.MonkeyPatch) -> N
         assert one == made(make, monkeypatch), f"{what}: not the same again"
         assert one not in found, f"{what} is taken for: {found[one]}"
         found[one] = what
+
+
+def sums(order: int = 0, funcs: str = "f g", vars: str = "x y r") -> hl.Func:
+    """Where the order of an RDom's variables matters, which have the same bounds."""
+    column, row = map(hl.Var, vars.split()[:2])
+    f, g = map(hl.Func, funcs.split())
+    r = hl.RDom([(0, 4), (0, 4)], vars.split()[2])
+    i, j = (r.x, r.y) if order == 0 else (r.y, r.x)
+    f[column, row] = column + 3 * row
+    g[column] = 1
+    g[column] = g[column] * 2 + f[i, j + column]
+    f.compute_root()
+    return g
+
+
+def key_of(f: hl.Func, **given: Any) -> keys.Key:
+    state = Reach([f._function]).look()
+    found = _key(state, f.name(), Variant(**given), host_target())
+    assert found is not None
+    return found
+
+
+def test_names_do_not_count() -> None:
+    first = key_of(sums())
+    for funcs, vars in (("f g", "x y r"), ("g f", "y x s"), ("p q", "a b c")):
+        again = key_of(sums(0, funcs, vars))
+        assert again.digest == first.digest
+    assert set(again.names) == {"p", "q", "a", "b", "c$x", "c$y", "c.x", "c.y"}
+    assert key_of(sums(1)).digest != first.digest
+
+
+def test_names_count_in_code_that_has_them() -> None:
+    first, again = sums(), sums()
+    assert key_of(first, trace=True).digest != key_of(again, trace=True).digest
+    for f in (first, again):
+        f.trace_stores()
+    assert key_of(first).digest != key_of(again).digest
+
+
+@pytest.mark.parametrize("word", ["stride", "min", "split", "factor", "the"])
+def test_words_of_messages_count(word: str) -> None:
+    """Among them no name could be found again."""
+    plain_names = key_of(sums()).digest
+    found = {plain_names, key_of(sums(0, f"{word} g")).digest}
+    found.add(key_of(sums(0, "f g", f"x {word} r")).digest)
+    assert len(found) == 3
+    assert key_of(sums(0, f"{word} g")).digest in found  # as word$1
+
+
+@pytest.mark.parametrize("name", ["ä", "a.b", "2", "n" * 33])
+def test_names_that_are_not_one_word_of_a_message_count(name: str) -> None:
+    assert key_of(ramp(name)).digest != key_of(ramp("x")).digest
+    assert key_of(ramp("y")).digest == key_of(ramp("x")).digest
+
+
+def ramp(var: str) -> hl.Func:
+    f, x = hl.Func(), hl.Var(var)
+    f[x] = x
+    return f
+
+
+def test_which_names_are_the_same_counts() -> None:
+    """Of a Func and a Var of one name, messages could not say which is meant."""
+    first = key_of(sums(0, "left right")).digest
+    assert key_of(sums(0, "top bottom", "top y r")).digest != first
+    assert key_of(sums(0, "up down", "x down r")).digest != first
+
+
+def test_interleaved_images_are_told_apart_by_their_use() -> None:
+    """A set of them has no order of its own."""
+
+    def key(swapped: bool) -> str:
+        a, b = (hl.ImageParam(hl.UInt(8), 2) for _ in range(2))
+        f = hl.Func()
+        f[x, y] = hl.i32(a[x, y]) - b[x, y] * 2
+        one, two = ((3,), (4,)) if swapped else ((4,), (3,))
+        strides = [(a._sym, ((0, *one),)), (b._sym, ((0, *two),))]
+        return key_of(f, strides=frozenset(strides)).digest
+
+    assert len({key(False) for _ in range(20)}) == 1
+    assert key(True) != key(False)
 
 
 class Mentioned(Parts):
@@ -344,9 +424,9 @@ print([make() for make in [t.plain(), t.plain(edge=True)]])
 @pytest.mark.parametrize("case", all_cases(), ids=lambda c: c.name)
 def test_every_application_has_a_name(case: Case) -> None:
     for schedule in case.schedules:
-        app = case.build(hl, schedule)
-        state = Reach([app.output._function]).look()
-        assert _key(state, "app", Variant(), host_target()) is not None
+        apps = [case.build(hl, schedule) for _ in range(2)]
+        first, again = [key_of(app.output).digest for app in apps]
+        assert first == again
 
 
 def test_foreign_code_has_no_name() -> None:

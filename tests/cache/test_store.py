@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from parhelion.runtime import cache
+from parhelion.runtime import cache, environment
 from tests.cache.programs import BLUR, ROOT, child, outcome
+
+Put = Callable[[Path], None]
 
 
 @pytest.fixture
@@ -64,7 +68,7 @@ def test_the_folder_may_be_in_the_users_own(
 
 @pytest.mark.parametrize("given", ["-1", "100MB", "1.5", "²", "1_0"])
 def test_a_bound_that_is_no_number(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_warned", set())
+    monkeypatch.setattr(environment, "_warned", set())
     monkeypatch.setenv("PARHELION_CACHE_MB", given)
     with pytest.warns(UserWarning, match="is no whole number of megabytes") as told:
         assert cache.limit() == cache.limit() == 512 << 20
@@ -233,3 +237,144 @@ g.realize([16, 16])
     first, second = (child(source, kept).stderr for _ in range(2))
     assert "Warning" in first
     assert first == second
+
+
+def put_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def put_link(path: Path) -> None:
+    path.symlink_to(path.with_name("target"))
+    path.with_name("target").write_bytes(b"mine")
+
+
+def put_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def put_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+@pytest.mark.parametrize("put", [put_fifo, put_link, put_folder, put_socket])
+def test_what_is_no_file_in_a_files_place(put: Put, folder: Path) -> None:
+    """It is not read (a FIFO would be waited for), and a file takes its place."""
+    cache.store("b", b"other")
+    put(folder / "a.bin")
+    assert cache.load("a") is None
+    cache.store("a", b"contents")
+    assert cache.load("a") == b"contents"
+    if put is put_link:
+        assert (folder / "target").read_bytes() == b"mine"
+    put_fifo(folder / "c.bin")
+    assert cache.usage().files == 3
+    assert cache.clear() == 3
+
+
+@pytest.mark.parametrize("put", [put_fifo, put_link, put_folder])
+def test_what_is_no_file_in_the_tallys_place(put: Put, folder: Path) -> None:
+    folder.mkdir()
+    put(folder / "tally")
+    for i in range(3):
+        cache.store(f"n{i}", b"contents")
+        assert cache.load(f"n{i}") == b"contents"
+
+
+def test_another_names_file_is_not_taken(folder: Path) -> None:
+    cache.store("a", b"contents")
+    os.replace(folder / "a.bin", folder / "b.bin")
+    assert cache.load("b") is None
+    assert not (folder / "b.bin").exists()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_folder_that_others_may_write(
+    mode: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.store("a", b"contents")
+    folder.chmod(mode)
+    monkeypatch.setattr(environment, "_warned", set())
+    with pytest.warns(UserWarning) as told:
+        assert cache.load("a") is None
+        cache.store("b", b"contents")
+    assert [str(one.message) for one in told] == [
+        f"the folder {str(folder)!r}, where compiled code would be kept, may be written"
+        f" by others (its mode is {mode:o}); nothing is read from it or stored there. "
+        "PARHELION_CACHE names another folder, or is off"
+    ]
+    folder.chmod(0o700)
+    assert cache.load("a") == b"contents"
+    assert len(files(folder)) == 1
+
+
+def test_a_folder_of_another_user(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.store("a", b"contents")
+    monkeypatch.setattr(environment, "_warned", set())
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    told = f"belongs to the user {me}, and this one is {me + 1}; nothing is read"
+    with pytest.warns(UserWarning, match=told):
+        assert cache.load("a") is None
+
+
+def test_files_that_others_may_write(folder: Path) -> None:
+    cache.store("a", b"contents")
+    (folder / "a.bin").chmod(0o666)
+    assert cache.load("a") is None
+    cache.store("a", b"contents")
+    assert cache.load("a") == b"contents"
+
+
+def test_storing_does_not_look_through_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[object] = []
+    scan = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda at: looks.append(at) or scan(at))
+    for i in range(300):
+        cache.store(f"n{i}", bytes(5000))
+    assert len(looks) == 1
+    # What was stored elsewhere counts, and the bound holds.
+    monkeypatch.setenv("PARHELION_CACHE_MB", "1")
+    for i in range(300, 600):
+        cache.store(f"n{i}", bytes(5000))
+    assert cache.usage().bytes <= 1 << 20
+    assert cache.load("n599") is not None
+    assert len(looks) < 30
+
+
+def test_contents_that_are_no_program_are_compiled_again(tmp_path: Path) -> None:
+    """Though their digest holds."""
+    exact, _ = outcome(BLUR, tmp_path)
+    spoil = """
+import os, sys
+from pathlib import Path
+from parhelion.runtime import cache
+for path in Path(os.environ["PARHELION_CACHE"]).glob("*.bin"):
+    cache.store(path.stem, {contents})
+"""
+    for contents in ("b''", "b'x' * 7", "bytes(16)", "b'{}' * 40", "bytes(4000)"):
+        assert child(spoil.format(contents=contents), tmp_path).returncode == 0
+        assert outcome(BLUR, tmp_path) == (exact, True)
+        assert outcome(BLUR, tmp_path) == (exact, False)
+
+
+MANY_READS = """
+import numpy as np
+import parhelion as hl
+x, f = hl.Var("x"), hl.Func("f")
+b = hl.Buffer(np.arange(100, dtype=np.float32))
+f[x] = sum([b[hl.clamp(128 * x + k, 0, 99)] for k in range(128)], hl.f32(0))
+assert np.asarray(f.realize([3])).tolist() == [7722, 12672, 12672]
+"""
+
+
+def test_deep_regions_are_kept(tmp_path: Path) -> None:
+    """That of an image which is read in many places is as deep as there are places."""
+    for _ in range(2):
+        told = child(MANY_READS, tmp_path)
+        assert told.returncode == 0, told.stderr
+    assert files(tmp_path)

@@ -12,6 +12,7 @@ import pytest
 import parhelion as hl
 from apps import blur, hist, local_laplacian
 from apps.common import App, Module
+from parhelion.interp import Rounding
 from tests.aot.builds import halide_headers
 from tests.apps.support import interpreted
 from tests.codegen.c_code import built, compiled, needs_cc
@@ -87,7 +88,13 @@ def test_histogram_equalisation(tmp_path: Path) -> None:
     assert text.count("#pragma omp atomic\n") == 1
     rng = np.random.default_rng(5)
     image = rng.integers(0, 200, (3, HEIGHT, WIDTH), np.uint8)
-    exact = interpreted(hist.algorithm, {"input": image}, [WIDTH, HEIGHT, 3])
+    # The C compiler is told of no processor with fused operations.
+    exact = interpreted(
+        hist.algorithm,
+        {"input": image},
+        [WIDTH, HEIGHT, 3],
+        rounding=Rounding.APART,
+    )
     call = compiled(app.output, [app.inputs["input"]], tmp_path)
     out = hl.Buffer(hl.UInt(8), [WIDTH, HEIGHT, 3])
     assert call(hl.Buffer(image), out) == 0

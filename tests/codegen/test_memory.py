@@ -334,3 +334,37 @@ def test_a_mask_of_one_lane_that_only_llvm_knows(
             ),
         ]
     execute(S.Block(tuple(body)), t, source, out, 2)
+
+
+@pytest.mark.parametrize("cast", [False, True])
+@pytest.mark.parametrize("inverted", [False, True])
+def test_what_was_loaded_before_a_store_is_not_loaded_again(
+    inverted: bool, cast: bool
+) -> None:
+    """A swap under a mask, as in LLVM's issue 215453."""
+    lanes, t = 8, Int(32)
+    source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
+    ramp = E.Ramp(int32(0), int32(1), lanes)
+    mask = E.LT(ramp, E.Broadcast(P.var, lanes))
+    kept: Expr = E.Load(t.with_lanes(lanes), out, ramp, mask)
+    new: Expr = E.Load(t.with_lanes(lanes), source, ramp, None)
+    if cast:
+        single = Float(32, lanes)
+        kept, new = E.Reinterpret(single, kept), E.Reinterpret(single, new)
+    old = Var("old", kept.type)
+    arms = (new, old) if inverted else (old, new)
+    cond: Expr = E.Not(mask) if inverted else mask
+    chosen: Expr = E.Select(cond, *arms)
+    if cast:
+        chosen = E.Reinterpret(t.with_lanes(lanes), chosen)
+    stores: list[Stmt] = [
+        S.LetStmt(old, kept),
+        S.Store(out, E.Broadcast(int32(-1), lanes), ramp, None),
+        S.Store(out, chosen, E.Ramp(int32(lanes), int32(1), lanes), None),
+    ]
+    compiled = Compiled(lowered(S.Block(tuple(stores)), [source, P, out]))
+    data = np.arange(100, 100 + lanes, dtype=np.int32)
+    result = np.arange(2 * lanes, dtype=np.int32)
+    assert compiled(data, 5, result) == 0
+    wanted = [-1] * lanes + [0, 1, 2, 3, 4, 105, 106, 107]
+    assert result.tolist() == wanted, compiled.emitted.text

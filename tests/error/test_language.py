@@ -148,7 +148,7 @@ def one_var_twice() -> None:
 
 @bad(
     hl.DefinitionError,
-    """the first definition of Func 'f' mentions the RVar r$x; it must give every point one value
+    """the first definition of Func 'f' mentions the RVar r.x; it must give every point one value
 -->
    |  f[x] = r.x
 hint: use an inline reduction, hl.sum(…), or give an initial value first: f[...] = 0, then f[...] += …""",
@@ -161,7 +161,7 @@ def rvar_in_a_pure_definition() -> None:
 
 @bad(
     hl.DefinitionError,
-    """update 0 of Func 'f' mentions r$x and s$x, RVars of two RDoms
+    """update 0 of Func 'f' mentions r.x and s.x, RVars of two RDoms
 -->
    |  f[x] += r.x + s.x
 hint: make one RDom with the dimensions of both""",

@@ -201,7 +201,7 @@ def test_rfactor_of_what_is_not_associative() -> None:
     refused(
         lambda: f.update().rfactor(r.x, u),
         "f.update(0).rfactor: the update is not known to fold with an associative"
-        " operation\nthe update is f[…] = f(x)*2 + r$x" + FORMS.format("f"),
+        " operation\nthe update is f[…] = f(x)*2 + r.x" + FORMS.format("f"),
     )
 
 
@@ -212,7 +212,7 @@ def test_rfactor_of_signed_sums_that_saturate() -> None:
     refused(
         lambda: f.update().rfactor(r.x, u),
         "f.update(0).rfactor: the update is not known to fold with an associative"
-        " operation\nthe update is f[…] = saturating_add(f(x), int8(r$x))\n"
+        " operation\nthe update is f[…] = saturating_add(f(x), int8(r.x))\n"
         "signed sums that saturate are not associative: (100 + 100) + -100 is 27"
         " in 8 bits, 100 + (100 + -100) is 100" + FORMS.format("f"),
     )
@@ -225,7 +225,7 @@ def test_rfactor_of_floats_that_takes_a_nan() -> None:
     refused(
         lambda: f.update().rfactor(r.x, u),
         "f.update(0).rfactor: among floats the update is not associative\n"
-        "the update is f[…] = max(sqrt(float32(r$x)), f(x))\n"
+        "the update is f[…] = max(sqrt(float32(r.x)), f(x))\n"
         "a NaN would replace the old value, and be replaced by what comes next: where"
         " it stands decides the result\n"
         "hint: max(f[…], e), min(f[…], e) and select(e < old, e, old) take numbers"

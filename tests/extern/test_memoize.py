@@ -13,6 +13,7 @@ import parhelion as hl
 from parhelion.interp import interpret
 from parhelion.ir.text import text
 from parhelion.lower.passes import Trace, lower
+from parhelion.runtime import memo
 from parhelion.schedule.legality import check_pipeline
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -361,3 +362,36 @@ def test_a_window_slides_inside_of_what_is_kept() -> None:
     (nest,) = [s for name, s, _ in trace if name == "loop_nests"]
     # Each row but the first computes one row of p, the last that it needs.
     assert re.search(r"select\(likely\(\S+ < f\S*\.s0\.y\)", text(nest))
+
+
+class Signal(Exception):
+    """What the handler of a signal raises, in the main thread, at any step."""
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("step", ["find", "store", "release"])
+def test_handlers_of_signals_raise_out_of_the_run(
+    step: str, late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = Counted()
+    counted.f.compute_at(counted.o, y)
+    wanted = np.asarray(counted.o.realize([4, 3])).copy()
+    hl.memoization_cache_cleanup()
+    real = getattr(memo._Cache, step)
+    raised: list[str] = []
+
+    def interrupted(*args: object) -> object:
+        if raised:
+            return real(*args)
+        raised.append(step)
+        if late:
+            real(*args)
+        raise Signal
+
+    monkeypatch.setattr(memo._Cache, step, interrupted)
+    with pytest.raises(Signal):
+        counted.o.realize([4, 3])
+    assert not memo._CACHE.used
+    np.testing.assert_array_equal(np.asarray(counted.o.realize([4, 3])), wanted)
+    assert not memo._CACHE.used
+    assert memo._CACHE.told.bytes == sum(e.bytes for e in memo._CACHE.entries.values())

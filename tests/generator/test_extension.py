@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 import parhelion as hl
 from parhelion.aot.linking import python_headers
@@ -331,6 +332,16 @@ CASES: list[tuple[Use, type[Exception], str]] = [
         lambda f, e: f.soft(good, 1, frozen),
         ValueError,
         "the output 'output' is read-only",
+    ),
+    (
+        lambda f, e: f.soft(good, 1, as_strided(out, (4, 4), (3, 1))),
+        ValueError,
+        "the output 'output' overlaps itself: several pixels share one place",
+    ),
+    (
+        lambda f, e: f.soft(good, 1, as_strided(out, (4, 4), (0, 1))),
+        ValueError,
+        "the output 'output' overlaps itself: several pixels share one place",
     ),
     (
         lambda f, e: f.soft(good, 256, out),

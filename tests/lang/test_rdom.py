@@ -14,7 +14,7 @@ x, y = hl.vars("x y")
 def test_ranges() -> None:
     r = hl.RDom([(1, 4), hl.Range(2, 5)], "dom")
     assert len(r) == r.dimensions() == 2 and r.defined()
-    assert [v.name() for v in r] == ["dom$x", "dom$y"]
+    assert [v.name() for v in r] == ["dom.x", "dom.y"]
     assert r[0].name() == r.x.name() and r[1].name() == r.y.name()
     assert r.x.min()._node is int32(1) and r.y.extent()._node is int32(5)
     assert r._domain.vars[1].hi is int32(6)
@@ -109,8 +109,8 @@ def test_a_predicate_may_not_mention_another_domain() -> None:
 
 def test_what_domains_and_references_show() -> None:
     r = hl.RDom([(0, 3), (-1, 4)], "shown")
-    assert repr(r) == "<parhelion.RDom shown$x(0, 3), shown$y(-1, 4)>"
-    assert repr(r.y) == "<parhelion.RVar 'shown$y' (-1, 4)>"
+    assert repr(r) == "<parhelion.RDom shown.x(0, 3), shown.y(-1, 4)>"
+    assert repr(r.y) == "<parhelion.RVar 'shown.y' (-1, 4)>"
     assert repr(hl.Range(2, 5)) == "<parhelion.Range 2, 5>"
     x = hl.Var("x")
     f = hl.Func("shown_f")

@@ -13,6 +13,7 @@ from parhelion.interp import interpret, interpret_all
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.schedule.rules import ScheduleWarning
+from tests.schedule.test_associativity import FORMS, step_of
 from tests.support.checking import check
 
 x, y, u, v, xo, xi = hl.vars("x y u v xo xi")
@@ -186,6 +187,65 @@ def test_where_the_least_value_is(strict: bool) -> None:
         parts(part).vectorize(x, 4)
 
     check(lambda: least(strict), (5,), (outer, strips, nothing_kept))
+
+
+#: Half of the forms, all of each kind: what they fold to is tested of every one.
+HALF = [form for n, form in enumerate(FORMS) if (n // 6 + n % 6) % 2 == form[1]]
+
+
+@pytest.mark.parametrize("form", HALF, ids=lambda form: form[0])
+def test_every_form_of_the_greatest_and_the_least(
+    form: tuple[str, bool, str, str],
+) -> None:
+    """Where many are equal; with two numbers that belong to it, as each form has it."""
+    _, least, value, index = form
+    step = step_of(value, index, least=least)
+
+    def make() -> tuple[hl.Func, hl.RDom]:
+        pixels, f = image(hl.Int(32)), hl.Func("f")
+        r = hl.RDom([(0, 13), (0, 9)], "r")
+        e = pixels[r.x, r.y] % 3 + x
+        f[x] = hl.Tuple(2**30 if least else -(2**30), -1, -1)
+        old = f[x]
+        best, at = step((old[0], old[1]), e, r.x)
+        f[x] = hl.Tuple(best, at, step((old[0], old[2]), e, r.y)[1])
+        return f, r
+
+    def outer(f: hl.Func, r: hl.RDom) -> None:
+        parts(f.update().rfactor(r.y, u)).parallel(u)
+
+    def strips(f: hl.Func, r: hl.RDom) -> None:
+        f.update().split(r.y, so, si, 4)
+        parts(f.update().rfactor(so, u)).vectorize(x, 4)
+
+    check(make, (5,), (outer, strips))
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ("hl.max(f[0], e)", "hl.select(f[0] <= e, g, f[1])"),
+        ("hl.select(f[0] <= e, e, f[0])", "hl.select(e > f[0], g, f[1])"),
+        ("hl.max(f[0], e)", "hl.select(~(f[0] < e), f[1], g)"),
+    ],
+)
+def test_the_greatest_of_floats_in_parts(forms: tuple[str, str]) -> None:
+    """NaNs are passed over; of zeros with either sign, each value keeps its own."""
+    rng = np.random.default_rng(3)
+    drawn = rng.choice([-1.0, -0.0, 0.0, np.nan, -np.inf], (9, 13))
+    pixels, step = hl.Buffer(drawn.astype(np.float32)), step_of(*forms)
+
+    def make() -> tuple[hl.Func, hl.RDom]:
+        f, r = hl.Func("f"), hl.RDom([(0, 13), (0, 9)], "r")
+        f[x] = hl.Tuple(hl.f32(-np.inf), -1)
+        e = hl.select(r.x > x, pixels[r.x, r.y], -np.inf)
+        f[x] = hl.Tuple(*step(f[x], e, r.x + 13 * r.y))
+        return f, r
+
+    def outer(f: hl.Func, r: hl.RDom) -> None:
+        parts(f.update().rfactor(r.y, u)).parallel(u)
+
+    check(make, (13,), (outer,))
 
 
 def test_a_part_that_folds_nothing_leaves_the_old_values() -> None:

@@ -14,11 +14,27 @@ from parhelion.ir.evaluate import Value, binary, evaluate_lanes
 from parhelion.ir.expr import Expr, Intrinsic, Load, Var
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.symbols import BufferSym
-from parhelion.types import BOOL, INT32, INT64, Float, Int, Type, UInt
+from parhelion.types import BOOL, INT32, INT64, BFloat, Float, Int, Type, UInt
 
 NARROW = (Int(8), UInt(8), Int(16), UInt(16), UInt(32))
 FLOATS = (Float(32), Float(64))
+EVERY_FLOAT = (*FLOATS, Float(16), BFloat(16))
 SPECIAL_FLOATS = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 0.5, 3.25)
+#: Of each float type the least number, the greatest subnormal one and the least and
+#: the greatest normal one.
+_ENDS = {
+    Float(16): (2.0**-24, 2.0**-14 - 2.0**-24, 2.0**-14, 65504.0),
+    BFloat(16): (2.0**-133, 2.0**-126 - 2.0**-133, 2.0**-126, 2.0**128 - 2.0**120),
+    Float(32): (2.0**-149, 2.0**-126 - 2.0**-149, 2.0**-126, 2.0**128 - 2.0**104),
+    Float(64): (5e-324, 2.0**-1022 - 5e-324, 2.0**-1022, 1.7976931348623157e308),
+}
+
+
+def special_floats(t: Type) -> tuple[float, ...]:
+    """Numbers of the float type on which rules break: zeros, infinities, NaN, ends."""
+    ends = _ENDS[t.element_of()]
+    return (*SPECIAL_FLOATS, *ends, *[-x for x in ends])
+
 
 ARITHMETIC = (E.Add, E.Sub, E.Mul, E.Div, E.Mod, E.Min, E.Max)
 
@@ -55,7 +71,7 @@ class Generator:
                 return B.int32(self.rng.choice(small))
             return self.rng.choice(self.index)
         if t.is_float() and self.rng.random() < 0.4:
-            return B.imm(self.rng.choice(SPECIAL_FLOATS), t)
+            return B.imm(self.rng.choice(special_floats(t)), t)
         if self.rng.random() < 0.3 and not t.is_float():
             ends = [0, 1, 2, 3, 5, 8]
             if t is not INT64:  # 64-bit indices are taken not to overflow
@@ -156,6 +172,20 @@ class Generator:
         kind = self.rng.choice((E.And, E.Or))
         return kind(self.condition(depth - 1), self.condition(depth - 1))
 
+    def related(self, t: Type) -> Expr:
+        """A few comparisons of the same two or three operands, in either order."""
+        operands = [self.expr(t, 1) for _ in range(2)]
+        operands.append(B.imm(self.rng.randrange(0, 3), t))
+        made: Expr | None = None
+        for _ in range(self.rng.randrange(2, 4)):
+            a, b = self.rng.sample(operands[: self.rng.choice((2, 2, 3))], 2)
+            one: Expr = self.rng.choice(E.COMPARISONS)(a, b)
+            one = E.Not(one) if self.rng.random() < 0.2 else one
+            made = one if made is None else self.rng.choice((E.And, E.Or))(made, one)
+            made = E.Not(made) if self.rng.random() < 0.1 else made
+        assert made is not None
+        return made
+
     def vector(self, t: Type, depth: int, lanes: int) -> Expr:
         """A vector of ramps, broadcasts, shuffles and arithmetic on them."""
         roll = self.rng.random()
@@ -205,7 +235,7 @@ class Generator:
         if t.is_bool():
             at[v] = self.rng.random() < 0.5
         elif t.is_float():
-            special = self.rng.choice(SPECIAL_FLOATS)
+            special = self.rng.choice(special_floats(t))
             at[v] = (
                 special
                 if self.rng.random() < 0.6
@@ -237,7 +267,7 @@ class Generator:
             t = e.type.element_of()
             rng = random.Random(f"{salt} {at} {t}")
             if t.is_float():
-                return rng.choice(SPECIAL_FLOATS)
+                return rng.choice(special_floats(t))
             lo, hi = int(t.lowest()), int(t.highest())
             return rng.choice([lo, hi, 0, 1, rng.randint(lo, hi), rng.randint(lo, hi)])
 

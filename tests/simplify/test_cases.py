@@ -237,6 +237,14 @@ FLOATS = [
     case(minimum(f, f), f),
     case(minimum(g, f), minimum(g, f)),
     case(select(g < f, g, f), minimum(f, g)),
+    # NaN is neither below nor above nor equal.
+    case((f < 1.0) | (f >= 1.0), (f < 1.0) | (f >= 1.0)),
+    case((f <= g) | (g <= f), (f <= g) | (g <= f)),
+    case((f < g) | (g < f), (f < g) | (g < f)),
+    case((f < g) | (f != g), f != g),
+    case((f <= g) & (g <= f), f == g),
+    case((f < g) & (g <= f), False),
+    case(~((f < g) | (g <= f)), ~((f < g) | (g <= f))),
     case(const(2.5, Float(32)) + 1.5, 4.0),
     case(cast(Float(32), const(3)), const(3.0, Float(32))),
 ]

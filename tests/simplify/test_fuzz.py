@@ -11,11 +11,19 @@ from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.modulus import alignment
 from parhelion.analysis.rank import tree_size
 from parhelion.errors import InternalError
+from parhelion.ir import build as B
 from parhelion.ir.evaluate import evaluate, evaluate_lanes
-from parhelion.ir.expr import Expr
+from parhelion.ir.expr import Expr, Select
 from parhelion.simplify.driver import can_prove, forget, simplify
-from parhelion.types import INT32
-from tests.simplify.generator import FLOATS, NARROW, Generator, same_value, show
+from parhelion.types import INT32, Type, UInt
+from tests.simplify.generator import (
+    EVERY_FLOAT,
+    FLOATS,
+    NARROW,
+    Generator,
+    same_value,
+    show,
+)
 
 SEEDS = range(40)
 DRAWS = 25
@@ -56,6 +64,15 @@ def test_expressions(seed: int) -> None:
     g = Generator(seed)
     for _ in range(DRAWS):
         check(g, _draw(g))
+
+
+@pytest.mark.parametrize("t", [*EVERY_FLOAT, INT32, UInt(8)], ids=str)
+def test_conditions_of_the_same_operands(t: Type) -> None:
+    g = Generator(t.width)
+    for _ in range(400):
+        cond = g.related(t)
+        check(g, cond)
+        check(g, Select(cond, B.imm(1, INT32), B.imm(2, INT32)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -3,7 +3,9 @@
 The rules are data, so one test serves them all: a rule's left side is built with
 random Vars and constants, and where the rule fires, both sides are evaluated at random
 points. Rules of wrapping arithmetic are tried in 8 bits over the whole range, exact
-ones in 8 bits with bounded Vars and in 32 bits with small values.
+ones in 8 bits with bounded Vars and in 32 bits with small values. Every rule is tried
+on every float type as well, on zeros, infinities, NaN and the ends of the type, whether
+or not it says that it serves floats: where it fires it must be right.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from parhelion.ir.rules import (
     variants,
 )
 from parhelion.simplify.tables import BOOL_SELECT, HELPERS, all_rules
-from parhelion.types import BOOL, INT32, Float, Int, Type, UInt
-from tests.simplify.generator import SPECIAL_FLOATS, same_value
+from parhelion.types import BOOL, INT32, Int, Type, UInt
+from tests.simplify.generator import EVERY_FLOAT, same_value, special_floats
 from tests.simplify.generator import show as show_expr
 
 LANES = 4
@@ -81,7 +83,7 @@ class Instance:
                 options += [t.lowest(), t.highest()]
             options.append(self.rng.randrange(-100, 100))
         else:
-            options = list(SPECIAL_FLOATS)
+            options = list(special_floats(t))
         value = self.rng.choice(options)
         return B.imm(value, t.with_lanes(LANES if vector else 1))
 
@@ -114,7 +116,7 @@ class Instance:
         if t.is_bool():
             return self.rng.random() < 0.5
         if t.is_float():
-            return self.rng.choice(SPECIAL_FLOATS)
+            return self.rng.choice(special_floats(t))
         lo, hi = int(t.lowest()), int(t.highest())
         if t is INT32:
             lo, hi = -20, 20
@@ -132,8 +134,8 @@ def _has_vectors(p: Pattern) -> bool:
 def _types(r: Rule) -> tuple[Type, ...]:
     integers: tuple[Type, ...] = (Int(8), UInt(8), INT32)
     if r.floats == "only":
-        return (Float(32),)
-    return (*integers, Float(32)) if r.floats else integers
+        return EVERY_FLOAT
+    return (*integers, *EVERY_FLOAT) if r.floats else integers
 
 
 Hot = dict[object, Callable[[Expr], Expr | None] | None]
@@ -161,26 +163,44 @@ def test_rule(kind: type[Expr], r: Rule) -> None:
         for t in (BOOL,) if bools else _types(r):
             if integral and t.is_float():
                 continue
-            done = 0
-            for _ in range(TRIES):
-                case = Instance(r, before, t, rng)
-                after = table.apply(case.expr)
-                assert _hot(table, hot, case.expr) is after
-                if after is None:
-                    continue
-                done += 1
-                text = f"{r}: {show_expr(case.expr)} -> {show_expr(after)}"
-                assert after.type is case.expr.type, text
-                for at in case.points():
-                    old = evaluate_lanes(case.expr, at)
-                    new = evaluate_lanes(after, at)
-                    assert all(map(same_value, old, new)), (
-                        f"{text} at {at}: {old} {new}"
-                    )
-                if done >= ENOUGH:
-                    break
-            fired += done
+            fired += _fires(r, table, before, t, rng, hot)
     assert fired, f"{show(r.before)} never fires"
+
+
+def _fires(
+    r: Rule, table: Table, before: Op, t: Type, rng: random.Random, hot: Hot
+) -> int:
+    """How often the rule fires on instances over `t`, with the same value each time."""
+    done = 0
+    for _ in range(TRIES):
+        case = Instance(r, before, t, rng)
+        after = table.apply(case.expr)
+        assert _hot(table, hot, case.expr) is after
+        if after is None:
+            continue
+        done += 1
+        text = f"{r}: {show_expr(case.expr)} -> {show_expr(after)}"
+        assert after.type is case.expr.type, text
+        for at in case.points():
+            old = evaluate_lanes(case.expr, at)
+            new = evaluate_lanes(after, at)
+            assert all(map(same_value, old, new)), f"{text} at {at}: {old} {new}"
+        if done >= ENOUGH:
+            break
+    return done
+
+
+#: Of rules over float conditions, which are Bools, no class of node tells the type.
+@pytest.mark.parametrize("kind, r", CASES)
+def test_no_rule_is_wrong_of_floats(kind: type[Expr], r: Rule) -> None:
+    rng = random.Random(str(r))
+    if r in BOOL_SELECT.rules:
+        return
+    table = Table(kind, [r], HELPERS)
+    hot: Hot = {}
+    for before, _ in variants(r):
+        for t in EVERY_FLOAT:
+            _fires(r, table, before, t, rng, hot)
 
 
 def test_float_operands_of_min_and_max_are_not_swapped() -> None:

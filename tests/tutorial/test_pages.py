@@ -9,6 +9,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (
+    "floats.md",
     "from-halide.md",
     "schedule/README.md",
     "schedule/loops.md",

@@ -234,7 +234,7 @@ def test_unset_images_and_params() -> None:
     gain = hl.Param(hl.Int(32), "gain")
     f = hl.Func("scaled")
     f[x, y] = hl.i32(image[x - 1, y]) * gain
-    with pytest.raises(hl.BufferError_, match="Param 'gain' has no value"):
+    with pytest.raises(hl.UnsetParamError, match="Param 'gain' has no value"):
         f.animate([3, 2])
     gain.set(2)
     animation = f.animate([3, 2])

@@ -1,0 +1,201 @@
+"""What messages say where the axes of arrays stand in another order than expected.
+
+An (H, W, C) photograph that is given without ``axes`` is an image three pixels wide,
+and sizes in NumPy's order ask for an image turned on its side. Both fail as regions
+that are too small; what helps is neither a larger image nor a boundary condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from parhelion.errors import HalideError
+from parhelion.ir.build import const_int
+from parhelion.ir.evaluate import evaluate
+from parhelion.ir.expr import Var
+from parhelion.ir.pipeline import Region
+from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.lang.given import Number, check_image, exact
+from parhelion.runtime.layout import Layout
+
+if TYPE_CHECKING:
+    from parhelion.lang.runner import Runner
+    from parhelion.runtime.program import Program
+
+#: Failures that other axes or sizes may explain.
+_ABOUT_SIZES = frozenset(
+    ("input_too_small", "output_too_small", "bound_too_small", "constraint")
+)
+#: Axes of at most this many elements may be channels.
+_MOST_CHANNELS = 4
+#: Another reading must leave so many times less lacking to be told.
+_MUCH = 4
+#: And others of at least this many are rows and columns beside them.
+_LEAST_SIDE = 8
+
+#: (min, extent) of each dimension.
+_Box = list[tuple[int, int]]
+_Boxes = dict[BufferSym, _Box]
+
+
+def advise(
+    error: HalideError,
+    runner: Runner,
+    program: Program,
+    images: Mapping[BufferSym, Layout],
+    scalars: Mapping[ParamSym, Number] | None,
+) -> None:
+    """Has a failure of compiled code say that axes or sizes stand in another order, if
+    that explains it.
+
+    images: the layouts of images and outputs, but for those that are set; scalars:
+    the values of Params, by default those that are set.
+    """
+    if error.failure not in _ABOUT_SIZES:
+        return
+    outputs, required = runner.targets, program.lowered.required
+    layouts, values = dict(images), _values(runner, program, scalars)
+    for arg in program.lowered.args:
+        sym = arg.symbol
+        if isinstance(sym, BufferSym) and sym not in layouts:
+            layouts[sym] = check_image(sym, runner.image(sym))
+    boxes = {
+        b: list(zip(one.mins, one.extents, strict=True)) for b, one in layouts.items()
+    }
+    packed = {b for b, one in layouts.items() if _has_channels_innermost(one)}
+    best: _Boxes = boxes
+    swapped: Sequence[BufferSym] = ()
+    least = _lacking(required, outputs, boxes, values)
+    for turned, outputs_swapped in _readings(boxes, packed, outputs):
+        lacking = _lacking(required, outputs, turned, values)
+        if lacking * _MUCH <= least and least - lacking >= _LEAST_SIDE:
+            best, swapped, least = turned, outputs_swapped, lacking
+    parts = [
+        *_about_axes(boxes, packed, runner.called),
+        *[_about_sizes(boxes[b], best[b]) for b in swapped],
+    ]
+    what = "; and ".join(parts)
+    if what:
+        error.advise(f"{what}; else {error.hint}" if error.hint else what)
+
+
+def _values(
+    runner: Runner, program: Program, given: Mapping[ParamSym, Number] | None
+) -> dict[Var, Number]:
+    found: dict[Var, Number] = {}
+    for arg in program.lowered.args:
+        sym = arg.symbol
+        if isinstance(sym, ParamSym):
+            value = None if given is None else given.get(sym)
+            value = runner.scalar(sym) if value is None else value
+            found[sym.var] = exact(sym, value)
+    return found
+
+
+def _has_channels_innermost(one: Layout) -> bool:
+    """Whether an image looks like an (H, W, C) array that was given without axes."""
+    sides = one.extents
+    return (
+        len(sides) >= 3
+        and 1 <= sides[0] <= _MOST_CHANNELS
+        and min(sides[1:3]) >= _LEAST_SIDE
+        and abs(one.strides[0]) <= abs(one.strides[1])
+    )
+
+
+def _readings(
+    boxes: _Boxes, packed: set[BufferSym], outputs: Sequence[BufferSym]
+) -> Iterator[tuple[_Boxes, Sequence[BufferSym]]]:
+    """The boxes with other orders of axes, the likeliest first, and the outputs whose
+    width and height have changed places."""
+    turned = {
+        b: [*box[1:3], box[0], *box[3:]] if b in packed else box
+        for b, box in boxes.items()
+    }
+    if packed:
+        yield turned, ()
+    others = [b for b in outputs if b not in packed and len(boxes[b]) > 1]
+    if others:
+        swap = {b: [turned[b][1], turned[b][0], *turned[b][2:]] for b in others}
+        yield {**turned, **swap}, others
+
+
+def _environment(boxes: _Boxes, scalars: Mapping[Var, Number]) -> dict[Var, Number]:
+    env = dict(scalars)
+    for b, box in boxes.items():
+        stride = 1
+        for dim, (lo, extent) in zip(b.dims, box, strict=True):
+            env[dim.min], env[dim.extent], env[dim.stride] = lo, extent, stride
+            stride *= extent
+    return env
+
+
+def _lacking(
+    required: Mapping[BufferSym, Sequence[Region]],
+    outputs: Sequence[BufferSym],
+    boxes: _Boxes,
+    scalars: Mapping[Var, Number],
+) -> int:
+    """How many rows and columns images lack of what is read of them, and outputs have
+    beyond what is promised of them, if the boxes are these."""
+    env = _environment(boxes, scalars)
+    count = 0
+    for b, regions in required.items():
+        if b in outputs or b not in boxes:
+            continue
+        for region, (first, extent) in zip(regions, boxes[b], strict=True):
+            lo, hi = int(evaluate(region.min, env)), int(evaluate(region.max, env))
+            if lo <= hi:
+                count += max(first - lo, 0) + max(hi - (first + extent - 1), 0)
+    return count + sum([_unpromised(b, box) for b, box in boxes.items()])
+
+
+def _unpromised(b: BufferSym, box: _Box) -> int:
+    """How far a box is from what is promised of a buffer in constants: by its `dim`s,
+    and, of an output, by `bound`."""
+    count = 0
+    for dim, (lo, extent) in zip(b.dims, box, strict=True):
+        known = (dim.known_min, dim.min, lo), (dim.known_extent, dim.extent, extent)
+        for promised, own, given in known:
+            if promised is not own:
+                count += abs(int(evaluate(promised, {})) - given)
+    if b.role == "input":
+        return count
+    f = b.func
+    for bound in f.schedule.bounds:
+        lo, extent = box[f.args.index(bound.var)]
+        size = None if bound.extent is None else const_int(bound.extent)
+        first = lo if bound.min is None else const_int(bound.min)
+        if size is not None and first is not None:
+            count += max(first - lo, 0) + max(lo + extent - first - size, 0)
+    return count
+
+
+def _about_axes(
+    boxes: _Boxes, packed: set[BufferSym], called: Mapping[str, str]
+) -> list[str]:
+    found = [(b, tuple([n for _, n in reversed(boxes[b])])) for b in boxes]
+    found = [(b, shape) for b, shape in found if b in packed]
+    if not found:
+        return []
+    names = [
+        f"{shape[-1]} pixels in {called.get(b.name, b.name)!r}, of shape {shape}"
+        for b, shape in found
+    ]
+    letters = "nmtz"[: len(found[0][1]) - 3] + "yxc"
+    return [
+        f"x has {' and '.join(names)}: if the axes are rows, columns and channels, give"
+        f' hl.Buffer(array, axes="{letters}")'
+    ]
+
+
+def _about_sizes(box: _Box, better: _Box) -> str:
+    asked, instead = [n for _, n in box], [n for _, n in better]
+    return (
+        "sizes are [width, height, …], not in the order of an array's shape: "
+        f"{instead} for {asked}"
+    )
+
+
+__all__ = ["advise"]
