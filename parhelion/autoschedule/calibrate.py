@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parhelion.autoschedule import fit as fits
-from parhelion.autoschedule.fit import SCALED, Fit, usual
+from parhelion.autoschedule.fit import SCALED, Fit
 from parhelion.autoschedule.kernels import Bench
 from parhelion.autoschedule.machine import Machine, host
 from parhelion.errors import HalideError
@@ -63,7 +63,7 @@ def measure(machine: Machine | None = None) -> Fit:
             for kernel in again:
                 took = max(bench.run(kernel), 1e-9)
                 shortest[kernel.name] = min(shortest[kernel.name], took)
-        found = Fit.of(shortest, machine.vector_bytes)
+        found = Fit.of(shortest, machine.family)
         slow = found.pace > 1
         again = [k for k in bench.kernels if slow or found.factors[k.name] > 1]
     return found
@@ -164,7 +164,7 @@ def table(machine: Machine, fit: Fit) -> str:
         f"the core takes {fit.pace:g} times as long as usual",
         "kernel      measured   usual  factor   costs, by hand -> here",
     ]
-    for name, expected in usual(machine.vector_bytes).items():
+    for name, expected in machine.family.usual.items():
         costs = ", ".join(
             [
                 f"{c} {getattr(machine, c):g} -> {getattr(scaled, c):.3g}"

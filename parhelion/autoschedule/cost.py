@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from parhelion.analysis.linear import linear
 from parhelion.autoschedule.graph import Recoordinate, Source, Stage
+from parhelion.autoschedule.steady import Steady
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
@@ -111,6 +112,7 @@ class Access:
     """One load. steps: for each dimension of the source, how far it moves per step of
     each loop, None where that is not a constant (a look-up, or ``x // 2``: see
     `divided`). divided: by dimension and loop, the step as a fraction, where it is one.
+    clamped: the loops in which it moves like that in the steady state alone.
     """
 
     source: Source
@@ -119,6 +121,7 @@ class Access:
     depends: frozenset[Var]
     steps: tuple[Mapping[Var, int | None], ...]
     divided: Mapping[tuple[int, Var], float]
+    clamped: frozenset[Var] = frozenset()
 
     def step(self, dimension: int, v: Var) -> int | None:
         return self.steps[dimension].get(v, 0)
@@ -189,8 +192,8 @@ class Copies:
     def __init__(
         self, stage: Stage, v: Var | None, known: Mapping[Var, range] | None = None
     ) -> None:
-        plain = Recoordinate()
-        values = [plain.go(e) for e in stage.values]
+        steady = Steady(clamps=True)
+        values = [steady.go(e) for e in stage.values]
         known = known or {}
         self._v, self._known = v, known
         self._values = values
@@ -272,12 +275,17 @@ class Work:
         self.stores = len(stage.values)
         self._seen: set[Expr] = set()
         self._fused: set[Expr] = set()
+        #: What the code computes but at the edges.
+        self.steady = Steady(clamps=True)
         for e in stage.values:
-            self._visit(e)
+            self._visit(self.steady.go(e))
+        #: Where it stores, as loads of the same places are written: what a look-up and
+        #: a value have in common is computed once.
+        self.args = self.steady.coordinates(stage.args)
         if stage.index:
-            for a in stage.args:
+            for a in self.args:
                 self._coordinate(a)
-        self._visit(stage.predicate)
+        self._visit(self.steady.go(stage.predicate))
 
     @cached_property
     def arithmetic(self) -> float:
@@ -301,7 +309,7 @@ class Work:
         stage = self.stage
         domain = frozenset(stage.rvars)
         return any(
-            a.source is stage.func and a.args != stage.args and a.depends & domain
+            a.source is stage.func and a.args != self.args and a.depends & domain
             for a in self.loads
         )
 
@@ -382,8 +390,23 @@ class Work:
                             divided[d, v] = k * share
             steps.append(step)
         return Access(
-            source, e.args, e.type.width, self._depends(e), tuple(steps), divided
+            source,
+            e.args,
+            e.type.width,
+            self._depends(e),
+            tuple(steps),
+            divided,
+            self._clamped(e),
         )
+
+    def _clamped(self, e: FuncCall | ImageLoad) -> frozenset[Var]:
+        """The loops of the coordinates that are other ones at the edges."""
+        found = frozenset[Var]()
+        for raw in self.steady.found.get(e, ()):
+            for a, b in zip(raw.args, e.args, strict=True):
+                if a is not b:
+                    found |= free_vars(a)
+        return found & self._loops
 
 
 def _exprs(e: Expr) -> list[Expr]:

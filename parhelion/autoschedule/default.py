@@ -20,6 +20,7 @@ from parhelion.autoschedule.plan import Group
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.simpler import simpler
 from parhelion.autoschedule.state import State
 from parhelion.errors import HalideError
 from parhelion.ir.function import Function
@@ -34,7 +35,14 @@ PARAMETERS = Parameters(
     [
         Parameter("parallelism", "int", "how many threads there will be", 1, 4096),
         Parameter("budget", "int", "how many groups are evaluated at most", 0),
-        Parameter("measure", "int", "how many candidates are run and timed", 0, 1000),
+        Parameter(
+            "measure",
+            "int",
+            "how many candidates are run and timed, and beside them the first one"
+            " without parallel loops, and no schedule",
+            0,
+            1000,
+        ),
         Parameter(
             "reassociate",
             "bool",
@@ -81,7 +89,10 @@ class DefaultScheduler:
         count = int(told.get("measure", 0))
         # What is refused beside directives of the user's is for `settled` to shorten.
         if count > 1 and illegal is None:
-            made.candidates = _candidates(found, script, count - 1, target, params)
+            made.candidates = [
+                *_candidates(found, script, count - 1, target, params),
+                *_simpler(found, script, target, params),
+            ]
             for other in made.candidates:
                 other.machine = computer.source
         return made
@@ -120,7 +131,7 @@ def _result(
         decisions=Lazily(lambda: _decisions(found, state)),
         notes=tuple(state.search.notes),
         cost=cost,
-        predicted_seconds=None if foreign else cost,
+        predicted_seconds=None if foreign else state.time * _NANO,
         unpredicted=f"the loops of {names} are not the scheduler's; the cost is as if"
         " they were"
         if foreign
@@ -173,6 +184,27 @@ def _candidates(
         if one.calls not in seen and refused(one) is None:
             seen.append(one.calls)
             made.append(_result(found, other, one, target, params))
+    return made
+
+
+def _simpler(
+    found: Found, script: Script, target: Target, params: AutoschedulerParams
+) -> list[AutoSchedulerResults]:
+    """Schedules with less in them, of which no time is predicted."""
+    made: list[AutoSchedulerResults] = []
+    # Reductions in parts are no part of a pipeline without a schedule.
+    if found.factoring is not None:
+        return made
+    for words, one in simpler(found.state, script):
+        made.append(
+            AutoSchedulerResults(
+                target=target,
+                autoscheduler_params=params,
+                script=one,
+                notes=(f"{words}: what was found has more in it",),
+                unpredicted="it was measured beside what was found",
+            )
+        )
     return made
 
 

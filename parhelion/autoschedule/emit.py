@@ -17,7 +17,7 @@ from parhelion.autoschedule.padding import Padding
 from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Plan
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
-from parhelion.autoschedule.throughput import looked_up
+from parhelion.autoschedule.throughput import fetches, looked_up
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place, Rename, TailStrategy
@@ -184,7 +184,8 @@ class _Emitter:
 
     def _alone(self, stage: Stage, loops: Loops) -> bool:
         """Whether a definition takes less time without the vectors of the others."""
-        if not looked_up(stage, stage.func.args[loops.vector]):
+        vector = stage.func.args[loops.vector]
+        if not looked_up(stage, vector) and not fetches(Work(stage), vector):
             return False
         model = Model(self.graph, self.regions, self.machine)
         return model.speed(stage, loops).lanes < loops.lanes
@@ -207,6 +208,8 @@ class _Emitter:
         inner: list[str],
     ) -> None:
         """Parallel loops from the outermost inwards, until there are tasks enough."""
+        if self.machine.threads > 1 and self.group.alone:
+            return
         f = stage.func
         trips = 1
         extents = {

@@ -24,12 +24,13 @@ from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
+from parhelion.autoschedule.families import EMERALD_RAPIDS, Family
+from parhelion.autoschedule.families.emerald_rapids import USUAL
 from parhelion.autoschedule.machine import Machine
-from parhelion.lower.prefetch_streams import LINE
 from parhelion.runtime.folders import cache_folder
 
 #: Changes whenever kernels, their usual times or the file do.
-FORMAT = 3
+FORMAT = 4
 #: Which constants each kernel scales where it stands out; all other times go by the
 #: pace of the core alone.
 SCALED: Mapping[str, tuple[str, ...]] = {
@@ -39,7 +40,7 @@ SCALED: Mapping[str, tuple[str, ...]] = {
     "broadcast": ("broadcast",),
     "store": ("store", "again"),
     "shuffle": ("shuffle", "narrow"),
-    "lane": ("lane",),
+    "lane": ("lane", "edge"),
     "latency": ("latency",),
     "row": ("row", "produce"),
     "near_byte": ("near_byte",),
@@ -50,35 +51,6 @@ SCALED: Mapping[str, tuple[str, ...]] = {
     "streamed": ("streamed",),
     "fetch": ("piece", "fetch"),
     "page": ("page", "far_page"),
-}
-#: Nanoseconds of one unit of each kernel on the computer for which the constants were
-#: set: a virtual machine with 512-bit registers on a Xeon of 2023 (Emerald Rapids), the
-#: middle of what it shows as its neighbours come and go.
-USUAL: Mapping[str, float] = {
-    "operation": 0.21,
-    "scalar": 0.39,
-    "load": 0.27,
-    "broadcast": 0.25,
-    "store": 0.42,
-    "shuffle": 0.375,
-    "lane": 0.23,
-    "latency": 1.45,
-    "row": 3.6,
-    "near_byte": 0.0135,
-    "last_byte": 0.078,
-    "far_byte": 0.078,
-    "far_write": 0.128,
-    "streamed": 0.0665,
-    "fetch": 172.0,
-    "page": 6.9,
-}
-#: What is otherwise where registers hold less than a line of the cache, as the costs
-#: set by hand are: on a Zen 3.
-_USUAL_NARROWER = {
-    "lane": 0.46,
-    "far_byte": 0.039,
-    "far_write": 0.064,
-    "streamed": 0.033,
 }
 #: Factors are powers of this. On a busy computer the shortest times of two runs differ
 #: by up to as much (those of writing memory); schedules should not.
@@ -102,12 +74,6 @@ _FAST = 3.0
 _LONGEST = 1 << 16
 
 
-def usual(vector_bytes: int) -> Mapping[str, float]:
-    """The times of all kernels on the computer for which the costs of such a machine
-    were set."""
-    return USUAL if vector_bytes >= LINE else {**USUAL, **_USUAL_NARROWER}
-
-
 @dataclass(frozen=True)
 class Fit:
     """measured: nanoseconds of one unit of each kernel. factors: how many times as long
@@ -121,12 +87,12 @@ class Fit:
     clamped: tuple[str, ...] = ()
 
     @staticmethod
-    def of(measured: Mapping[str, float], vector_bytes: int = LINE) -> Fit:
-        """What times of all kernels come to."""
+    def of(measured: Mapping[str, float], family: Family = EMERALD_RAPIDS) -> Fit:
+        """What times of all kernels come to, on a processor of a family."""
         measured = {name: float(f"{measured[name]:.3g}") for name in USUAL}
         octaves = {
             name: math.log(measured[name] / expected, STEP)
-            for name, expected in usual(vector_bytes).items()
+            for name, expected in family.usual.items()
         }
         middle = statistics.median([octaves[name] for name in _CORE])
         middle = min(max(middle, -MOST), MOST)
@@ -151,11 +117,11 @@ class Fit:
         return replace(machine, l2=l2, **costs)
 
     def _close(self, machine: Machine) -> bool:
-        """Whether the last-level cache is hardly slower than the second, and has room.
-        With narrower registers, schedules were never compared for that."""
+        """Whether the last-level cache is hardly slower than the second, and has
+        room."""
         fast = self.measured["last_byte"] <= _FAST * self.measured["near_byte"]
         roomy = machine.shared >= 8 * machine.l2 * machine.threads
-        return fast and roomy and machine.vector_bytes >= LINE
+        return fast and roomy and machine.family.pools
 
 
 #: The costs that are times. A function's is a number of operations.
@@ -189,6 +155,7 @@ def key(machine: Machine) -> dict[str, object]:
     return {
         "format": FORMAT,
         "processor": processor(),
+        "family": machine.family.name,
         "vector_bytes": machine.vector_bytes,
         "caches": [machine.l1, machine.l2, machine.shared],
     }
@@ -285,6 +252,5 @@ __all__ = [
     "place",
     "processor",
     "read",
-    "usual",
     "write",
 ]

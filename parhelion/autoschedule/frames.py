@@ -18,7 +18,6 @@ from parhelion.autoschedule.packing import lost_to_pages
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.waiting import Rows
 from parhelion.ir.function import Function
-from parhelion.lower.prefetch_streams import LINE
 
 #: So many tasks for each thread there are at least, if there are loops for them.
 FEW_TASKS = 4
@@ -46,8 +45,7 @@ class Root:
         size = float(element_bytes(nest.root)) * float(np.prod(nest.full))
         if size <= machine.l2 * 0.5:
             price = machine.near_byte
-        elif output and machine.vector_bytes >= LINE:
-            # With narrower registers it depends on where arrays lie.
+        elif output and machine.family.streams:
             price = machine.streamed
         else:
             price = machine.far_write

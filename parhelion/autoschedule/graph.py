@@ -11,14 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from parhelion.analysis.linear import built, linear
-from parhelion.analysis.symbolic import is_index
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
-from parhelion.ir.rewrite import Rewriter, nodes, substitute
+from parhelion.ir.rewrite import nodes, substitute
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.guards import guard_branches
+from parhelion.lower.inline import Recoordinate
 from parhelion.schedule.sites import callees, realization_order
 from parhelion.schedule.wrappers import body
 
@@ -89,30 +88,6 @@ def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
     )
 
 
-class Recoordinate(Rewriter):
-    """Coordinates in one form, after a substitution."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._forms: dict[Expr, Expr] = {}
-
-    def coordinates(self, args: Sequence[Expr]) -> tuple[Expr, ...]:
-        made = []
-        for a in args:
-            e = self.go(a)
-            found = self._forms.get(e)
-            if found is None:
-                found = self._forms[e] = _canonical(e)
-            made.append(found)
-        return tuple(made)
-
-    def on_imageload(self, n: ImageLoad) -> Expr:
-        return ImageLoad(n.type, n.image, self.coordinates(n.args))
-
-    def on_funccall(self, n: FuncCall) -> Expr:
-        return FuncCall(n.type, n.func, self.coordinates(n.args), n.index)
-
-
 class Inliner(Recoordinate):
     """Puts definitions in place of calls, coordinates in one form for one place."""
 
@@ -139,14 +114,6 @@ class Inliner(Recoordinate):
             return FuncCall(n.type, n.func, args, n.index)
         env = {v: a for v, a in zip(n.func.args, args, strict=True) if a is not v}
         return self._after.go(substitute(self.of(n.func)[n.index], env))
-
-
-def _canonical(e: Expr) -> Expr:
-    """The same number in the form that all sums of the same parts get."""
-    if not is_index(e.type) or e.type.count != 1:
-        return e
-    made = built(linear(e), e.type)
-    return e if made is None else made
 
 
 @dataclass(eq=False)

@@ -1,6 +1,7 @@
 """The machine that a schedule is made for: cores, vectors, caches, costs.
 
-Times are nanoseconds on one core. They were set by hand, for one computer, and are
+Times are nanoseconds on one core. They were set by hand, for one computer of a family
+of processors (`families`), and are
 scaled to the computer at hand by what `calibrate` measures, and keeps in the user's
 cache folder.
 """
@@ -11,6 +12,8 @@ import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from parhelion.autoschedule.families import EMERALD_RAPIDS, Family, family_of
 
 #: How much of the last-level cache, which others use too, still holds what was written
 #: to it: of a Zen 5's 32 MB, arrays of 12 MB stay in it and such of 48 MB do not.
@@ -26,7 +29,9 @@ class Machine:
     operation: an addition of one register. load, store: of one register, in the
     first-level cache. broadcast: of one number to all lanes. shuffle: of one register.
     lane: one lane of a gather, or a scalar load. narrow: one of less than 32 bits,
-    which no instruction gathers: it is loaded and put into its place. scalar: a
+    which no instruction gathers: it is loaded and put into its place. edge: one of a
+    vector at the edge of an image, where coordinates are clamped or mirrored lane by
+    lane, beyond what the vector takes elsewhere. scalar: a
     scalar operation. function: how many times as many operations a function such as
     ``exp`` takes as where there are instructions for exponents and masks. again:
     adding to a register's worth of memory that was written one iteration before.
@@ -39,10 +44,13 @@ class Machine:
     reduction's loop. forward: from storing a number to having loaded it again. ahead:
     how far a core looks ahead.
     row: beginning an innermost loop. produce: beginning a Func's loops inside
-    another's. task: one iteration of a parallel loop. piece: beginning a part of a row
-    in far memory. fetch: waiting for what is there, and nobody has foreseen. page:
-    touching one of more pages than the first-level translation buffer knows; far_page:
-    than the second-level.
+    another's. task: one iteration of a parallel loop. wake: until threads that sleep
+    take part in one. piece: beginning a part of a row in far memory. fetch: waiting
+    for what is there, and nobody has foreseen. page: touching one of more pages than
+    the first-level translation buffer knows; far_page: than the second-level.
+
+    family: whose costs these are. permutes: whether small tables are looked up by
+    permutations of registers.
     """
 
     threads: int
@@ -58,6 +66,7 @@ class Machine:
     shuffle: float = 0.35
     lane: float = 0.45
     narrow: float = 0.9
+    edge: float = 0.28
     scalar: float = 0.15
     function: float = 1.0
     again: float = 0.57
@@ -75,10 +84,13 @@ class Machine:
     row: float = 14.0
     produce: float = 60.0
     task: float = 600.0
+    wake: float = 1500.0
     piece: float = 25.0
     fetch: float = 170.0
     page: float = 3.0
     far_page: float = 9.0
+    family: Family = EMERALD_RAPIDS
+    permutes: bool = True
 
     def lanes(self, bits: int) -> int:
         """How many numbers of so many bits one register holds."""
@@ -88,23 +100,6 @@ class Machine:
         """How much of an array of so many bytes, written as a whole before it is read,
         has left the last-level cache by then: a share."""
         return min(max(size / (self.shared * _HELD) - 1, 0.0), 1.0)
-
-
-#: What is otherwise where a register holds less than a line of the cache; set by hand
-#: on a Zen 3. Functions have no instructions for exponents and masks; twice as many
-#: instructions for each byte hide most of what comes from the second-level cache, and
-#: half of what comes from beyond it; loads wait for more stores to what was just
-#: written; and gathering takes an instruction of the core's own for each lane.
-_NARROWER = {
-    "function": 1.75,
-    "near_byte": 0.003,
-    "far_byte": 0.04,
-    "far_write": 0.09,
-    "streamed": 0.035,
-    "lost_byte": 0.04,
-    "lane": 0.9,
-    "again": 2.0,
-}
 
 
 @cache
@@ -128,21 +123,26 @@ def caches() -> tuple[int, int, int]:
 def host(threads: int | None = None) -> Machine:
     """This computer, for so many threads (by default as many as run parallel loops:
     ``HL_NUM_THREADS``, else one for each core)."""
+    from parhelion.codegen.tables import permutes
     from parhelion.codegen.target import host_target
 
     if threads is None:
-        given = os.environ.get("HL_NUM_THREADS", "")
-        threads = int(given) if given.isdecimal() and int(given) > 0 else 0
+        from parhelion.runtime.threads import asked_threads
+
+        threads = asked_threads()[0]  # what is wrong with it the pool tells
     target = host_target()
+    family = family_of(target)
     first, second, last = caches()
     return Machine(
         threads=threads or len(os.sched_getaffinity(0)),
         vector_bytes=target.vector_bits // 8,
-        registers=32 if target.vector_bits >= 512 else 16,
+        registers=32 if target.has("avx512f") else 16,
         l1=first,
         l2=second,
         shared=last,
-        **({} if target.vector_bits >= 512 else _NARROWER),
+        family=family,
+        permutes=permutes(target),
+        **family.costs,
     )
 
 

@@ -58,10 +58,19 @@ def fastest(
         which = (
             f"number {best + 1}" if best else "the one with the least predicted cost"
         )
-        shown = ", ".join([cost_text(t, "s") for t in ran])
-        told.append(f"measured, by predicted cost: {shown}; {which} was the fastest")
+        told.append(f"measured, {_shown(candidates, times)}; {which} was the fastest")
     found.notes = (*found.notes, *told)
     return found
+
+
+def _shown(candidates: Sequence[AutoSchedulerResults], times: Sequence[float]) -> str:
+    """The times of those that could be run, those last of which no cost is known."""
+    told: dict[str, list[str]] = {"by predicted cost": [], "with less in them": []}
+    for one, taken in zip(candidates, times, strict=True):
+        if taken != float("inf"):
+            which = "with less in them" if one.cost is None else "by predicted cost"
+            told[which].append(cost_text(taken, "s"))
+    return "; ".join([f"{words}: {', '.join(t)}" for words, t in told.items() if t])
 
 
 def _seconds(pipeline: Pipeline, outputs: Sequence[Buffer]) -> float:

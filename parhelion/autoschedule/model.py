@@ -120,6 +120,12 @@ class _GroupCost:
         serial = _beside(compute, moving)
         parallel, tasks = frame.of.threads, frame.of.tasks
         total = serial / parallel + tasks * machine.task / machine.threads
+        if machine.threads > 1:
+            # One thread does what is done before the others have begun.
+            alone = serial <= total + machine.wake
+            total = np.where(alone, serial, total)
+            parallel = np.where(alone, 1.0, parallel)
+            tasks = np.where(alone, 0.0, tasks)
         terms = {
             "compute": compute,
             "near bytes": near,

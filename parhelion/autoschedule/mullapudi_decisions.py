@@ -14,7 +14,7 @@ from parhelion.autoschedule.graph import Stage
 from parhelion.autoschedule.mullapudi_groups import Choice, Group, Merge, Tile
 from parhelion.autoschedule.mullapudi_plan import Forced, Plan
 from parhelion.autoschedule.script import Script
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 
 _INLINING = "inlining (section 4.3)"
 _GROUPS = "groups (section 4.2)"
@@ -178,7 +178,9 @@ def tile_label(stage: Stage, tile: Tile | None) -> str:
     """A tile in words: ``x 64, y 32``."""
     if tile is None:
         return "untiled"
-    return ", ".join([f"{v.name} {n}" for v, n in zip(stage.loops, tile, strict=True)])
+    return ", ".join(
+        [f"{var_label(v)} {n}" for v, n in zip(stage.loops, tile, strict=True)]
+    )
 
 
 def _name(f: Function, stage: Stage) -> str:

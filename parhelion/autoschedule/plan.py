@@ -73,9 +73,9 @@ class Packed:
 class Group:
     """One group with its loops, and what the model says that it costs, in nanoseconds.
 
-    loops: of the root and of every member. cost: on all threads together. terms: what
-    the cost is made of. packed: sources of which tiles copy what they need into dense
-    memory first.
+    loops: of the root and of every member. cost: on all threads together. length: of
+    the code, see `length`. terms: what the cost is made of. packed: sources of which
+    tiles copy what they need into dense memory first.
     """
 
     root: Function
@@ -85,6 +85,12 @@ class Group:
     cost: float
     terms: Mapping[str, float] = field(default_factory=dict)
     packed: Sequence[Packed] = ()
+    length: float = 0.0
+
+    @property
+    def alone(self) -> bool:
+        """Whether one thread does it sooner than the others could begin."""
+        return self.terms.get("tasks", 1.0) == 0
 
 
 @dataclass

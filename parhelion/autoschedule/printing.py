@@ -27,7 +27,7 @@ from parhelion.autoschedule.script import (
 )
 from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.names import is_made, plain_name
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import OUTERMOST, TailStrategy
@@ -103,8 +103,8 @@ class _Printer:
                 return
             if v not in self.script.rvars:
                 raise InternalError(
-                    f"internal error: {v.name} is of an RDom that no update of the"
-                    " pipeline walks over"
+                    f"internal error: {var_label(v)} is of an RDom that no update of"
+                    " the pipeline walks over"
                 )
             self.rvars[v] = ""
             self._mention(self.script.rvars[v][0])

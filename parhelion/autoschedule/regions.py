@@ -14,10 +14,11 @@ from parhelion.analysis.box import narrow
 from parhelion.autoschedule.estimates import FAR, Box, Sizes
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.numeric import Number, compiled, greatest, least, value_of
+from parhelion.autoschedule.steady import steady_choices
 from parhelion.autoschedule.touching import boxes_needed
 from parhelion.errors import BoundsError
 from parhelion.ir.expr import Var
-from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.function import Function, ReductionDomain, var_label
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32
 
@@ -52,10 +53,23 @@ class Reads:
         self._function, known = compiled(sides, args, sizes.lookup)
         #: Those of which only a run knows how far they are read.
         self.open = [s for s, sure in zip(found, known, strict=True) if not sure]
+        self._near = self._function
+        steady = steady_choices(stage.exprs)
+        if steady != stage.exprs:
+            inside = boxes_needed(steady, scope, values.of)
+            if tuple(inside) == self.sources:
+                sides = [[(side.lo, side.hi) for side in b] for b in inside.values()]
+                self._near, _ = compiled(sides, args, sizes.lookup)
 
     def boxes(self, spans: Sequence[Span]) -> Iterable[tuple[Source, Spans]]:
         """The spans of each source that is touched."""
         found = self._function(*[end for span in spans for end in span])
+        return zip(self.sources, found, strict=True)
+
+    def inside(self, spans: Sequence[Span]) -> Iterable[tuple[Source, Spans]]:
+        """As `boxes`, of points for which choices go the likely way: in the middle of
+        an image that is mirrored beyond its edges."""
+        found = self._near(*[end for span in spans for end in span])
         return zip(self.sources, found, strict=True)
 
 
@@ -147,14 +161,14 @@ class Regions:
         return (*self.domain(stage.rdom), *[box[d] for d in stage.dimensions])
 
     def touched(self, stage: Stage, box: Sequence[Span]) -> dict[Source, Spans]:
-        """What a stage needs of each source in order to compute `box` of its Func, or,
-        where only a run knows, what the whole pipeline needs."""
+        """What a stage needs of each source in order to compute `box` of its Func, away
+        from the edges; where only a run knows, what the whole pipeline needs."""
         return self.touched_by(stage, self.loops(stage, box))
 
     def touched_by(self, stage: Stage, spans: Sequence[Span]) -> dict[Source, Spans]:
         """As `touched`, for spans of the loops of the stage."""
         reads = self.reads(stage)
-        found = dict(reads.boxes(spans))
+        found = dict(reads.inside(spans))
         for source in reads.open:
             found[source] = self._filled(source, found[source])
         return found
@@ -277,8 +291,8 @@ def _integers(box: Spans) -> Box:
 
 def _endless(rdom: ReductionDomain, v: Var) -> BoundsError:
     return BoundsError(
-        f"the automatic scheduler cannot tell how far {v.name} runs: its bounds depend"
-        " on what only a run knows",
+        f"the automatic scheduler cannot tell how far {var_label(v)} runs: its bounds"
+        " depend on what only a run knows",
         at=rdom.site,
         hint="give the Params and images that they mention estimates",
     )

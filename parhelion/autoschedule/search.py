@@ -4,6 +4,9 @@ It begins with every Func by itself, and takes the change that gains most, by th
 model, until none gains: a Func inlined into its readers, or a group computed inside the
 loops of the one group that reads it, at one of three levels, with the best tiles for
 both together. Then single decisions are looked at again in the light of all others.
+As changes are taken one by one, a descent may end where two together would gain. So
+there are others, from all Funcs in the loops of those that read them, per tile and per
+row, as far as the budget goes.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph
 from parhelion.autoschedule.inside import Inside
+from parhelion.autoschedule.length import most_length
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Costs, Model, Tiles
 from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Tiling
@@ -41,6 +45,8 @@ GUESS = 256
 _FEW_BLOCKS = 5
 #: How many groups are evaluated at least, for each Func, and at most.
 _LEAST, _EACH, _MOST = 1000, 24, 2000
+#: What a descent from another start comes to must leave no more of the time than this.
+_OTHER_START = 0.9
 
 
 def evaluations_for(funcs: int) -> int:
@@ -71,6 +77,8 @@ class Search:
     freedom: Freedom = field(init=False)
     #: What could not be analysed, a sentence each.
     notes: list[str] = field(default_factory=list)
+    #: How long the code of the whole pipeline may be without being dear.
+    most_length: float = most_length(0)
 
     def __post_init__(self) -> None:
         self.freedom = Freedom(self.outputs, self.ours)
@@ -78,13 +86,26 @@ class Search:
     def run(self) -> State:
         """The best state that it comes to within the budget."""
         graph, regions = self.bounded()
+        # Of large pipelines, one descent takes the time that there is.
+        further = self.budget or _LEAST
         if self.budget is None:
             self.budget = evaluations_for(len(graph.order) + len(graph.inlined))
         model = self.inline_cheap(Model(graph, regions, self.machine))
-        state = State(self, model, {})
+        apart = State(self, model, {})
         for f in model.graph.order:
-            state.groups[f] = self.group(model, f, {})
-        state = state.merged()
+            apart.groups[f] = self.group(model, f, {})
+        best = self.descended(apart.merged())
+        for level in (Level.TILE, Level.ROW):
+            self.budget = min(self.budget, further)
+            if self.late:
+                break
+            other = self.descended(apart.together(level))
+            if other.cost < best.cost * _OTHER_START:
+                best = other
+        return best
+
+    def descended(self, state: State) -> State:
+        """After every change that gains, until none does."""
         while not self.late:
             better = state.improved()
             if better is state:
@@ -108,6 +129,7 @@ class Search:
             for f in inline:
                 self.notes.append(f"{regions.unknown[f].what}, so it is inlined")
                 self.freedom.inlined.add(f)
+        self.most_length = most_length(len(graph.order) + len(graph.inlined))
         for error in regions.unknown.values():
             self.notes.append(f"{error.what}; {GUESS} is taken for its extent")
         self.freedom.whole.update(lost)
@@ -200,15 +222,23 @@ class Search:
         ]
         found: dict[object, Group] = {}
         for loops, apart in self.loop_choices(model, root, members, plain, reduces):
+            length = sum([model.length(f, made) for f, made in loops.items()])
             for tiles in tile_choices(loops[root], extents, bool(reduces), apart):
                 self.evaluations += 1
                 costs = model.group(root, members, loops, tiles)
                 for k in np.argsort(costs.total, kind="stable")[:most]:
                     made = _group(root, members, loops, tiles, extents, costs, int(k))
+                    made.length = length
                     key = (made.tiling, loops[root].block)
                     if key not in found or made.cost < found[key].cost:
                         found[key] = made
-        return sorted(found.values(), key=lambda g: g.cost)[:most]
+        return sorted(found.values(), key=lambda g: g.cost * self.dear(g.length))[:most]
+
+    def dear(self, length: float) -> float:
+        """By how much code of a length is dearer than what it takes to run: beyond what
+        is usual, by as much as it is longer, so that it is taken where nothing is
+        nearly as fast."""
+        return max(1.0, length / self.most_length)
 
     def loop_choices(
         self,

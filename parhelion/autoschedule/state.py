@@ -52,6 +52,12 @@ class State:
 
     @property
     def cost(self) -> float:
+        """Its time, and more where it makes too much code (`Search.dear`)."""
+        length = sum([g.length for g in self.groups.values()])
+        return self.time * self.search.dear(length)
+
+    @property
+    def time(self) -> float:
         """Nanoseconds on all threads together."""
         return sum(g.cost for g in self.groups.values())
 
@@ -101,6 +107,15 @@ class State:
             if best is None or not best.gains(state):
                 return state
             state = best
+
+    def together(self, level: Level) -> State:
+        """Every Func in the loops of the group that reads it, at this level or further
+        out, where it may be."""
+        state = self
+        for f in reversed(list(self.model.graph.order)):
+            if f in state.groups and f not in state.model.graph.outputs:
+                state = state.moved(f, Place("at", level)) or state
+        return state
 
     def improved(self) -> State:
         """After one look at each Func, those of the dearest groups first: it goes where

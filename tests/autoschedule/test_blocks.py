@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import machine
 from parhelion.autoschedule.estimates import Sizes
+from parhelion.autoschedule.families import EMERALD_RAPIDS, ZEN3, ZEN5, family_of
 from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import Machine, host
 from parhelion.autoschedule.model import Model
@@ -27,7 +27,7 @@ from parhelion.codegen.target import generic_target
 from parhelion.ir.function import Function
 
 WIDE = Machine(1, 64, 32, 48 << 10, 2 << 20, 32 << 20)
-NARROW = Machine(1, 32, 16, 32 << 10, 512 << 10, 32 << 20)
+NARROW = Machine(1, 32, 16, 32 << 10, 512 << 10, 32 << 20, permutes=False)
 
 
 def looked_up(t: hl.Type, count: int = 6) -> hl.Func:
@@ -115,13 +115,18 @@ def test_sums_share_the_registers_with_what_they_sum() -> None:
 
 
 @pytest.mark.parametrize("bits", [128, 256, 512])
-def test_registers_narrower_than_a_line(
+def test_costs_are_those_of_a_family_that_has_the_instructions(
     monkeypatch: pytest.MonkeyPatch, bits: int
 ) -> None:
+    """Whichever the processor is, and however wide its registers could be."""
     monkeypatch.setattr(target, "host_target", lambda: generic_target(bits))
     here, usual = host(1), Machine(1, bits // 8, 32, 0, 0, 0)
-    same = [getattr(here, n) == getattr(usual, n) for n in machine._NARROWER]
+    same = [getattr(here, n) == getattr(usual, n) for n in ZEN3.costs]
     assert all(same) if bits == 512 else not any(same)
+    for name, family in (("znver5", ZEN5), ("emeraldrapids", EMERALD_RAPIDS)):
+        made = replace(generic_target(bits), cpu=name)
+        assert family_of(made) is (family if bits == 512 else ZEN3)
+    assert family_of(replace(generic_target(bits), cpu="znver3")) is ZEN3
 
 
 def blurred(shared: bool) -> hl.Func:

@@ -12,12 +12,15 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import parhelion as hl
 from parhelion.autoschedule import calibrate, fit
-from parhelion.autoschedule.fit import MOST, SCALED, STEP, TIMES, USUAL, Fit, usual
+from parhelion.autoschedule.families import ZEN3
+from parhelion.autoschedule.families.emerald_rapids import USUAL
+from parhelion.autoschedule.fit import MOST, SCALED, STEP, TIMES, Fit
 from parhelion.autoschedule.kernels import Bench, kernels
 from parhelion.autoschedule.machine import Machine, host
 from parhelion.errors import InternalError
@@ -78,7 +81,7 @@ def test_what_differs_by_noise_is_the_same(name: str) -> None:
 def test_each_kernel_scales_its_costs_and_no_others(name: str) -> None:
     made = Fit.of({**USUAL, name: USUAL[name] * 4}).scaled(HERE)
     for field in fields(Machine):
-        if field.name == "l2":
+        if field.name in ("l2", "family"):
             continue
         before, after = getattr(HERE, field.name), getattr(made, field.name)
         by = STEP**2 if field.name in SCALED[name] else 1
@@ -116,16 +119,15 @@ def test_what_is_slow_counts_beside_the_pace() -> None:
     assert found.scaled(HERE).lane == pytest.approx(HERE.lane * 2)
 
 
-def test_narrow_registers_have_usual_times_of_their_own() -> None:
-    narrow = usual(32)
-    assert {n for n in USUAL if narrow[n] != USUAL[n]} == {
+def test_a_family_has_usual_times_of_its_own() -> None:
+    assert {n for n in USUAL if ZEN3.usual[n] != USUAL[n]} == {
         "lane",
         "far_byte",
         "far_write",
         "streamed",
     }
-    machine = replace(HERE, vector_bytes=32)
-    assert Fit.of(narrow, 32).scaled(machine) == machine
+    machine = replace(HERE, family=ZEN3)
+    assert Fit.of(ZEN3.usual, ZEN3).scaled(machine) == machine
 
 
 @pytest.mark.parametrize(
@@ -133,18 +135,18 @@ def test_narrow_registers_have_usual_times_of_their_own() -> None:
     [
         (0.03, {}, 2),
         (0.06, {}, 1),
-        (0.03, {"vector_bytes": 32}, 1),
+        (0.03, {"family": ZEN3}, 1),
         (0.03, {"threads": 3}, 1),
         (0.03, {"shared": 16 << 20}, 1),
     ],
 )
 def test_a_fast_last_level_counts_for_a_second_one(
-    last_byte: float, changes: dict[str, int], counted: int
+    last_byte: float, changes: dict[str, Any], counted: int
 ) -> None:
     """Where a byte of it takes no more than thrice the time, each thread has room, and
     it has been compared."""
     machine = replace(HERE, **changes)
-    found = Fit.of({**USUAL, "last_byte": last_byte}, machine.vector_bytes)
+    found = Fit.of({**USUAL, "last_byte": last_byte})
     assert found.scaled(machine).l2 == machine.l2 * counted
 
 
@@ -225,7 +227,7 @@ def test_the_first_schedule_measures_and_all_others_read(
     later = calibrate.known(1)
     assert measured.count == 1
     assert first == later
-    assert first.machine.far_byte == pytest.approx(0.08 * STEP**2, rel=1e-3)
+    assert first.machine.far_byte == pytest.approx(host().far_byte * STEP**2, rel=1e-3)
     assert (again.machine.threads, again.machine.far_byte) == (
         4,
         first.machine.far_byte,
@@ -492,7 +494,8 @@ def test_the_command(
     capsys.readouterr()
     assert calibrate.main([]) == 0
     first = capsys.readouterr().out
-    assert "far_byte 0.08 -> 0.32" in first
+    far = host().far_byte
+    assert f"far_byte {far:g} -> {far * STEP**2:.3g}" in first
     assert first.rstrip().endswith(str(only_file(tmp_path)))
     assert calibrate.main(["--show"]) == 0
     assert measured.count == 2
