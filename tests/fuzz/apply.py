@@ -14,6 +14,7 @@ from parhelion.schedule.tails import objection
 from tests.fuzz import concurrency, fusing, places, rewriting, storage
 from tests.fuzz.build import Program
 from tests.fuzz.case import Choices, Directive
+from tests.fuzz.numbers import Params
 from tests.fuzz.ops import Built
 
 #: The most lanes times unrolled copies of one Func.
@@ -69,6 +70,9 @@ class Scheduler:
         self.also: list[str] = []
         self.inner: dict[str, int] = {}
         self.copies: Counter[str] = Counter()
+        self.params = Params()
+        #: Loops whose number of steps is a Param.
+        self.unknown: set[str] = set()
 
     def run(self) -> None:
         touched: set[int] = set()
@@ -78,9 +82,12 @@ class Scheduler:
             if number >= len(self.program.stages) or number in self.unread:
                 continue
             self.tail, self.named, self.also = None, [], []
+            self.params.begin(directive.given)
             call = self._call(directive)
             if call is None:
                 continue
+            if self.params.made:
+                self.also.append(f"{directive.name} (Param)")
             name, tail = directive.name, self.tail
             if directive.definition and name in _LOOPS:
                 name += " (update)"
@@ -208,9 +215,17 @@ class Scheduler:
         outer, inner = self._new(built, old), self._new(built, old)
         if choices.upto(3) == 3:
             outer = old
-        self.inner[inner.name()] = factor
+        size = self._factor(inner, factor)
         tail = self._tail(choices, tail, target, [old])
-        return lambda: target.split(old, outer, inner, factor, tail)
+        return lambda: target.split(old, outer, inner, size, tail)
+
+    def _factor(self, inner: Any, factor: int) -> Any:
+        """A factor of a split that makes the loop `inner`, as the case has it."""
+        self.inner[inner.name()] = factor
+        made = self.params.number(factor, free=True)
+        if made is not factor:
+            self.unknown.add(inner.name())
+        return made
 
     def _tile(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
@@ -221,7 +236,7 @@ class Scheduler:
         xi, yi = self._new(built, x), self._new(built, y)
         fx, fy = (FACTORS[choices.upto(len(FACTORS) - 1)] for _ in range(2))
         tail = TAILS[choices.upto(len(TAILS) - 1)]
-        self.inner |= {xi.name(): fx, yi.name(): fy}
+        fx, fy = self._factor(xi, fx), self._factor(yi, fy)
         tail = self._tail(choices, tail, target, [x, y])
         form = choices.upto(3)
         self.also = [f"tile, form {form + 1}"]
@@ -257,7 +272,7 @@ class Scheduler:
     def _constant(self, built: Built, loops: list[Any]) -> Any | None:
         """The innermost loop that a split has given a constant extent."""
         for loop in loops:
-            if loop.name() in self.inner:
+            if loop.name() in self.inner and loop.name() not in self.unknown:
                 return loop
         return None
 
@@ -265,7 +280,9 @@ class Scheduler:
         """Whether the body of a Func may be there `factor` times more; LLVM takes
         minutes for thousands of lanes and copies."""
         name = built.func.name()
-        if self.copies.setdefault(name, 1) * factor > _MOST_COPIES:
+        # Tails of unknown factors stay, each with a copy of what they guard.
+        most = _MOST_COPIES // 4 if self.unknown else _MOST_COPIES
+        if self.copies.setdefault(name, 1) * factor > most:
             return False
         self.copies[name] *= factor
         return True
@@ -286,7 +303,8 @@ class Scheduler:
             return None
         plain = TAILS[choices.upto(len(TAILS) - 1)]
         tail = self._tail(choices, plain, target, [loops[free]])
-        return lambda: target.vectorize(loops[free], factor, tail)
+        lanes = self.params.constant(factor)
+        return lambda: target.vectorize(loops[free], lanes, tail)
 
     def _unroll(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
@@ -301,7 +319,8 @@ class Scheduler:
         if not self._affordable(built, factor):
             return None
         tail = self._tail(choices, hl.TailStrategy.Auto, target, [loops[at]])
-        return lambda: target.unroll(loops[at], factor, tail)
+        copies = self.params.constant(factor)
+        return lambda: target.unroll(loops[at], copies, tail)
 
     def _parallel(
         self, built: Built, target: Any, loops: list[Any], choices: Choices
@@ -316,7 +335,8 @@ class Scheduler:
         if sized:
             tail = self._tail(choices, hl.TailStrategy.Auto, target, [loop])
             self.also = ["parallel (task size)"]
-            return lambda: target.parallel(loop, 2, tail)
+            size = self.params.number(2, free=True)
+            return lambda: target.parallel(loop, size, tail)
         return lambda: target.parallel(loop)
 
     def _serial(
@@ -402,7 +422,9 @@ class Scheduler:
             return None
         d = choices.upto(built.dims - 1)
         var = built.func.args()[d]
-        return lambda: built.func.bound(var, case.mins[d], case.extents[d])
+        low = self.params.number(case.mins[d], -(1 << 20))
+        extent = self.params.number(case.extents[d], 0)
+        return lambda: built.func.bound(var, low, extent)
 
     def _reorder_storage(
         self, built: Built, choices: Choices

@@ -195,6 +195,13 @@ BUGS: dict[str, Bug] = {
         "f.level(n.index.base) <= deepest",
         "deepest >= 0",
     ),
+    "any_number_will_do": Bug(
+        "numbers that only runs know are not checked from below",
+        "parhelion.lower.prologue",
+        "_checks",
+        "LE(int64(n.least), value)",
+        "LE(int64(-(1 << 40)), value)",
+    ),
 }
 
 

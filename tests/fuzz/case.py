@@ -43,12 +43,14 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A call on definition number `definition` of a stage (0 is the pure one)."""
+    """A call on definition number `definition` of a stage (0 is the pure one). `given`
+    says which of its numbers are Params (see `numbers.Params`)."""
 
     name: str
     stage: int
     definition: int = 0
     numbers: Numbers = ()
+    given: Numbers = ()
 
 
 @dataclass(frozen=True, slots=True)

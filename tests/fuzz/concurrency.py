@@ -51,7 +51,9 @@ def prefetch(
         return None
     at = choices.upto(len(loops) - 1)
     start = loops[at + choices.upto(len(loops) - 1 - at)]
-    offset = (1, 2, 7, -1)[choices.upto(3)]
+    offset = scheduler.params.number(
+        (1, 2, 7, -1)[choices.upto(3)], -(1 << 20), free=True
+    )
     strategy = list(hl.PrefetchBoundStrategy)[choices.upto(2)]
     return lambda: target.prefetch(what, loops[at], start, offset, strategy)
 
@@ -68,7 +70,7 @@ def ring_buffer(
     """With the storage further out, which it needs."""
     if not built.dims:
         return None
-    extent = choices.upto(3) + 1
+    extent = scheduler.params.number(choices.upto(3) + 1, free=True)
 
     def both() -> None:
         built.func.ring_buffer(extent)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tests.fuzz import concurrency, fusing, rewriting, storage
 from tests.fuzz.case import Case, Directive, Input, Stage
+from tests.fuzz.numbers import with_params
 
 PIXELS = ("u8", "u8", "u16", "i16", "i32", "f32", "i8", "u32")
 TYPES = (*PIXELS, "u8", "u16", "i32", "f32", "f64", "u64", "i64", "f16", "bf16", "bool")
@@ -41,7 +42,7 @@ def numbers(rng: random.Random, count: int, top: int = 99) -> tuple[int, ...]:
 def draw(rng: random.Random) -> Case:
     """A pipeline with a schedule."""
     case = draw_case(rng)
-    return replace(case, schedule=draw_schedule(rng, case))
+    return with_params(rng, replace(case, schedule=draw_schedule(rng, case)))
 
 
 def draw_wild(rng: random.Random) -> Case:
@@ -52,7 +53,14 @@ def draw_wild(rng: random.Random) -> Case:
         name = rng.choice(DIRECTIVES)
         stage = rng.randrange(len(case.stages))
         made.append(Directive(name, stage, rng.choice((0, 0, 1, 2)), numbers(rng, 6)))
-    return replace(case, schedule=tuple(made))
+    return with_params(rng, replace(case, schedule=tuple(made)))
+
+
+def draw_numbered(rng: random.Random) -> Case:
+    """A small pipeline, all numbers of whose schedule may be Params."""
+    case = draw_case(rng, 1, 4)
+    made = replace(case, schedule=draw_schedule(rng, case))
+    return with_params(rng, made, always=True)
 
 
 def draw_case(rng: random.Random, least: int = 3, most: int = 15) -> Case:

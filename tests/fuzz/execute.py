@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import parhelion as hl
-from parhelion.interp import interpret_all
+from parhelion.errors import internal_assert
+from parhelion.interp import Rounding, interpret_all
 from parhelion.schedule.recomputing import RecomputeWarning
 from parhelion.schedule.rules import ScheduleWarning
 from tests.fuzz import build as making
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import Program, build, set_plain_images
 from tests.fuzz.case import Case
+from tests.fuzz.numbers import REFUSALS, Params
 from tests.fuzz.places import EVICTED
 from tests.fuzz.storage import BROKEN_PROMISES
 
@@ -62,9 +64,15 @@ def run_case(case: Case, reference: list[Array] | None = None) -> Report:
     program = build(case)
     scheduler = Scheduler(program)
     report = Report(Outcome.ERROR, "", scheduler.drawn, scheduler.accepted)
+    unlawful: list[Array] | None = None
     try:
         scheduler.run()
-        got = compiled(program)
+        pipeline = hl.Pipeline(program.outputs())
+        if scheduler.params.some_unlawful:
+            unlawful = refused(program, pipeline, scheduler.params)
+            if unlawful is None:
+                scheduler.accepted["unlawful numbers"] += 1
+        got = compiled(program, pipeline)
     except hl.ScheduleError as error:
         report.outcome, report.message = Outcome.REFUSED, str(error)
         return report
@@ -86,6 +94,11 @@ def run_case(case: Case, reference: list[Array] | None = None) -> Report:
         report.message = f"the interpreter reads further than inferred: {error}"
         return report
     difference = compare(got, wanted)
+    if unlawful is not None and not difference:
+        # What is unlawful has not been used, or counts for nothing.
+        difference = compare(unlawful, wanted)
+    if not difference:
+        difference = with_others(program, pipeline, scheduler.params, wanted)
     if scheduler.accepted["memoize"] and not difference:
         # Once more, with what the cache has kept, and with less of that.
         difference = compare(compiled(program), wanted)
@@ -99,6 +112,43 @@ def run_case(case: Case, reference: list[Array] | None = None) -> Report:
     else:
         report.outcome = Outcome.TRIVIAL
     return report
+
+
+def refused(
+    program: Program, pipeline: hl.Pipeline, params: Params
+) -> list[Array] | None:
+    """Runs with unlawful numbers in the schedule: None if they are refused, as is
+    wanted, else what was computed. The numbers are lawful afterwards."""
+    params.unlawful()
+    try:
+        return compiled(program, pipeline)
+    except hl.ScheduleError as error:
+        if error.failure not in REFUSALS:
+            raise
+    finally:
+        params.lawful()
+    return None
+
+
+def with_others(
+    program: Program, pipeline: hl.Pipeline, params: Params, wanted: list[Array]
+) -> str:
+    """Runs the same code with other numbers in the schedule: what differs, or was not
+    refused, or was for no reason; empty if nothing."""
+    for lawful in params.others():
+        try:
+            difference = compare(compiled(program, pipeline), wanted)
+        except hl.ScheduleError as error:
+            # A larger factor may round up without an end, which is no fault.
+            if lawful and error.failure in REFUSALS:
+                return f"with {params.told()}: {error}"
+        except hl.BoundsError as error:
+            if not any(one in str(error) for one in BROKEN_PROMISES):
+                return f"with {params.told()}: {error}"
+        else:
+            if difference:
+                return f"with {params.told()}: {difference}"
+    return ""
 
 
 def destinations(program: Program) -> list[Any]:
@@ -115,9 +165,13 @@ def destinations(program: Program) -> list[Any]:
                 buffer = own
             buffer.set_min(list(case.mins[: len(case.extents)]))
             # What is never written must not look right by chance.
-            np.asarray(buffer).view(np.uint8)[...] = POISON
+            _bytes(buffer)[...] = POISON
             made.append(buffer)
     return made
+
+
+def _bytes(buffer: hl.Buffer) -> Array:
+    return np.asarray(buffer).view(np.uint8)
 
 
 def compiled(program: Program, pipeline: hl.Pipeline | None = None) -> list[Array]:
@@ -130,6 +184,11 @@ def compiled(program: Program, pipeline: hl.Pipeline | None = None) -> list[Arra
     made: Sequence[Any] = buffers
     try:
         pipeline.realize(buffers)
+    except hl.ScheduleError as error:
+        if error.failure in REFUSALS:
+            early = [b for b in buffers if np.any(_bytes(b) != POISON)]
+            internal_assert(not early, "pixels were computed before the refusal")
+        raise
     except hl.BoundsError as error:
         # RoundUp writes further than a buffer of just this size.
         if "is too small" not in str(error) or "output" not in str(error):
@@ -164,11 +223,13 @@ def enlarged(program: Program, pipeline: hl.Pipeline) -> list[Array]:
     return found
 
 
-def interpreted(program: Program) -> list[Array]:
+def interpreted(program: Program, rounding: Rounding = Rounding.FUSED) -> list[Array]:
     """The outputs by the interpreter."""
     case = program.case
     region = list(zip(case.mins, case.extents, strict=False))
-    found = interpret_all([(f._function, region) for f in program.outputs()])
+    found = interpret_all(
+        [(f._function, region) for f in program.outputs()], rounding=rounding
+    )
     return [a for values in found for a in values]
 
 

@@ -1,9 +1,10 @@
 """The kinds of Func that random pipelines are made of.
 
 A kind builds a Func from a `Stage` and the Funcs it reads. Values stay where every
-schedule must give the same bits: floats are strict and never NaN, float to integer
-saturates, and 32- and 64-bit signed integers are kept small, because arithmetic that
-may be an index is assumed not to overflow.
+schedule must give the same bits: floats are never NaN, float to integer saturates, and
+32- and 64-bit signed integers are kept small, because arithmetic that may be an index
+is assumed not to overflow. Some stages of floats are `strict_float`, and some have
+functions and quotients by coordinates.
 """
 
 from __future__ import annotations
@@ -60,15 +61,14 @@ def convert(e: Expr, to: hl.Type) -> Expr:
     return hl.cast(to, e)
 
 
-def settle(e: Expr, t: hl.Type) -> Expr:
+def settle(e: Expr, t: hl.Type, strict: bool = False) -> Expr:
     """`e` as a value of type `t` within the bounds that the module promises."""
     if e.type().is_float() and not t.is_float():
         e = hl.saturating_cast(hl.Int(32), e)
     e = hl.cast(t, e)
     if t.is_float():
-        return hl.strict_float(
-            hl.clamp(e, hl.cast(t, -float(_FLOATS)), hl.cast(t, float(_FLOATS)))
-        )
+        e = hl.clamp(e, hl.cast(t, -float(_FLOATS)), hl.cast(t, float(_FLOATS)))
+        return hl.strict_float(e) if strict else e
     if t.is_int() and t.bits() >= 32:
         return e % hl.cast(t, _SMALL)
     return e
@@ -97,6 +97,9 @@ class Maker:
         self.func = hl.Func(name)
         self.vars = [hl.Var(n) for n in "xyc"[: stage.dims]]
         self.values = 1
+        kind = sum(stage.numbers) % 3
+        #: Whether floats are rounded one by one, and whether there are more ways.
+        self.strict, self.wild = kind == 0, kind == 1
 
     def source(self, at: Sequence[Coordinate], which: int = 0) -> Expr:
         return read(self.sources[which % len(self.sources)], at, self.choices)
@@ -115,14 +118,14 @@ class Maker:
         return self.choices.upto(self.stage.dims - 1)
 
     def pure(self, *values: Expr) -> None:
-        settled = [settle(v, self.type) for v in values]
+        settled = [self.settled(v) for v in values]
         self.func[tuple(self.vars)] = (
             settled[0] if len(settled) == 1 else tuple(settled)
         )
         self.values = len(settled)
 
     def settled(self, e: Expr) -> Expr:
-        return settle(e, self.type)
+        return settle(e, self.type, self.strict)
 
 
 def _wide(t: hl.Type) -> hl.Type:
@@ -156,8 +159,26 @@ def combine(m: Maker, a: Expr, b: Expr) -> Expr:
             lambda: hl.floor(a * hl.cast(t, 0.25)) - b,
             lambda: hl.sqrt(hl.abs(a)) + b / hl.cast(t, 7),
         ]
+        if m.wild:
+            # What is rounded once or not, by constants that unrolling makes too.
+            v = m.vars[m.dim()]
+            k = hl.cast(t, 5 if m.func.defined() else v % 7 + 3)
+            ways = [
+                lambda: a / k + b,
+                lambda: a * k - b * a,
+                lambda: b - a * k / hl.cast(t, 3),
+                lambda: hl.select(a * b + k < b, a * b + k, b / k),
+                lambda: hl.sin(a) * b + hl.exp(hl.min(b, k)),
+                lambda: hl.strict_float(a * b + k) * k + a,
+                lambda: hl.fast_exp(hl.f32(hl.min(a, k))) * hl.f32(k) + hl.atan(b),
+                lambda: (a * k + b) * (a * b + a * k) - b * b,
+                lambda: hl.abs(a * b - a * b) + a % k,
+                lambda: hl.pow(hl.abs(a) + k, k) + hl.log(hl.abs(b) + k),
+                *ways,
+            ]
     else:
-        k = m.choices.between(1, min(t.bits() - 1, 7))
+        n = m.choices.between(1, min(t.bits() - 1, 7))
+        k = hl.cast(t, n)
         ways = [
             lambda: a + b,
             lambda: a - b,
@@ -166,14 +187,14 @@ def combine(m: Maker, a: Expr, b: Expr) -> Expr:
             lambda: hl.max(a, b),
             lambda: hl.cast(t, hl.absd(a, b)),
             lambda: hl.select(a < b, a + hl.cast(t, 1), b),
-            lambda: a / hl.cast(t, k) + b,
-            lambda: a % hl.cast(t, k) - b,
+            lambda: a / k + b,
+            lambda: a % k - b,
             lambda: a / b,
             lambda: (a % b) ^ a,
-            lambda: (a >> hl.cast(t, k)) | (b & hl.cast(t, 15)),
-            lambda: (a << hl.cast(t, k)) + b,
-            lambda: hl.select((a > b) & (b != hl.cast(t, k)), a ^ b, ~a),
-            lambda: hl.clamp(a, hl.cast(t, k), hl.cast(t, k + 40)) + b,
+            lambda: (a >> k) | (b & hl.cast(t, 15)),
+            lambda: (a << k) + b,
+            lambda: hl.select((a > b) & (b != k), a ^ b, ~a),
+            lambda: hl.clamp(a, k, hl.cast(t, n + 40)) + b,
         ]
     # Functions of a BFloat16 are float32.
     return hl.cast(t, ways[m.choices.upto(len(ways) - 1)]())
@@ -322,11 +343,9 @@ def inline_sum(m: Maker) -> None:
         r.where(r[0] <= m.choices.between(0, 3))
     value = convert(m.source(_window(m, r)), _wide(m.type))
     fold = [hl.sum, hl.maximum, hl.minimum][m.choices.upto(2)]
-    m.pure(fold(m_strict(value)))
-
-
-def m_strict(e: Expr) -> Expr:
-    return hl.strict_float(e) if e.type().is_float() else e
+    if value.type().is_float() and m.strict:
+        value = hl.strict_float(value)
+    m.pure(fold(value))
 
 
 def inline_argmin(m: Maker) -> None:

@@ -125,8 +125,10 @@ def choose(
     *,
     storage: bool = True,
     late: bool = False,
+    number: Callable[[int], Any] = int,
 ) -> tuple[list[str], Call]:
-    """(the names to count, the call) of a place for `func`.
+    """(the names to count, the call) of a place for `func`. number: makes the numbers
+    that directives are given.
 
     late: in a loop of an update where there is one, along a reduction for choice.
     """
@@ -153,7 +155,7 @@ def choose(
         more, outer, hoisted = _storage(func, choices, nests, sites[: at + 1])
         named += [name for name, _ in more]
         calls += [call for _, call in more]
-        found = _threads(func, choices, nests, where, outer, hoisted)
+        found = _threads(func, choices, nests, where, outer, hoisted, number)
         if not found and not more:
             found = _memoized(func, choices, nests, where)
         named += [name for name, _ in found]
@@ -235,12 +237,13 @@ def _threads(
     where: LoopSite | None,
     outer: LoopSite | None,
     hoisted: bool,
+    number: Callable[[int], Any],
 ) -> list[tuple[str, Call]]:
     """Where there is something to gain from it, mostly."""
     made: list[tuple[str, Call]] = []
     ring = hoisted and func.dimensions() and choices.upto(1) == 0
     if ring:
-        copies = 1 + choices.upto(3)
+        copies = number(1 + choices.upto(3))
         made.append(("ring_buffer", lambda: func.ring_buffer(copies)))
     apart = outer is not where or ring
     if choices.upto(2 if apart else 11) == 0 and not (
@@ -299,5 +302,11 @@ def _placed(s: Scheduler, built: Built, choices: Choices, late: bool) -> Call | 
     outputs = s.program.outputs()
     if any(o is built.func for o in outputs):
         return None
-    s.named, call = choose(outputs, built.func, choices, late=late)
+    s.named, call = choose(
+        outputs,
+        built.func,
+        choices,
+        late=late,
+        number=lambda n: s.params.number(n, free=True),
+    )
     return call

@@ -1,6 +1,7 @@
 """How a fuzzing `Case` shrinks; used by `parhelion.tools.reduce`.
 
-A case is named by a seed (one with a wild schedule by ``wild-SEED``), or by a file
+A case is named by a seed (one with a wild schedule by ``wild-SEED``,
+one of `draw_numbered` by ``numbered-SEED``), or by a file
 that holds its `repr`.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from tests.fuzz import case as case_module
 from tests.fuzz.case import Case, Directive, Input, Numbers, Stage
-from tests.fuzz.draw import draw, draw_wild
+from tests.fuzz.draw import draw, draw_numbered, draw_wild
 from tests.fuzz.execute import Outcome, Report
 from tests.fuzz.worker import run_apart
 
@@ -25,6 +26,8 @@ def load(arguments: Sequence[str]) -> Case:
     (named,) = arguments
     if named.startswith("wild-"):
         return draw_wild(random.Random(int(named.removeprefix("wild-"))))
+    if named.startswith("numbered-"):
+        return draw_numbered(random.Random(int(named.removeprefix("numbered-"))))
     if named.isdigit():
         return draw(random.Random(int(named)))
     return parse(Path(named).read_text())
@@ -236,6 +239,10 @@ def _simpler_numbers(case: Case) -> Iterator[Case]:
         for numbers in _simpler(stage.numbers):
             yield _with_stage(case, number, replace(stage, numbers=numbers))
     for k, directive in enumerate(case.schedule):
+        for given in _simpler(directive.given):
+            schedule = list(case.schedule)
+            schedule[k] = replace(directive, given=given)
+            yield replace(case, schedule=tuple(schedule))
         for numbers in _simpler(directive.numbers):
             schedule = list(case.schedule)
             schedule[k] = replace(directive, numbers=numbers)

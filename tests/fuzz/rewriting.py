@@ -158,6 +158,8 @@ def _branch(
     factor = (2, 4, 8)[choices.upto(2)]
     if how < 2 and not s._affordable(built, factor):
         how = 3
+    size = s.params.number(factor, free=True)
+    outer, inner = s._new(built, loop), s._new(built, loop)
 
     def call() -> None:
         first = target.specialize(maybe)
@@ -167,6 +169,9 @@ def _branch(
             first.unroll(loop, 2)
         elif how == 2:
             first.parallel(loops[-1])
+        elif size is not factor:
+            guard = hl.TailStrategy.GuardWithIf
+            first.split(loop, outer, inner, size, guard)
         if fail:
             target.specialize(surely).serial(loops[0])
             target.specialize_fail("no branch of this run")

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from parhelion import TailStrategy
 from tests.fuzz.apply import STAGES
 from tests.fuzz.case import Case
-from tests.fuzz.draw import DIRECTIVES, draw, draw_wild
+from tests.fuzz.draw import DIRECTIVES, draw, draw_numbered, draw_wild
 from tests.fuzz.execute import Outcome, Report
 from tests.fuzz.worker import Worker
 
@@ -97,11 +97,14 @@ def fuzz(
     *,
     wild: bool = False,
     guarded: bool = False,
+    numbered: bool = False,
     most_failures: int = 20,
     progress: Callable[[Summary], None] | None = None,
 ) -> Summary:
     """Draws cases until `cases` are clean (or, if `wild`, have been run), or so many
-    have failed. guarded: in memory with edges."""
+    have failed. guarded: in memory with edges. numbered: small pipelines, all numbers
+    of whose schedules may be Params."""
+    draws = draw_wild if wild else draw_numbered if numbered else draw
     summary = Summary()
     numbers = seeds(seed)
     lock = threading.Lock()
@@ -119,7 +122,7 @@ def fuzz(
                     if done():
                         return
                     number = next(numbers)
-                case = (draw_wild if wild else draw)(random.Random(number))
+                case = draws(random.Random(number))
                 report = worker.run(case)
                 with lock:
                     summary.add(number, case, report)
@@ -143,6 +146,11 @@ def main() -> int:
         "--wild", action="store_true", help="schedules drawn without regard to legality"
     )
     parser.add_argument(
+        "--numbered",
+        action="store_true",
+        help="small cases with numbers that are Params",
+    )
+    parser.add_argument(
         "--guarded", action="store_true", help="writes outside of buffers are failures"
     )
     options = parser.parse_args()
@@ -164,13 +172,14 @@ def main() -> int:
         options.jobs,
         wild=options.wild,
         guarded=options.guarded,
+        numbered=options.numbered,
         progress=progress,
     )
     print(file=sys.stderr)
     print(summary.text())
     print(f"{time.monotonic() - start:.0f} s")
     for seed, _ in summary.failures:
-        kind = "wild-" if options.wild else ""
+        kind = "wild-" if options.wild else "numbered-" if options.numbered else ""
         module = "guarded_reduction" if options.guarded else "reduction"
         print(f"python -m parhelion.tools.reduce tests.fuzz.{module} {kind}{seed}")
     return 1 if summary.failures else 0

@@ -69,18 +69,19 @@ def _fold(s: Scheduler, built: Built, choices: Choices) -> Call | None:
         return None
     size = (64, 40, 16, 8, 5)[choices.upto(4)]
     forward = choices.upto(7) < 7
-    return lambda: built.func.fold_storage(v, size, forward)
+    extent = s.params.number(size)
+    return lambda: built.func.fold_storage(v, extent, forward)
 
 
 def _align(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     v = _dimension(built, choices)
-    by = (8, 16, 3, 32)[choices.upto(3)]
+    by = s.params.constant((8, 16, 3, 32)[choices.upto(3)])
     return None if v is None else lambda: built.func.align_storage(v, by)
 
 
 def _bound_storage(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     v = _dimension(built, choices)
-    size = (128, 64, 200, 48)[choices.upto(3)]
+    size = s.params.number((128, 64, 200, 48)[choices.upto(3)])
     return None if v is None else lambda: built.func.bound_storage(v, size)
 
 
@@ -103,18 +104,19 @@ def _align_bounds(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     v = _dimension(built, choices)
     by = (2, 4, 8, 3)[choices.upto(3)]
     rest = choices.upto(by - 1)
-    return None if v is None else lambda: built.func.align_bounds(v, by, rest)
+    modulus = s.params.constant(by)
+    return None if v is None else lambda: built.func.align_bounds(v, modulus, rest)
 
 
 def _align_extent(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     v = _dimension(built, choices)
-    by = (2, 4, 8, 3)[choices.upto(3)]
+    by = s.params.constant((2, 4, 8, 3)[choices.upto(3)])
     return None if v is None else lambda: built.func.align_extent(v, by)
 
 
 def _bound_extent(s: Scheduler, built: Built, choices: Choices) -> Call | None:
     v = _dimension(built, choices)
-    size = (96, 64, 128)[choices.upto(2)]
+    size = s.params.number((96, 64, 128)[choices.upto(2)], 0)
     return None if v is None else lambda: built.func.bound_extent(v, size)
 
 
