@@ -14,10 +14,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
+from benchmarks import loaded, report
 from benchmarks.case import Case
 from benchmarks.cases import all_cases
 from benchmarks.machine import machine
@@ -148,6 +149,11 @@ def measure_case(
     if not options.no_start:
         starts = options.repeats
         parts["start"] = (lambda: start_times(case, starts), report.start_line)
+        seconds = options.seconds / 6
+        parts["loaded"] = (
+            lambda: loaded.measured("app", case.name, seconds),
+            report.loaded_line,
+        )
     for part, (measured, lines) in parts.items():
         if options.resume and part in entry:
             continue
@@ -157,6 +163,22 @@ def measure_case(
             f"  [{entry['took'][part]:.0f} s]",
             flush=True,
         )
+
+
+def measure_everyday(results: dict[str, Any], options: argparse.Namespace) -> None:
+    """Loaded code of everyday pipelines beside compiled code."""
+    entries = results.setdefault("everyday", {})
+    for name in loaded.everyday_names():
+        if options.resume and "loaded" in entries.get(name, {}):
+            continue
+        entry = entries.setdefault(name, {})
+        seconds = options.seconds / 6
+        good = measure_part(
+            entry, "loaded", partial(loaded.measured, "everyday", name, seconds)
+        )
+        shown = report.loaded_line(name, entry) if good else f"{name:18} loaded FAILED"
+        print(shown, flush=True)
+        write(results, options.json)
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -206,6 +228,8 @@ def main() -> int:
             write(results, options.json)
         results["import"] = import_time(options.repeats)
         results["overhead"] = overhead_times()
+        if not options.no_start:
+            measure_everyday(results, options)
         write(results, options.json)
         minutes = (time.perf_counter() - start) / 60
         print(f"wrote {options.json}, after {minutes:.1f} minutes\n")

@@ -51,14 +51,22 @@ def zeros(shape: tuple[int, ...], dtype: Any) -> Array:
 
 @dataclass(frozen=True)
 class Output:
-    """One output: its type, extents and first coordinates, dimension 0 first."""
+    """One output: its type, extents and first coordinates, dimension 0 first.
+
+    interleaved: whether its third dimension, channels, is innermost in memory.
+    """
 
     dtype: Any
     size: tuple[int, ...]
     origin: tuple[int, ...] = ()
+    interleaved: bool = False
 
     def new(self) -> Image:
         """Zeros in its place."""
+        if self.interleaved:
+            width, height, channels = self.size
+            pixels = zeros((height, width, channels), self.dtype)
+            return Image(pixels.transpose(2, 0, 1), self.origin)
         return Image(zeros(self.size[::-1], self.dtype), self.origin)
 
 

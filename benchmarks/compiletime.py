@@ -67,7 +67,7 @@ def by_pass(name: str) -> dict[str, Any]:
     with compiling():
         lowered = lower([f._function for f in funcs], name="timed", trace=trace)
         start = time.perf_counter()
-        text = emit_with_sites(lowered, target).text
+        text = emit_with_sites(lowered, target, interruptible=True).text
         emitted = time.perf_counter() - start
     jit.object_code(text, target, times)
     seconds: dict[str, float] = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import near
+from benchmarks import loaded, near
 from benchmarks.case import COMPILE_LIMIT, RUN_LIMIT
 
 Entry = Mapping[str, Any]
@@ -102,6 +102,30 @@ def start_line(name: str, entry: Entry) -> str:
     )
 
 
+def loaded_line(name: str, entry: Entry) -> str:
+    return loaded.line(name, dict(entry["loaded"]))
+
+
+def _loaded(results: Entry, order: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+    """What was found of loaded code: of applications, then of everyday pipelines."""
+    for name, entry in _entries(results, order, "loaded"):
+        yield name, entry["loaded"]
+    for name, entry in results.get("everyday", {}).items():
+        if "loaded" in entry:
+            yield f"{name} (automatic)", entry["loaded"]
+
+
+def _loaded_table(results: Entry, order: Sequence[str]) -> str:
+    rows = []
+    for name, entry in _loaded(results, order):
+        found = dict(entry)
+        times = [f"{found[what]['min'] * 1e3:.3f}" for what in loaded.KINDS]
+        pages = f"{found['loaded']['faults']:.0f}"
+        verdict = "ok" if loaded.good(found) else "MISSED"
+        rows.append([name, *times, f"{loaded.ratio(found):.3f}", pages, verdict])
+    return table(["", "compiled, ms", "loaded, ms", "ratio", "pages a run", ""], rows)
+
+
 def _ms(times: Entry) -> str:
     return f"{times['min'] * 1e3:.2f} ms"
 
@@ -142,6 +166,8 @@ def summary(results: Entry, order: Sequence[str]) -> str:
         lines.append(compile_line(name, entry))
     for name, entry in _entries(results, order, "start"):
         lines.append(start_line(name, entry))
+    for name, entry in _loaded(results, order):
+        lines.append(loaded.line(name, dict(entry)))
     for row in near.shares(results, order):
         text = "{:18} {} thr  {} of {} ({}): ours {}, Halide {}".format(
             *row[:2], row[4], *row[2:4], *row[5:7]
@@ -223,6 +249,14 @@ most {start_limit} ms are wanted of a warm start.
 
 {start}
 
+## Code from the cache
+
+The same code in a process that compiled it and in one that loaded it, in turn, on one
+thread: minima, and pages of memory that a run faults after the third. At most a ratio
+of {loaded_limit} and no page are wanted. Everyday pipelines have automatic schedules.
+
+{loaded}
+
 ## Our compile time by step
 
 Milliseconds, in a fresh process; steps that never take a hundredth of the time are
@@ -252,6 +286,8 @@ def write_page(results: Entry, order: Sequence[str], path: Path) -> None:
             passes=_pass_table(results, order),
             start=_start_table(results, order),
             start_limit=f"{START_LIMIT * 1e3:.0f}",
+            loaded=_loaded_table(results, order),
+            loaded_limit=loaded.LIMIT,
         )
     )
 

@@ -22,8 +22,8 @@ from benchmarks.auto import translate
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.auto.load import CALM, Others
 from benchmarks.auto.renamed import Renamed
+from benchmarks.auto.series import find
 from benchmarks.case import load
-from benchmarks.cases import case
 from benchmarks.process import environment
 
 NAME = "Adams2019"
@@ -63,7 +63,7 @@ def funcs_of(hl: Module, pipeline: Any) -> list[Any]:
 def search(name: str, threads: int) -> str:
     """The schedule of a case, as Python, with a first line that says what it took; or
     a comment with the reason that there is none."""
-    hl, chosen = load("halide"), case(name)
+    hl, chosen = load("halide"), find(name)
     load_plugin(hl, NAME)
     app = chosen.algorithm(hl)
     set_estimates(chosen, app, chosen.inputs())

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -27,6 +26,7 @@ from benchmarks.auto.gate import Gate
 from benchmarks.auto.load import Others
 from benchmarks.auto.made import ERRORS, JOBS, reason
 from benchmarks.auto.runtime import SLOW, own_output, say, warm_up
+from benchmarks.auto.runtime import timed as timed_run
 from benchmarks.auto.series import find
 from benchmarks.auto.steady import steady
 from benchmarks.runtime import measure
@@ -58,12 +58,16 @@ Found = tuple[dict[str, dict[str, Any]], float | None]
 
 
 def run_batches(
-    specs: Sequence[Spec], threads: int, seconds: float
+    specs: Sequence[Spec],
+    threads: int,
+    seconds: float,
+    silence: float = supervise.SILENCE,
 ) -> list[Found | supervise.Failed]:
     """What `supervise.measure` finds of each spec, in a process of its own with so many
     threads; as many of them at once as there are to prepare schedules.
 
-    seconds: to measure one schedule. A process that failed leaves its error.
+    seconds: to measure one schedule. silence: what one may take to be prepared and run
+    once. A process that failed leaves its error.
     """
     found: list[Found | supervise.Failed] = []
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(JOBS) as pool:
@@ -76,7 +80,7 @@ def run_batches(
             command = ["-m", "benchmarks.auto.batch", str(path), "--gate", str(gate)]
             budget = seconds * len(labels)
             try:
-                return supervise.measure(command, labels, threads, budget)
+                return supervise.measure(command, labels, threads, budget, silence)
             except supervise.Failed as error:
                 return error
 
@@ -119,9 +123,10 @@ def prepared(
             app = subject.algorithm(hl)
             run_text(hl, app, spec.texts[label], label)
             ready = compiled(hl, subject, app, images, facts)
-            start = time.perf_counter()
-            ready.run()
-            taken = time.perf_counter() - start
+            taken = timed_run(ready.run)
+            if taken > SLOW:
+                # The first run has perhaps compiled for these sizes.
+                taken = timed_run(ready.run)
         except ERRORS as error:
             say(out, prepared=label, **facts, failed=reason(error))
             continue

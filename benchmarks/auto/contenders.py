@@ -31,17 +31,19 @@ class Contender:
     module: parhelion or halide, "" for a rival. kind: "expert" (name: a schedule of the
     case), "scheduler" (name: the scheduler's), "pinned" (what our scheduler printed,
     from a file), "search" (what Adams2019 found in a process of its own) or "rival"
-    (name: a rival of the case).
+    (name: a rival of the case). parameters: more that a scheduler is told.
     """
 
     module: str
     kind: str
     name: str
+    parameters: tuple[tuple[str, str], ...] = ()
 
     @property
     def label(self) -> str:
         words = {"expert": f"expert {self.name}", "pinned": f"{self.name} pinned"}
-        return f"{self.module} {words.get(self.kind, self.name)}".strip()
+        told = [f"{k}={v}" for k, v in self.parameters]
+        return " ".join([self.module, words.get(self.kind, self.name), *told]).strip()
 
 
 @dataclass
@@ -171,7 +173,8 @@ def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:
     elif who.name not in offered():
         raise NoAnswer(f"{who.module} has no scheduler {who.name}")
     result = hl.Pipeline([app.output]).apply_autoscheduler(
-        hl.get_host_target(), params(who.name, {"parallelism": str(threads)})
+        hl.get_host_target(),
+        params(who.name, {"parallelism": str(threads), **dict(who.parameters)}),
     )
     facts: dict[str, Any] = {}
     predicted = getattr(result, "predicted_seconds", None)

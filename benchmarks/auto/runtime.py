@@ -13,7 +13,8 @@ import argparse
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, TextIO
 
 import numpy as np
@@ -28,6 +29,7 @@ from benchmarks.auto.contenders import (
     prepare,
     scaled,
 )
+from benchmarks.auto.gate import Gate
 from benchmarks.auto.load import Others
 from benchmarks.auto.steady import steady
 from benchmarks.case import Case, Image, load
@@ -59,16 +61,21 @@ def warm_up(hl: Module) -> None:
 
 
 def run(
-    case: Case, labels: list[str], setting: Setting, seconds: float, out: TextIO
+    case: Case,
+    taking: Sequence[Contender],
+    setting: Setting,
+    seconds: float,
+    out: TextIO,
+    gate: Gate | None = None,
 ) -> None:
-    """Prepares the contenders of these labels, and measures those that could be; says
-    to `out` what comes of it."""
+    """Prepares contenders, and measures those that could be; says to `out` what comes
+    of it. gate: to be alone while times are taken."""
     images = case.inputs()
     runs: dict[str, Callable[[], object]] = {}
     alive: list[Ready] = []
     slow: dict[str, dict[str, float]] = {}
     first: list[Array] | None = None
-    for who in [c for c in contenders(case, pinned=True) if c.label in labels]:
+    for who in taking:
         say(out, preparing=who.label)
         errors: tuple[type[Exception], ...] = (RuntimeError, ValueError, TypeError)
         if who.module:
@@ -92,9 +99,10 @@ def run(
             slow[who.label] = {"min": taken, "median": taken, "runs": 1}
         else:
             runs[who.label] = ready.run
-    others = Others()
-    times = slow | steady(runs, seconds)
-    say(out, times=times, others=others.share())
+    with gate.alone() if gate else nullcontext():
+        others = Others()
+        times = slow | steady(runs, seconds)
+        say(out, times=times, others=others.share())
 
 
 def first_run(
@@ -158,7 +166,9 @@ def main() -> None:
     threads = int(os.environ["HL_NUM_THREADS"])
     setting = Setting(threads, options.renamed, options.scale)
     chosen = scaled(case(options.case), options.scale)
-    run(chosen, options.labels, setting, options.seconds, own_output())
+    every = contenders(chosen, pinned=True)
+    taking = [c for c in every if c.label in options.labels]
+    run(chosen, taking, setting, options.seconds, own_output())
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from apps import conv_layer, vgg
 from benchmarks.case import Case, Image, Output, Tolerance, rng
 from benchmarks.cases import case as application
 from benchmarks.cases import harris, local_laplacian
+from benchmarks.everyday.pipelines import all_pipelines
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,12 @@ SERIES: Mapping[str, Series] = {
 
 
 def find(name: str) -> Case:
-    """The case of that name: an application, or one of a series."""
+    """The case of that name: one of a series, an everyday pipeline, an application."""
     for series in SERIES.values():
         for one in series.cases.values():
             if one.name == name:
                 return one
+    for pipeline in all_pipelines():
+        if pipeline.name == name:
+            return pipeline.case()
     return application(name)

@@ -48,7 +48,9 @@ class Spoken:
             self.times, self.others = facts["times"], facts["others"]
 
 
-def listen(command: Sequence[str], threads: int, seconds: float) -> Spoken:
+def listen(
+    command: Sequence[str], threads: int, seconds: float, silence: float = SILENCE
+) -> Spoken:
     """Runs ``python command…`` until it ends or says nothing for too long."""
     said = Spoken()
     ended = threading.Event()
@@ -67,7 +69,7 @@ def listen(command: Sequence[str], threads: int, seconds: float) -> Spoken:
 
         assert process.stdout is not None
         while True:
-            patience = SILENCE if said.busy else SILENCE + MARGIN + seconds
+            patience = silence if said.busy else silence + MARGIN + seconds
             timer = threading.Timer(patience, end)
             timer.start()
             line = process.stdout.readline()
@@ -91,18 +93,24 @@ class Failed(Exception):
 
 
 def measure(
-    command: Sequence[str], labels: Sequence[str], threads: int, seconds: float
+    command: Sequence[str],
+    labels: Sequence[str],
+    threads: int,
+    seconds: float,
+    silence: float = SILENCE,
 ) -> tuple[dict[str, dict[str, Any]], float | None]:
     """Entries of all contenders, and the share of the computer that others used while
     they were measured. An entry has times, and what is known of the contender; "failed"
     or "absent" with the reason where there are none. A contender that brings the
-    process down is noted, and the others are run without it. Raises Failed."""
+    process down is noted, and the others are run without it; so is one that says
+    nothing for `silence` seconds. Raises Failed."""
     fallen: dict[str, dict[str, Any]] = {}
     while True:
         taking = [label for label in labels if label not in fallen]
         if not taking:
             return fallen, None
-        said = listen([*command, *taking, "--seconds", str(seconds)], threads, seconds)
+        words = [*command, *taking, "--seconds", str(seconds)]
+        said = listen(words, threads, seconds, silence)
         if said.times is not None and not said.why:
             for label, times in said.times.items():
                 said.entries[label] |= times

@@ -188,7 +188,7 @@ def test_renaming_keeps_implicit_vars_and_is_the_same_for_the_same() -> None:
     other = Renamed(hl)
     assert other.Var("_0").name() == "_0"
     assert other.Var("x").name() == other.Var("x").name() != "x"
-    assert other.RDom([(0, 3)], "r").x.name() != "r$x"
+    assert other.RDom([(0, 3)], "r").x.name() != "r.x"
     assert other.Param(hl.Int(32), "p", 3).name() == other.name("p")
 
 
