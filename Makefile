@@ -1,7 +1,8 @@
 # make demo   run two pipelines on a photograph; PNGs and times (the first thing to try)
 # make test   every test                make check  format, lint, types
 # make bench  side by side with Halide  make clean  remove what these made
-# make bench-auto  automatic schedules beside Halide's and the experts'
+# make bench-auto  automatic schedules beside Halide's and the experts', of the papers'
+#                  applications and (half an hour) of everyday pipelines
 #
 # Needs make, python3 >= 3.11 and python3-venv. Everything goes into .venv; a stamp
 # per extra says what is installed, and changes of pyproject.toml install again.
@@ -47,6 +48,7 @@ bench: $(VENV)/.stamp-bench
 
 bench-auto: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.auto --keep --page docs/autoschedule-benchmarks.md $(ARGS)
+	$(PY) -m benchmarks.everyday --page docs/everyday-benchmarks.md
 
 # CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test
