@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from parhelion.codegen.structs import BufferStruct, buffer_struct
@@ -16,6 +17,8 @@ class Target:
 
     triple, cpu, features: as LLVM spells them; `features` is the sorted tuple of
         those that are on.
+    missing: what processors of that name may have and this one does not, as on a
+        virtual machine that hides it.
     vector_bits: width of the widest registers that code should use.
     """
 
@@ -23,6 +26,7 @@ class Target:
     cpu: str
     features: tuple[str, ...]
     vector_bits: int
+    missing: tuple[str, ...] = ()
 
     def has(self, feature: str) -> bool:
         """Whether the machine has `feature` (LLVM's name: "avx2", "f16c", …)."""
@@ -70,7 +74,8 @@ class Target:
 
     def feature_string(self) -> str:
         """The features as LLVM's target machine takes them."""
-        told = [f"+{f}" for f in self.features]
+        # In this order, as LLVM takes what is built on a feature away with it.
+        told = [f"-{f}" for f in self.missing] + [f"+{f}" for f in self.features]
         if self.arch.startswith("armv7") and not self.has("neon"):
             # The architecture's name alone stands for a processor that has it, and the
             # 32 registers that go with it.
@@ -88,11 +93,14 @@ def _vector_bits(arch: str, features: frozenset[str]) -> int:
     return 256 if "avx2" in features else 128
 
 
-def make_target(triple: str, cpu: str, features: tuple[str, ...]) -> Target:
+def make_target(
+    triple: str, cpu: str, features: Iterable[str], missing: Iterable[str] = ()
+) -> Target:
     """A target whose vector width follows from its features."""
     ordered = tuple(sorted(set(features)))
     arch = triple.split("-", 1)[0]
-    return Target(triple, cpu, ordered, _vector_bits(arch, frozenset(ordered)))
+    bits = _vector_bits(arch, frozenset(ordered))
+    return Target(triple, cpu, ordered, bits, tuple(sorted(set(missing))))
 
 
 #: The plainest processor of each first part of a triple, and what code for it may use
@@ -125,8 +133,12 @@ def host_target() -> Target:
 
     triple = llvm.get_default_triple()
     found = llvm.get_host_cpu_features()
-    features = tuple(name for name, on in found.items() if on)
-    return make_target(triple, llvm.get_host_cpu_name(), features)
+    return make_target(
+        triple,
+        llvm.get_host_cpu_name(),
+        [name for name, on in found.items() if on],
+        [name for name, on in found.items() if not on],
+    )
 
 
 def generic_target(vector_bits: int = 128) -> Target:

@@ -104,17 +104,16 @@ def target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
     Level 3 adds no pass that generated code was seen to gain from.
     """
     llvm = binding()
-    features = target.feature_string()
     if target.arch != host_target().arch:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
-    elif target == host_target():
-        # With what this computer lacks of its CPU's usual features, as a virtual
-        # machine may.
-        features = llvm.get_host_cpu_features().flatten()
     machine = llvm.Target.from_triple(target.triple)
     return machine.create_target_machine(
-        cpu=target.cpu, features=features, opt=level, reloc="pic", codemodel="small"
+        cpu=target.cpu,
+        features=target.feature_string(),
+        opt=level,
+        reloc="pic",
+        codemodel="small",
     )
 
 

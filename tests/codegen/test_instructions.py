@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from parhelion.codegen.target import Target, generic_target
+from parhelion.codegen.target import Target, generic_target, make_target
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -301,3 +301,16 @@ def test_what_is_kept_in_memory_is_stored_as_a_whole(
     assert re.search(r"\bvmov\w+\s+%[yz]mm\d+, [^%]*\(", asm)
     assert "vmaskmov" not in asm and "vpmaskmov" not in asm
     assert not re.search(r"%[yz]mm\d+, [^\n]*\) \{%k", asm)
+
+
+def test_what_a_virtual_machine_hides_of_its_processor_is_not_used() -> None:
+    """Compares of vectors end in mask registers on a Zen 4, unless it lacks AVX-512."""
+
+    def text(*missing: str) -> str:
+        features = ("avx2", "fma", "vaes")
+        target = make_target(AVX2.triple, "znver4", features, missing)
+        return loop_of(lambda a, b: E.Select(build.lt(a, b), a, b), INT32, 32, target)
+
+    assert "zmm" in text()
+    hidden = text("avx512f", "avx512vl")
+    assert "%ymm" in hidden and "zmm" not in hidden and "%k" not in hidden
