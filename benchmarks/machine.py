@@ -7,6 +7,8 @@ import os
 import platform
 from pathlib import Path
 
+from benchmarks.halide_host import target_of
+
 
 def machine() -> dict[str, str]:
     """Facts to print beside the figures."""
@@ -20,7 +22,7 @@ def machine() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "code for": f"{target.cpu}, {target.vector_bits}-bit vectors",
         "features": " ".join(_features()),
-        "Halide's target": str(halide.get_host_target()),
+        "Halide's target": str(target_of(halide)),
         "versions": ", ".join(
             [f"Python {platform.python_version()}"]
             + [f"{p} {importlib.metadata.version(p)}" for p in _PACKAGES]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 import pytest
 
+import parhelion
+from benchmarks import halide_host
 from parhelion.ir import names
 from tests.support.golden import Golden
 
@@ -15,6 +18,16 @@ os.environ["HL_MACHINE"] = "default"
 
 #: Tests change the compiler; what it makes then must not be kept.
 os.environ["PARHELION_CACHE"] = "off"
+
+
+def pytest_configure() -> None:
+    """Tells Halide what this computer is, where it would guess wrong; in programs that
+    tests start, too."""
+    if importlib.util.find_spec("halide") is not None:
+        halide = importlib.import_module("halide")
+        if halide_host.corrected(str(halide.get_host_target())) is not None:
+            host = str(parhelion.get_host_target())
+            os.environ.setdefault(halide_host.VARIABLE, host)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -24,6 +24,7 @@ from benchmarks.auto.load import CALM, Others
 from benchmarks.auto.renamed import Renamed
 from benchmarks.auto.series import find
 from benchmarks.case import load
+from benchmarks.halide_host import target_of
 from benchmarks.process import environment
 
 NAME = "Adams2019"
@@ -72,7 +73,7 @@ def search(name: str, threads: int) -> str:
     params = hl.AutoschedulerParams(NAME, {"parallelism": str(threads)})
     start = time.process_time()
     try:
-        result = pipeline.apply_autoscheduler(hl.get_host_target(), params)
+        result = pipeline.apply_autoscheduler(target_of(hl), params)
     except MemoryError:
         return _OUT_OF_MEMORY
     except hl.HalideError as error:

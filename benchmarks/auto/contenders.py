@@ -15,6 +15,7 @@ from benchmarks.auto.adams import NoAnswer
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.auto.renamed import Renamed
 from benchmarks.case import Case, Image, load
+from benchmarks.halide_host import target_of
 from parhelion.codegen.target import host_target
 
 #: Our schedulers.
@@ -173,7 +174,7 @@ def apply(hl: Module, who: Contender, app: App, threads: int) -> dict[str, Any]:
     elif who.name not in offered():
         raise NoAnswer(f"{who.module} has no scheduler {who.name}")
     result = hl.Pipeline([app.output]).apply_autoscheduler(
-        hl.get_host_target(),
+        target_of(hl),
         params(who.name, {"parallelism": str(threads), **dict(who.parameters)}),
     )
     facts: dict[str, Any] = {}
