@@ -53,6 +53,7 @@ from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split, epoch, touch
 from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
+from parhelion.schedule.tails import overrun
 
 if TYPE_CHECKING:
     from parhelion.codegen.target import Target as Machine
@@ -498,13 +499,18 @@ class Runner:
                 for sym, box in wanted.items()
             }
             if grown == wanted:
-                return list(wanted.values())
+                made = list(wanted.values())
+                general = self._of_sizes(variant, made)
+                # Larger buffers are not of the sizes that the code knows.
+                return made if general == variant else self.grown(boxes, general)
             wanted = grown
-        raise ScheduleError(
-            f"the schedule of {self.name!r} writes past the end of any buffer: an "
-            "inner split rounds up by a factor that does not divide what it splits",
-            hint="give the inner split TailStrategy.GuardWithIf or ShiftInwards",
-        )
+        raise overrun(self.name, self.outputs)
+
+    def _of_sizes(self, variant: Variant, boxes: Sequence[Box]) -> Variant:
+        """`variant` without the sizes of outputs that are not those of `boxes`."""
+        asked = dict(zip(self.targets, boxes, strict=True))
+        held = [s for s in variant.sizes if asked[s[0]][s[1]] == (0, s[2])]
+        return replace(variant, sizes=frozenset(held))
 
     def infer_inputs(
         self,
@@ -518,7 +524,7 @@ class Runner:
 
         strides: the outputs' (by default those of new Buffers).
         """
-        program = self.program(variant)
+        program = self.program(self._of_sizes(variant, boxes))
         outputs = dict(zip(self.targets, boxes, strict=True))
         missing = [s for s in self.reach.images if s.bound is None and s.value is None]
         steps: dict[Var, Number] = {}

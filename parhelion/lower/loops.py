@@ -44,16 +44,21 @@ from parhelion.ir.stmt import LetStmt
 from parhelion.lower.assume import Assuming
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import Dim, Fuse, Rename, Split, TailStrategy
-from parhelion.schedule.tails import BLENDS, SHIFTS, blended_roots, colliding_roots
+from parhelion.schedule.tails import (
+    BLENDS,
+    KEEP_WRITES,
+    SHIFTS,
+    blended_roots,
+    colliding_roots,
+)
 from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import INT32
 
 _ZERO, _ONE = int32(0), int32(1)
 
 _T = TailStrategy
-#: The tails whose guards are around what is read, and around what is written.
+#: The tails whose guards are around what is read.
 _KEEP_READS = frozenset((_T.GuardWithIf, _T.Predicate, _T.PredicateLoads))
-_KEEP_WRITES = frozenset((_T.GuardWithIf, _T.Predicate, _T.PredicateStores))
 #: What is masked in vector code, see `Guard`.
 _MASKS = {
     _T.GuardWithIf: "",
@@ -407,11 +412,11 @@ class StageLoops:
         old.reads, reading = t.reach(outer.reading, inner.reading, tail in _KEEP_READS)
         old.writes, writing = old.reads, reading
         if (
-            (tail in _KEEP_READS) is not (tail in _KEEP_WRITES)
+            (tail in _KEEP_READS) is not (tail in KEEP_WRITES)
             or outer.writes is not outer.reads
             or inner.writes is not inner.reads
         ):
-            keep = tail in _KEEP_WRITES
+            keep = tail in KEEP_WRITES
             old.writes, writing = t.reach(outer.writing, inner.writing, keep)
         if reading or writing:
             depth = self.depth_of(old.value)

@@ -8,12 +8,15 @@ or in vain; updates and reductions have to run each of their points exactly once
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.function import var_label
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
+from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import (
     Dim,
     DimType,
@@ -32,6 +35,9 @@ BLENDS = frozenset((_T.ShiftInwardsAndBlend, _T.RoundUpAndBlend))
 
 #: Those that make the outer loop's last iterations fall back onto earlier ones.
 SHIFTS = frozenset((_T.ShiftInwards, _T.ShiftInwardsAndBlend))
+
+#: Those that store nothing beyond what was asked for.
+KEEP_WRITES = frozenset((_T.GuardWithIf, _T.Predicate, _T.PredicateStores))
 
 #: Those under which an RVar runs through its domain and no more.
 _EXACT = frozenset((_T.GuardWithIf, _T.Predicate))
@@ -86,7 +92,7 @@ def objection(schedule: StageSchedule, stage: int, dim: Dim, tail: TailStrategy)
         return f"would run iterations outside the domain of the RVar {old}"
     if tail is _T.ShiftInwards and stage > 0:
         return "would update some places twice"
-    inner = _is_inner(schedule, dim.var)
+    inner = _is_inner(schedule.transforms, dim.var)
     if tail is _T.RoundUp and stage > 0 and inner:
         return (
             f"of {old}, which is the inner loop of another split, would update some"
@@ -216,10 +222,50 @@ def _shifted_factor(schedule: StageSchedule, v: Var) -> int | None:
     return covered.get(v)
 
 
-def _is_inner(schedule: StageSchedule, v: Var) -> bool:
+def overrun(name: str, outputs: Sequence[Function]) -> ScheduleError:
+    """The error of a schedule that writes beyond each buffer of its outputs, however
+    large: an iteration of a split writes more than all that its outer loop is for."""
+    for f in outputs:
+        for stage in (b for d in f.stages() for b in schedules(d.schedule)):
+            for k, t in enumerate(stage.transforms):
+                if isinstance(t, Split) and _overruns(stage.transforms[:k], t):
+                    return _overrun(name, t)
+    return ScheduleError(
+        f"the schedule of {name!r} writes outside of any buffer",
+        hint="give its splits TailStrategy.GuardWithIf",
+    )
+
+
+def _overruns(before: Sequence[Split | Fuse | Rename], split: Split) -> bool:
+    """Whether a split that is made after others writes beyond its old loop, an inner
+    loop of theirs."""
+    if split.tail in KEEP_WRITES or not _is_inner(before, split.old):
+        return False
+    factor = const_int(split.factor)
+    for t in reversed(before):
+        if isinstance(t, Split) and t.inner is split.old:
+            size = const_int(t.factor)
+            return factor is None or size is None or size % factor != 0
+    return True
+
+
+def _overrun(name: str, split: Split) -> ScheduleError:
+    old, where = var_label(split.old), "after its end"
+    if split.tail in SHIFTS:
+        where = "before its beginning, where the factor is more than its extent"
+    return ScheduleError(
+        f"the schedule of {name!r} writes outside of any buffer: TailStrategy."
+        f"{split.tail.name} of {old}, the inner loop of another split, writes {where}",
+        at=split.site,
+        hint=f"split {old} with TailStrategy.GuardWithIf, or by a factor that divides"
+        " its extent",
+    )
+
+
+def _is_inner(transforms: Sequence[Split | Fuse | Rename], v: Var) -> bool:
     """Whether the loop `v` comes from the inner loop of a split."""
     inner: set[Var] = set()
-    for t in schedule.transforms:
+    for t in transforms:
         if isinstance(t, Split):
             was = t.old in inner
             inner.discard(t.old)

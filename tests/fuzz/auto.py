@@ -49,7 +49,7 @@ HANGS = 600.0
 
 #: Failures beside directives of others that no choice of a scheduler brings about: an
 #: output's own loops, and promises that are not kept.
-NOT_THE_SCHEDULER = (*BROKEN_PROMISES, "writes past the end of any buffer")
+NOT_THE_SCHEDULER = (*BROKEN_PROMISES, "writes outside of any buffer")
 
 #: For each input without a boundary condition, the box that is needed of it.
 Boxes = dict[int, list[tuple[int, int]]]

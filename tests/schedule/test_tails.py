@@ -245,3 +245,34 @@ def test_a_blend_of_a_tuple() -> None:
         return f
 
     check(make, [13], [lambda f: f.update(0).vectorize(x, 8, T.ShiftInwardsAndBlend)])
+
+
+@pytest.mark.parametrize(
+    ("tail", "where"),
+    [
+        (T.ShiftInwards, "writes before its beginning"),
+        (T.ShiftInwardsAndBlend, "writes before its beginning"),
+        (T.RoundUp, "writes after its end"),
+    ],
+)
+@pytest.mark.parametrize("size", [8, 9])
+def test_an_inner_split_that_no_output_is_large_enough_for(
+    tail: hl.TailStrategy, where: str, size: int
+) -> None:
+    """Of 8 pixels, which code knows of that has the one tile, and of others."""
+    f = hl.Func("f")
+    f[x] = x
+    f.split(x, u, v, 8).vectorize(v, 16, tail)
+    with pytest.raises(hl.ScheduleError, match="outside of any buffer") as error:
+        f.realize([size])
+    assert f"TailStrategy.{tail.name} of v, the inner loop" in str(error.value)
+    assert where in str(error.value)
+    assert "vectorize(v, 16, tail)" in str(error.value)
+
+
+def test_the_split_that_overruns_is_the_one_blamed() -> None:
+    f = hl.Func("f")
+    f[x] = x
+    f.split(x, u, v, 8).split(v, uo, ui, 4, T.RoundUp).split(ui, vo, vi, 3, T.RoundUp)
+    with pytest.raises(hl.ScheduleError, match="RoundUp of ui, the inner loop"):
+        f.realize([8])
