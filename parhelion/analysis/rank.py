@@ -74,6 +74,7 @@ def rank(e: Expr) -> Rank:
         if kind is Intrinsic:
             info = INTRINSICS.get(e.op)  # type: ignore[attr-defined]
             pure = info is not None and info.pure
+            data = info is not None and info.data
         for child in e.children():
             r = rank(child)
             data = data or r.data

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class IntrinsicInfo:
+    """`data`: whether its value is pixel data, whatever its arguments are."""
+
     arity: int | None
     pure: bool
     meaning: str
+    data: bool = False
 
 
 def _pure(arity: int | None, meaning: str) -> IntrinsicInfo:
@@ -137,7 +140,9 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     ),
     # Foreign stages. A value stands in a definition for all that the code is given,
     # and is never evaluated. A query's value is the address of the regions it found.
-    "extern_value": _pure(None, "a value of a Func that foreign code computes of args"),
+    "extern_value": IntrinsicInfo(
+        None, True, "a value of a Func that foreign code computes of args", data=True
+    ),
     "extern_query": IntrinsicInfo(
         None, False, "ask stage args[0] what it reads; then scalars, min, extent, …"
     ),

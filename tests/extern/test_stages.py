@@ -476,6 +476,35 @@ def test_a_part_that_needs_nothing_may_ask_for_nothing_anywhere() -> None:
     assert np.asarray(o.realize([12])).tolist() == [3, 6, 9, *range(-3, -12, -1)]
 
 
+@pytest.mark.parametrize("place", ["an RVar", "the root"])
+def test_an_index_that_was_computed_of_numbers_alone(place: str) -> None:
+    """Its bounds are those of what the index is clamped to, not the value itself."""
+
+    def steps_left(count: int, out: hl.Buffer) -> None:
+        low = out.dim(0).min()
+        at = np.arange(low, low + out.dim(0).extent())
+        np.asarray(out)[...] = count - at
+
+    n = hl.Param(hl.Int(32), "n")
+    e, t, histogram, o = hl.funcs("e t histogram o")
+    r = hl.RDom([(0, n)], "r")
+    e.define_extern(steps_left, [n], hl.Int(32), [x])
+    t[x] = x * x
+    histogram[x] = 0
+    histogram[hl.clamp(e[r], 0, 5)] += t[hl.clamp(e[r], 1, 3)]
+    o[x] = histogram[x]
+    t.compute_root()
+    histogram.compute_root()
+    if place == "the root":
+        e.compute_root()
+    else:
+        e.compute_at(histogram, r)
+    n.set(5)
+    assert np.asarray(o.realize([7])).tolist() == [0, 1, 4, 9, 9, 9, 0]
+    n.set(2)
+    assert np.asarray(o.realize([7])).tolist() == [0, 1, 4, 0, 0, 0, 0]
+
+
 def test_what_it_is() -> None:
     e = hl.Func("e")
     e.define_extern(fails, [], [hl.Int(32), hl.UInt(8)], 3)
