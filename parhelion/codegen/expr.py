@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from parhelion.codegen import opaque
 from parhelion.codegen.division import divide, remainder
 from parhelion.codegen.idioms import narrowed
 from parhelion.codegen.types import integers, splat, suffix, value_type, zero
@@ -28,6 +29,7 @@ def let(f: Function, e: E.Let) -> str:
     text = f.value(e.value)
     f.vars[e.var] = (text, f.vars[e.var][1])
     f.let_values[e.var] = e.value
+    opaque.weigh_let(f, e.var, e.value)
     return f.value(e.body)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parhelion.codegen import strided, tables
+from parhelion.codegen import opaque, strided, tables
 from parhelion.codegen.expr import broadcast
 from parhelion.codegen.types import memory_type, suffix, value_type
 from parhelion.codegen.vector import (
@@ -421,7 +421,7 @@ def store(
         from parhelion.codegen.streams import store_streamed
 
         return store_streamed(f, buffer, value, index)
-    text = f.value(value)
+    text = opaque.stored(f, value, f.value(value))
     if predicate is not None and not build.is_true(predicate):
         _store_masked(f, buffer, text, value.type, index, predicate)
     else:

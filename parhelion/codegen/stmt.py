@@ -12,6 +12,7 @@ from parhelion.codegen import (
     effects,
     extern,
     memo,
+    opaque,
     polls,
     profiling,
 )
@@ -83,6 +84,7 @@ def bind_let(f: Function, var: Var, value: Expr) -> None:
     text = f.value(value)
     level = f.level(value)
     f.bind(var, text, level)
+    opaque.weigh_let(f, var, value)
     plain = value
     while isinstance(plain, E.Reinterpret):
         plain = plain.a
@@ -313,7 +315,7 @@ def _accumulate(
         if not isinstance(item, S.Store) or item.buffer not in buffers:
             _emit(f, item)
             continue
-        text = f.value(item.value)
+        text = opaque.stored(f, item.value, f.value(item.value))
         now[E.Load(item.value.type, item.buffer, item.index, None)] = text
         f.forget_loads(item.buffer)
         remember()

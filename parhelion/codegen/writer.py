@@ -101,6 +101,8 @@ class Function:
         self.vars: dict[Var, tuple[str | None, int]] = {}
         self.wide: dict[Var, str] = {}
         self.let_values: dict[Var, Expr] = {}
+        #: How large the values are that lets stand for (see `opaque`).
+        self.weights: dict[Var, int] = {}
         self._loads: dict[BufferSym, list[object]] = {}
         self.rebound = set(rebound)
         self._dependents: dict[Var, list[object]] = {}
