@@ -1,4 +1,4 @@
-"""What leaves the straight line: failures, printing, `require`.
+"""What leaves the straight line: failures, printing, `require`, calls of Python.
 
 A failure is written to the error record at the start of the run-time context by the
 one that comes first; then the function frees what it allocated and returns the code.
@@ -239,8 +239,26 @@ def _record(f: Function, form: str, numbers: Sequence[Expr]) -> None:
         f.out(f"  store {words} {bits}, ptr {place}, align 8")
         word += t.count
     told = f.module.string(f"{' '.join(types)}\n{form}")
-    f.module.declare("ph_trace", "void", "ptr, ptr, ptr")
-    f.out(f"  call void @ph_trace(ptr %ctx, ptr {told}, ptr {at})")
+    f.module.declare("ph_trace", "void", "")
+    call_python(f, "@ph_trace", ["ptr %ctx", f"ptr {told}", f"ptr {at}"])
+
+
+def call_python(f: Function, function: str, words: Sequence[str]) -> str:
+    """Calls a Python function (see `runtime.python_ir`) with the address of these words
+    of 64 bits, which is returned: it may have written into them."""
+    f.module.declare("ph_python", "i32", "ptr, ptr")
+    at = python_words(f, words)
+    f.op(f"call i32 @ph_python(ptr {function}, ptr {at})")
+    return at
+
+
+def python_words(f: Function, words: Sequence[str]) -> str:
+    """The address of the words that a Python function is given."""
+    at = f.alloca(f"[{len(words)} x i64], align 8")
+    for i, word in enumerate(words):
+        place = f.op(f"getelementptr i64, ptr {at}, i64 {i}") if i else at
+        f.out(f"  store {word}, ptr {place}, align 8")
+    return at
 
 
 class _Line:

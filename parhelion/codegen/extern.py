@@ -154,11 +154,13 @@ def _call(
     ]
     given += outputs
     if code.packed:
-        at = f.module.extern(code.symbol, code.address, "ptr, ptr")
+        at = f.module.extern(code.symbol, code.address, "")
         argv = _packed(f, given)
         polls.look_now(f)
-        told_ok = f.op(f"call i32 {at}(ptr %ctx, ptr {argv})")
-        # 0: a signal's handler raised before the callback had begun.
+        words = effects.call_python(f, at, ["ptr %ctx", f"ptr {argv}", "i64 0"])
+        place = f.op(f"getelementptr i64, ptr {words}, i64 2")
+        told_ok = f.op(f"load i32, ptr {place}, align 8")
+        # 0: a signal's handler raised before the function had begun.
         polls.interrupted_unless(f, f.op(f"icmp ne i32 {told_ok}, 0"))
         result = f.op(f"sub i32 {told_ok}, 1")
     else:

@@ -6,6 +6,8 @@ storage of each value, then whether it is new.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parhelion.codegen import effects, polls
 from parhelion.codegen.intrinsics import lowers
 from parhelion.codegen.memory import index_value
@@ -42,15 +44,12 @@ def _find(f: Function, e: E.Intrinsic) -> str:
             place = f.op(f"getelementptr i64, ptr {at}, i64 {i}") if i else at
             f.out(f"  store i64 {text}, ptr {place}, align 8")
     polls.look_now(f)
-    # Behind the addresses stands what was found: 0 where a signal's handler raised
-    # before the callback had begun, whose result is anything then.
+    # Behind the addresses stands what was found: 0 until they are there.
     place = f.op(f"getelementptr i64, ptr {answer}, i64 {values}")
     f.out(f"  store i64 0, ptr {place}, align 8")
-    f.module.declare("ph_memo_find", "void", "ptr, i64, ptr, i64, i64, i64, ptr")
-    f.out(
-        f"  call void @ph_memo_find(ptr {keys}, i64 {len(words)}, ptr {sizes}, "
-        f"i64 {values}, i64 {f.value(eviction)}, i64 {f.value(evicts)}, ptr {answer})"
-    )
+    given = [f"ptr {keys}", f"i64 {len(words)}", f"ptr {sizes}", f"i64 {values}"]
+    given += [f"i64 {f.value(eviction)}", f"i64 {f.value(evicts)}", f"ptr {answer}"]
+    f.out(_call(f, "ph_memo_find", given))
     hit = f.op(f"load i64, ptr {place}, align 8")
     polls.interrupted_unless(f, f.op(f"icmp ne i64 {hit}, 0"))
     good = f.op(f"icmp sge i64 {hit}, 0")
@@ -74,12 +73,20 @@ def _missed(f: Function, e: E.Intrinsic) -> str:
 @lowers("memo_store")
 def _store(f: Function, e: E.Intrinsic) -> str:
     polls.look_now(f)
-    f.module.declare("ph_memo_store", "void", "ptr")
     # Any of its buffers tells the entry: the last one.
     place = f.op(f"getelementptr i64, ptr {f.value(e.args[0])}, i64 -1")
     address = f.op(f"load ptr, ptr {place}, align 8")
-    f.out(f"  call void @ph_memo_store(ptr {address})")
+    f.out(_call(f, "ph_memo_store", [f"ptr {address}"]))
     return "0"
+
+
+def _call(f: Function, name: str, words: Sequence[str]) -> str:
+    """A call of a Python function of `runtime.memo`, with words that are written here:
+    from what they lead to it knows how far it came if it is called again."""
+    f.module.declare(name, "void", "")
+    f.module.declare("ph_python_surely", "void", "ptr, ptr")
+    given = effects.python_words(f, words)
+    return f"  call void @ph_python_surely(ptr @{name}, ptr {given})"
 
 
 def allocate(f: Function, s: S.Allocate) -> None:
@@ -88,13 +95,13 @@ def allocate(f: Function, s: S.Allocate) -> None:
     assert isinstance(given, Intrinsic) and given.op == "memo_storage"
     index = const_int(given.args[1])
     assert index is not None
-    f.module.declare("ph_memo_release", "void", "ptr")
     count = 1 if s.buffer.func is None else len(s.buffer.func.types)
     answer = f.value(given.args[0])
     place = f.op(f"getelementptr i64, ptr {answer}, i64 {index - count}")
     pointer = f.op(f"load ptr, ptr {place}, align 8")
-    release = f"call void @ph_memo_release(ptr {pointer})"
-    f.releases[pointer] = "\n  ".join(filter(None, [polls.look_later(f), release]))
+    # Its second word: whether it has counted.
+    release = _call(f, "ph_memo_release", [f"ptr {pointer}", "i64 0"])
+    f.releases[pointer] = release.lstrip()
     f.live.append((s.buffer, pointer))
     f.pointers[s.buffer] = (pointer, f.top)
 

@@ -161,21 +161,12 @@ def look(f: Function) -> None:
 
 
 def look_now(f: Function) -> None:
-    """The same, before Python is called: a handler that ran while a callback begins
-    would raise where nothing can be raised."""
+    """The same, before Python is called, which need not be any more if a signal's
+    handler raises."""
     if f.module.interruptible:
         go = f.label("go")
         _ask(f, "ph_look_now", go)
         f.start(go)
-
-
-def look_later(f: Function) -> str:
-    """The same for code that frees what the run has, and so cannot leave it there: a
-    call after which the run is left elsewhere. Empty if runs cannot be ended."""
-    if not f.module.interruptible:
-        return ""
-    f.module.declare("ph_look_later", "void", "ptr", "cold nounwind")
-    return "call void @ph_look_later(ptr %ctx)"
 
 
 def _ask(f: Function, name: str, go: str) -> None:
@@ -206,4 +197,4 @@ def interrupted_unless(f: Function, good: str) -> None:
     f.start(go)
 
 
-__all__ = ["interrupted_unless", "look", "look_later", "look_now", "strip"]
+__all__ = ["interrupted_unless", "look", "look_now", "strip"]

@@ -53,8 +53,10 @@ class ExternStage(Protocol):
 
     name: for messages. results: the types of the values.
     params: in the order of the C function's arguments; the outputs follow them.
-    packed: whether the code at `address` is ``i32 f(context, argv)``, argv[i] being
-        the address of argument i; otherwise it takes the arguments one by one.
+    packed: whether `address` is that of a Python function, which is given the address
+        of three words: the context's address, that of argv, and what is to be 1 after
+        success. argv[i] is the address of argument i. Otherwise it is that of a C
+        function, which takes the arguments one by one.
     symbol: what compiled code calls it.
     """
 

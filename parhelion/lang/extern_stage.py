@@ -43,8 +43,6 @@ from parhelion.types import Type
 #: the numbers give a region for each buffer.
 BoundsFunction = Callable[..., Sequence[Sequence[tuple[int, int]]]]
 
-_Entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-
 
 class NameMangling(enum.Enum):
     """How the name of a foreign function is spelled in the object file. Names are C's
@@ -204,8 +202,8 @@ class PythonStage(_Stage):
         super().__init__(name, params, results, dimensions)
         self.function, self.bounds = function, bounds
         # Not a bound method: the stage would hold itself, and outlive its Func.
-        self._entry = _Entry(_entry_of(self.key))
-        self.address = ctypes.cast(self._entry, ctypes.c_void_p).value or 0
+        self._entry = _entry_of(self.key)
+        self.address = id(self._entry)
         self.symbol = f"{self.key}@{self.address:x}"
 
     def query(self, scalars: Sequence[Number], region: Box) -> list[Box]:
@@ -344,17 +342,20 @@ def _clear_frames(error: BaseException) -> None:
         waiting += [one.__context__, one.__cause__]
 
 
-def _entry_of(key: str) -> Callable[[int, int], int]:
+def _entry_of(key: str) -> Callable[[int], None]:
     """What compiled code calls. Exceptions wait until it has been left: the result is
-    2 then, else 1, as ctypes gives 0 where one is raised too early to be caught."""
+    2 then, else 1. It stays 0 where one is raised too early to be caught."""
 
-    def entry(context: int, argv: int) -> int:
+    def entry(given: int) -> None:
+        words = (ctypes.c_int64 * 3).from_address(given)
+        context, argv, _ = words
         try:
             STAGES[key].called(argv)
         except BaseException as error:
             RAISED.setdefault(context, error)
-            return 2
-        return 1
+            words[2] = 2
+            return
+        words[2] = 1
 
     return entry
 

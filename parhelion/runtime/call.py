@@ -37,7 +37,6 @@ from parhelion.runtime.layout import Layout
 from parhelion.runtime.threads import raise_interrupt
 from parhelion.types import Type
 
-_PRINT_FN: int = Context.print_fn.offset
 _ARGS: int = Context.args.offset
 _NO_ERROR = bytes(ERROR_HEAD.size)
 
@@ -64,7 +63,7 @@ class _Frame:
 
     __slots__ = ("argv", "base", "block", "memory", "slots", "told")
 
-    def __init__(self, args: Sequence[Argument], print_address: int) -> None:
+    def __init__(self, args: Sequence[Argument]) -> None:
         argv = CONTEXT_BYTES
         slots: list[int] = []
         top = argv + 8 * len(args)
@@ -80,7 +79,6 @@ class _Frame:
         self.memory = memoryview(self.block).cast("B")
         self.slots = tuple(slots)
         self.told: list[object] = [None] * len(args)
-        struct.pack_into("=Q", self.memory, _PRINT_FN, print_address)
         for i, (a, slot) in enumerate(zip(args, slots, strict=True)):
             struct.pack_into("=Q", self.memory, argv + 8 * i, self.base + slot)
             if isinstance(a.symbol, BufferSym):
@@ -115,7 +113,6 @@ class Call:
         args: Sequence[Argument],
         failures: Sequence[FailureSite],
         sites: Mapping[str, Site | None],
-        print_address: int,
         places: Sequence[int] | None = None,
     ) -> None:
         self.compiled = compiled  # keeps the code loaded
@@ -123,9 +120,8 @@ class Call:
         self._args = tuple(args)
         self._failures = failures
         self.sites = sites
-        self._print = print_address
         places = range(len(args)) if places is None else places
-        frame = _Frame(self._args, print_address)
+        frame = _Frame(self._args)
         self._scalars = tuple(
             (_packer(a.symbol.type), slot, place)
             for a, slot, place in zip(args, frame.slots, places, strict=True)
@@ -146,7 +142,6 @@ class Call:
             self._args,
             self._failures,
             self.sites,
-            self._print,
             places,
         )
 
@@ -158,7 +153,6 @@ class Call:
             self._args,
             [RenamedFailure(one, rename) for one in self._failures],
             {rename(name): site for name, site in self.sites.items()},
-            self._print,
         )
 
     def run(self, values: Sequence[object]) -> None:
@@ -166,7 +160,7 @@ class Call:
         try:
             frame = self._frames.pop()
         except IndexError:
-            frame = _Frame(self._args, self._print)
+            frame = _Frame(self._args)
         for pack, slot, place in self._scalars:
             pack(frame.memory, slot, values[place])
         told = frame.told
@@ -182,9 +176,8 @@ class Call:
                 error = self._error(frame)
             frame.memory[: ERROR_HEAD.size] = _NO_ERROR
             self._frames.append(frame)
-            if code == INTERRUPTED:
+            if error is None or code == INTERRUPTED:
                 raise_interrupt()
-            assert error is not None
             raise error
         self._frames.append(frame)
 

@@ -32,8 +32,8 @@ LOCK = threading.RLock()
 freed_by_forks(LOCK, LLVM)
 _NUMBER = itertools.count()
 
-#: What code calls that may run for long enough to be interrupted.
-_WATCHED = (b"ph_look", b"ph_par_for", b"ph_fork")
+#: What code calls that may run for long enough to be interrupted, or calls Python.
+_WATCHED = (b"ph_look", b"ph_par_for", b"ph_fork", b"ph_python", b"ph_print")
 
 #: Calls of compiled code: ``i32 f(ptr context, ptr argv)``. ctypes releases the GIL.
 EntryPoint = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

@@ -16,13 +16,13 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import MutableSequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.errors import BoundsError, here
 from parhelion.runtime.fork import DATA, freed_by_forks
-from parhelion.runtime.threads import end_run
+from parhelion.runtime.threads import python_function
 
 #: Halide's: a megabyte.
 DEFAULT_SIZE = 1 << 20
@@ -47,14 +47,6 @@ class _Entry:
 
 
 @dataclass(slots=True)
-class _Taken:
-    """Which entry a callback has counted: set in the same step, between which and the
-    counting no signal's handler runs (it does at calls and where loops go back)."""
-
-    entry: _Entry | None = None
-
-
-@dataclass(slots=True)
 class MemoStatistics:
     """What the cache has done since the process began, and what it holds now."""
 
@@ -74,53 +66,66 @@ class _Cache:
     lock: Any = field(default_factory=threading.RLock)
     told: MemoStatistics = field(default_factory=MemoStatistics)
 
+    # The handler of a signal may raise in the main thread at calls, and where loops go
+    # back. What counts is done in one step, between two of these; the method is called
+    # again if it was left, and then does what is left to do.
+
     def find(
-        self, key: bytes, sizes: list[int], eviction: int | None, taken: _Taken
+        self,
+        key: bytes,
+        sizes: list[int],
+        eviction: int | None,
+        answer: MutableSequence[int],
     ) -> None:
-        """Takes the entry that there is, or a new one."""
+        """Takes the entry that there is, or a new one, unless one is in the answer: the
+        addresses of its buffers, then whether it was found."""
         with self.lock:
+            if answer[len(sizes)]:
+                return
             entry = self.entries.get(key)
-            if entry is not None:
-                self.entries.move_to_end(key)
-                self.told.hits += 1
-            else:
-                self.told.misses += 1
+            found = entry is not None
+            if entry is None:
                 entry = _made(key, sizes, eviction)
-            uses = len(sizes)
-            try:
-                self.used.update(dict.fromkeys(entry.addresses, entry))
-            except BaseException:
-                self.forget(entry)
-                raise
-            entry.uses += uses
-            taken.entry = entry
+            uses = dict.fromkeys(entry.addresses, entry)
+            count = len(sizes)
+            told = [*entry.addresses, _FOUND if found else _NEW]
+            if found:
+                self.entries.move_to_end(key)
+            # One step from here.
+            self.used |= uses
+            entry.uses += count
+            answer[:] = told
+            self.told.hits += found
+            self.told.misses += not found
 
     def store(self, address: int) -> None:
         """The production of an entry is complete. Does nothing the second time."""
         with self.lock:
             entry = self.used[address]
-            if entry.key in self.entries:
-                return  # another thread was faster
-            self.entries[entry.key] = entry
-            entry.kept = True
-            self.told.bytes += entry.bytes
+            if entry.key not in self.entries:  # else another thread was faster
+                self.entries[entry.key] = entry
+                entry.kept = True
+                self.told.bytes += entry.bytes
             self.trim()
 
-    def release(self, address: int, taken: _Taken, uses: int = 1) -> None:
-        """Gives an entry back, or so many uses of it: once, for the same `taken`."""
+    def release(self, address: int, counted: ctypes.c_int64) -> None:
+        """Gives one use of an entry back."""
         with self.lock:
-            entry = taken.entry
+            entry = self.used.get(address)
             if entry is None:
-                entry = self.used[address]
-                taken.entry = entry
-                entry.uses -= uses
-            self.forget(entry)
+                return  # all is done
+            if not counted.value:
+                counted.value = 1
+                entry.uses -= 1
+            self.forget(entry, address)
 
-    def forget(self, entry: _Entry) -> None:
-        """Lets go of an entry that nobody uses."""
+    def forget(self, entry: _Entry, last: int) -> None:
+        """Lets go of an entry that nobody uses: of one address after the others."""
         if entry.uses == 0:
             for one in entry.addresses:
-                self.used.pop(one, None)
+                if one != last:
+                    self.used.pop(one, None)
+            self.used.pop(last, None)
 
     def drop(self, entry: _Entry) -> None:
         del self.entries[entry.key]
@@ -149,81 +154,40 @@ def _made(key: bytes, sizes: list[int], eviction: int | None) -> _Entry:
 _CACHE = _Cache()
 freed_by_forks(_CACHE.lock, DATA)
 
-_Find = ctypes.CFUNCTYPE(
-    None,
-    *[ctypes.c_void_p, ctypes.c_int64],
-    *[ctypes.c_void_p, ctypes.c_int64],
-    *[ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p],
-)
-_Use = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
-
-def _find(
-    key: int, words: int, sizes: int, count: int, eviction: int, evicts: int, out: int
-) -> None:
-    """Tells compiled code what there is: addresses, and in the end whether they were
-    found (see `codegen.memo`)."""
-    taken = _Taken()
-    places = (ctypes.c_int64 * (count + 1)).from_address(out)
+def _find(given: int) -> None:
+    """Tells compiled code what there is (see `codegen.memo`)."""
+    key, words, sizes, count, eviction, evicts, out = _words(given, 7)
+    answer = _words(out, count + 1)
     try:
-        asked = [int(n) for n in (ctypes.c_int64 * count).from_address(sizes)]
+        asked = list(_words(sizes, count))
         told = ctypes.string_at(key, 8 * words)
-        _CACHE.find(told, asked, eviction if evicts else None, taken)
-        entry = taken.entry
-        assert entry is not None
-        for i, address in enumerate(entry.addresses):
-            places[i] = address
-        places[count] = _FOUND if entry.kept else _NEW
+        _CACHE.find(told, asked, eviction if evicts else None, answer)
     except MemoryError:
-        places[count] = _NOTHING
-    except BaseException as error:
-        _end_run(error)
-        found = taken.entry
-        if found is not None:
-            _surely(lambda given: _CACHE.release(found.addresses[0], given, count))
+        answer[count] = _NOTHING
 
 
-def _store(address: int) -> None:
-    _surely(lambda _: _CACHE.store(address))
+def _store(given: int) -> None:
+    (address,) = _words(given, 1)
+    _CACHE.store(address)
 
 
-def _release(address: int) -> None:
-    _surely(lambda given: _CACHE.release(address, given))
+def _release(given: int) -> None:
+    (address,) = _words(given, 1)
+    _CACHE.release(address, ctypes.c_int64.from_address(given + 8))
 
 
-#: How often a callback that a signal's handler has left begins again.
-_ATTEMPTS = 100
-
-
-def _surely(do: Callable[[_Taken], None]) -> None:
-    """Does what must be done, though a handler of a signal raises meanwhile: that
-    comes out of the run."""
-    given = _Taken()
-    for _ in range(_ATTEMPTS):
-        try:
-            do(given)
-            return
-        except BaseException as error:
-            _end_run(error)
-    do(given)
-
-
-def _end_run(error: BaseException) -> None:
-    # Handlers run in the main thread alone; elsewhere it is a fault of ours.
-    if threading.get_ident() != threading.main_thread().ident:
-        raise error
-    end_run(error)
-
-
-_callbacks = (_Find(_find), _Use(_store), _Use(_release))
+def _words(address: int, count: int) -> Any:
+    """Words of 64 bits at an address, as an array."""
+    return (ctypes.c_int64 * count).from_address(address)
 
 
 def symbols() -> dict[str, int]:
-    """What compiled code calls."""
-    names = ("ph_memo_find", "ph_memo_store", "ph_memo_release")
+    """The Python functions that compiled code calls, again if one was interrupted."""
     return {
-        name: ctypes.cast(one, ctypes.c_void_p).value or 0
-        for name, one in zip(names, _callbacks, strict=True)
+        "ph_memo_find": python_function(_find),
+        "ph_memo_store": python_function(_store),
+        "ph_memo_release": python_function(_release),
     }
 
 

@@ -27,11 +27,10 @@ Everything is plain libc and pthreads, so that object files can carry it.
 
 from __future__ import annotations
 
-from parhelion.runtime import kept_ir, memory_ir, watch_ir
+from parhelion.runtime import kept_ir, memory_ir, print_ir, watch_ir
 from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
 from parhelion.runtime.count_ir import COUNT
 from parhelion.runtime.lock_ir import LOCKS
-from parhelion.runtime.print_ir import PRINT
 
 #: Rounds that an idle thread spins before it sleeps, and pauses in each round. A
 #: round ends in sched_yield, so that on a crowded machine others get the core. Two
@@ -553,8 +552,8 @@ def runtime_ir(
     Linux.
 
     print_offset, user_offset: where the context keeps its print function and the
-    pointer to pass it, in bytes. bits: of a pointer. watched: whether signals end what
-    Python's main thread runs (see `watch_ir`).
+    pointer to pass it, in bytes. bits: of a pointer. watched: whether it is for this
+    process, with Python: signals end what its main thread runs (see `watch_ir`).
     """
     names = {
         "PAUSE": _PAUSE.get(architecture, "; no pause instruction"),
@@ -579,7 +578,7 @@ def runtime_ir(
         memory_ir.MEMORY,
         kept_ir.LIMIT,
         watch_ir.text(watched),
-        PRINT,
+        print_ir.text(watched),
     )
     text = "\n".join(parts)
     for name in sorted(names, key=len, reverse=True):

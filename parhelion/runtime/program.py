@@ -319,7 +319,6 @@ def build(
     with collector_off():
         from parhelion.codegen.target import host_target
         from parhelion.runtime import records
-        from parhelion.runtime.threads import PRINT_ADDRESS
 
         target = host_target()
         key = _key(state, name, variant, target)
@@ -331,7 +330,7 @@ def build(
             )
             _watch(compiled, variant, record.profiled)
             args = record.lowered.args
-            call = Call(compiled, args, record.failures, sites, PRINT_ADDRESS)
+            call = Call(compiled, args, record.failures, sites)
             return Program(record.lowered, variant, call)
     return _compiled(outputs, name, variant, sites, requirements, target, key)
 
@@ -381,7 +380,6 @@ def _compiled(
     """A pipeline lowered, compiled and loaded, and kept under its key."""
     from parhelion.codegen.llvm import emit_with_sites
     from parhelion.runtime import cache, records
-    from parhelion.runtime.threads import PRINT_ADDRESS
     from parhelion.schedule import rules
 
     warned = rules.given
@@ -398,5 +396,5 @@ def _compiled(
         with suppress(records.NotRecordable):
             kept = records.pack(lowered, failures, code, text, key, profiled)
             cache.store(key.digest, kept)
-    call = Call(compiled, lowered.args, failures, sites, PRINT_ADDRESS)
+    call = Call(compiled, lowered.args, failures, sites)
     return Program(lowered, variant, call)

@@ -20,6 +20,7 @@ from parhelion.errors import ScheduleError, here
 from parhelion.runtime.context import Context
 from parhelion.runtime.environment import number, warn
 from parhelion.runtime.fork import RUNTIME, freed_by_forks
+from parhelion.runtime.python_ir import API
 
 _LOCK = threading.Lock()
 freed_by_forks(_LOCK, RUNTIME)
@@ -33,7 +34,7 @@ MOST_THREADS = 1024
 NAMES = (
     *("ph_malloc", "ph_free", "ph_par_for", "ph_print", "ph_lock", "ph_unlock"),
     *("ph_fork", "ph_acquire", "ph_release"),
-    *("ph_watched", "ph_look", "ph_look_now", "ph_look_later"),
+    *("ph_watched", "ph_look", "ph_look_now", "ph_python", "ph_python_surely"),
 )
 _CONTROLS = (
     "ph_set_num_threads",
@@ -48,14 +49,11 @@ _CONTROLS = (
     "ph_pin_memory",
     "ph_watch_begin",
     "ph_watch_raised",
-    "ph_watch_stop",
 )
 
 _restore = ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(
     ("PyErr_Restore", ctypes.pythonapi)
 )
-_keep = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
-_PrintFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +127,9 @@ def asked_threads() -> tuple[int | None, str]:
 
 def _watch(runtime: _Runtime) -> None:
     """Tells the run time of Python, in this process: see `watch_ir`."""
-    api = ctypes.pythonapi
-    asked = (
-        *(api.PyGILState_Ensure, api.PyErr_CheckSignals),
-        *(api.PyErr_Fetch, api.PyGILState_Release),
-    )
-    functions = (ctypes.c_void_p * len(asked))(
-        *[ctypes.cast(f, ctypes.c_void_p).value for f in asked]
-    )
+    asked = [getattr(ctypes.pythonapi, name) for name in API]
+    told = [ctypes.cast(f, ctypes.c_void_p).value for f in asked]
+    functions = (ctypes.c_void_p * (len(told) + 1))(*told, python_function(_write))
     begin = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
     main = threading.main_thread().ident
     begin(runtime.addresses["ph_watch_begin"])(ctypes.addressof(functions), main)
@@ -160,18 +153,15 @@ def raise_interrupt() -> NoReturn:
     raise KeyboardInterrupt
 
 
-def end_run(error: BaseException) -> None:
-    """Ends what Python's main thread, which calls this, runs: what it raised in a
-    callback, where nothing can be raised, comes out of the run."""
-    runtime = _build()
-    where = ctypes.CFUNCTYPE(ctypes.c_void_p)(runtime.addresses["ph_watch_raised"])
-    raised = (ctypes.c_void_p * 3).from_address(where())
-    if raised[0] is None:
-        told = [type(error), error, error.__traceback__]
-        for one in told:
-            _keep(one)
-        raised[:] = [None if one is None else id(one) for one in told]
-    ctypes.CFUNCTYPE(None)(runtime.addresses["ph_watch_stop"])()
+#: Python functions that compiled code has the addresses of.
+_CALLED: set[Callable[[int], None]] = set()
+
+
+def python_function(function: Callable[[int], None]) -> int:
+    """The address of a Python function that compiled code calls (see `python_ir`). It
+    lives as long as the process."""
+    _CALLED.add(function)
+    return id(function)
 
 
 def _control(runtime: _Runtime, name: str) -> Any:
@@ -258,11 +248,6 @@ def memory_function(name: str, *kinds: Any) -> Callable[..., None]:
     return made
 
 
-def _write(_user: int | None, text: int | None) -> None:
-    if text:
-        sys.stdout.write(ctypes.string_at(text).decode("utf-8", "replace"))
-
-
-#: Writes to sys.stdout as it is when the code prints (so redirection works).
-print_callback = _PrintFunction(_write)
-PRINT_ADDRESS: int = ctypes.cast(print_callback, ctypes.c_void_p).value or 0
+def _write(text: int) -> None:
+    """Writes to sys.stdout as it is when the code prints (so redirection works)."""
+    sys.stdout.write(ctypes.string_at(text).decode("utf-8", "replace"))

@@ -91,8 +91,10 @@ def _meaning(told: bytes) -> _Line:
     )
 
 
-def _take(context: int, told: int, words: int) -> None:
-    """Takes a record from compiled code, in whichever thread that runs."""
+def _take(given: int) -> None:
+    """Takes a record from compiled code, in whichever thread that runs. given: the
+    address of those of the context, the line and its numbers."""
+    context, told, words = (ctypes.c_int64 * 3).from_address(given)
     events = _OPEN.get(context)
     if events is None:
         return  # foreign code of the user's kept the context of a call that is over
@@ -112,13 +114,11 @@ def _take(context: int, told: int, words: int) -> None:
         events.append(TraceEvent(line.kind, line.func, place, value, line.index, lane))
 
 
-_Take = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-_callback = _Take(_take)
-
-
 def symbols() -> dict[str, int]:
-    """What recorded code calls."""
-    return {"ph_trace": ctypes.cast(_callback, ctypes.c_void_p).value or 0}
+    """The Python function that recorded code calls."""
+    from parhelion.runtime.threads import python_function
+
+    return {"ph_trace": python_function(_take)}
 
 
 class Entry:

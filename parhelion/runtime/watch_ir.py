@@ -19,6 +19,7 @@ from __future__ import annotations
 from parhelion.codegen.target import keeping
 from parhelion.ir.failures import INTERRUPTED
 from parhelion.runtime.context import Context
+from parhelion.runtime.python_ir import API, ATTEMPTS, PYTHON
 
 #: Where in a context the word is that is looked at, and what it says.
 STOP_OFFSET: int = Context.stop.offset
@@ -38,8 +39,8 @@ WATCH = """
 @ph.watch.main = internal global WORD 0
 @ph.watch.mutex = internal global [64 x i8] zeroinitializer, align 64
 @ph.watch.cond = internal global [64 x i8] zeroinitializer, align 64
-; Python's: PyGILState_Ensure, PyErr_CheckSignals, PyErr_Fetch, PyGILState_Release.
-@ph.watch.python = internal global [4 x ptr] zeroinitializer
+; Functions of Python's, and the object that prints: see `python_ir`.
+@ph.watch.python = internal global [PYTHON_WORDS x ptr] zeroinitializer
 ; The type, value and traceback of what a handler has raised.
 @ph.watch.raised = internal global [3 x ptr] zeroinitializer
 
@@ -58,10 +59,10 @@ copy:
   %i = phi i64 [ 0, %0 ], [ %i1, %copy ]
   %from = getelementptr ptr, ptr %functions, i64 %i
   %f = load ptr, ptr %from
-  %to = getelementptr [4 x ptr], ptr @ph.watch.python, i64 0, i64 %i
+  %to = getelementptr ptr, ptr @ph.watch.python, i64 %i
   store ptr %f, ptr %to
   %i1 = add i64 %i, 1
-  %more = icmp ult i64 %i1, 4
+  %more = icmp ult i64 %i1, PYTHON_WORDS
   br i1 %more, label %copy, label %rest
 rest:
   %m = call WORD @ph.word(i64 %main)
@@ -313,10 +314,10 @@ ask:
   store atomic i32 0, ptr %word seq_cst, align 4
   %ensure = load ptr, ptr @ph.watch.python
   %gil = call i32 %ensure()
-  %p1 = getelementptr [4 x ptr], ptr @ph.watch.python, i64 0, i64 1
+  %p1 = getelementptr ptr, ptr @ph.watch.python, i64 1
   %check = load ptr, ptr %p1
   %raised = call i32 %check()
-  %p3 = getelementptr [4 x ptr], ptr @ph.watch.python, i64 0, i64 3
+  %p3 = getelementptr ptr, ptr @ph.watch.python, i64 3
   %release = load ptr, ptr %p3
   %quiet = icmp eq i32 %raised, 0
   br i1 %quiet, label %on, label %stop
@@ -324,37 +325,22 @@ on:
   call void %release(i32 %gil)
   ret i32 0
 stop:
-  %p2 = getelementptr [4 x ptr], ptr @ph.watch.python, i64 0, i64 2
+  %p2 = getelementptr ptr, ptr @ph.watch.python, i64 2
   %fetch = load ptr, ptr %p2
   %value = getelementptr [3 x ptr], ptr @ph.watch.raised, i64 0, i64 1
   %trace = getelementptr [3 x ptr], ptr @ph.watch.raised, i64 0, i64 2
   call void %fetch(ptr @ph.watch.raised, ptr %value, ptr %trace)
   call void %release(i32 %gil)
-  store atomic i32 STOP, ptr %word seq_cst, align 4
-  %c = cmpxchg ptr %ctx, i32 0, i32 INTERRUPTED seq_cst seq_cst
-  call void @ph.async.wake()
+  call void @ph.watch.stop(ptr %ctx)
   ret i32 INTERRUPTED
 }
 
-; The same, for who cannot leave: the run leaves at its next look, or ends as one that
-; was interrupted.
-define void @ph_look_later(ptr %ctx) {
-  %code = call i32 @ph_look_now(ptr %ctx)
-  ret void
-}
-
-; Ends what the main thread runs, if anything. What is to be raised is told already.
-define void @ph_watch_stop() {
-  %run = load ptr, ptr @ph.watch.run
-  %none = icmp eq ptr %run, null
-  br i1 %none, label %out, label %stop
-stop:
-  %word = getelementptr i8, ptr %run, i64 STOP_OFFSET
+; Ends a run of the main thread. What is to be raised is told already.
+define internal void @ph.watch.stop(ptr %ctx) {
+  %word = getelementptr i8, ptr %ctx, i64 STOP_OFFSET
   store atomic i32 STOP, ptr %word seq_cst, align 4
-  %c = cmpxchg ptr %run, i32 0, i32 INTERRUPTED seq_cst seq_cst
+  %c = cmpxchg ptr %ctx, i32 0, i32 INTERRUPTED seq_cst seq_cst
   call void @ph.async.wake()
-  br label %out
-out:
   ret void
 }
 
@@ -419,13 +405,15 @@ define internal void @ph.watch.kept() {
 
 def text(watched: bool) -> str:
     """The part of the module. watched: whether it is for this process, with Python."""
-    return WATCH + WATCHED if watched else UNWATCHED
+    return WATCH + PYTHON + WATCHED if watched else UNWATCHED
 
 
 def names(architecture: str) -> dict[str, str]:
     """What the text's words in capitals stand for."""
     return {
         "KEEPING": keeping(architecture),
+        "PYTHON_WORDS": str(len(API) + 1),
+        "ATTEMPTS": str(ATTEMPTS),
         "STOP_OFFSET": str(STOP_OFFSET),
         "LOOK": str(LOOK),
         "STOP": str(STOP),

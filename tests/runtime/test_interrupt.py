@@ -373,6 +373,108 @@ print("good")
 }
 
 
+#: Signals between the steps of Python functions that compiled code calls.
+CALLED = (
+    HEAD
+    + """
+from parhelion.lang import extern_stage
+from parhelion.runtime import trace
+
+class Mine(Exception):
+    pass
+
+def handler(number, frame):
+    raise Mine(number)
+
+signal.signal(signal.SIGUSR1, handler)
+
+def at_step(n, file, run):
+    '''Runs, with a signal at the nth place in a file's functions where Python would
+    run a handler: where they begin, and behind their calls of C. What the handler
+    raises comes out of the run. Returns whether there are so many places.'''
+    left = [n]
+    def step(frame, event, arg):
+        if frame.f_code.co_filename == file and event in ("call", "c_return"):
+            left[0] -= 1
+            if left[0] == 0:
+                signal.raise_signal(signal.SIGUSR1)
+    sys.setprofile(step)
+    try:
+        run()
+    except Mine as found:
+        assert found.args == (signal.SIGUSR1,)
+        return True
+    finally:
+        sys.setprofile(None)
+    assert left[0] > 0, "the signal is lost"
+    return False
+"""
+)
+
+CALLS = {
+    "memo": """
+p, q, f = hl.Func("p"), hl.Func("q"), hl.Func("f")
+p[x] = hl.Tuple(x * 3, hl.f32(x))
+q[x] = p[x][0] + hl.i32(p[x][1])
+f[x] = q[x] + q[x + 1]
+p.compute_root().memoize()
+q.compute_root().memoize()
+first = np.asarray(f.realize([16])).copy()
+cache = memo._CACHE
+for found in (False, True):
+    n = 1
+    while True:
+        if not found:
+            memo.memoization_cache_cleanup()
+        if not at_step(n, memo.__file__, lambda: f.realize([16])):
+            break
+        assert not cache.used, (n, cache.used)
+        assert cache.told.bytes == sum(e.bytes for e in cache.entries.values())
+        assert (np.asarray(f.realize([16])) == first).all()
+        assert not cache.used and len(cache.entries) == 2
+        n += 1
+    assert n > 20, n
+print("good")
+""",
+    "print": """
+f = hl.Func("f")
+f[x] = hl.print(x, "is x")
+f.compile_jit()
+assert at_step(1, threads.__file__, lambda: f.realize([2]))
+assert at_step(2, threads.__file__, lambda: f.realize([2]))
+print("good")
+""",
+    "trace": """
+f = hl.Func("f")
+f[x] = x
+f.realize([3])
+one = hl.Pipeline(f)
+taken = [*one.trace([3])]
+n = 1
+while at_step(n, trace.__file__, lambda: one.trace([3])):
+    n += 1
+assert n > 10, n
+assert [*one.trace([3])] == taken
+print("good")
+""",
+    "stage": """
+def stage(out):
+    np.asarray(out)[...] = 3
+s, f = hl.Func("s"), hl.Func("f")
+s.define_extern(stage, [], hl.Int(32), 1)
+f[x] = s[x] + 1
+s.compute_root()
+f.compile_jit()
+n = 1
+while at_step(n, extern_stage.__file__, lambda: f.realize([2])):
+    n += 1
+assert n > 10, n
+assert (np.asarray(f.realize([2])) == 4).all()
+print("good")
+""",
+}
+
+
 def run(program: str, threads: int) -> str:
     """What a program prints. The time limit is the failure of one that hangs."""
     done = subprocess.run(
@@ -395,6 +497,12 @@ def run(program: str, threads: int) -> str:
 def test_a_signal_ends_a_run_and_leaves_all_usable(name: str, threads: int) -> None:
     told = run(HEAD.replace("THREADS", str(threads)) + PROGRAMS[name], threads)
     assert set(told.split()) == {"good"}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_signal_within_a_function_of_pythons_is_not_lost(name: str) -> None:
+    told = run(CALLED.replace("THREADS", "1") + CALLS[name], 1)
+    assert told.split()[-1:] == ["good"]
 
 
 def test_the_word_is_where_compiled_code_looks() -> None:

@@ -256,7 +256,7 @@ def test_print_goes_to_sys_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
     threads.set_num_threads(3)
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
-    context = Context(print_fn=threads.PRINT_ADDRESS)
+    context = Context()
     assert call(code, 0, np.zeros(1, np.int32), context) == 0
     threads.set_num_threads(0)
     assert out.getvalue() == "héllo\n" * 20
