@@ -27,7 +27,7 @@ from typing import TypeGuard
 from parhelion.autoschedule.families import EMERALD_RAPIDS, Family
 from parhelion.autoschedule.families.emerald_rapids import USUAL
 from parhelion.autoschedule.machine import Machine
-from parhelion.runtime.folders import cache_folder
+from parhelion.runtime.folders import cache_folder, read_regular
 
 #: Changes whenever kernels, their usual times or the file do.
 FORMAT = 4
@@ -174,8 +174,9 @@ def read(path: Path, machine: Machine | None) -> Fit:
 
     Raises FileNotFoundError, other OSErrors, and ValueError with the reason, in words,
     for what is no such file."""
-    with open(path, "rb") as file:
-        data = file.read(_LONGEST + 1)
+    data = read_regular(path, _LONGEST + 1)
+    if data is None:
+        raise ValueError("it is no regular file")
     if len(data) > _LONGEST:
         raise ValueError("it is too long")
     try:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 #: The permission of others than the owner to write.
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-#: Never waits for a writer of a FIFO, and follows no link.
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+#: Never waits for a writer of a FIFO.
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def cache_folder() -> Path:
@@ -48,7 +48,7 @@ def read_own(path: Path) -> bytes | None:
         # Asked before it is opened, as to open a device may have effects.
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None
-        handle = os.open(path, _READ)
+        handle = os.open(path, _READ | os.O_NOFOLLOW)
     except OSError:
         return None
     try:
@@ -67,4 +67,16 @@ def read_own(path: Path) -> bytes | None:
         os.close(handle)
 
 
-__all__ = ["cache_folder", "distrust", "read_own"]
+def read_regular(path: Path, most: int) -> bytes | None:
+    """Returns the first `most` bytes of a file; None for what is no regular file, such
+    as a FIFO, which could be waited for. Raises OSError."""
+    # Asked before it is opened, as to open a device may have effects.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return None
+    with open(os.open(path, _READ), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return None
+        return file.read(most)
+
+
+__all__ = ["cache_folder", "distrust", "read_own", "read_regular"]

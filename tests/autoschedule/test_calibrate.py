@@ -272,6 +272,31 @@ def test_a_garbled_file_is_measured_anew(
     assert calibrate.known() == good
 
 
+def test_a_fifo_is_not_waited_for(
+    measured: Stopwatch,
+    forget: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Nobody writes into it."""
+    good = calibrate.known()
+    path = only_file(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    forget()
+    found = calibrate.known()
+    assert found.machine == good.machine
+    assert found.trouble == (
+        f"the measurements of this computer in {path} could not be used (it is no"
+        " regular file); they were made anew"
+    )
+    assert path.is_file()
+    named = tmp_path / "named"
+    os.mkfifo(named)
+    monkeypatch.setenv("HL_MACHINE", str(named))
+    assert "which cannot be used (it is no regular file)" in calibrate.known().trouble
+
+
 @pytest.mark.parametrize(
     ("part", "value", "why"),
     [
