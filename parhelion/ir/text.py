@@ -63,6 +63,9 @@ INFIX: dict[type[Expr], tuple[str, int]] = {
 }
 _UNARY = 6
 
+#: Names, as ``r.x`` is, and all other letters.
+_PARTS = re.compile(r"([A-Za-z_][\w$.]*)|.", re.DOTALL)
+
 
 def text(n: Expr | Stmt) -> str:
     """`n` as text; a statement ends with a newline."""
@@ -76,7 +79,8 @@ def text(n: Expr | Stmt) -> str:
 def brief(n: Node, length: int = 240) -> str:
     """About one line of `n` for messages: deep parts and long texts are cut (…).
 
-    Its cost is bounded, however large the tree is.
+    Its cost is bounded, however large the tree is. Names are whole or not there, and
+    count alike: code may be kept for programs with others (see `runtime.records`).
     """
     printer = Printer(None, 6)
     if isinstance(n, Expr):
@@ -84,7 +88,14 @@ def brief(n: Node, length: int = 240) -> str:
     else:
         printer.stmt(cast("Stmt", n), 0)
         out = " ".join(" ".join(printer.lines).split())
-    return out if len(out) <= length else out[: length - 1] + "…"
+    letters = end = 0
+    for part in _PARTS.finditer(out):
+        letters += 3 if part[1] else 1
+        if letters > length:
+            return out[:end] + "…"
+        if letters < length:
+            end = part.end()
+    return out
 
 
 def symbols_of(n: Node) -> dict[str, Symbol]:

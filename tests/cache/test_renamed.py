@@ -108,6 +108,16 @@ def number_not_positive(o: Parts) -> Any:
     return lambda: o.g.realize([5, 5])
 
 
+def of_long_text(o: Parts) -> Any:
+    """Longer than messages show it."""
+    o.plain()
+    p = o.p
+    factor = (p * 31 + p * p * 37) * (p + 41) + (p * 43 + p * p * 47) * (p + 53)
+    o.g.split(o.x, o.x, o.xi, factor, Guard)
+    o.p.set(0)
+    return lambda: o.g.realize([5, 5])
+
+
 def of_an_update(o: Parts) -> Any:
     o.f[o.x] = 0
     o.f[o.x] += o.r.x + o.r.y
@@ -156,6 +166,7 @@ CASES = [
     fold_too_small,
     fold_direction,
     number_not_positive,
+    of_long_text,
     of_an_update,
     coordinate_overflow,
     specialize_fail,
