@@ -16,7 +16,7 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Intrinsic, StringImm, Var
-from parhelion.types import INT64, Handle
+from parhelion.types import INT64
 
 #: What finding storage returns for new storage: see `runtime.memo`.
 _NEW = 2
@@ -26,8 +26,8 @@ _ONE = "private constant i8 0"
 
 @lowers("memo_find")
 def _find(f: Function, e: E.Intrinsic) -> str:
-    told, count, evicts, eviction, *rest = e.args
-    assert isinstance(told, StringImm)
+    label, told, count, evicts, eviction, *rest = e.args
+    assert isinstance(label, StringImm) and isinstance(told, StringImm)
     values = const_int(count)
     assert values is not None
     bytes, key = rest[:values], rest[values:]
@@ -39,7 +39,8 @@ def _find(f: Function, e: E.Intrinsic) -> str:
     keys = f.alloca(f"[{len(words)} x i64], align 8")
     sizes = f.alloca(f"[{values} x i64], align 8")
     answer = f.alloca(f"[{values + 1} x i64], align 8")
-    for at, texts in ((keys, words), (sizes, [index_value(f, b) for b in bytes])):
+    asked = [index_value(f, b) for b in bytes]
+    for at, texts in ((keys, words), (sizes, asked)):
         for i, text in enumerate(texts):
             place = f.op(f"getelementptr i64, ptr {at}, i64 {i}") if i else at
             f.out(f"  store i64 {text}, ptr {place}, align 8")
@@ -54,9 +55,11 @@ def _find(f: Function, e: E.Intrinsic) -> str:
     polls.interrupted_unless(f, f.op(f"icmp ne i64 {hit}, 0"))
     good = f.op(f"icmp sge i64 {hit}, 0")
     amount = Var("bytes", INT64)
-    f.bind(amount, index_value(f, bytes[0]) if bytes else "0", f.top)
-    name = StringImm(Handle(), "memoized")
-    effects.unless(f, good, "out_of_memory", (name, amount))
+    total = asked[0]
+    for one in asked[1:]:
+        total = f.op(f"add i64 {total}, {one}")
+    f.bind(amount, total, f.top)
+    effects.unless(f, good, "out_of_memory", (label, amount))
     missed = f.op(f"icmp eq i64 {hit}, {_NEW}")
     flag = f.op(f"zext i1 {missed} to i64")
     f.out(f"  store i64 {flag}, ptr {place}, align 8")

@@ -1,6 +1,6 @@
 """Memoized Funcs: storage that the cache gives, filled only if it is new.
 
-    let f.memo = memo_find("…", bytes, …, region, parameters)
+    let f.memo = memo_find("f", "…", bytes, …, region, parameters)
     allocate f[…] in cache
     produce f:
       if (memo_missed(f.memo)) {
@@ -8,8 +8,8 @@
         evaluate memo_store(f.memo)
       }
 
-The string tells the program: what computes `f`, as text, by its hash. Code generation
-adds the address of the loaded module, so that no two programs share results.
+The second string tells the program: what computes `f`, as text, by its hash. Code
+generation adds the address of the loaded module, so that no two programs share results.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ def remembered(
     eviction = int64(0) if memo.eviction is None else memo.eviction
     told = hashlib.blake2b(f"{f.name}\n{text(produced)}".encode(), digest_size=8)
     args = (
+        StringImm(Handle(), f.label),
         StringImm(Handle(), told.hexdigest()),
         int64(len(f.types)),
         int64(int(evicts)),

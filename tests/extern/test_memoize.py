@@ -244,6 +244,23 @@ def test_a_dropped_entry_lives_while_it_is_used() -> None:
         assert np.asarray(o.realize([4])).tolist() == [0, 6, 12, 18]
 
 
+def test_out_of_memory_names_the_func(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(memo, "_made", none)
+    f, o = hl.Func("huge"), hl.Func("o")
+    f[x] = hl.Tuple(x, hl.u8(x))
+    o[x] = f[x][0] + f[x][1]
+    f.compute_root().memoize()
+    with pytest.raises(hl.OutOfMemoryError) as error:
+        o.realize([10])
+    assert error.value.what == (
+        f"out of memory: Func {f.name()!r} needs 50 bytes of storage"
+    )
+    assert not memo._CACHE.used
+
+
 def test_the_lowered_text_shows_it() -> None:
     f, o = hl.Func("f"), hl.Func("o")
     f[x] = x
