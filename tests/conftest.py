@@ -49,4 +49,5 @@ def untaken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are given anew in each test. Generated names depend on those taken, and
     texts and the order of terms on names; which tests ran before must not matter."""
     monkeypatch.setattr(names, "_TAKEN", {})
-    monkeypatch.setattr(names, "_MADE", {})
+    monkeypatch.setattr(names, "_MADE", [])
+    monkeypatch.setattr(names, "_RENAMED", {})

@@ -70,7 +70,7 @@ class _Line:
     words: int
 
 
-@functools.cache
+@functools.lru_cache(1 << 14)
 def _meaning(told: bytes) -> _Line:
     types, line = told.decode().split("\n", 1)
     found = _LINE.fullmatch(line)

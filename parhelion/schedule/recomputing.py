@@ -10,7 +10,6 @@ their size (`footprint`).
 from __future__ import annotations
 
 import math
-import warnings
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import free_vars
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
 from parhelion.schedule.footprint import Box, Tracer, hull, is_known, volume, work
+from parhelion.schedule.rules import show_once
 from parhelion.schedule.sites import innermost, realization_order
 from parhelion.schedule.spans import Span
 
@@ -39,9 +39,6 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 
 #: The first output of each pipeline that has been warned of.
 _WARNED_OF: weakref.WeakSet[Function] = weakref.WeakSet()
-
-#: Where Python notes what it has shown.
-_SHOWN: dict[str | tuple[str, type[Warning], int], int] = {}
 
 
 class RecomputeWarning(UserWarning):
@@ -279,13 +276,7 @@ def warn_if_recomputed(
     if found is None:
         return
     _WARNED_OF.add(outputs[0])
-    what = message(outputs[0], found, repair)
-    if at is None:
-        warnings.warn(what, RecomputeWarning, stacklevel=2)
-    else:
-        warnings.warn_explicit(
-            what, RecomputeWarning, at.file, at.line, registry=_SHOWN
-        )
+    show_once(message(outputs[0], found, repair), RecomputeWarning, at)
 
 
 def message(output: Function, found: Recomputed, repair: str = "") -> str:

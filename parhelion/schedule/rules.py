@@ -41,8 +41,10 @@ KIND_WORD = {
 }
 
 
-#: Where Python notes what it has shown, so that each warning is shown once.
+#: Where Python notes what it has shown, so that each warning is shown once; and of how
+#: many it is known (a process may make pipelines without end, each with its own names).
 _WARNED: dict[str | tuple[str, type[Warning], int], int] = {}
+_MOST_WARNED = 4096
 
 #: The largest factor of a split, and the largest alignment: extents rounded up to it
 #: stay coordinates. Nor do prefetches look further ahead, or storage have more copies.
@@ -64,12 +66,17 @@ def warn(what: str, at: Site | None) -> None:
     """Warns of a directive that has no effect, at the user's line."""
     global given
     given += 1
+    show_once(what, ScheduleWarning, at)
+
+
+def show_once(what: str, kind: type[Warning], at: Site | None) -> None:
+    """Shows a warning at the user's line, unless it was shown before."""
     if at is None:
-        warnings.warn(what, ScheduleWarning, stacklevel=2)
-    else:
-        warnings.warn_explicit(
-            what, ScheduleWarning, at.file, at.line, registry=_WARNED
-        )
+        warnings.warn(what, kind, stacklevel=3)
+        return
+    if len(_WARNED) > _MOST_WARNED and (what, kind, at.line) not in _WARNED:
+        _WARNED.clear()
+    warnings.warn_explicit(what, kind, at.file, at.line, registry=_WARNED)
 
 
 def stage_label(function: Function, stage: int) -> str:

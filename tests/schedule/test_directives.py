@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import pytest
 
 import parhelion as hl
+from parhelion.errors import Site
 from parhelion.ir.build import const_int
 from parhelion.ir.stmt import MemoryKind
+from parhelion.schedule import rules
 from parhelion.schedule.directives import (
     OUTERMOST,
     DimType,
@@ -19,6 +22,7 @@ from parhelion.schedule.directives import (
     StageSchedule,
     epoch,
 )
+from parhelion.schedule.recomputing import RecomputeWarning
 
 x, y, z, u, v, w, t = (hl.Var(n) for n in ("x", "y", "z", "u", "v", "w", "t"))
 Tail = hl.TailStrategy
@@ -353,3 +357,20 @@ def test_sites_are_the_users_lines() -> None:
     (made,) = schedule(f).transforms
     assert made.site is not None and made.site.file == __file__
     assert "vectorize" in made.site.text()
+
+
+def test_a_warning_is_shown_once_and_few_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A process may warn of pipelines without end, each with its own names."""
+    monkeypatch.setattr(rules, "_WARNED", {})
+    monkeypatch.setattr(rules, "_MOST_WARNED", 10)
+    here = Site(__file__, 1)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for k in range(100):
+            for kind in (rules.ScheduleWarning, RecomputeWarning):
+                rules.show_once(f"f${k} is warned of", kind, here)
+                rules.show_once(f"f${k} is warned of", kind, here)
+            assert len(rules._WARNED) <= 12
+    assert len(shown) == 200
