@@ -1,9 +1,10 @@
 """LLVM text to machine code in this process.
 
-One LLVM JIT (ORC with JITLink) lives as long as the process; each compiled module is
-a library of its own in it, unloaded when its `Compiled` dies. Measured on LLVM 22:
-loading an object takes 0.3 ms this way, 1.1 ms with an MCJIT engine per module, and
-linking within 2 GB is never a question.
+Each compiled module is a library of its own in an LLVM JIT (ORC with JITLink), unloaded
+when its `Compiled` dies. Measured on LLVM 22: loading an object takes 0.3 ms this way,
+1.1 ms with an MCJIT engine per module, and linking within 2 GB is never a question. Of
+a library that is unloaded LLVM keeps about 9 KiB, as long as the JIT lives; so a JIT
+takes a number of libraries, and goes with the last of them.
 
 llvmlite is imported by the first compilation, not by `import parhelion`.
 """
@@ -14,6 +15,7 @@ import ctypes
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -117,15 +119,48 @@ def target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
     )
 
 
-@cache
-def _jit() -> Any:
-    """The process's JIT. Never torn down: pool threads may stand in its code."""
-    llvm = binding()
-    engine = llvm.create_lljit_compiler(
-        target_machine(host_target()), use_jit_link=True
-    )
-    engine._owned = True  # so that the interpreter's exit does not unmap the code
-    return engine
+#: How many libraries one JIT takes.
+_LIBRARIES = 64
+
+
+class _Engine:
+    """A JIT, held by its libraries, and for `left` more. The interpreter's exit leaves
+    it alone: threads may stand in its code."""
+
+    def __init__(self) -> None:
+        self.llvm = binding().create_lljit_compiler(
+            target_machine(host_target()), use_jit_link=True
+        )
+        self.llvm._owned = True  # it does not go when Python lets go of it
+        self.left = _LIBRARIES
+        weakref.finalize(self, _dispose, self.llvm).atexit = False
+
+
+def _dispose(engine: Any) -> None:
+    engine._owned = False
+    engine.close()
+
+
+_engine: _Engine | None = None
+
+
+def _current() -> _Engine:
+    """The JIT for the next library. Call it while LOCK is held."""
+    global _engine
+    if _engine is None or _engine.left == 0:
+        _engine = _Engine()
+    _engine.left -= 1
+    return _engine
+
+
+#: Libraries that stay loaded.
+_KEPT: list[Any] = []
+
+
+def keep(library: Any) -> None:
+    """Has a library stay loaded until the process ends, and longer than LLVM lives."""
+    library.detach()
+    _KEPT.append(library)
 
 
 def new_context() -> Any:
@@ -159,13 +194,13 @@ def optimise(module: Any, target: Target) -> None:
     llvm = binding()
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(target_machine(target), tuning)
-    passes = llvm.create_new_function_pass_manager()
+    # Of all functions at once: each run leaves callbacks in the builder that refer to
+    # what is gone after it, and they are never freed (8 KiB).
+    passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
-    for function in module.functions:
-        if not function.is_declaration:
-            passes.run(function, builder)
+    passes.run(module, builder)
 
 
 def optimised_text(text: str, target: Target | None = None) -> str:
@@ -280,12 +315,14 @@ def load(
             builder.import_symbol(name, address)
         for name in exports:
             builder.export_symbol(name)
+        engine = _current()
         try:
-            library = builder.link(_jit(), f"ph{next(_NUMBER)}")
+            library = builder.link(engine.llvm, f"ph{next(_NUMBER)}")
         except RuntimeError as error:
             raise InternalError(
                 "internal error: the compiled code does not link", detail=str(error)
             ) from error
+        library.engine = engine
         return library, {name: library[name] for name in exports}
 
 

@@ -417,7 +417,7 @@ def _build() -> dict[str, int]:
                 lambda: jit.object_code(text),
                 {"ph_watched": watched},
             )
-            library.detach()  # it serves as long as the process lives
+            jit.keep(library)
             _addresses.update(found)
     return _addresses
 

@@ -87,7 +87,7 @@ def _build() -> _Runtime:
             name, names, lambda: jit.object_code(text, level=0)
         )
         # Pool threads stand in this code until the process ends.
-        library.detach()
+        jit.keep(library)
         made = _Runtime(library, addresses, {name: addresses[name] for name in NAMES})
         _watch(made)
         os.register_at_fork(after_in_child=partial(_watch, made))

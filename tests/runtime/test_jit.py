@@ -73,6 +73,30 @@ def test_many_modules_come_and_go() -> None:
     assert [call(code, 0) for code in kept] == list(range(5))
 
 
+def test_a_jit_goes_with_the_last_of_its_libraries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jit, "_engine", None)
+    monkeypatch.setattr(jit, "_LIBRARIES", 3)
+    kept = add(50)
+    engine = weakref.ref(kept._library.engine)
+    made = [kept._library.engine.llvm]
+    for k in range(51, 60):
+        code = add(k)
+        assert call(code, 1) == k + 1
+        made.append(code._library.engine.llvm)
+    assert len({id(one) for one in made}) == 4
+    del code
+    gc.collect()
+    # The first is held by one library, the last is for two more.
+    assert [one.closed for one in made] == [False] * 3 + [True] * 6 + [False]
+    assert call(kept, 1) == 51
+    del kept
+    gc.collect()
+    assert engine() is None
+    assert made[0].closed
+
+
 def test_bad_text_is_an_internal_error() -> None:
     with pytest.raises(InternalError, match="LLVM refuses"):
         jit.compile_module("define i32 @x_argv(ptr %c, ptr %a) { ret i64 0 }", "x")
