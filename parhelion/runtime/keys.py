@@ -177,7 +177,7 @@ class _Teller:
             self._fields(value, ("args", "values", "rdom"))
         elif isinstance(value, BufferSym):
             self.symbols.append(value)
-            self._name(value.name)
+            self._name(value.name, value.func)
             fields = ("type", "role", "func", "value_index", "host_alignment")
             self._fields(value, (*fields, "wrapper"))
             self.tell((len(value.dims), value.bound is not None))
@@ -203,15 +203,23 @@ class _Teller:
             self._count(v.name)
         self._fields(v, ("type", "lo", "hi", "value", "origin"))
 
-    def _name(self, name: str) -> None:
-        """Lists a name, and tells it if it counts."""
+    def _name(self, name: str, func: object = None) -> None:
+        """Lists a name, and tells it if it counts. func: whose buffer has it."""
         self.names.append(name)
-        self._count(name)
+        if isinstance(func, Function) and name.startswith(f"{func.name}."):
+            # Of a Tuple, `f.1`: in messages the Func's name is found, and replaced.
+            self._count(name, name.removeprefix(f"{func.name}."))
+        else:
+            self._count(name)
 
-    def _count(self, name: str) -> None:
+    def _count(self, name: str, last: str = "") -> None:
+        """Tells which names are this one, and the name where it counts. last: what is
+        told of a name that continues another, which is told by itself."""
         self.tell(self._alike.setdefault(name, len(self._alike)))
         if self._named:
             self.tell(name)
+        elif last:
+            self.tell(last)
         elif not findable(name):
             self.tell(plain_name(name))
 

@@ -204,6 +204,17 @@ def test_names_do_not_count() -> None:
     assert key_of(sums(1)).digest != first.digest
 
 
+def test_names_of_tuples_do_not_count() -> None:
+    def pair(name: str) -> hl.Func:
+        f = hl.Func(name)
+        f[x] = (x, x + 1)
+        return f
+
+    digests = {key_of(pair(name)).digest for name in ("f", "f", "g")}
+    assert len(digests) == 1
+    assert key_of(pair("min")).digest not in digests
+
+
 def test_names_count_in_code_that_has_them() -> None:
     first, again = sums(), sums()
     assert key_of(first, trace=True).digest != key_of(again, trace=True).digest

@@ -47,6 +47,12 @@ def output_too_small(o: Parts) -> Any:
     return lambda: o.f.realize(hl.Buffer(hl.Int(32), [9]))
 
 
+def of_a_value_of_a_tuple(o: Parts) -> Any:
+    o.f[o.x] = (o.x + o.p, o.x)
+    o.f.vectorize(o.x, 8, hl.TailStrategy.RoundUp)
+    return lambda: o.f.realize([hl.Buffer(hl.Int(32), [n]) for n in (16, 9)])
+
+
 def constraint(o: Parts) -> Any:
     o.plain()
     o.image.dim(1).set_stride(16)
@@ -157,6 +163,7 @@ def two_errors_of_two_stages(o: Parts) -> Any:
 CASES = [
     input_too_small,
     output_too_small,
+    of_a_value_of_a_tuple,
     constraint,
     of_an_output,
     param_below,
