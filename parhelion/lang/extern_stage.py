@@ -36,6 +36,7 @@ from parhelion.runtime.foreign import (
     pixels_at,
     set_box,
 )
+from parhelion.runtime.memo import hold
 from parhelion.runtime.pins import pin
 from parhelion.types import Type
 
@@ -305,7 +306,9 @@ class PythonStage(_Stage):
         """The error; whoever catches it may still read what was kept."""
         owners = [owner for one in memory if (owner := one()) is not None]
         for owner in owners:
-            pin(first_address(owner), owner)
+            address = first_address(owner)
+            pin(address, owner)
+            hold(address, owner)
         return KeptPixelsError(
             owners,
             f"the Python function that computes Func {self.name!r} keeps an array of "

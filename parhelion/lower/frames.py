@@ -4,7 +4,8 @@ Each parallel loop's body, and each side of a fork, becomes a function with a fr
 its own. A thread that waits for the iterations of a loop runs those of loops nested
 deeper, so that one frame of each depth may be on its stack at once. `fit_frames` keeps
 what `store_in` puts there within one thread's share, and every frame within its own;
-what does not fit goes to the heap.
+what does not fit goes to the heap. So does what Python functions are lent: who keeps an
+array of it beyond the call may read it after the thread has ended (`runtime.pins`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from collections.abc import Iterator
 
 from parhelion.ir.expr import Expr
 from parhelion.ir.rewrite import _N, Rewriter
-from parhelion.ir.stmt import Allocate, For, Fork, ForKind, MemoryKind, Stmt
+from parhelion.ir.stmt import (
+    Allocate,
+    For,
+    Fork,
+    ForKind,
+    MemoryKind,
+    RunExtern,
+    Stmt,
+)
+from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import (
     MOST_IN_FRAME,
     MOST_WISHED_ON_STACK,
@@ -32,7 +42,8 @@ def fit_frames(s: Stmt) -> Stmt:
     program; a warning names what does not fit. Raises ScheduleError for registers.
     """
     frames = list(_frames(s, 0))
-    out: set[Allocate] = set()
+    lent = _lent(s)
+    out = {a for _, frame in frames for a in frame if a.buffer in lent}
     depths = [0] * (1 + max([depth for depth, _ in frames]))
     for depth, frame in frames:
         used = 0
@@ -52,13 +63,16 @@ def fit_frames(s: Stmt) -> Stmt:
                     out.add(a)
                 else:
                     used += _bytes(a)
-    for f in dict.fromkeys([a.buffer.func for a in out if _is_wished(a)]):
+    refused = [a.buffer for a in out if _is_wished(a)]
+    for f, buffer in {b.func: b for b in refused}.items():
         assert f is not None
-        refuse_wish(
-            f,
+        why = (
             "with all else that is on the stack of a thread at that time, the storage"
-            f" of {f.label} takes more than {MOST_WISHED_ON_STACK} bytes",
+            f" of {f.label} takes more than {MOST_WISHED_ON_STACK} bytes"
         )
+        if buffer in lent:
+            why = f"the storage of {f.label} is lent to a Python function"
+        refuse_wish(f, why)
     return _ToHeap(out).go(s) if out else s
 
 
@@ -80,6 +94,20 @@ def _frames(s: Stmt, depth: int) -> Iterator[tuple[int, _Frame]]:
     yield depth, frame
     for body in inside:
         yield from _frames(body, depth + 1)
+
+
+def _lent(s: Stmt) -> set[BufferSym]:
+    """The buffers of which Python functions are given arrays."""
+    found: set[BufferSym] = set()
+    stack = [s]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, RunExtern):
+            code = n.func.extern
+            if code is not None and code.packed:
+                found.update((*n.inputs, *n.outputs))
+        stack += [c for c in n.children() if isinstance(c, Stmt)]
+    return found
 
 
 def _is_wished(a: Allocate) -> bool:

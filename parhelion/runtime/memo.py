@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import MutableSequence
 from dataclasses import dataclass, field
@@ -191,6 +192,15 @@ def symbols() -> dict[str, int]:
     }
 
 
+def hold(address: int, owner: Any) -> None:
+    """Keeps the storage with that address while `owner` lives, if it is a memoized
+    Func's that some run uses."""
+    with _CACHE.lock:
+        for entry in {id(e): e for e in _CACHE.used.values()}.values():
+            if 0 <= address - entry.addresses[0] < entry.bytes:
+                weakref.finalize(owner, id, entry.memory).atexit = False
+
+
 # What users may do.
 
 
@@ -233,6 +243,7 @@ def memoization_cache_statistics() -> MemoStatistics:
 
 __all__ = [
     "MemoStatistics",
+    "hold",
     "memoization_cache_cleanup",
     "memoization_cache_evict",
     "memoization_cache_set_size",

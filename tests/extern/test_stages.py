@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import traceback
+import weakref
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.interp import interpret
+from parhelion.runtime import memo
 from tests.support.checking import check
 
 x, y, xi, yi = hl.Var("x"), hl.Var("y"), hl.Var("xi"), hl.Var("yi")
@@ -405,6 +409,67 @@ def test_an_array_that_was_kept_can_be_read(
         [sys.executable, "-c", text], capture_output=True, text=True, check=False
     )
     assert (run.returncode, run.stdout) == (0, "read\n"), run.stderr
+
+
+def small(keep: Keep, of_input: bool) -> tuple[hl.Func, hl.Func, hl.Func, list[Any]]:
+    """As `keeping`, with storage that would fit on the stack."""
+    kept: list[Any] = []
+
+    def stage(a: hl.Buffer, out: hl.Buffer) -> None:
+        np.asarray(out)[...] = np.asarray(a) + 1
+        kept.append(keep(a if of_input else out))
+
+    g, e, o = hl.Func("g"), hl.Func("e"), hl.Func("o")
+    g[x] = x
+    e.define_extern(stage, [g], hl.Int(32), [x])
+    o[x] = e[x] + 1
+    o.bound(x, 0, 40)
+    g.compute_root()
+    e.compute_root()
+    return g, e, o, kept
+
+
+@pytest.mark.parametrize("of_input", [False, True])
+def test_an_array_can_be_read_when_its_thread_has_ended(of_input: bool) -> None:
+    """No stack is lent."""
+    _, _, o, kept = small(np.asarray, of_input)
+    assert " in stack" not in hl.Pipeline(o).lowered_text()
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(hl.HalideError, match="keeps an array of pixels"),
+    ):
+        pool.submit(o.realize, [40]).result()
+    first = 0 if of_input else 1
+    np.testing.assert_array_equal(kept[0], np.arange(first, first + 40))
+
+
+def test_storage_that_is_lent_cannot_be_on_the_stack() -> None:
+    _, e, o, _ = small(lambda _: None, True)
+    e.store_in(hl.MemoryType.Stack)
+    with pytest.warns(
+        hl.ScheduleWarning,
+        match="store_in.MemoryType.Stack.: the storage of e is lent to a Python"
+        " function, so that it is on the heap",
+    ):
+        o.realize([40])
+
+
+def test_storage_of_a_memoized_func_lives_as_long_as_its_arrays() -> None:
+    hl.memoization_cache_cleanup()
+    g, _, o, kept = small(np.asarray, True)
+    g.memoize()
+    with pytest.raises(hl.HalideError, match="keeps an array of pixels"):
+        o.realize([40])
+    (entry,) = memo._CACHE.entries.values()
+    memory = weakref.ref(entry.memory)
+    del entry
+    hl.memoization_cache_cleanup()
+    gc.collect()
+    assert memory() is not None
+    np.testing.assert_array_equal(kept[0], np.arange(40))
+    kept.clear()
+    gc.collect()
+    assert memory() is None
 
 
 def test_garbage_and_local_variables_are_not_kept() -> None:
