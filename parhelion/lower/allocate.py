@@ -47,7 +47,9 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.schedule.directives import Split
 from parhelion.schedule.rules import warn
+from parhelion.schedule.tails import KEEP_WRITES
 from parhelion.types import INT64, Handle, Type
 
 #: The most that one allocation takes of the stack, in bytes (Halide's limit).
@@ -59,6 +61,9 @@ MOST_WISHED_ON_STACK = 256 << 10
 
 #: The most that the frame of one function takes, in bytes.
 MOST_IN_FRAME = 256 << 10
+
+#: The most that splits may round storage up to, in bytes: what Halide allocates at most.
+MOST_BY_ROUNDING = (1 << 31) - 1
 
 #: How many elements an int32 index can count.
 _INT32_ELEMENTS = (1 << 31) - 1
@@ -113,6 +118,32 @@ def refuse_wish(f: Function, why: str) -> MemoryKind:
         )
     warn(f"{directive}: {why}, so that it is on the heap", at)
     return MemoryKind.HEAP
+
+
+def refuse_rounding(f: Function) -> None:
+    """Raises ScheduleError where splits make the storage of `f` huge, however little of
+    it is needed: their outer loops run whole factors."""
+    if f.pure is None:
+        return
+    splits: dict[int, Split] = {}
+    for t in f.pure.schedule.transforms:
+        if isinstance(t, Split) and t.old in f.args and t.tail not in KEEP_WRITES:
+            if const_int(t.factor) is not None:
+                splits.setdefault(f.args.index(t.old), t)
+    least = sum([t.bytes() for t in f.types])
+    for t in splits.values():
+        least *= const_int(t.factor) or 1
+    if least <= MOST_BY_ROUNDING:
+        return
+    last = [*splits.values()][-1]
+    listed = [f"{f.args[d].name} by {const_int(t.factor)}" for d, t in splits.items()]
+    raise ScheduleError(
+        f"the storage of {f.label} would take {least} bytes, however little of it is"
+        f" needed: its loops are split ({', '.join(listed)}) and run whole factors",
+        at=last.site,
+        hint="a smaller factor; or the tail strategy GuardWithIf, which stores no more"
+        " than is needed",
+    )
 
 
 def size_checks(a: Allocate, index64: bool) -> list[Stmt]:

@@ -71,7 +71,7 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym, DimSym
-from parhelion.lower.allocate import memory_kind, size_checks
+from parhelion.lower.allocate import memory_kind, refuse_rounding, size_checks
 from parhelion.lower.checks import laid_out
 from parhelion.lower.instantiate import inline_lets
 from parhelion.lower.memoize import Remembered, decided_outside, remembered
@@ -294,6 +294,7 @@ class _Flatten(Rewriter):
 
     def on_realize(self, n: Realize) -> Stmt:
         func = n.func
+        refuse_rounding(func)
         order = _storage_order(func)
         lets: list[Stmt] = []
         mins = tuple([self.wide(self.go(low)) for low, _ in n.bounds])

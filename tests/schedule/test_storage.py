@@ -474,3 +474,29 @@ def test_a_level_that_is_set_later() -> None:
     made = program(g)
     assert made.index("allocate f[") < made.index("for (g.s0.yo")
     check(g)
+
+
+@pytest.mark.parametrize("bound", [False, True], ids=["any size", "a known size"])
+def test_splits_cannot_make_storage_huge(bound: bool) -> None:
+    """Sixteen pixels are needed."""
+
+    def tiled(*tail: hl.TailStrategy) -> tuple[hl.Func, hl.Func]:
+        f, o = hl.Func("f"), hl.Func("o")
+        f[x, y] = hl.Tuple(hl.u8(x + y), x * y)
+        o[x, y] = f[x, y][1] + f[x, y][0]
+        if bound:
+            o.bound(x, 0, 4).bound(y, 0, 4)
+        f.compute_root().tile(x, y, xi, yi, 1 << 16, 1 << 16, *tail)
+        return f, o
+
+    f, o = tiled()
+    with pytest.raises(hl.ScheduleError) as error:
+        o.realize([4, 4])
+    assert error.value.what == (
+        f"the storage of {f.name()} would take {5 << 32} bytes, however little of it is"
+        " needed: its loops are split (x by 65536, y by 65536) and run whole factors"
+    )
+    assert "GuardWithIf" in error.value.hint
+    assert error.value.at is not None and ".tile(" in error.value.at.text()
+    _, o = tiled(hl.TailStrategy.GuardWithIf)
+    assert np.asarray(o.realize([4, 4]))[3].tolist() == [3, 7, 11, 15]
