@@ -11,17 +11,26 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from parhelion.errors import ScheduleError
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.rewrite import nodes, substitute
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.guards import guard_branches
-from parhelion.lower.inline import Recoordinate
+from parhelion.lower.inline import MOST_NODES, Recoordinate
 from parhelion.schedule.sites import callees, realization_order
 from parhelion.schedule.wrappers import body
 
 Source = Function | BufferSym
+
+#: Nodes that inlining may add to what is written. No scheduler chooses what comes near
+#: to what lowering refuses: it would be code that LLVM takes many seconds for.
+MOST_ADDED = MOST_NODES // 10
+
+
+class TooLong(ScheduleError):
+    """Inlining would add more than `MOST_ADDED` nodes to a definition."""
 
 
 @dataclass(eq=False)
@@ -77,6 +86,21 @@ class Stage:
         return self._sources
 
 
+def size_of(exprs: Iterable[Expr]) -> int:
+    """How many different nodes expressions have."""
+    return len({n for e in exprs for n in nodes(e)})
+
+
+def written_in(funcs: Iterable[Function]) -> int:
+    """How many nodes the definitions of some Funcs have, as they are written."""
+    total = 0
+    for f in funcs:
+        for d in f.stages():
+            it = body(f, d)
+            total += size_of((*it.args, *it.values, it.predicate))
+    return total
+
+
 def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
     """Whether calls of `f` may be replaced by its definition."""
     return (
@@ -89,11 +113,16 @@ def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
 
 
 class Inliner(Recoordinate):
-    """Puts definitions in place of calls, coordinates in one form for one place."""
+    """Puts definitions in place of calls, coordinates in one form for one place.
 
-    def __init__(self, inlined: frozenset[Function]) -> None:
+    written: nodes of the definitions that are put together, as they are written.
+    Raises TooLong where they become many more.
+    """
+
+    def __init__(self, inlined: frozenset[Function], written: int) -> None:
         super().__init__()
         self.inlined = inlined
+        self.most = written + MOST_ADDED
         self._after = Recoordinate()
         self.bodies: dict[Function, tuple[Expr, ...]] = {}
 
@@ -102,8 +131,19 @@ class Inliner(Recoordinate):
         if found is None:
             assert f.pure is not None
             found = tuple([self.go(v) for v in body(f, f.pure).values])
+            self.check(f, found)
             self.bodies[f] = found
         return found
+
+    def check(self, f: Function, exprs: Iterable[Expr]) -> None:
+        """Raises TooLong if these, of a definition of `f`, have too many nodes."""
+        size = size_of(exprs)
+        if size > self.most:
+            raise TooLong(
+                f"the definition of {f.name!r} comes to {size:,} operations and loads "
+                f"when all that it reads is inlined, more than {self.most:,}",
+                at=f.site,
+            )
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
         return self.go(n.args[0]) if n.op == "memoize_tag" else n.map(self.go)
@@ -123,7 +163,8 @@ class Graph:
     stages: the definitions of each. consumers: by Func, those that read it, without
     itself; producers likewise. images: the inputs that are read. written: by Func,
     those whose definitions mention it, inlined or not. whole: all Funcs, in order.
-    below: by Func, all that its definitions need.
+    below: by Func, all that its definitions need. written_size: how many nodes all
+    definitions have, as they are written.
     """
 
     outputs: tuple[Function, ...]
@@ -137,6 +178,7 @@ class Graph:
     written: dict[Function, list[Function]] = field(default_factory=dict)
     whole: list[Function] = field(default_factory=list)
     below: dict[Function, frozenset[Function]] = field(default_factory=dict)
+    written_size: int = 0
 
     @staticmethod
     def of(
@@ -160,7 +202,8 @@ class Graph:
             )
             for g in read_directly:
                 made.written.setdefault(g, []).append(f)
-        inliner = Inliner(made.inlined)
+        made.written_size = written_in(made.whole)
+        inliner = Inliner(made.inlined, made.written_size)
         images: dict[BufferSym, None] = {}
         reached = dict.fromkeys(made.outputs)
         waiting = list(reached)
@@ -195,7 +238,8 @@ class Graph:
         return [*self.order, *[f for f in self.whole if f in self.inlined]]
 
     def with_inlined(self, f: Function) -> Graph:
-        """The graph with `f` inlined as well."""
+        """The graph with `f` inlined as well. Raises TooLong if that makes too much of
+        a definition."""
         return self._changed(self.inlined | {f}, self.consumers[f], gone=f)
 
     def without_inlined(self, f: Function) -> Graph:
@@ -228,8 +272,9 @@ class Graph:
             written=self.written,
             whole=self.whole,
             below=self.below,
+            written_size=self.written_size,
         )
-        inliner = Inliner(inlined)
+        inliner = Inliner(inlined, self.written_size)
         made.stages = {g: s for g, s in self.stages.items() if g is not gone}
         made.producers = {g: p for g, p in self.producers.items() if g is not gone}
         for c in affected:
@@ -272,6 +317,7 @@ class Graph:
         args = inliner.coordinates(it.args)
         values = tuple([inliner.go(v) for v in it.values])
         predicate = inliner.go(it.predicate)
+        inliner.check(f, (*args, *values, predicate))
         key = (f, k, args, values, predicate)
         found = self.known.get(key)
         if found is None:
@@ -292,5 +338,6 @@ __all__ = [
     "Recoordinate",
     "Source",
     "Stage",
+    "TooLong",
     "can_inline",
 ]

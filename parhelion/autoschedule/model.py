@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from parhelion.autoschedule.core import Core
 from parhelion.autoschedule.frames import Frame, Frames
 from parhelion.autoschedule.geometry import Numbers, Tiles
-from parhelion.autoschedule.graph import Graph, Stage
+from parhelion.autoschedule.graph import Graph, Stage, TooLong
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.packing import Copied
 from parhelion.autoschedule.plan import Level, Loops
@@ -51,14 +51,24 @@ class Model(Core):
     def __init__(self, graph: Graph, regions: Regions, machine: Machine) -> None:
         super().__init__(graph, regions, machine)
         self._models: dict[frozenset[Function], Model] = {graph.inlined: self}
+        self._too_long: set[frozenset[Function]] = set()
         self._frames = Frames()
         #: What `shapes.plain_loops` has found, by stages and extents.
         self.plain: dict[tuple[tuple[Stage, ...], tuple[int, ...]], Loops] = {}
 
-    def with_inlined(self, f: Function) -> Model:
-        """The model of the graph with `f` inlined, knowing what this one knows."""
-        found = self._models.get(self.graph.inlined | {f})
-        return found or self._with(self.graph.with_inlined(f))
+    def with_inlined(self, f: Function) -> Model | None:
+        """The model of the graph with `f` inlined, knowing what this one knows; None
+        where that makes too much of a definition."""
+        key = self.graph.inlined | {f}
+        found = self._models.get(key)
+        if found is not None or key in self._too_long:
+            return found
+        try:
+            graph = self.graph.with_inlined(f)
+        except TooLong:
+            self._too_long.add(key)
+            return None
+        return self._with(graph)
 
     def without_inlined(self, f: Function) -> Model:
         """The model of the graph with `f` not inlined."""
@@ -73,6 +83,7 @@ class Model(Core):
         )
         made.know(self)
         made._models, made._frames = self._models, self._frames
+        made._too_long = self._too_long
         made.plain = self.plain
         return made
 

@@ -75,7 +75,11 @@ class _Teller:
             if one.trivial:
                 reason = "it computes nothing but coordinates"
             chosen = self.taken(mine)
-            options = (chosen, self.option(others, more, other))
+            options: tuple[Option, ...] = (chosen,)
+            if one.inlined == float("inf"):
+                reason = "what reads it would become too much code"
+            else:
+                options = (chosen, self.option(others, more, other))
             name = one.func.name
             found.append(Decision("inline", name, chosen, options, reason, _INLINING))
         return found

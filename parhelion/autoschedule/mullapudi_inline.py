@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from parhelion.autoschedule.cost import Work
-from parhelion.autoschedule.graph import Graph, Inliner, Stage, can_inline
+from parhelion.autoschedule.graph import Graph, Inliner, Stage, TooLong, can_inline
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Function
@@ -82,7 +82,8 @@ class Inlines:
         """
         for f in self.graph.order:
             if f in self.candidates and self.forced.get(f, trivial(self.stages[f][0])):
-                self._decide(f, trivial_=f not in self.forced)
+                if self._trial(f).inlined < float("inf"):
+                    self._decide(f, trivial_=f not in self.forced)
         while True:
             best, gain = None, 0.0
             for f in self.graph.order:
@@ -122,14 +123,18 @@ class Inlines:
     def _attempt(self, f: Function) -> _Trial:
         stages: dict[Function, tuple[Stage, ...]] = {}
         costs: dict[Function, float] = {}
-        inliner = Inliner(frozenset((f,)))
+        inliner = Inliner(frozenset((f,)), self.graph.written_size)
         inliner.bodies[f] = self.stages[f][0].values
         places = 0
         for c in self.consumers[f]:
             before = (self.stages[f], self.stages[c])
             found = self._made.get((f, c))
             if found is None or found[0] != before:
-                made = tuple([_inlined(s, inliner) for s in self.stages[c]])
+                try:
+                    made = tuple([_inlined(s, inliner) for s in self.stages[c]])
+                except TooLong:
+                    apart = sum(self.costs[g] for g in (f, *self.consumers[f]))
+                    return _Trial({}, {}, apart, float("inf"), False)
                 found = self._made[f, c] = (before, made, self._cost(made))
             _, stages[c], costs[c] = found
             places += sum(len(_calls(s, f)) for s in self.stages[c])
@@ -162,7 +167,8 @@ class Inlines:
 
 @dataclass(frozen=True)
 class _Trial:
-    """stages, costs: of the consumers, were the Func inlined. once: it is read at one
+    """stages, costs: of the consumers, were the Func inlined. inlined: what those cost,
+    infinity where a definition would become too long. once: it is read at one
     place, by a definition that runs once for each point."""
 
     stages: dict[Function, tuple[Stage, ...]]
@@ -177,12 +183,14 @@ class _Trial:
 
 
 def _inlined(s: Stage, inliner: Inliner) -> Stage:
-    return replace(
+    made = replace(
         s,
         args=inliner.coordinates(s.args),
         values=tuple([inliner.go(v) for v in s.values]),
         predicate=inliner.go(s.predicate),
     )
+    inliner.check(s.func, (*made.args, *made.values, made.predicate))
+    return made
 
 
 def _calls(s: Stage, f: Function) -> set[tuple[Expr, ...]]:

@@ -158,7 +158,7 @@ class Search:
                 continue
             takes = any(g.updates for g in model.graph.producers.get(f, ()))
             if self.freedom.inline(f) and not takes and self._extra(model, f) <= 0:
-                model = model.with_inlined(f)
+                model = model.with_inlined(f) or model
         return model
 
     def _extra(self, model: Model, f: Function) -> float:

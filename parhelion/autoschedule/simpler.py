@@ -52,7 +52,10 @@ def without(state: State, outputs: Sequence[Function]) -> float:
     model = state.model
     for f in reversed(inside):
         if f in model.graph.stages:
-            model = model.with_inlined(f)
+            more = model.with_inlined(f)
+            if more is None:
+                return float("inf")
+            model = more
     total = 0.0
     for f in outputs:
         box = model.regions.bounds[f]

@@ -295,7 +295,10 @@ class State:
                 return None
             if f in self.groups and self.groups[f].members:
                 return None
-            model = model.with_inlined(f)
+            more = model.with_inlined(f)
+            if more is None:
+                return None
+            model = more
         if any(g not in model.graph.stages for g in self.home() if g not in funcs):
             return None
         groups = {r: g for r, g in self.groups.items() if r not in funcs}

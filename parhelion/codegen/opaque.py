@@ -1,10 +1,10 @@
 """Large values of scalars, which LLVM is kept from looking into where they are stored.
 
 Its strength reduction writes whatever integer a loop stores, or adds up, as a formula
-of all that it is computed from, and compares such formulas part by part: 6 of the 6.5 s
-that 20 levels of ``g(x) = max(min(f(x), f(x + 1)), f(x - 1))`` took, and minutes for 60.
-It finds nothing in them, as what was loaded is no formula of the loop's counter. A
-``freeze`` before the store changes no value, and no formula reaches beyond it.
+of all that it is computed from, and compares such formulas part by part: 9.9 of the
+10.7 s that 20 levels of ``g(x) = max(min(f(x), f(x + 1)), f(x - 1))`` took. It finds
+nothing in them, as what was loaded is no formula of the loop's counter. A ``freeze``
+before the store changes no value, and no formula reaches beyond it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,58 @@
+"""Schedulers do not inline what multiplies the code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.autoschedule.graph import MOST_ADDED, Graph, TooLong, size_of, written_in
+
+x = hl.Var("x")
+
+
+def halvings(levels: int) -> tuple[hl.ImageParam, hl.Func]:
+    """Each level is read at two places, so that inlined ones double the code."""
+    inp = hl.ImageParam(hl.Float(32), 1, "inp")
+    f = hl.Func("level0")
+    f[x] = inp[x] * 0.5
+    for k in range(1, levels):
+        g = hl.Func(f"level{k}")
+        g[x] = f[2 * x] + f[2 * x + 1] * f[2 * x]
+        f = g
+    return inp, f
+
+
+def test_a_graph_with_too_much_inlined_is_refused() -> None:
+    _, out = halvings(14)
+    whole = Graph.of((out._function,))
+    others = frozenset(whole.whole) - {out._function}
+    with pytest.raises(TooLong, match="comes to .* more than") as error:
+        Graph.of((out._function,), others)
+    assert error.value.at is not None
+
+
+@pytest.mark.parametrize("scheduler", ["Parhelion", "Mullapudi2016"])
+def test_what_is_chosen_is_not_too_long(scheduler: str) -> None:
+    levels, width = 14, 3
+    inp, out = halvings(levels)
+    inp.set_estimates([(0, 64 << levels)])
+    out.set_estimates([(0, 64)])
+    params = hl.AutoschedulerParams(scheduler, {"parallelism": "1"})
+    result = hl.Pipeline([out]).apply_autoscheduler(hl.get_host_target(), params)
+    text = result.to_python()
+    functions = Graph.of((out._function,)).whole
+    kept = {f for f in functions if f"{f.name.split('$')[0]}.compute" in text}
+    inlined = frozenset(functions) - kept - {out._function}
+    graph = Graph.of((out._function,), inlined)
+    most = written_in(functions) + MOST_ADDED
+    for stages in graph.stages.values():
+        for s in stages:
+            assert size_of((*s.args, *s.values)) <= most
+    values = np.random.default_rng(3).random(width << (levels - 1), np.float32)
+    inp.set(values)
+    wanted = values * np.float32(0.5)
+    for _ in range(1, levels):
+        wanted = wanted[::2] + wanted[1::2] * wanted[::2]
+    got = np.asarray(out.realize([width]))
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
