@@ -62,7 +62,7 @@ MOST_WISHED_ON_STACK = 256 << 10
 #: The most that the frame of one function takes, in bytes.
 MOST_IN_FRAME = 256 << 10
 
-#: The most that splits may round storage up to, in bytes: what Halide allocates at most.
+#: The most that splits may round storage up to, in bytes, as Halide's allocations.
 MOST_BY_ROUNDING = (1 << 31) - 1
 
 #: How many elements an int32 index can count.
