@@ -110,8 +110,23 @@ def extremum(f: Function, name: str, t: Type, a: str, b: str) -> str:
         return f.op(f"select {bool_type(t)} {test}, {vt} {b}, {vt} {a}")
     if t.width == 1:
         return f.op(f"{'and' if name == 'min' else 'or'} {vt} {a}, {b}")
-    sign = "s" if t.kind is TypeCode.Int else "u"
-    return intrinsic(f, f"{sign}{name}", t, a, b)
+    if t.kind is TypeCode.Int:
+        return intrinsic(f, f"s{name}", t, a, b)
+    if t.width == 64 and t.count > 1 and f.target.compares_signed:
+        return _by_signed(f, name, t, a, b)
+    return intrinsic(f, f"u{name}", t, a, b)
+
+
+def _by_signed(f: Function, name: str, t: Type, a: str, b: str) -> str:
+    """The "min" or "max" of unsigned numbers, as of signed ones with the other sign.
+
+    It is what LLVM 22 makes of them too, where there are no instructions for unsigned
+    ones; but of the greater less the lesser it makes the distance of signed numbers
+    where it knows that the highest bit of one is set, and of the other clear.
+    """
+    vt, sign = value_type(t), integers(t, 1 << 63)
+    flipped = [f.op(f"xor {vt} {v}, {sign}") for v in (a, b)]
+    return f.op(f"xor {vt} {intrinsic(f, f's{name}', t, *flipped)}, {sign}")
 
 
 @emits(E.Min)

@@ -11,7 +11,13 @@ from collections.abc import Callable
 
 from parhelion.codegen import effects, x86
 from parhelion.codegen.division import divide, not_negative
-from parhelion.codegen.expr import bool_type, convert, in_float32, intrinsic
+from parhelion.codegen.expr import (
+    bool_type,
+    convert,
+    extremum,
+    in_float32,
+    intrinsic,
+)
 from parhelion.codegen.types import constant, integers, splat, value_type, zero
 from parhelion.codegen.vector import concatenate, extract, fold_in_order
 from parhelion.codegen.writer import Function, emits
@@ -272,12 +278,10 @@ def _distance(f: Function, e: E.Intrinsic) -> str:
     if t.is_float():
         difference = E.Sub(a, b)
         return f.value(E.Intrinsic(t, "abs", (difference,)))
-    sign = "s" if t.is_int() else "u"
     x, y = f.value(a), f.value(b)
     if t.width == 1:
         return f.op(f"xor {value_type(t)} {x}, {y}")
-    high = intrinsic(f, f"{sign}max", t, x, y)
-    low = intrinsic(f, f"{sign}min", t, x, y)
+    high, low = (extremum(f, name, t, x, y) for name in ("max", "min"))
     return f.op(f"sub {value_type(t)} {high}, {low}")
 
 

@@ -48,6 +48,11 @@ class Target:
         return self.has("vfp4" if self.arch.startswith("arm") else "fma")
 
     @property
+    def compares_signed(self) -> bool:
+        """Whether vectors of 64-bit numbers are compared as signed ones only."""
+        return self.is_x86() and not self.has("avx512f")
+
+    @property
     def bits(self) -> int:
         """Of a pointer: 64 or 32."""
         narrow = ("i386", "i686", "arm", "riscv32", "wasm32")

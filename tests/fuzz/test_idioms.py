@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import parhelion as hl
+from parhelion.interp import interpret_all
 from parhelion.runtime import jit
-from tests.fuzz.idioms import FEATURES, Batch, Loop, fuzz, run, runs
+from tests.fuzz.idioms import (
+    FEATURES,
+    Batch,
+    Loop,
+    compiling_for,
+    fuzz,
+    run,
+    runs,
+)
 from tests.fuzz.idioms_reduction import Failing, smaller
 from tests.fuzz.terms import OPS, Term
 
@@ -44,3 +55,32 @@ def test_what_is_smaller_is_a_batch() -> None:
         (loop,) = case.batch.loops
         assert loop != MASKED.loops[0]
         assert loop.term.op in OPS
+
+
+@pytest.mark.parametrize("features", ["sse41", "avx2", "host"])
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_distances_of_unsigned_numbers(features: str, lanes: int) -> None:
+    """LLVM 22 made those of signed ones of them, where it knew the highest bit of one
+    to be set and that of the other to be clear (2026112310000781 of sse41)."""
+    if not runs(features):
+        pytest.skip(f"this computer cannot run code for {features}")
+    x, high = hl.Var("x"), hl.u64(hl.Expr(1)) << 63
+    numbers = np.random.default_rng(1).integers(0, 2**63, (2, 64), np.uint64)
+    a, b = (hl.Buffer(row) for row in numbers)
+    given = hl.Expr(a[x])
+    low, more = given & 7, hl.Expr(b[x]) | high
+    f, bits = hl.Func("f"), hl.popcount(given)
+    f[x] = (
+        hl.absd(low, more),
+        hl.absd(more, low),
+        hl.max(low, more) - hl.min(low, more),
+        hl.absd(bits, ~bits),
+        hl.absd(given, more),
+    )
+    f.vectorize(x, lanes)
+    with compiling_for(features):
+        found = f.realize([64])
+    (wanted,) = interpret_all([(f._function, [(0, 64)])])
+    assert isinstance(found, tuple)
+    for got, want in zip(found, wanted, strict=True):
+        assert np.array_equal(np.asarray(got), want)
