@@ -30,7 +30,7 @@ _SAPPHIRE = (*_CANNONLAKE, "avx512vbmi2", "avx512vnni", "avx512bitalg", "avx512b
 #: that LLVM knows a level by that is no higher, and what there is for sure. No level is
 #: a maker's processor, as others have what it has without all of its features.
 _X86_LEVELS: tuple[tuple[TargetFeature, str, tuple[str, ...]], ...] = (
-    (_F.AVX512_Zen5, "x86-64-v4", (*_SAPPHIRE, "avx512vp2intersect", "avxvnni")),
+    (_F.AVX512_Zen5, "x86-64-v4", _SAPPHIRE),
     (_F.AVX512_SapphireRapids, "x86-64-v4", _SAPPHIRE),
     (_F.AVX512_Zen4, "x86-64-v4", _SAPPHIRE),
     (_F.AVX512_Cannonlake, "x86-64-v4", _CANNONLAKE),

@@ -89,6 +89,7 @@ class TargetFeature(enum.Enum):
     D3D12Compute = "d3d12compute"
 
 
+_ZEN4 = ("avx512vnni", "avx512bf16", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq")
 #: LLVM's names of the features that a target string may list.
 LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
     TargetFeature.SSE41: ("sse4.1",),
@@ -100,7 +101,9 @@ LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
     TargetFeature.AVX512: ("avx512f", "avx512cd"),
     TargetFeature.AVX512_Skylake: ("avx512f", "avx512bw", "avx512dq", "avx512vl"),
     TargetFeature.AVX512_Cannonlake: ("avx512ifma", "avx512vbmi"),
-    TargetFeature.AVX512_SapphireRapids: ("avx512vnni", "avx512bf16"),
+    TargetFeature.AVX512_SapphireRapids: ("avx512vnni", "avx512bf16", "avxvnni"),
+    TargetFeature.AVX512_Zen4: _ZEN4,
+    TargetFeature.AVX512_Zen5: (*_ZEN4, "avx512vp2intersect", "avxvnni"),
     TargetFeature.AVXVNNI: ("avxvnni",),
     TargetFeature.ARMDotProd: ("dotprod",),
     TargetFeature.ARMFp16: ("fullfp16",),
@@ -118,6 +121,15 @@ LLVM_FEATURES: dict[TargetFeature, tuple[str, ...]] = {
     TargetFeature.ARMv89a: ("v8.9a",),
     TargetFeature.RVV: ("v",),
     TargetFeature.WasmSimd128: ("simd128",),
+}
+
+#: The features that stand for all instructions of one maker's processors, and how
+#: LLVM's names of those begin. Halide makes code from them with instructions that no
+#: list here has, so that another maker's processor is not given the name.
+_MAKERS: dict[TargetFeature, tuple[str, ...]] = {
+    TargetFeature.AVX512_SapphireRapids: ("sapphirerapids", "emerald", "granite"),
+    TargetFeature.AVX512_Zen4: ("znver",),
+    TargetFeature.AVX512_Zen5: ("znver",),
 }
 
 #: What a target has one of that runs kernels.
@@ -339,7 +351,11 @@ def get_host_target() -> Target:
     host = host_target()
     arch = TargetArch.ARM if host.arch in ("aarch64", "arm64") else TargetArch.X86
     system = {"Linux": TargetOS.Linux, "Darwin": TargetOS.OSX}
-    features = [f for f, names in LLVM_FEATURES.items() if all(map(host.has, names))]
+    features = [
+        f
+        for f, names in LLVM_FEATURES.items()
+        if all([host.has(n) for n in names]) and host.cpu.startswith(_MAKERS.get(f, ""))
+    ]
     return Target(system.get(platform.system(), TargetOS.OSUnknown), arch, 64, features)
 
 
