@@ -165,25 +165,30 @@ def extern_function(
         raise TypeMismatchError(
             f"{what}: a pure function without arguments is a constant", at=here()
         )
+    prototype = (result_type, tuple(arg_types))
     key = name
-    made = CFunction(
-        key,
-        result_type,
-        tuple(arg_types),
-        address,
-        ctypes.CFUNCTYPE(restype, *params)(address),
-    )
     known = FUNCTIONS.get(key)
-    if known is not None and (known.result, known.params) != (made.result, made.params):
-        raise TypeMismatchError(
-            f"{what}: {function!r:.60} was given another prototype before, "
-            f"{known.result} of ({', '.join(map(str, known.params))})",
-            at=here(),
-        )
-    FUNCTIONS[key] = known or made
+    if known is not None and (known.result, known.params) != prototype:
+        if _named(function):
+            raise TypeMismatchError(
+                f"{what}: {function!r:.60} was given another prototype before, "
+                f"{known.result} of ({', '.join(map(str, known.params))})",
+                at=here(),
+            )
+        # An address alone does not say that what was there before is there still.
+        key = f"{name}.{'.'.join(map(str, (result_type, *arg_types)))}"
+        known = FUNCTIONS.get(key)
+    if known is None:
+        call = ctypes.CFUNCTYPE(restype, *params)(address)
+        known = FUNCTIONS[key] = CFunction(key, *prototype, address, call)
     if is_pointer(function):
         _KEPT.append(function)  # its library, or its callback, stays
-    return ExternFunction(FUNCTIONS[key], function)
+    return ExternFunction(known, function)
+
+
+def _named(function: CPointer) -> bool:
+    """Whether this is a function of a library, which has one prototype for ever."""
+    return isinstance(function, str) or hasattr(function, "__name__")
 
 
 _KEPT: list[CPointer] = []

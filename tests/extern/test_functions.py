@@ -106,3 +106,24 @@ def test_bad_functions() -> None:
         "float64 is given"
     )
     assert error.value.hint == "cast it: hl.cast(hl.Float(32), …)"
+
+
+def test_another_function_where_one_was() -> None:
+    """A callback whose address was given, and no callback, ends; the next one may begin
+    at the same place, with other types."""
+
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
+    def twice(value: int) -> int:
+        return 2 * value
+
+    address = ctypes.cast(twice, ctypes.c_void_p).value
+    assert address is not None
+    first, again, other = hl.funcs("first again other")
+    first[x] = hl.extern_function(address, hl.Int(32), [hl.Int(32)])(x)
+    again[x] = hl.extern_function(twice, hl.Int(32), [hl.Int(32)])(x)
+    other[x] = hl.extern_function(address, hl.UInt(32), [hl.UInt(32)])(hl.u32(x))
+    for f in (first, again, other):
+        assert list(f.realize([3])) == [0, 2, 4]
+    both = hl.Func("both")
+    both[x] = first[x] + hl.i32(other[x])
+    assert list(both.realize([3])) == [0, 4, 8]
