@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from parhelion.autoschedule.families import EMERALD_RAPIDS, Family, family_of
+from parhelion.codegen.target import Target
 
 #: How much of the last-level cache, which others use too, still holds what was written
 #: to it: of a Zen 5's 32 MB, arrays of 12 MB stay in it and such of 48 MB do not.
@@ -120,19 +121,24 @@ def caches() -> tuple[int, int, int]:
     return first, second, max(found.get(max(found, default=3), 0), 8 << 20)
 
 
+def processor() -> tuple[Target, tuple[int, int, int]]:
+    """What schedules are made for: this computer's instructions, and its `caches`."""
+    from parhelion.codegen.target import host_target
+
+    return host_target(), caches()
+
+
 def host(threads: int | None = None) -> Machine:
     """This computer, for so many threads (by default as many as run parallel loops:
     ``HL_NUM_THREADS``, else one for each core)."""
     from parhelion.codegen.tables import permutes
-    from parhelion.codegen.target import host_target
 
     if threads is None:
         from parhelion.runtime.threads import asked_threads
 
         threads = asked_threads()[0]  # what is wrong with it the pool tells
-    target = host_target()
+    target, (first, second, last) = processor()
     family = family_of(target)
-    first, second, last = caches()
     return Machine(
         threads=threads or len(os.sched_getaffinity(0)),
         vector_bytes=target.vector_bits // 8,
@@ -146,4 +152,4 @@ def host(threads: int | None = None) -> Machine:
     )
 
 
-__all__ = ["Machine", "caches", "host"]
+__all__ = ["Machine", "caches", "host", "processor"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule import machine
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.families import EMERALD_RAPIDS, ZEN3, ZEN5, family_of
 from parhelion.autoschedule.inside import Inside
@@ -22,7 +23,6 @@ from parhelion.autoschedule.shapes import (
     row_blocks,
 )
 from parhelion.autoschedule.throughput import registers_for_sums
-from parhelion.codegen import target
 from parhelion.codegen.target import generic_target
 from parhelion.ir.function import Function
 
@@ -119,7 +119,8 @@ def test_costs_are_those_of_a_family_that_has_the_instructions(
     monkeypatch: pytest.MonkeyPatch, bits: int
 ) -> None:
     """Whichever the processor is, and however wide its registers could be."""
-    monkeypatch.setattr(target, "host_target", lambda: generic_target(bits))
+    there = generic_target(bits), machine.processor()[1]
+    monkeypatch.setattr(machine, "processor", lambda: there)
     here, usual = host(1), Machine(1, bits // 8, 32, 0, 0, 0)
     same = [getattr(here, n) == getattr(usual, n) for n in ZEN3.costs]
     assert all(same) if bits == 512 else not any(same)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.codegen import target
+from parhelion.autoschedule import machine
 from parhelion.codegen.target import generic_target
 from parhelion.interp import interpret_all
 from parhelion.schedule.directives import Place
@@ -64,7 +64,8 @@ def test_loops_without_a_place_get_one(
     b.unroll(y, 2)
     before = loops(b)
     with monkeypatch.context() as patch:
-        patch.setattr(target, "host_target", lambda: generic_target(bits))
+        there = generic_target(bits), machine.processor()[1]
+        patch.setattr(machine, "processor", lambda: there)
         result = hl.autoschedule(out, [300, 200])
     assert not result.notes
     assert b._function.schedule.compute.place is not Place.INLINED

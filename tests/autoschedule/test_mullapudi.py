@@ -261,9 +261,8 @@ def test_the_machine_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HL_NUM_THREADS", "3")
     found, _ = limits("Mullapudi2016", {})
     assert found.parallelism_threshold == 6 and found.load_cost == 10
-    assert found.vector_width == 2 * hl.get_host_target().natural_vector_size(
-        hl.Float(32)
-    )
+    here, _ = machine.processor()
+    assert found.vector_width == 2 * here.vector_bits // 32
 
 
 @pytest.mark.parametrize(
@@ -278,7 +277,8 @@ def test_tiles_are_for_the_cache(
     monkeypatch: pytest.MonkeyPatch, second: int, shared: int, size: int
 ) -> None:
     """Half of the second level, or 1 MiB where the last one has room for it."""
-    monkeypatch.setattr(machine, "caches", lambda: (32 << 10, second, shared))
+    here, (first, *_) = machine.processor()
+    monkeypatch.setattr(machine, "processor", lambda: (here, (first, second, shared)))
     assert limits("Mullapudi2016", {"parallelism": "2"})[0].cache_size == size
 
 

@@ -40,6 +40,7 @@ from tests.fuzz.partial import Refused, changed, give_some, legal_alone, states
 from tests.fuzz.process import NoAnswer, Process
 from tests.fuzz.run import seeds
 from tests.fuzz.storage import BROKEN_PROMISES
+from tests.support.machines import PROCESSORS, scheduling_for
 
 #: No pipeline may take longer: seconds to schedule, and of the processor for all.
 LIMIT = 30.0
@@ -353,10 +354,11 @@ class Summary:
 
 
 def run_seed(seed: int, scheduler: str, partial: bool) -> Outcome:
-    """`run_auto` on the case of a seed."""
+    """`run_auto` on the case of a seed, scheduled for one of several processors."""
     rng = random.Random(seed)
     case = draw(rng)
-    return run_auto(case, scheduler, rng if partial else None)
+    with scheduling_for(sorted(PROCESSORS)[seed % len(PROCESSORS)]):
+        return run_auto(case, scheduler, rng if partial else None)
 
 
 def fuzz(
