@@ -39,9 +39,12 @@ _X86: dict[str, tuple[int, int, int, int]] = {
     "avx512vbmi2": (7, 0, 2, 6),
     "avx512vnni": (7, 0, 2, 11),
     "avx512bitalg": (7, 0, 2, 12),
+    "avx512vpopcntdq": (7, 0, 2, 14),
+    "avx512vp2intersect": (7, 0, 3, 8),
     "avxvnni": (7, 1, 0, 4),
     "avx512bf16": (7, 1, 0, 5),
     "lzcnt": (0x80000001, 0, 2, 5),
+    "fma4": (0x80000001, 0, 2, 16),
 }
 #: The feature that says that XGETBV can be asked, and which parts of the registers the
 #: system must save for AVX, and for AVX-512.
@@ -170,7 +173,7 @@ def _x86_reader(bits: Mapping[str, int]) -> str:
         state = ""
         if name.startswith("avx512"):
             state = "avx512"
-        elif name.startswith("avx") or name in ("fma", "f16c"):
+        elif name.startswith("avx") or name in ("fma", "fma4", "f16c"):
             state = "avx"
         has = f"%h{i}"
         if state:

@@ -133,3 +133,19 @@ def test_arm_without_neon(tmp_path: Path) -> None:
     words = [emulator, "-cpu", "cortex-a15,neon=off", program]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout == "0 81\n"
+
+
+@pytest.mark.parametrize(
+    "feature", [f for f in hl.TargetFeature if f.value.startswith(("avx", "sse", "f"))]
+)
+def test_libraries_ask_for_what_any_x86_has(
+    feature: hl.TargetFeature, tmp_path: Path
+) -> None:
+    """A library for a Zen 5 was refused: no code asked for a feature of its."""
+    plain = hl.Target("x86-64-linux")
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f.compile_to_multitarget_static_library(
+        tmp_path / "f", [], [plain.with_feature(feature), plain]
+    )
+    assert (tmp_path / "f.a").stat().st_size > 0
