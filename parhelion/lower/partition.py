@@ -288,6 +288,8 @@ def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:
             _surely_less(b.at, n.min) for b in high
         ):
             continue  # nowhere in this loop
+        if _at_an_end(n, last, low, high):
+            continue  # nearly nowhere: the rest would be what runs
         guard = [g for g in found.guards if not can_prove(g)]
         if guard and not (low or high):
             continue  # a choice between two loops, not a partition of one
@@ -309,6 +311,20 @@ def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:
     if not guards:
         plan.before, plan.after = lows.beyond(), highs.beyond()
     return plan
+
+
+def _at_an_end(n: For, last: Expr, low: Sequence[Bound], high: Sequence[Bound]) -> bool:
+    """Whether a steady state would hold two iterations at most of a loop of many.
+
+    So it is with the guard of a loop inside that runs over the blocks of what is
+    needed: only of the last iteration less than that is needed, and only then do the
+    bounds say that the guard holds. The loop inside has a better steady state.
+    """
+    one = int32(1)
+    found = any([_surely_le(sub(last, one), b.at) for b in low]) or any(
+        [_surely_le(b.at, add(n.min, one)) for b in high]
+    )
+    return found and not _surely_le(n.extent, int32(4))
 
 
 def _surely_le(a: Expr, b: Expr) -> bool:

@@ -48,6 +48,7 @@ from parhelion.lower.prologue import number_checks
 from parhelion.lower.regions import Regions
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
+from parhelion.lower.single_blocks import drop_single_blocks
 from parhelion.lower.stages import Program, collect
 from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
 from parhelion.lower.unroll import unroll_loops
@@ -132,6 +133,12 @@ PASSES: tuple[Pass, ...] = (
         _simplify,
         "fold what bounds inference left over",
         "constant extents show here, which unrolling and stack storage need",
+    ),
+    Pass(
+        "drop_single_blocks",
+        lambda s, c: drop_single_blocks(s),
+        "loops over blocks that have one iteration lose their extent",
+        "regions are simple here; behind it guards are about one loop less",
     ),
     Pass(
         "flatten_storage",
