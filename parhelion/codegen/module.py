@@ -76,6 +76,7 @@ class Module:
             '!{!"branch_weights", i32 2000, i32 1}',
             "!{}",
             "!{i32 1}",
+            '!{!"llvm.loop.align", i32 64}',
         ]
         #: The numbers of Funcs in code that is profiled, and the bytes of their storage
         #: on the stack.
@@ -163,10 +164,14 @@ class Module:
             found = self._tbaa[buffer] = f", !tbaa {tag}"
         return found
 
-    def loop(self) -> str:
-        """Metadata of one loop: LLVM shall neither unroll nor vectorise it."""
+    def loop(self, *, short: bool = False) -> str:
+        """Metadata of one loop: LLVM shall neither unroll nor vectorise it.
+
+        short: its code fits in a line of the instruction cache, and begins one. A loop
+        of six instructions across two lines takes 1.8 times as long on a Zen 4.
+        """
         n = len(self._metadata)
-        self._metadata.append(f"distinct !{{!{n}, !1, !2}}")
+        self._metadata.append(f"distinct !{{!{n}, !1, !2{', !6' * short}}}")
         return f", !llvm.loop !{n}"
 
     #: The mark of stores that bypass the caches.

@@ -35,6 +35,8 @@ BETWEEN = 1 << 20
 WORTH = 256
 #: Lanes from which on a loop over a row of an image is short.
 _VECTOR = 4
+#: Operations of a loop that fits in a line of the instruction cache.
+_SHORT = 24
 #: What a call of a function of the C library counts for, and a foreign stage.
 _CALL, _FOREIGN = 50, BETWEEN
 
@@ -43,6 +45,11 @@ def strip(f: Function, loop: S.For) -> int:
     """After how many iterations the loop looks; 0 for never."""
     found = _strip(f.module, loop)
     return 0 if found > 1 and f.looked and _is_a_row(f.module, loop) else found
+
+
+def is_short(m: Module, loop: S.For) -> bool:
+    """Whether a loop has none inside and its code is some tens of bytes."""
+    return not _has_loops(loop.body) and _work(m, loop.body) <= _SHORT
 
 
 def _is_a_row(m: Module, loop: S.For) -> bool:

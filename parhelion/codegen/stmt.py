@@ -217,7 +217,8 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
     more = f.op(f"icmp ne i64 {after}, {limit}")
     done = f.label("done") if cells else end
     left = done if strips is None else strips.left
-    f.out(f"  br i1 {more}, label %{loop}, label %{left}{f.module.loop()}")
+    mark = f.module.loop(short=polls.is_short(f.module, s))
+    f.out(f"  br i1 {more}, label %{loop}, label %{left}{mark}")
     body = f.pop()
     if strips is None:
         outside.lines.append(f"  br label %{loop}")
@@ -230,7 +231,7 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
         f.out(f"  br label %{loop}")
         f.append(body)
         f.start(strips.left)
-        outside.lines[head] = strips.end(f, done, last)
+        outside.lines[head] = strips.end(f, done, last, mark)
     if cells:
         f.start(done)
         for cell, _, _ in cells:
@@ -270,17 +271,18 @@ class _Strips:
         at = f.module.declare("llvm.smin.i64", "i64", "i64, i64")
         return f"call i64 {at}(i64 {far}, i64 {self.stop})"
 
-    def end(self, f: Function, done: str, last: dict[E.Load, str]) -> str:
+    def end(self, f: Function, done: str, last: dict[E.Load, str], mark: str) -> str:
         """Writes what follows a strip: the end, or a look and the next one. Returns
         the phis. Nothing of it mentions the loop's counter, which LLVM may then give
-        up for a pointer that it has anyway."""
+        up for a pointer that it has anyway. mark: the loop's metadata, which this way
+        back needs as well, as LLVM joins the two loops to one."""
         over = f.op(f"icmp eq i64 {self.limit}, {self.stop}")
         between = f.label("between")
         f.out(f"  br i1 {over}, label %{done}, label %{between}{f.module.LIKELY}")
         f.start(between)
         polls.look(f)
         then = f.op(self._nearer(f, f.op(f"add nsw i64 {self.limit}, {self.strip}")))
-        f.out(f"  br label %{self.label}")
+        f.out(f"  br label %{self.label}{mark}")
         carried = [
             ("i64", self.first, self.start, self.limit),
             ("i64", self.limit, self.soon, then),
