@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from parhelion.aot.entry import c_argument
 from parhelion.aot.interface import Interface
-from parhelion.codegen.target import Target
 from parhelion.errors import HalideError, here
+from parhelion.ir.target import Target
 
 #: For x86: where CPUID tells of a feature, by LLVM's name: leaf, subleaf, register (of
 #: eax, ebx, ecx, edx) and bit.

@@ -19,14 +19,14 @@ from parhelion.aot.query import FITS, NUMBERS
 from parhelion.codegen.asked import checked, passes
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import quoted
-from parhelion.codegen.structs import DEVICE_DIRTY, DIMENSION_BYTES
-from parhelion.codegen.target import Target
+from parhelion.codegen.structs import DEVICE_DIRTY, DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import FloatImm, Imm, float_bits
 from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.ir.target import Target
 from parhelion.types import Type
 
 #: The context that compiled code is given (see `runtime.context.Context`), in bytes,
@@ -218,7 +218,7 @@ class _Entry:
         if buffers:
             self._answer_queries(query, argv, context, buffers, asked, places)
         for p in buffers:
-            host = self._field(p, self.target.buffers.host)
+            host = self._field(p, fields_of(self.target).host)
             none = self.op(f"icmp eq ptr {host}, null")
             said = f"the buffer '{p.name}' has no pixels in memory: its host is NULL"
             self.refuse(none, _NO_HOST, said)
@@ -307,7 +307,7 @@ class _Entry:
 
     def _asks(self, p: Parameter) -> str:
         """Whether a buffer asks for its region."""
-        host = self._field(p, self.target.buffers.host)
+        host = self._field(p, fields_of(self.target).host)
         device = self.op(f"load i64, ptr {self.given[p.name]}, align 4")
         none = self.op(f"icmp eq ptr {host}, null")
         nowhere = self.op(f"icmp eq i64 {device}, 0")
@@ -329,13 +329,13 @@ class _Entry:
 
     def _check_place(self, p: Parameter, wanted: str) -> None:
         """That a buffer has an array of dimensions, where that is wanted."""
-        dims = self._field(p, self.target.buffers.dim)
+        dims = self._field(p, fields_of(self.target).dim)
         none = self.op(f"icmp eq ptr {dims}, null")
         said = f"the buffer '{p.name}' has no array of dimensions: its dim is NULL"
         self.refuse(self.op(f"and i1 {wanted}, {none}"), _BAD_DIMENSIONS, said)
 
     def _check_shape(self, p: Parameter) -> None:
-        fields, given, t = self.target.buffers, self.given[p.name], p.type
+        fields, given, t = fields_of(self.target), self.given[p.name], p.type
         what = f"the buffer '{p.name}'"
         code, bits = (
             self.op(f"load i8, ptr {self.at(given, fields.type + k)}") for k in (0, 1)
@@ -377,7 +377,7 @@ class _Entry:
 
     def _check_current(self, p: Parameter) -> None:
         """That the pixels in memory are those of a buffer that is read."""
-        place = self.at(self.given[p.name], self.target.buffers.flags)
+        place = self.at(self.given[p.name], fields_of(self.target).flags)
         flags = self.op(f"load i8, ptr {place}")
         dirty = self.op(f"icmp ne i8 {self.op(f'and i8 {flags}, {DEVICE_DIRTY}')}, 0")
         said = f"the pixels of the buffer '{p.name}' are on a device: copy them first"
@@ -394,7 +394,7 @@ class _Entry:
         asked: Sequence[str],
         places: dict[BufferSym, int],
     ) -> None:
-        fields = self.target.buffers
+        fields = fields_of(self.target)
         some = asked[0]
         for one in asked[1:]:
             some = self.op(f"or i1 {some}, {one}")
@@ -460,7 +460,7 @@ class _Entry:
 
     def _tell(self, p: Parameter, table: str, place: int) -> None:
         """Writes an answer into a buffer struct: its type, and its dimensions."""
-        fields, given, t = self.target.buffers, self.given[p.name], p.type
+        fields, given, t = fields_of(self.target), self.given[p.name], p.type
         word = int(t.kind) | t.width << 8 | 1 << 16
         self.out(f"store i32 {word}, ptr {self.at(given, fields.type)}, align 4")
         count = self.at(given, fields.dimensions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from parhelion.codegen.target import Target
+from parhelion.ir.target import Target
 from parhelion.runtime import jit
 
 

@@ -20,12 +20,12 @@ from parhelion.aot.runtime_ir import aot_runtime, has_threads
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
-from parhelion.codegen.target import Target
 from parhelion.errors import HalideError, here
 from parhelion.ir import stmt as S
 from parhelion.ir.deep import run_deep
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.rewrite import Rewriter, nodes
+from parhelion.ir.target import Target
 from parhelion.types import Type
 
 #: What only a process with Python can offer.

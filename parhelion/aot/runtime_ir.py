@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 
 from parhelion.aot.serial_ir import SERIAL
-from parhelion.codegen.target import Target, plainest
 from parhelion.ir.failures import HALIDE_CODES
+from parhelion.ir.target import Target, plainest
 from parhelion.runtime.context import Context
 from parhelion.runtime.pool_ir import runtime_ir
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from parhelion.autoschedule.families import EMERALD_RAPIDS, Family, family_of
-from parhelion.codegen.target import Target
+from parhelion.ir.target import Target
 
 #: How much of the last-level cache, which others use too, still holds what was written
 #: to it: of a Zen 5's 32 MB, arrays of 12 MB stay in it and such of 48 MB do not.

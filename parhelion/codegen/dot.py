@@ -6,12 +6,12 @@ instruction where the machine has VNNI. LLVM finds it for a sum of all lanes alo
 
 from __future__ import annotations
 
-from parhelion.codegen.target import Target
 from parhelion.codegen.types import value_type
 from parhelion.codegen.vector import concatenate, slice_lanes
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
+from parhelion.ir.target import Target
 from parhelion.types import Int, Type, UInt
 
 #: How many bytes each of the 32-bit sums takes.

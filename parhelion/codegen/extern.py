@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from parhelion.codegen import effects, polls
 from parhelion.codegen.intrinsics import c_parameter, lowers
 from parhelion.codegen.memory import index_value
-from parhelion.codegen.structs import DIMENSION_BYTES
+from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
@@ -33,7 +33,7 @@ def run_extern(f: Function, s: S.RunExtern) -> None:
     assert code is not None
     buffers = (*s.inputs, *s.outputs)
     values = iter(s.shapes)
-    size = f.module.target.buffers.size
+    size = fields_of(f.module.target).size
     # The structs of all buffers, then their dimensions.
     structs = f.alloca(f"[{size * len(buffers)} x i8], align 8")
     total = sum([len(b.dims) for b in buffers])
@@ -72,7 +72,7 @@ def _query(f: Function, e: E.Intrinsic) -> str:
         (_int32(f, lo), _int32(f, extent), "0")
         for lo, extent in zip(box[::2], box[1::2], strict=True)
     ]
-    size = f.module.target.buffers.size
+    size = fields_of(f.module.target).size
     asked = [p for p in code.params if p.is_buffer]
     total = sum([p.dimensions or 0 for p in asked])
     dims = f.alloca(f"[{max(DIMENSION_BYTES * total, 1)} x i8], align 8")
@@ -124,7 +124,7 @@ def _fill(
     def put(kind: str, value: str, offset: int) -> None:
         f.out(f"  store {kind} {value}, ptr {_offset(f, struct, offset)}, align 4")
 
-    at = f.module.target.buffers
+    at = fields_of(f.module.target)
     put("i64", "0", at.device)
     put("ptr", "null", at.interface)
     put("ptr", host, at.host)

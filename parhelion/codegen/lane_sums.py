@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from parhelion.codegen.dot import bytes_of, has_dot
-from parhelion.codegen.target import Target
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -27,6 +26,7 @@ from parhelion.ir.expr import Expr, Load, Ramp, Var, VectorReduce
 from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes
 from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target
 from parhelion.lower.prefetch_streams import straight
 from parhelion.types import Int, Type
 

@@ -15,8 +15,7 @@ from parhelion.codegen.module import Emitted, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.stream_stores import stream_stores
 from parhelion.codegen.streams import end_streams
-from parhelion.codegen.structs import DIMENSION_BYTES
-from parhelion.codegen.target import Target
+from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError
@@ -26,6 +25,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.ir.target import Target
 
 #: Importing these registers the emitters of their nodes.
 REGISTERED = (extern, intrinsics, memo, memory, profiling)
@@ -138,7 +138,7 @@ def _bind_buffer(
     if not wanted and not used:
         del f.pointers[buffer]
         return
-    struct, fields = _argument(f, slot), f.module.target.buffers
+    struct, fields = _argument(f, slot), fields_of(f.module.target)
     if used:
         at = f.op(f"getelementptr i8, ptr {struct}, i64 {fields.host}")
         f.pointers[buffer] = (f.op(f"load ptr, ptr {at}"), 0)

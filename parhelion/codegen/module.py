@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parhelion.codegen.failure_site import FailureSite
-from parhelion.codegen.target import Target
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
@@ -15,6 +14,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target
 from parhelion.types import UInt
 
 #: How many run-time numbers an error record holds (see `runtime.context`).

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from parhelion.ir.target import Target
+
 #: The structs in C, unless Halide's own header or ours has come before.
 C_STRUCTS = """\
 #ifndef HALIDE_HALIDERUNTIME_H
@@ -58,6 +60,11 @@ class BufferStruct:
     dim: int
     padding: int
     size: int
+
+
+def fields_of(target: Target) -> BufferStruct:
+    """How `halide_buffer_t` is laid out on a target."""
+    return buffer_struct(target.bits // 8)
 
 
 def buffer_struct(pointer_bytes: int) -> BufferStruct:

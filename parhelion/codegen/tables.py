@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parhelion.analysis.interval import constant_interval
-from parhelion.codegen.target import Target
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.vector import concatenate, slice_lanes, widen
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
+from parhelion.ir.target import Target
 from parhelion.types import Type, UInt
 
 #: Bytes of a register.

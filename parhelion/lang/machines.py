@@ -8,9 +8,9 @@ in a process, gets what this computer has besides.
 
 from __future__ import annotations
 
-from parhelion.codegen.target import Target as Machine
-from parhelion.codegen.target import make_target, plainest
 from parhelion.errors import HalideError, here
+from parhelion.ir.target import Target as Machine
+from parhelion.ir.target import make_target, plainest
 from parhelion.lang.target_api import (
     LLVM_FEATURES,
     Target,

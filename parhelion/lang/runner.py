@@ -56,7 +56,7 @@ from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
 from parhelion.schedule.tails import overrun
 
 if TYPE_CHECKING:
-    from parhelion.codegen.target import Target as Machine
+    from parhelion.ir.target import Target as Machine
 
 #: Failures of code that assumes too much of its images, or of its own storage.
 _TOO_SMALL = ("input_too_small", "output_too_small", "bound_too_small")

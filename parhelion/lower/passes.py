@@ -39,6 +39,7 @@ from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.loops import Range
 from parhelion.lower.memoize import memo_keys
 from parhelion.lower.nest import NestBuilder
+from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.overflow import OverflowChecks, regions_further_in
 from parhelion.lower.partition import partition_loops
 from parhelion.lower.pin_casts import pin_casts
@@ -52,7 +53,7 @@ from parhelion.lower.single_blocks import drop_single_blocks
 from parhelion.lower.stages import Program, collect
 from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
 from parhelion.lower.unroll import unroll_loops
-from parhelion.lower.vectorize import NARROWEST_MASKED, vectorize_loops
+from parhelion.lower.vectorize import vectorize_loops
 from parhelion.schedule.directives import PartitionChoice
 from parhelion.schedule.gpu import check_no_kernels
 from parhelion.schedule.legality import check_pipeline, check_strict
@@ -63,19 +64,18 @@ from parhelion.simplify.driver import simplify
 class Context:
     """What passes may ask of the pipeline as a whole.
 
-    profiled, recorded: see `Lowered`. order: all Funcs that have loops.
+    order: all Funcs that have loops. traced: whether one of them is. profiled: see
+    `Lowered`.
     """
 
+    options: LowerOptions
     outputs: Mapping[Function, tuple[BufferSym, ...]]
-    index64: bool
+    order: Sequence[Function]
     traced: bool
     origins: Origins
     partitions: Mapping[str, PartitionChoice]
-    narrowest_masked: int
     syncs: Syncs
     profiled: Mapping[Function, int]
-    order: Sequence[Function]
-    recorded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ def _trace(s: Stmt, context: Context) -> Stmt:
     if not context.traced:
         return s
     name = next(iter(context.outputs)).name
-    return trace_accesses(s, name, context.order, context.recorded)
+    return trace_accesses(s, name, context.order, context.options.record)
 
 
 def _trace_realizations(s: Stmt, context: Context) -> Stmt:
-    return trace_realizations(s, context.recorded) if context.traced else s
+    return trace_realizations(s, context.options.record) if context.traced else s
 
 
 PASSES: tuple[Pass, ...] = (
@@ -142,7 +142,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "flatten_storage",
-        lambda s, c: flatten_storage(s, c.outputs, c.index64),
+        lambda s, c: flatten_storage(s, c.outputs, c.options.index64),
         "Funcs become flat buffers: calls are loads, definitions are stores",
         "index arithmetic must exist before vectors are made of it",
     ),
@@ -160,7 +160,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "vectorize_loops",
-        lambda s, c: vectorize_loops(s, c.narrowest_masked),
+        lambda s, c: vectorize_loops(s, c.options.target.narrowest_masked),
         "vectorised loops become one body over vectors",
         "after this every loop is one that runs",
     ),
@@ -254,47 +254,20 @@ def lower(
     *,
     name: str,
     requirements: Sequence[Requirement] = (),
-    index64: bool = False,
-    strict_float: bool = False,
-    guard_tails: bool = False,
-    vectors: bool = True,
-    profile: bool = False,
-    record: bool = False,
-    narrowest_masked: int = NARROWEST_MASKED,
+    options: LowerOptions = PLAIN,
     trace: Trace | None = None,
 ) -> Lowered:
     """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
 
     requirements: what is checked before anything else.
-    guard_tails: splits whose tail is Auto are guarded instead of shifted inwards, so
-    that images smaller than a tile can be computed.
-    vectors: if false, vectorised and unrolled loops stay loops, and async Funcs have no
-        threads, to be read.
-    profile: whether threads say which Func they compute (see `lower.profiling`).
-    record: whether all Funcs are traced, and their lines are handed on as records.
-    narrowest_masked: the narrowest elements, in bits, that the machine loads and
-    stores under a mask (see `lower.vectorize`).
+    trace: gets what each pass made.
 
     Every output must have its `buffers`. Set ``PARHELION_DUMP`` to ``all`` or to
     names of passes, comma separated, to print the program after them.
     """
     if trace is None and "PARHELION_DUMP" in os.environ:
         trace = Trace()
-    lowered = run_deep(
-        lambda: _lower(
-            outputs,
-            name,
-            requirements,
-            index64,
-            strict_float,
-            guard_tails,
-            vectors,
-            profile,
-            record,
-            narrowest_masked,
-            trace,
-        )
-    )
+    lowered = run_deep(lambda: _lower(outputs, name, requirements, options, trace))
     if trace is not None and "PARHELION_DUMP" in os.environ:
         _dump(trace, os.environ["PARHELION_DUMP"])
     return lowered
@@ -304,24 +277,18 @@ def _lower(
     outputs: Sequence[Function],
     name: str,
     requirements: Sequence[Requirement],
-    index64: bool,
-    strict_float: bool,
-    guard_tails: bool,
-    vectors: bool,
-    profile: bool,
-    record: bool,
-    narrowest_masked: int,
+    options: LowerOptions,
     trace: Trace | None,
 ) -> Lowered:
     start = time.perf_counter()
     check_pipeline(outputs)
-    program = collect(outputs, strict=strict_float)
+    program = collect(outputs, strict=options.strict_float)
     check_no_kernels(program.order)
-    if strict_float:
+    if options.strict_float:
         check_strict(program.order)
-    regions = Regions(program, guard_tails=guard_tails)
+    regions = Regions(program, guard_tails=options.guard_tails)
     pin_casts(program, regions.value_bounds)
-    builder = NestBuilder(regions, threads=vectors)
+    builder = NestBuilder(regions, threads=options.vectors)
     nest = builder.build()
     root = regions.sites.root
     demanded = [Assert(r.condition, "require", r.shown) for r in requirements]
@@ -336,7 +303,7 @@ def _lower(
     checks = OverflowChecks().of_lets(root.lets)
     for f, region in further_in.items():
         checks += OverflowChecks().of_region(f.label, region)
-    checks += _checks(inputs, required, written, index64)
+    checks += _checks(inputs, required, written, options.index64)
     body = block(*demanded, *root.lets, *root.checks, *checks, nest)
     args = _arguments(body, standing, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
@@ -345,22 +312,20 @@ def _lower(
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
         trace.origins = builder.origins
-    traced = record or any(map(is_traced, program.order))
-    profiled = _numbered(program) if profile else {}
+    traced = options.record or any(map(is_traced, program.order))
+    profiled = _numbered(program) if options.profile else {}
     context = Context(
+        options,
         {f: f.buffers for f in outputs},
-        index64,
+        program.order,
         traced,
         builder.origins,
         _partitions(program),
-        narrowest_masked,
         builder.syncs,
         profiled,
-        program.order,
-        record,
     )
     for step in PASSES:
-        if step.name in _VECTOR_PASSES and not vectors:
+        if step.name in _VECTOR_PASSES and not options.vectors:
             continue
         start = time.perf_counter()
         body = step.run(body, context)
@@ -374,10 +339,10 @@ def _lower(
         body,
         {b: expand.region(r) for b, r in required.items()},
         {b: expand.region(written[f]) for f in outputs for b in f.buffers},
-        strict_float,
-        index64,
+        options.strict_float,
+        options.index64,
         profiled,
-        record,
+        options.record,
         nests,
         tuple(numbers),
     )

@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from parhelion.codegen.target import Target, generic_target, host_target
+from parhelion.codegen.target import host_target
 from parhelion.errors import InternalError
+from parhelion.ir.target import Target, generic_target
 from parhelion.runtime import faults
 from parhelion.runtime.fork import LLVM, freed_by_forks
 

@@ -37,7 +37,7 @@ from parhelion.runtime.state import Fingerprint
 from parhelion.schedule.directives import Split
 
 if TYPE_CHECKING:
-    from parhelion.codegen.target import Target
+    from parhelion.ir.target import Target
     from parhelion.lower.passes import Trace
     from parhelion.runtime import keys
 
@@ -288,6 +288,7 @@ def lowered_for(
     loops. It is for this computer unless told otherwise. Call it inside `compiling`.
     trace: gets what each pass made."""
     from parhelion.codegen.target import host_target
+    from parhelion.lower.options import LowerOptions
     from parhelion.lower.passes import lower
 
     with promised(variant):
@@ -295,13 +296,15 @@ def lowered_for(
             outputs,
             name=name,
             requirements=requirements,
-            index64=variant.index64,
-            strict_float=variant.strict_float,
-            guard_tails=variant.guard_tails,
-            vectors=vectors,
-            profile=variant.profile,
-            record=variant.trace,
-            narrowest_masked=(machine or host_target()).narrowest_masked,
+            options=LowerOptions(
+                target=machine or host_target(),
+                index64=variant.index64,
+                strict_float=variant.strict_float,
+                guard_tails=variant.guard_tails,
+                vectors=vectors,
+                profile=variant.profile,
+                record=variant.trace,
+            ),
             trace=trace,
         )
 

@@ -23,8 +23,8 @@ from parhelion.autoschedule.shapes import (
     row_blocks,
 )
 from parhelion.autoschedule.throughput import registers_for_sums
-from parhelion.codegen.target import generic_target
 from parhelion.ir.function import Function
+from parhelion.ir.target import generic_target
 
 WIDE = Machine(1, 64, 32, 48 << 10, 2 << 20, 32 << 20)
 NARROW = Machine(1, 32, 16, 32 << 10, 512 << 10, 32 << 20, permutes=False)

@@ -7,8 +7,8 @@ import pytest
 
 import parhelion as hl
 from parhelion.autoschedule import machine
-from parhelion.codegen.target import generic_target
 from parhelion.interp import interpret_all
+from parhelion.ir.target import generic_target
 from parhelion.schedule.directives import Place
 
 x, y = hl.Var("x"), hl.Var("y")

@@ -10,8 +10,9 @@ import pytest
 import parhelion as hl
 from benchmarks.case import Case
 from benchmarks.cases import all_cases
-from parhelion.codegen.target import host_target, make_target
+from parhelion.codegen.target import host_target
 from parhelion.ir import names
+from parhelion.ir.target import make_target
 from parhelion.runtime import keys
 from parhelion.runtime.program import Variant, _key
 from parhelion.runtime.state import Reach

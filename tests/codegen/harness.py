@@ -12,10 +12,11 @@ import numpy as np
 
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import Emitted
-from parhelion.codegen.target import Target, host_target
+from parhelion.codegen.target import host_target
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.ir.target import Target
 from tests.support.structs import BufferStruct, Dimension
 
 llvm.initialize_native_target()

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from parhelion.codegen.target import Target, generic_target, host_target
+from parhelion.codegen.target import host_target
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -16,6 +16,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target, generic_target
 from parhelion.types import INT32, Float
 
 from .harness import Compiled, lowered

@@ -10,7 +10,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.llvm import emit
-from parhelion.codegen.target import generic_target
+from parhelion.ir.target import generic_target
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from parhelion.codegen.target import Target, generic_target, make_target
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -16,6 +15,7 @@ from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.rounding import Decision
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target, generic_target, make_target
 from parhelion.types import INT32, Float, Int, Type, TypeCode, UInt
 
 from .harness import Compiled, lowered

@@ -11,7 +11,7 @@ import pytest
 import parhelion as hl
 from parhelion.codegen.llvm import emit
 from parhelion.codegen.stream_stores import LARGE, stream_stores
-from parhelion.codegen.target import Target, generic_target
+from parhelion.ir.target import Target, generic_target
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text

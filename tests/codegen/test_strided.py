@@ -9,7 +9,6 @@ import mmap
 import numpy as np
 import pytest
 
-from parhelion.codegen.target import generic_target
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -17,6 +16,7 @@ from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import generic_target
 from parhelion.types import INT32, Float, Type, UInt
 
 from .harness import Compiled, lowered

@@ -25,8 +25,9 @@ import numpy as np
 
 import parhelion as hl
 from parhelion.codegen import target as machines
-from parhelion.codegen.target import Target, generic_target, host_target
+from parhelion.codegen.target import host_target
 from parhelion.interp import interpret_all
+from parhelion.ir.target import Target, generic_target
 from tests.fuzz.ops import TYPES
 from tests.fuzz.run import seeds
 from tests.fuzz.terms import NUMBERS, Drawer, Given, Term, build, given

@@ -9,6 +9,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.ir.text import text
+from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import lower
 from tests.golden.nests import CASES
 from tests.support.golden import Golden
@@ -60,5 +61,5 @@ PROFILED = ("blur_sliding", "blur_tiled", "tasks_and_bounds")
 def test_profiled(name: str, golden: Golden) -> None:
     made = CASES[name](hl)
     outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
-    lowered = lower(list(outputs), name=name, profile=True)
+    lowered = lower(list(outputs), name=name, options=LowerOptions(profile=True))
     golden.check(f"profiled/{name}", text(lowered.body))

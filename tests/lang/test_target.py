@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import parhelion as hl
-from parhelion.codegen.target import make_target
+from parhelion.ir.target import make_target
 from parhelion.lang import target_api
 
 _SKYLAKE = "sse4.1 avx avx2 f16c fma avx512f avx512cd avx512bw avx512dq avx512vl"

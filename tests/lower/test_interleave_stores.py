@@ -10,12 +10,12 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.llvm import emit
-from parhelion.codegen.target import Target, generic_target
 from parhelion.ir.build import add, block, imm, int32
 from parhelion.ir.expr import LT, Expr, Load, Ramp, Var
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import If, LetStmt, Stmt, Store
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target, generic_target
 from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text

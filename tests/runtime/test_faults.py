@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.codegen.target import generic_target, host_target
+from parhelion.codegen.target import host_target
+from parhelion.ir.target import generic_target
 from parhelion.runtime import faults, jit
 from tests.support.checking import check
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from parhelion.codegen.target import generic_target
 from parhelion.errors import InternalError
+from parhelion.ir.target import generic_target
 from parhelion.runtime import jit
 
 ADD = """

@@ -15,6 +15,7 @@ import parhelion as hl
 from parhelion.interp import interpret
 from parhelion.ir.reader import read_stmt
 from parhelion.ir.text import symbols_of, text
+from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import Trace, lower
 from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.rules import ScheduleWarning
@@ -436,7 +437,9 @@ def test_c_output_has_no_threads() -> None:
     p, f = two()
     PLACES["ring"](p, f)
     p.async_()
-    written = text(lower([f._function], name="f", vectors=False).body)
+    written = text(
+        lower([f._function], name="f", options=LowerOptions(vectors=False)).body
+    )
     assert "fork" not in written and "acquire" not in written
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from parhelion.autoschedule import machine
-from parhelion.codegen.target import Target, make_target
+from parhelion.ir.target import Target, make_target
 
 _V3 = ("avx", "avx2", "bmi2", "f16c", "fma", "sse4.1")
 _V4 = ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vbmi", "avx512vl")

@@ -6,7 +6,7 @@ from parhelion.autoschedule.families.emerald_rapids import EMERALD_RAPIDS
 from parhelion.autoschedule.families.family import Family
 from parhelion.autoschedule.families.zen3 import ZEN3
 from parhelion.autoschedule.families.zen5 import ZEN5
-from parhelion.codegen.target import Target
+from parhelion.ir.target import Target
 
 #: What a processor that none of them names is taken for: the first that fits.
 FAMILIES = (EMERALD_RAPIDS, ZEN5, ZEN3)

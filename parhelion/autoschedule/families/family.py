@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from parhelion.codegen.target import Target
+from parhelion.ir.target import Target
 
 
 @dataclass(frozen=True, slots=True)
