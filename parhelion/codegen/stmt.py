@@ -154,9 +154,11 @@ def _short_or_long(f: Function, s: S.For, strip: int) -> None:
     f.out(f"  br label %{joined}")
     f.cold.extend(f.pop())
     f.block = before
+    f.push(ScopeKind.BRANCH)
     f.start(short)
     _loop(f, s, 0)
     f.out(f"  br label %{joined}")
+    f.append(f.pop())
     f.start(joined)
 
 

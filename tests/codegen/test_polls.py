@@ -14,6 +14,7 @@ from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.target import host_target
 from parhelion.ir.pipeline import Lowered
 from parhelion.lower.passes import lower
+from tests.support.checking import check
 
 
 @dataclass(frozen=True)
@@ -144,3 +145,30 @@ def test_a_short_loop_begins_a_line(parallel: bool) -> None:
     (at,) = [k for k, line in enumerate(lines) if line.startswith("movzbl")]
     begin = max([k for k in range(at) if lines[k].startswith(".LBB")])
     assert lines[begin - 1].split("#")[0].split() == [".p2align", "6"]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_values_of_a_short_reduction_are_not_those_of_a_long_one(
+    parallel: bool,
+) -> None:
+    """What the code for one computes is not there for what comes after both."""
+
+    def make() -> tuple[hl.Func, hl.Func]:
+        x = hl.Var("x")
+        first = hl.Param(hl.Int(32), "first", 1)
+        r = hl.RDom([(first, hl.Param(hl.Int(32), "n", 5))], "r")
+        read, f = hl.Func("read"), hl.Func("f")
+        read[x] = x * 2
+        f[x] = 1
+        f[x] += read[x + r.x]
+        return f, read
+
+    def scheduled(f: hl.Func, read: hl.Func) -> None:
+        read.compute_root()
+        (x,), xi = f.args(), hl.Var("xi")
+        update = f.update().split(x, x, xi, 2)
+        update.reorder(f.rvars(0)[0], xi, x).unroll(xi)
+        if parallel:
+            update.parallel(x)
+
+    check(make, [6], [scheduled])
