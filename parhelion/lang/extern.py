@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -68,8 +69,9 @@ def address_of(function: CPointer, what: str) -> tuple[str, int]:
     """A name for a C function, and where it is."""
     if isinstance(function, str):
         for library in _libraries():
-            found = getattr(library, function, None)
-            if found is not None:
+            # Not by getattr: ctypes' own attributes are no functions of a library.
+            with suppress(AttributeError, ValueError):
+                found = library[function]
                 return function, ctypes.cast(found, ctypes.c_void_p).value or 0
         raise DefinitionError(
             f"{what}: there is no C function {function!r} in this process",
@@ -88,6 +90,8 @@ def address_of(function: CPointer, what: str) -> tuple[str, int]:
             f"an address, not {function!r:.60}",
             at=here(),
         )
+    if not 0 <= address < 1 << 8 * ctypes.sizeof(ctypes.c_void_p):
+        raise DefinitionError(f"{what}: {address} is no address", at=here())
     if address == 0:
         raise DefinitionError(f"{what}: the function is a null pointer", at=here())
     return f"{name}@{address:x}", address
@@ -125,7 +129,7 @@ class ExternFunction:
                     f"argument {i} of the C function {self.name()!r} is of type {t}; a "
                     f"value of type {n.type} is given",
                     at=here(),
-                    hint=f"cast it: hl.cast({t.kind.name} …)"
+                    hint="cast it: hl.cast(hl.Bool(), …)"
                     if t.is_bool()
                     else f"cast it: hl.cast(hl.{t.kind.name}({t.width}), …)",
                 )

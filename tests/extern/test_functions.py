@@ -87,6 +87,14 @@ def test_it_stays_a_call_for_each_lane() -> None:
 def test_bad_functions() -> None:
     with pytest.raises(hl.DefinitionError, match="there is no C function 'no_such'"):
         hl.extern_function("no_such", hl.Float(32), [hl.Float(32)])
+    for name in ("__init__", "_handle", "a\0b", ""):
+        with pytest.raises(hl.DefinitionError, match="there is no C function"):
+            hl.extern_function(name, hl.Float(32), [hl.Float(32)])
+    for address in (-1, 2**64):
+        with pytest.raises(hl.DefinitionError, match=f"{address} is no address"):
+            hl.extern_function(address, hl.Float(32), [hl.Float(32)])
+    with pytest.raises(hl.DefinitionError, match="null pointer"):
+        hl.extern_function(0, hl.Float(32), [hl.Float(32)])
     with pytest.raises(hl.TypeMismatchError, match="argument 0 is of type float16"):
         hl.extern_function("cbrt", hl.Float(64), [hl.Float(16)])
     with pytest.raises(hl.TypeMismatchError, match="without arguments"):
