@@ -478,8 +478,20 @@ class _Unmarked(Rewriter):
         return n if body is n.body else Produce(n.func, n.producing, body)
 
 
-def _read(s: Iterable[Stmt]) -> set[Function]:
-    return {n.func for p in s for n in nodes(p) if type(n) is FuncCall}
+def _read(s: Iterable[Produce]) -> set[Function]:
+    """The Funcs that productions read themselves. What is computed within their loops
+    for them reads more, which is another production's."""
+    found: set[Function] = set()
+    for p in s:
+        fused = {p}
+        inner: Stmt = p.body
+        while isinstance(inner, Produce) and inner.producing:
+            fused.add(inner)
+            inner = inner.body
+        within = [n for n in nodes(p) if type(n) is Produce and n.producing]
+        others = _others(p, [n for n in within if n not in fused])
+        found |= {n.func for n in others if type(n) is FuncCall}
+    return found
 
 
 __all__ = [

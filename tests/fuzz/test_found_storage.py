@@ -140,3 +140,24 @@ def test_semaphores_where_the_stack_is_full(kilobytes: int) -> None:
         g.store_in(hl.MemoryType.Stack)
 
     check(make, [1000], [schedule])
+
+
+def test_the_thread_of_one_async_func_inside_that_of_another() -> None:
+    """What the inner one's storage waits for stayed with the outer one's consumer, which
+    has no such storage: the loops of the output read both, but not by themselves."""
+    x, y = hl.vars("x y")
+
+    def make() -> tuple[hl.Func, ...]:
+        out, a, b = hl.Func("out"), hl.Func("a"), hl.Func("b")
+        a[x] = x * 3
+        b[x] = a[x] + 1
+        out[x, y] = x
+        out[x, y] += b[x + y]
+        return out, a, b
+
+    def schedule(out: hl.Func, a: hl.Func, b: hl.Func) -> None:
+        b.store_root().compute_at(hl.LoopLevel(out, x, 1)).async_()
+        a.hoist_storage_root().store_at(hl.LoopLevel(out, y, 1))
+        a.compute_at(hl.LoopLevel(b, hl.Var.outermost())).async_()
+
+    check(make, [5, 4], [schedule])
