@@ -149,8 +149,10 @@ def extern_function(
 
     function: the name of a function of this process or of the C library ("cbrtf"); a
     function of a library that ctypes has loaded (``ctypes.CDLL(path).f``), or a ctypes
-    callback; or an address. result_type, arg_types: the types of C's prototype, which
-    nobody can check: a wrong one has C's consequences.
+    callback; or an address. result_type, arg_types: the types of C's prototype. They are
+    compared with those that ctypes knows; where it knows none, a wrong one has C's
+    consequences. A callback must not raise: ctypes prints what it raises, and the value
+    is undefined.
 
         cbrt = hl.extern_function("cbrtf", hl.Float(32), [hl.Float(32)])
         f[x, y] = cbrt(g[x, y])
@@ -159,7 +161,7 @@ def extern_function(
     happens), safe to call from several threads, and defined for all values: schedules
     decide how often and for which points it is called. Vectorised loops call it for
     each lane. Raises DefinitionError if it cannot be found, TypeMismatchError for
-    types that do not cross. (Halide's C++ has macros for it, HalideExtern_1 and so on.)
+    types that do not cross, or are not those that ctypes knows. (Halide's C++ has macros for it, HalideExtern_1 and so on.)
     """
     what = "extern_function"
     name, address = address_of(function, what)
@@ -169,6 +171,7 @@ def extern_function(
         raise TypeMismatchError(
             f"{what}: a pure function without arguments is a constant", at=here()
         )
+    _check_prototype(function, restype, params, what)
     prototype = (result_type, tuple(arg_types))
     key = name
     known = FUNCTIONS.get(key)
@@ -188,6 +191,32 @@ def extern_function(
     if is_pointer(function):
         _KEPT.append(function)  # its library, or its callback, stays
     return ExternFunction(known, function)
+
+
+def _check_prototype(
+    function: CPointer, result: Any, params: list[Any], what: str
+) -> None:
+    """Raises TypeMismatchError if ctypes knows another prototype of a function."""
+    if not is_pointer(function) or function.argtypes is None:
+        return
+    known = [function.restype, *function.argtypes]
+    if len(known) == 1 + len(params) and all(map(_alike, known, [result, *params])):
+        return
+    names = [getattr(t, "__name__", str(t)) for t in known]
+    raise TypeMismatchError(
+        f"{what}: by ctypes, {function!r:.60} is {names[0]} of ({', '.join(names[1:])})",
+        at=here(),
+        hint="give result_type and arg_types that say the same",
+    )
+
+
+def _alike(known: Any, given: Any) -> bool:
+    """Whether numbers of two ctypes are passed the same way."""
+    code, other = getattr(known, "_type_", ""), given._type_
+    if not isinstance(code, str) or not code:
+        return False
+    floats = code in "fdg", other in "fdg"
+    return ctypes.sizeof(known) == ctypes.sizeof(given) and floats[0] is floats[1]
 
 
 def _named(function: CPointer) -> bool:

@@ -11,9 +11,11 @@ import enum
 import gc
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from operator import index
 from typing import Any, cast
 
 from parhelion.errors import (
+    BoundsError,
     InvalidBufferError,
     PipelineRuntimeError,
     TypeMismatchError,
@@ -215,10 +217,18 @@ class PythonStage(_Stage):
         answer = self.bounds(asked, *scalars)
         try:
             made = [
-                [(int(low), int(extent)) for low, extent in part] for part in answer
+                [(index(low), index(extent)) for low, extent in part] for part in answer
             ]
         except (TypeError, ValueError):
             made = []
+        for low, extent in [pair for part in made for pair in part]:
+            if extent < 0 or not -(2**31) <= low <= low + extent <= 2**31:
+                raise BoundsError(
+                    f"the bounds function of Func {self.name!r} returned a min of "
+                    f"{low} and an extent of {extent}: extents are not negative, and "
+                    "coordinates have 32 bits",
+                    at=here(),
+                )
         if [len(part) for part in made] != wanted:
             shape = ", ".join(
                 ["[" + ", ".join(["(min, extent)"] * n) + "]" for n in wanted]

@@ -135,3 +135,24 @@ def test_another_function_where_one_was() -> None:
     both = hl.Func("both")
     both[x] = first[x] + hl.i32(other[x])
     assert list(both.realize([3])) == [0, 4, 8]
+
+
+def test_a_prototype_that_ctypes_knows_is_compared() -> None:
+    """Signs do not matter: C passes both alike."""
+
+    @ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
+    def tenfold(value: int) -> int:
+        return 10 * value
+
+    int32, float32 = hl.Int(32), hl.Float(32)
+    for result, params in (
+        (float32, [int32]),
+        (int32, [float32]),
+        (int32, [int32, int32]),
+        (int32, [hl.Int(64)]),
+    ):
+        with pytest.raises(hl.TypeMismatchError, match=r"is c_int of \(c_int\)"):
+            hl.extern_function(tenfold, result, params)
+    f = hl.Func("f")
+    f[x] = hl.extern_function(tenfold, hl.UInt(32), [hl.UInt(32)])(hl.u32(x))
+    assert list(f.realize([3])) == [0, 10, 20]

@@ -616,6 +616,32 @@ def test_an_answer_of_the_wrong_shape() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "answer", [(0, -5), (0, 2**40), (2**32 + 1, 3), (-(2**31) - 1, 2), (2**31 - 2, 4)]
+)
+def test_an_answer_that_is_no_region(answer: tuple[int, int]) -> None:
+    """It was cut to 32 bits."""
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x] = x
+    e.define_extern(fails, [g], hl.Int(32), [x], bounds=lambda region: [[answer]])
+    g.compute_root()
+    low, extent = answer
+    with pytest.raises(
+        hl.BoundsError, match=f"a min of {low} and an extent of {extent}"
+    ):
+        e.realize([4])
+
+
+@pytest.mark.parametrize("answer", [(0.5, 2.0), ("0", "4")])
+def test_an_answer_of_no_integers(answer: object) -> None:
+    g, e = hl.Func("g"), hl.Func("e")
+    g[x] = x
+    e.define_extern(fails, [g], hl.Int(32), [x], bounds=lambda region: [[answer]])
+    g.compute_root()
+    with pytest.raises(hl.TypeMismatchError, match="must return a region for each"):
+        e.realize([4])
+
+
 def test_a_result_that_is_returned() -> None:
     g, e = hl.Func("g"), hl.Func("e")
     g[x] = x
