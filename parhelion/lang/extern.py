@@ -149,10 +149,10 @@ def extern_function(
 
     function: the name of a function of this process or of the C library ("cbrtf"); a
     function of a library that ctypes has loaded (``ctypes.CDLL(path).f``), or a ctypes
-    callback; or an address. result_type, arg_types: the types of C's prototype. They are
-    compared with those that ctypes knows; where it knows none, a wrong one has C's
-    consequences. A callback must not raise: ctypes prints what it raises, and the value
-    is undefined.
+    callback; or an address. result_type, arg_types: the types of C's prototype. Those
+    that ctypes knows are compared; where it knows none, a wrong one has C's
+    consequences. A callback must not raise: ctypes prints what it raises, and the
+    value is undefined.
 
         cbrt = hl.extern_function("cbrtf", hl.Float(32), [hl.Float(32)])
         f[x, y] = cbrt(g[x, y])
@@ -161,7 +161,8 @@ def extern_function(
     happens), safe to call from several threads, and defined for all values: schedules
     decide how often and for which points it is called. Vectorised loops call it for
     each lane. Raises DefinitionError if it cannot be found, TypeMismatchError for
-    types that do not cross, or are not those that ctypes knows. (Halide's C++ has macros for it, HalideExtern_1 and so on.)
+    types that do not cross, or are not those that ctypes knows. (Halide's C++ has
+    macros for it, HalideExtern_1 and so on.)
     """
     what = "extern_function"
     name, address = address_of(function, what)
@@ -203,8 +204,9 @@ def _check_prototype(
     if len(known) == 1 + len(params) and all(map(_alike, known, [result, *params])):
         return
     names = [getattr(t, "__name__", str(t)) for t in known]
+    told = f"{names[0]} of ({', '.join(names[1:])})"
     raise TypeMismatchError(
-        f"{what}: by ctypes, {function!r:.60} is {names[0]} of ({', '.join(names[1:])})",
+        f"{what}: by ctypes, {function!r:.60} is {told}",
         at=here(),
         hint="give result_type and arg_types that say the same",
     )

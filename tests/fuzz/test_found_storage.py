@@ -143,8 +143,8 @@ def test_semaphores_where_the_stack_is_full(kilobytes: int) -> None:
 
 
 def test_the_thread_of_one_async_func_inside_that_of_another() -> None:
-    """What the inner one's storage waits for stayed with the outer one's consumer, which
-    has no such storage: the loops of the output read both, but not by themselves."""
+    """What the inner one's storage waits for stayed with the outer one's consumer,
+    which has none: the loops of the output read both, but not by themselves."""
     x, y = hl.vars("x y")
 
     def make() -> tuple[hl.Func, ...]:
