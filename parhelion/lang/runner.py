@@ -348,8 +348,12 @@ class Runner:
         """A variant that may succeed where this one reported a failure."""
         if failure in _TOO_SMALL:
             # The schedule may round up to more than the images have. Where the
-            # tails are ours to choose there is code that does not.
-            return self._guarded(variant)
+            # tails are ours to choose there is code that does not; and code for all
+            # sizes may write less than that for this one.
+            made = self._guarded(variant)
+            if made is None and variant.sizes:
+                made = replace(variant, sizes=frozenset())
+            return made
         if failure in _TOO_LARGE and not variant.index64:
             return replace(variant, index64=True)
         return None

@@ -181,3 +181,20 @@ def test_the_guard_of_a_blended_tail_under_a_fused_loop() -> None:
     g.fuse(x, yo, fused).reorder(xi, fused, yi).vectorize(xi)
     g.vectorize(fused, 2, hl.TailStrategy.RoundUp)
     np.testing.assert_array_equal(np.asarray(f.realize([7, 1]))[0], range(90, 160, 10))
+
+
+def test_code_for_one_size_may_write_more_than_code_for_all() -> None:
+    """An output of a vector needs no shifting, so that the loop around, rounded up,
+    writes 32 points; code for all sizes shifts each of them into the eight."""
+    x, xo, xi, a, b = hl.vars("x xo xi a b")
+    tails = hl.TailStrategy
+    f = hl.Func("f")
+    f[x] = x * 3
+    f.split(x, x, xi, 8, tails.ShiftInwardsAndBlend).vectorize(xi)
+    f.split(x, xo, x, 4, tails.RoundUp)
+    f.split(x, a, b, hl.Param(hl.Int(32), "factor", 16), tails.PredicateStores)
+    expected = np.arange(8) * 3
+    assert np.array_equal(np.asarray(f.realize([8])), expected)
+    given = hl.Buffer(hl.Int(32), [8])
+    f.realize(given)
+    assert np.array_equal(np.asarray(given), expected)
