@@ -91,3 +91,16 @@ def test_the_function_autoschedule_keeps_its_name() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "function"
+
+
+def test_names_of_halide_that_are_not_there_say_so() -> None:
+    halide = pytest.importorskip("halide")
+    missing = {n for n in dir(halide) if n[0] != "_" and n not in dir(hl)}
+    # Halide's own module for its C++ part, and where its wheel is.
+    missing -= {"halide_", "install_dir"}
+    assert missing == hl._NOT_YET
+    for name in missing:
+        with pytest.raises(AttributeError, match=f"'{name}': of Halide's names it is"):
+            getattr(hl, name)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
+        hl.nonsense  # noqa: B018
