@@ -157,7 +157,7 @@ class _Partition(Rewriter):
             candidates = find_candidates(n, innermost)
             if not (innermost or policy is Partition.Always or _pays(n, candidates)):
                 candidates = []
-            plan = _plan(n, candidates)
+            plan = _plan(n, candidates, policy is Partition.Always)
             cuts = plan is not None and bool(plan.lows or plan.highs or plan.guards)
             self.said.note(n, cuts)
             if plan is not None:
@@ -274,8 +274,9 @@ def _pays(n: For, candidates: Sequence[Candidate]) -> bool:
     return Rate.EACH in rates
 
 
-def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:
-    """The steady state of all candidates that have one; None if there are none."""
+def _plan(n: For, candidates: Sequence[Candidate], always: bool) -> _Plan | None:
+    """The steady state of all candidates that have one; None if there are none.
+    always: however few iterations are in it."""
     plan = _Plan()
     last = sub(add(n.min, n.extent), int32(1))
     lows, highs = _Side(), _Side()
@@ -288,7 +289,7 @@ def _plan(n: For, candidates: Sequence[Candidate]) -> _Plan | None:
             _surely_less(b.at, n.min) for b in high
         ):
             continue  # nowhere in this loop
-        if _at_an_end(n, last, low, high):
+        if not always and _at_an_end(n, last, low, high):
             continue  # nearly nowhere: the rest would be what runs
         guard = [g for g in found.guards if not can_prove(g)]
         if guard and not (low or high):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import parhelion as hl
@@ -85,3 +86,17 @@ def test_they_compute_the_same(size: int) -> None:
     check(lambda: nearest(None), [size], [])
     for block in (4, 16, 32):
         check(lambda b=block: scheduled(b), [size], [])  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("last", [1, 2, 97, 98])
+def test_a_user_may_ask_for_a_steady_state_of_few_iterations(last: int) -> None:
+    """Of which the compiler makes none by itself."""
+    x, r, f = hl.Var("x"), hl.RDom([(0, 100)], "r"), hl.Func("f")
+    few = r.x < last if last < 50 else r.x >= last
+    f[x] = 0
+    f[x] += hl.select(hl.likely(few), x * 2, r.x)
+    f.update().always_partition(r.x)
+    n = np.arange(100)
+    where = n < last if last < 50 else n >= last
+    wanted = [np.where(where, k * 2, n).sum() for k in range(3)]
+    assert list(f.realize([3])) == wanted
