@@ -203,6 +203,9 @@ def live_workers() -> int:
 def release_memory() -> int:
     """Gives back the memory of intermediate results that is kept for the next run;
     returns how many bytes that were."""
+    from parhelion.runtime import pins
+
+    pins.settle()
     return _of_memory("ph_release_memory")
 
 

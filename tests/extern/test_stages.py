@@ -387,7 +387,7 @@ for turn in range(3):
         np.testing.assert_array_equal(array, np.arange(first, first + array.size))
     del array, junk
     kept.clear()
-    pins.settle()
+    threads.release_memory()
     assert pins.pinned() == 0
 assert len(pins._PINS) <= 4
 print("read")
