@@ -221,8 +221,12 @@ class PythonStage(_Stage):
             ]
         except (TypeError, ValueError):
             made = []
+        # Of nothing, less than nothing may be asked for, and needed.
+        nothing = any(extent <= 0 for _, extent in asked)
         for low, extent in [pair for part in made for pair in part]:
-            if extent < 0 or not -(2**31) <= low <= low + extent <= 2**31:
+            least = -(2**31) if nothing else 0
+            inside = -(2**31) <= low and low + max(extent, 0) <= 2**31
+            if extent < least or not inside:
                 raise BoundsError(
                     f"the bounds function of Func {self.name!r} returned a min of "
                     f"{low} and an extent of {extent}: extents are not negative, and "
