@@ -225,7 +225,7 @@ class PythonStage(_Stage):
         nothing = any(extent <= 0 for _, extent in asked)
         for low, extent in [pair for part in made for pair in part]:
             least = -(2**31) if nothing else 0
-            inside = -(2**31) <= low and low + max(extent, 0) <= 2**31
+            inside = low >= -(2**31) and low + max(extent, 0) <= 2**31
             if extent < least or not inside:
                 raise BoundsError(
                     f"the bounds function of Func {self.name!r} returned a min of "
