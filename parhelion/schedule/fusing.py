@@ -220,6 +220,8 @@ def _check_pair(nests: Nests, f: Function, k: int, to: FusedWith) -> None:
             )
         if one.stages()[stage].schedule.specializations:
             raise _fail(f, k, to, f"{stage_label(one, stage)} is specialized")
+    if not (nests.computed[f] or nests.computed[g]):
+        return  # nothing reads them, and nothing is computed
     if nests.computed[f] != nests.computed[g] or len(nests.computed[f]) != 1:
         raise _fail(
             f,
@@ -268,6 +270,8 @@ def _place(nests: Nests, f: Function) -> str:
     stacks = nests.computed[f]
     if len(stacks) > 1:
         return f"in {len(stacks)} places"
+    if not stacks:
+        return "nowhere, as nothing that is computed reads it"
     if not stacks[0]:
         return "at the root"
     last = stacks[0][-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import parhelion as hl
@@ -73,6 +74,25 @@ def test_another_place() -> None:
     assert message(o, g, f) == (
         f"{g.name()} is computed in the loop y of {o.name()}, and {f.name()} at the"
         " root"
+    )
+
+
+def test_what_nothing_reads_is_nowhere() -> None:
+    """Both are read by the half of an inlined Tuple that is not taken."""
+    f, g, both, out = hl.Func("f"), hl.Func("g"), hl.Func("both"), hl.Func("out")
+    f[x, y], g[x, y] = x, y
+    both[x, y] = (x + y, f[x, y] + g[x, y])
+    out[x, y] = both[x, y][0]
+    f.compute_root()
+    g.compute_root()
+    g.compute_with(f, y)
+    assert np.array_equal(np.asarray(out.realize([3, 2])), [[0, 1, 2], [1, 2, 3]])
+    other = hl.Func("other")
+    other[x, y] = out[x, y] + f[x, y]
+    out.compute_root()
+    assert message(other, g, f) == (
+        f"{g.name()} is computed nowhere, as nothing that is computed reads it, and"
+        f" {f.name()} at the root"
     )
 
 
