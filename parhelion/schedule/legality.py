@@ -113,7 +113,8 @@ def _check_stages(f: Function) -> None:
     stages = f.stages()
     for k, d in enumerate(stages):
         warn_idle_stage(f, k, d.schedule)
-        _check_prefetches(f, k, d.schedule)
+        for schedule in schedules(d.schedule):
+            _check_prefetches(f, k, schedule)
     if not any(d.schedule.touched for d in stages):
         return
     for k, d in enumerate(stages[1:]):

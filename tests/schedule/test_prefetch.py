@@ -212,3 +212,15 @@ def test_no_effect(place: str) -> None:
     o.prefetch(what, y, y)
     with pytest.warns(ScheduleWarning, match=f"prefetch of .* has no effect: {why}"):
         lower([o._function], name="it")
+
+
+def test_the_loops_of_a_hint_are_there_in_each_branch() -> None:
+    """A split in a branch takes the loop away that its hint looks ahead along."""
+    x, y, outer, inner = hl.vars("x y outer inner")
+    image, c = hl.ImageParam(hl.Int(32), 2, "image"), hl.Param(hl.Int(32), "c", 1)
+    f = hl.Func("f")
+    f[x, y] = image[x, y]
+    f.prefetch(image, x, y, 2)
+    f.specialize(c == 1).split(y, outer, inner, 4)
+    with pytest.raises(hl.ScheduleError, match="f has no loop y any more"):
+        hl.Pipeline(f).lowered_text()
