@@ -305,7 +305,7 @@ _HOME = {
 }
 
 
-#: Names of Halide 21's module that are not here (docs/from-halide.md says why).
+#: Names of Halide 21's module that are not here; docs/from-halide.md lists them.
 _NOT_YET = frozenset(
     [
         "ArgInfo",
