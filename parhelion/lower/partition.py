@@ -12,8 +12,11 @@ state, whose body has them replaced by true, and each clamp by its likely side:
 
 Loops are taken from the outside in, and only the steady state is partitioned again:
 code grows by a constant for each level, not by a factor. (In the rest, innermost loops
-still are, since that is where the time goes.) A loop that contains others, or runs in
-parallel, keeps one piece and branches inside, so that it has two bodies, not three.
+still are, since that is where the time goes; and loops by the clamps of vectors, which
+are loaded lane by lane where they may be clamped: what moves with a short loop and a
+long one inside of it, ``x + dx``, may have no steady state in the short one at all.) A
+loop that contains others, or runs in parallel, keeps one piece and branches inside, so
+that it has two bodies, not three.
 
 The user may have said of a loop that it is never partitioned, or always: then also in
 the rest, and it is an error if there is nothing to partition it by.
@@ -138,7 +141,8 @@ class _Plan:
 
 
 class _Partition(Rewriter):
-    """`slow` marks code beside a steady state: only innermost loops are split."""
+    """`slow` marks code beside a steady state: loops that contain others are split only
+    by what is asked of vectors."""
 
     def __init__(self, said: _Said, slow: bool) -> None:
         super().__init__()
@@ -152,11 +156,14 @@ class _Partition(Rewriter):
         innermost = not runs_loops(n.body)
         runs = n.kind in (ForKind.SERIAL, ForKind.PARALLEL)
         policy = self.said.policy(n)
-        wanted = innermost or not self.slow or policy is Partition.Always
-        if runs and wanted and policy is not Partition.Never:
+        if runs and policy is not Partition.Never:
             candidates = find_candidates(n, innermost)
-            if not (innermost or policy is Partition.Always or _pays(n, candidates)):
-                candidates = []
+            if not (innermost or policy is Partition.Always):
+                if self.slow:
+                    # With the others the code would grow by a factor at each level.
+                    candidates = [c for c in candidates if c.node.type.count > 1]
+                if not _pays(n, candidates):
+                    candidates = []
             plan = _plan(n, candidates, policy is Partition.Always)
             cuts = plan is not None and bool(plan.lows or plan.highs or plan.guards)
             self.said.note(n, cuts)

@@ -264,6 +264,35 @@ def test_vector_conditions_hold_in_all_lanes() -> None:
             assert execute(made, memory, {n: count}).memory == want
 
 
+def test_vectors_are_dense_where_a_short_loop_around_has_no_steady_state() -> None:
+    """``x + d``, of a few offsets and a whole row, is inside for all of a row for no
+    offset; and with a loop inside of the row's, that is not the innermost, either."""
+    f, g, w = internal("f"), internal("g"), free("w")
+    d = var("d", int32(-2), int32(5))
+    xo, xi = var("xo", int32(0), free("n")), var("xi", int32(0), int32(4))
+    c = var("c", int32(0), int32(3))
+    x = add(mul(xo, int32(4)), xi)
+    at = clamp(likely(add(x, d)), int32(0), sub(w, int32(1)))
+    load = Load(INT32, g, add(at, mul(c, w)), None)
+    place = add(add(mul(d, int32(1000)), mul(c, int32(100))), add(x, int32(2000)))
+    inside = For(c, int32(0), int32(3), SERIAL, Store(f, load, place, None))
+    lines = For(
+        xo, int32(0), free("n"), SERIAL, For(xi, int32(0), int32(4), VEC, inside)
+    )
+    s = For(d, int32(-2), int32(5), SERIAL, lines)
+    made = partition_loops(vectorize_loops(s))
+    short = [one for one in loops(made) if one.var.name == "d"]
+    (choice,) = [n for n in nodes(short[0]) if isinstance(n, If)][:1]
+    assert choice.otherwise is not None
+    for part in (choice.then, choice.otherwise):
+        dense = [
+            e
+            for e in nodes(clean(part))
+            if isinstance(e, Load) and type(e.index) is Ramp
+        ]
+        assert dense
+
+
 def test_shift_inwards_moves_the_last_iteration_only() -> None:
     f, n = internal("f"), free("n")
     outer = simplify((n_plus := add(n, int32(7))) and _div(n_plus, 8))
