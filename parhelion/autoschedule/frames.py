@@ -17,6 +17,7 @@ from parhelion.autoschedule.members import Member, new_in_row, rounded_up
 from parhelion.autoschedule.packing import lost_to_pages
 from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.waiting import Rows
+from parhelion.autoschedule.windows import sliding
 from parhelion.ir.function import Function
 
 #: So many tasks for each thread there are at least, if there are loops for them.
@@ -89,6 +90,10 @@ class Frame:
         self.rows = Rows(geometry, of.runs, model.regions, model.machine)
         self.computing = self._computing()
         self.computing = self.waiting(self.nest.root, self.nest.own, self.computing)
+        #: The members that go on from row to row.
+        self.sliding = sliding(
+            model.regions, self.nest.root, self.nest.tiles.row, members
+        )
         funcs = (self.nest.root, *members)
         self.pages, self.packed = lost_to_pages(
             geometry, lambda s: model.reader(s, funcs), model.machine
@@ -121,7 +126,7 @@ class Frame:
     def member(self, m: Function, at: Level, loops: Loops) -> Member:
         """What a member costs at a level."""
         need = self.geometry.need(m)
-        key = self.model.graph.stages[m], at, loops
+        key = self.model.graph.stages[m], at, loops, m in self.sliding
         found = need.costs.get(key)
         if found is None:
             found = need.costs[key] = self._member(need, m, at, loops)
@@ -135,13 +140,13 @@ class Frame:
         runs = nest.instances[level]
         box = list(need.box[:, level])
         one = self.model.computing(m, loops, box)
-        if at is Level.ROW and nest.tiles.row >= 0:
+        if at is Level.ROW and m in self.sliding:
             # The first row of a tile computes all that it needs, others what is new.
             later = self.model.computing(m, loops, new_in_row(need, box))
             one = later + (one - later) / nest.rows
         stored = need.volumes[level] * rounded_up(box, loops)
         traffic = 2 * stored * runs
-        if at is Level.ROW:
+        if at is Level.ROW and (m in self.sliding or nest.tiles.row < 0):
             # Written once, read by each of the rows that need it.
             traffic = traffic * (1 + self._anew(need)) / 2
         return Member(level, stored, traffic, runs * (one + self.machine.produce))
@@ -191,15 +196,14 @@ class Frame:
         """Bytes that the new rows of a member read of its sources, for each row."""
         nest, need = self.nest, self.geometry.need(f)
         stages = self.model.graph.stages[f]
-        key = "read by new row", stages
+        key = "read by new row", stages, f in self.sliding
         found: dict[Source, Numbers] | None = need.costs.get(key)
         if found is None:
             at = nest.row_level
             box = list(need.box[:, at])
+            made = new_in_row(need, box) if f in self.sliding else box
             spans = []
-            for (lo, hi), all_, new in zip(
-                need.spans, box, new_in_row(need, box), strict=True
-            ):
+            for (lo, hi), all_, new in zip(need.spans, box, made, strict=True):
                 if new is not all_:
                     # At other levels it is as good as any.
                     later = np.zeros((need.box.shape[1], nest.count))

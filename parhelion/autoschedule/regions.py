@@ -11,13 +11,14 @@ from typing import Any
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.box import narrow
+from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.autoschedule.estimates import FAR, Box, Sizes
 from parhelion.autoschedule.graph import Graph, Source, Stage
 from parhelion.autoschedule.numeric import Number, compiled, greatest, least, value_of
 from parhelion.autoschedule.steady import steady_choices
 from parhelion.autoschedule.touching import boxes_needed
 from parhelion.errors import BoundsError
-from parhelion.ir.expr import Var
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function, ReductionDomain, var_label
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32
@@ -47,6 +48,7 @@ class Reads:
         scope = narrow(scope, stage.predicate, values.of)
         found = boxes_needed(stage.exprs, scope, values.of)
         self.symbolic, self.ends = found, dict(zip(stage.loops, ends, strict=True))
+        self._ways: dict[object, dict[Source, tuple[Monotonic, ...]]] = {}
         self.sources: tuple[Source, ...] = tuple(found)
         sides = [[(side.lo, side.hi) for side in box] for box in found.values()]
         args = [v for pair in ends for v in pair]
@@ -71,6 +73,49 @@ class Reads:
         an image that is mirrored beyond its edges."""
         found = self._near(*[end for span in spans for end in span])
         return zip(self.sources, found, strict=True)
+
+    def ways(
+        self, moving: Mapping[Var, Monotonic]
+    ) -> dict[Source, tuple[Monotonic, ...]]:
+        """How each dimension of what is touched of each source moves when these loops
+        do, as a bound of the compiler's would show it."""
+        key = tuple(moving.items())
+        found = self._ways.get(key)
+        if found is None:
+            found = self._ways[key] = {
+                source: tuple([self._way((side.lo, side.hi), moving) for side in box])
+                for source, box in self.symbolic.items()
+            }
+        return found
+
+    def _way(
+        self, side: tuple[Expr | None, Expr | None], moving: Mapping[Var, Monotonic]
+    ) -> Monotonic:
+        found: set[Monotonic] = set()
+        for e in side:
+            if e is None:
+                return Monotonic.UNKNOWN
+            for loop, way in moving.items():
+                found |= {_composed(way, monotonic(e, v)) for v in self.ends[loop]}
+        return joint(found)
+
+
+def _composed(outer: Monotonic, inner: Monotonic) -> Monotonic:
+    """How what moves in the way `inner` with something that moves in the way `outer`
+    does."""
+    if Monotonic.CONSTANT in (outer, inner):
+        return Monotonic.CONSTANT
+    if Monotonic.UNKNOWN in (outer, inner):
+        return Monotonic.UNKNOWN
+    return Monotonic.INCREASING if outer is inner else Monotonic.DECREASING
+
+
+def joint(ways: Iterable[Monotonic]) -> Monotonic:
+    """How the hull of what moves in these ways does."""
+    moving = set(ways) - {Monotonic.CONSTANT}
+    if not moving:
+        return Monotonic.CONSTANT
+    return moving.pop() if len(moving) == 1 else Monotonic.UNKNOWN
 
 
 class Values:
