@@ -81,7 +81,7 @@ class Core:
                 one = self._speed(stage, replace(loops, block=tuple(block)), None)
                 if one.block * count < found.block:
                     found = Speed(one.block * count, one.registers)
-            elif vector is not None and fetches(self.work(stage), vector):
+            elif vector is not None and fetches(self.work(stage), vector, self.machine):
                 one_each = one_by_one(self.work(stage), self.machine)
                 alone = one_each * math.prod(loops.block)
                 if alone < self._speed(stage, loops, vector, as_lanes=True).block:
@@ -210,7 +210,10 @@ class Core:
         key = self.graph.stages[f], loops
         found = self._lengths.get(key)
         if found is None:
-            lengths = [length_of(self.work(s), loops) for s in self.graph.stages[f]]
+            lengths = [
+                length_of(self.work(s), loops, self.machine)
+                for s in self.graph.stages[f]
+            ]
             found = self._lengths[key] = sum(lengths)
         return found
 

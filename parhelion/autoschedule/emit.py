@@ -185,7 +185,9 @@ class _Emitter:
     def _alone(self, stage: Stage, loops: Loops) -> bool:
         """Whether a definition takes less time without the vectors of the others."""
         vector = stage.func.args[loops.vector]
-        if not looked_up(stage, vector) and not fetches(Work(stage), vector):
+        if not looked_up(stage, vector) and not fetches(
+            Work(stage), vector, self.machine
+        ):
             return False
         model = Model(self.graph, self.regions, self.machine)
         return model.speed(stage, loops).lanes < loops.lanes

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from parhelion.autoschedule.cost import Access, Work
 from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Loops
 from parhelion.autoschedule.throughput import gathers, scatters
 from parhelion.ir import expr as E
@@ -30,7 +31,7 @@ def most_length(funcs: int) -> float:
     return max(_MOST, _EACH * funcs)
 
 
-def length_of(work: Work, loops: Loops) -> float:
+def length_of(work: Work, loops: Loops, machine: Machine) -> float:
     """About how many instructions a definition's loops make: those of each point of a
     block, in the middle and at the edges."""
     stage = work.stage
@@ -44,7 +45,7 @@ def length_of(work: Work, loops: Loops) -> float:
     if vector is None:
         body += work.stores
     else:
-        apart = [a for a in work.loads if a.bits < 32 and gathers(a, vector)]
+        apart = [a for a in work.loads if a.bits < 32 and gathers(a, vector, machine)]
         body += len(apart) * (lanes - 1)
         body += work.stores * (lanes if scatters(stage, vector) else 1)
         for a in work.loads:

@@ -48,10 +48,12 @@ class Machine:
     another's. task: one iteration of a parallel loop. wake: until threads that sleep
     take part in one. piece: beginning a part of a row in far memory. fetch: waiting
     for what is there, and nobody has foreseen. page: touching one of more pages than
-    the first-level translation buffer knows; far_page: than the second-level.
+    the first-level translation buffer knows; far_page: than the second-level. unhidden:
+    how much of the lesser of two overlapping times is not hidden by the greater.
 
     family: whose costs these are. permutes: whether small tables are looked up by
-    permutations of registers.
+    permutations of registers. steps: for elements of 8, 16, 32 and 64 bits, the longest
+    steps between those that are loaded densely and put together (`codegen.strided`).
     """
 
     threads: int
@@ -90,8 +92,14 @@ class Machine:
     fetch: float = 170.0
     page: float = 3.0
     far_page: float = 9.0
+    unhidden: float = 0.25
     family: Family = EMERALD_RAPIDS
     permutes: bool = True
+    steps: tuple[int, ...] = (16, 16, 8, 4)
+
+    def step(self, bits: int) -> int:
+        """The longest step between elements of so many bits that is no gather."""
+        return self.steps[(max(bits, 8) - 1).bit_length() - 3]
 
     def lanes(self, bits: int) -> int:
         """How many numbers of so many bits one register holds."""
@@ -131,6 +139,7 @@ def processor() -> tuple[Target, tuple[int, int, int]]:
 def host(threads: int | None = None) -> Machine:
     """This computer, for so many threads (by default as many as run parallel loops:
     ``HL_NUM_THREADS``, else one for each core)."""
+    from parhelion.codegen.strided import longest_step
     from parhelion.codegen.tables import permutes
 
     if threads is None:
@@ -148,6 +157,7 @@ def host(threads: int | None = None) -> Machine:
         shared=last,
         family=family,
         permutes=permutes(target),
+        steps=tuple([longest_step(target, bits) for bits in (8, 16, 32, 64)]),
         **family.costs,
     )
 

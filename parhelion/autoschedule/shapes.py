@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from parhelion.autoschedule.cost import Work
+from parhelion.autoschedule.cost import Access, Work
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model, Tiles
 from parhelion.autoschedule.plan import Loops
@@ -35,6 +35,8 @@ _ROWS = (2, 4, 8, 16)
 _MOST_WEIGHT = 10
 #: No more operations and loads than this in all copies of a body in one block.
 _MOST_CODE = 500
+#: No more lanes than this that are fetched one by one, for one vector.
+_MOST_APART = 256
 #: No more vectors than this in one block.
 _MOST_BLOCK = 32
 #: No more candidates than this for one group.
@@ -66,6 +68,8 @@ def _plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
     scan = any(s.rvars and model.work(s).recurs for s in model.graph.stages[f])
     for d in vector_dimensions(extents):
         lanes = 1 if d < 0 else lanes_for(f, model.machine, extents[d])
+        if d >= 0:
+            lanes = _less_apart(model, f, f.args[d], lanes)
         if lanes <= 1:
             d, lanes = -1, 1
         block = [1] * rank
@@ -82,6 +86,23 @@ def _plain_loops(model: Model, f: Function, extents: Sequence[int]) -> Loops:
                 best = cost, loops
     assert best is not None
     return best[1]
+
+
+def _less_apart(model: Model, f: Function, vector: Var, lanes: int) -> int:
+    """Fewer lanes, where there would be a lot of code for those that no instruction
+    fetches together: it takes as long for each, and leaves the instruction cache."""
+    machine = model.machine
+    most = max(
+        [len(_apart(model.work(s), vector, machine)) for s in model.graph.stages[f]]
+    )
+    while lanes * most > _MOST_APART and lanes > machine.lanes(32):
+        lanes //= 2
+    return lanes
+
+
+def _apart(work: Work, vector: Var, machine: Machine) -> list[Access]:
+    """The loads of which each lane has code of its own."""
+    return [a for a in work.loads if a.bits < 32 and gathers(a, vector, machine)]
 
 
 def scan_blocks(
@@ -232,17 +253,20 @@ def most_copies(model: Model, f: Function, loops: Loops) -> int:
     compile it, and large bodies gain nothing."""
     vector = f.args[loops.vector] if loops.vector >= 0 else None
     weight = max(
-        [_length(model.work(s), vector, loops.lanes) for s in model.graph.stages[f]]
+        [
+            _length(model.work(s), vector, loops.lanes, model.machine)
+            for s in model.graph.stages[f]
+        ]
     )
     return max(1, min(_MOST_BLOCK, int(_MOST_CODE / max(1.0, weight))))
 
 
-def _length(work: Work, vector: Var | None, lanes: int) -> float:
+def _length(work: Work, vector: Var | None, lanes: int, machine: Machine) -> float:
     """The operations and loads of one vector, which has code for each lane of those
     that no instruction fetches together, and of those that are stored apart."""
     if vector is None or vector not in work.stage.loops:
         return work.arithmetic + len(work.loads)
-    apart = [a for a in work.loads if a.bits < 32 and gathers(a, vector)]
+    apart = _apart(work, vector, machine)
     length = work.arithmetic + len(work.loads) + len(apart) * (lanes - 1)
     return length + (lanes * work.stores if scatters(work.stage, vector) else 0)
 

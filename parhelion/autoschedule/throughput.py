@@ -19,9 +19,6 @@ from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars
 
-#: Cost of one vector of a strided load of every n-th element, in dense loads and
-#: shuffles: beyond this many, lanes are loaded one by one.
-_MOST_STRIDE = 4
 #: How many addresses the scalar registers hold besides what a loop needs anyway.
 _ADDRESSES = 10
 #: A scattered lane is dearer than a gathered one.
@@ -109,7 +106,11 @@ def stage_speed(
             one = load_time(a, machine, vector, lanes)
         total += times(a.depends) * one * sharing[1]
         # What gathers lanes elsewhere, too, takes no longer at the edge.
-        if vector is not None and vector in a.clamped and not gathers(a, vector):
+        if (
+            vector is not None
+            and vector in a.clamped
+            and not gathers(a, vector, machine)
+        ):
             edge += times(a.depends) * lanes * machine.edge * sharing[1]
     written = _written(stage)
     for t in stage.func.types:
@@ -160,13 +161,14 @@ def _looks_up(a: Access, vector: Var) -> bool:
     )
 
 
-def fetches(work: Work, vector: Var) -> bool:
+def fetches(work: Work, vector: Var, machine: Machine) -> bool:
     """Whether a pure definition gathers lanes, which it stores side by side, from where
     data say."""
     stage = work.stage
     if stage.index or stage.rvars or scatters(stage, vector):
         return False
-    return any(_looks_up(a, vector) and gathers(a, vector) for a in work.loads)
+    loads = [a for a in work.loads if _looks_up(a, vector)]
+    return any([gathers(a, vector, machine) for a in loads])
 
 
 def one_by_one(work: Work, machine: Machine) -> float:
@@ -192,7 +194,7 @@ def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> fl
         return machine.load
     if vector not in a.depends:
         return machine.broadcast
-    if gathers(a, vector):
+    if gathers(a, vector, machine):
         return lanes * (machine.lane if a.bits >= 32 else machine.narrow)
     count = registers_of(lanes, a.bits, machine)
     first = _storage(a)[0]
@@ -207,8 +209,9 @@ def load_time(a: Access, machine: Machine, vector: Var | None, lanes: int) -> fl
     return count * (abs(step) * machine.load + abs(step) * machine.shuffle)
 
 
-def gathers(a: Access, vector: Var) -> bool:
-    """Whether a load fetches each lane from a place of its own."""
+def gathers(a: Access, vector: Var, machine: Machine) -> bool:
+    """Whether a load fetches each lane from a place of its own: not one of every n-th
+    element, which is made of dense loads and shuffles."""
     if vector not in a.depends:
         return False
     first = _storage(a)[0]
@@ -217,7 +220,7 @@ def gathers(a: Access, vector: Var) -> bool:
     step = a.step(first, vector)
     if step is None:
         return not 0 < a.divided.get((first, vector), 0) < 1
-    return step not in (-1, *range(1, _MOST_STRIDE + 1))
+    return step not in (-1, *range(1, machine.step(a.bits) + 1))
 
 
 def _storage(a: Access) -> Sequence[int]:

@@ -3,8 +3,8 @@
 An index is a sum. Its terms are added in 64 bits (so int32 arithmetic on coordinates
 cannot overflow here), the terms that vary least first: what an outer loop knows is
 added to the pointer outside the inner loop, and the constant comes last, where it
-folds into the instruction. Vector accesses are dense, reversed, strided by 2 to 4
-(dense loads and shuffles), broadcast, or else lane by lane.
+folds into the instruction. Vector accesses are dense, reversed, strided (dense loads
+and shuffles, see `strided`), broadcast, or else lane by lane.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def load(f: Function, e: E.Load) -> str:
     if step == 0:
         one = f.value(E.Load(t.element_of(), buffer, base, None))
         return broadcast(f, one, t)
-    if step is None or abs(step) > 4:
+    if step is None or abs(step) > strided.longest_step(f.target, t.width):
         return _load_lanes(f, e, base, stride)
     pointer, offset = address(f, buffer, base)
     if step == 1:

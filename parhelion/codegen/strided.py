@@ -1,4 +1,4 @@
-"""Loads of every second, third or fourth element, from dense loads and shuffles.
+"""Loads of every second, third, n-th element, from dense loads and shuffles.
 
 Interleaved images and down-sampling load several such vectors side by side: ``a[2*x]``
 and ``a[2*x + 1]``. Each alone needs dense loads of nearly all that the other touches,
@@ -8,56 +8,101 @@ read but what lies between the first and the last element that the run surely re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parhelion.codegen.types import memory_type, suffix
-from parhelion.codegen.vector import shuffle
+from parhelion.codegen.vector import concatenate, shuffle
 from parhelion.codegen.writer import Function
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Var
 from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.ir.target import Target
 from parhelion.types import Bool, Type
+
+#: By the width of elements, in bits, the feature of x86 with which one instruction puts
+#: the lanes of two registers into any order.
+_ANY_ORDER = {8: "avx512vbmi", 16: "avx512bw", 32: "avx512f", 64: "avx512f"}
+#: Steps up to this many are loaded densely everywhere; up to so many where they may be.
+_EVERYWHERE, _MOST = 4, 16
+
+
+def longest_step(target: Target, bits: int) -> int:
+    """The longest step between elements of so many bits that are loaded densely.
+
+    Of longer ones each lane is loaded by itself: a load and an insertion for each,
+    where dense parts take a load and a permutation for each element of a step.
+    """
+    feature = _ANY_ORDER.get(bits, "")
+    if not (target.is_x86() and feature and target.has(feature)):
+        return _EVERYWHERE
+    return max(_EVERYWHERE, min(_MOST, target.vector_bits // bits // 2))
 
 
 def load(f: Function, e: E.Load, pointer: str, offset: int, step: int) -> str:
     """Every `step`-th element from `offset` (in elements) past `pointer` on; backwards
     if `step` is negative."""
+    t = e.type
+    low, high = _together(f, e, pointer, offset, step) if step > 0 else (offset, offset)
+    beside = offset - low, high - offset
+    most = t.count
+    if abs(step) > _EVERYWHERE:
+        most = min(most, f.target.natural_vector_size(t))
+    parts: list[tuple[str, Type]] = []
+    for k in range(0, t.count, most):
+        one = t.with_lanes(min(most, t.count - k))
+        places = [offset + step * i for i in range(k, k + one.count)]
+        parts.append((_chosen(f, e, pointer, one, places, beside), one))
+    return concatenate(f, parts)[0]
+
+
+def _chosen(
+    f: Function,
+    e: E.Load,
+    pointer: str,
+    t: Type,
+    places: Sequence[int],
+    beside: tuple[int, int],
+) -> str:
+    """The elements at these places past `pointer`, from dense parts that are shared
+    with loads of so many elements less and more."""
     from parhelion.codegen.memory import load_dense
 
-    t, size, lanes = e.type, abs(step), e.type.count
-    first = offset if step > 0 else offset - size * (lanes - 1)
-    low, high = first, first
-    if step > 0:
-        low, high = _together(f, e, pointer, offset, step)
-    span = size * (lanes - 1) + 1 + high - low
-    # Dense parts of `lanes` elements; the last one ends where the span does.
-    count = -(-span // lanes)
-    starts = [low + min(k * lanes, span - lanes) for k in range(count)]
-    wanted = [first + size * (i if step > 0 else lanes - 1 - i) for i in range(lanes)]
-    text, filled = "", [-1] * lanes
-    for k, start in enumerate(starts):
-        begin = low + k * lanes
-        mine = [begin <= w < begin + lanes for w in wanted]
+    low, high = min(places) - beside[0], max(places) + beside[1]
+    span = high - low + 1
+    # Parts of `width` elements; the last one ends where the span does.
+    width = t.count
+    if abs(places[1] - places[0]) > _EVERYWHERE:
+        width = max(width, min(f.target.natural_vector_size(t), span))
+    whole = t.with_lanes(width)
+    text, filled = "", [-1] * t.count
+    for start in range(low, high + 1, width):
+        mine = [start <= p < start + width for p in places]
         if not any(mine):
             continue
-        key = ("part", pointer, start, t)
+        begin = min(start, high + 1 - width)
+        key = ("part", pointer, begin, whole)
         part = f.memo.get(key)
         if part is None:
-            part = load_dense(f, e.buffer, pointer, start, t)
+            part = load_dense(f, e.buffer, pointer, begin, whole)
             f.remember(key, part, f.level(e), e)
-        local = [w - start if m else -1 for w, m in zip(wanted, mine, strict=True)]
+        local = [p - begin if m else -1 for p, m in zip(places, mine, strict=True)]
         if not text:
             text, filled = part, local
             continue
         joint = [
-            lanes + new if new >= 0 else old
+            width + new if new >= 0 else old
             for new, old in zip(local, filled, strict=True)
         ]
-        text = shuffle(f, t, text, part, joint)
-        filled = [i if j >= 0 else -1 for i, j in enumerate(joint)]
-        if -1 not in filled:
+        done = -1 not in joint
+        # Only the last permutation has no more lanes than are asked for.
+        more = [] if done else [-1] * (width - t.count)
+        text = shuffle(f, whole, text, part, [*joint, *more])
+        if done:
             return text
-    return shuffle(f, t, text, "poison", filled)
+        filled = [i if j >= 0 else -1 for i, j in enumerate(joint)]
+    return shuffle(f, whole, text, "poison", filled)
 
 
 def load_masked(

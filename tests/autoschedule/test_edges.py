@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -135,8 +136,9 @@ def test_the_place_and_the_value_share_what_both_read(boundary: Boundary) -> Non
         out = spread(source)
         f = out._function
         box = ((1, 72), (1, 56), (0, 10), (0, 1))
-        search = Search((f,), Sizes({f: box}, {}, {}), MACHINE)
-        model = Model(*search.bounded(), MACHINE)
+        apart = replace(MACHINE, steps=(4, 4, 4, 4))
+        search = Search((f,), Sizes({f: box}, {}, {}), apart)
+        model = Model(*search.bounded(), apart)
         for g in [g for g in model.graph.order if g is not f]:
             model = model.with_inlined(g)
         update = model.graph.stages[f][1]

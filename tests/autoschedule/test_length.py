@@ -85,7 +85,8 @@ def test_edges_have_code_for_each_lane() -> None:
         for g in [g for g in model.graph.order if g is not f]:
             model = model.with_inlined(g)
         (stage,) = model.graph.stages[f]
-        return length_of(model.work(stage), Loops(0, 16, block, (0, 1)))
+        loops = Loops(0, 16, block, (0, 1))
+        return length_of(model.work(stage), loops, MACHINE)
 
     # One addition, two loads, one store.
     assert of(plain, (16, 1)) == 4

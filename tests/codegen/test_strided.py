@@ -5,10 +5,13 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
+import re
 
 import numpy as np
 import pytest
 
+from parhelion.codegen.strided import longest_step
+from parhelion.codegen.target import host_target
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -16,7 +19,7 @@ from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
-from parhelion.ir.target import generic_target
+from parhelion.ir.target import generic_target, make_target
 from parhelion.types import INT32, Float, Type, UInt
 
 from .harness import Compiled, lowered
@@ -24,6 +27,9 @@ from .runner import Runner
 from .test_instructions import innermost
 
 LANES = 8
+#: What a Zen 4 and an Ice Lake have for vectors.
+ZEN4 = ("avx", "avx2", "fma", "f16c", "bmi2", "sse4.1", "avx512f", "avx512bw")
+ZEN4 = (*ZEN4, "avx512dq", "avx512vl", "avx512cd", "avx512vbmi")
 X = Var("x", INT32)
 
 
@@ -90,7 +96,15 @@ def cases() -> dict[str, Stmt]:
     found["backwards"] = loop(
         put(OUT, add(load(IN, -2, 200), load(IN, -2, 201), load(IN, 2, 0)), 0)
     )
-    for step in (2, 3, 4, -2):
+    # More than four apart: dense where registers can be put into any order.
+    for step in (5, 6, 9, 16, -6):
+        start = 0 if step > 0 else 500
+        for offsets in ((0,), (1, 0), (2, 7, 4), (0, 15, 5, 9)):
+            value = add(*[load(IN, step, start + o) for o in offsets])
+            found[f"{step} {offsets}"] = loop(put(OUT, value, 0))
+        wide = add(*[load(IN, step, start + o, 40) for o in (0, 3)])
+        found[f"{step} forty lanes"] = loop(put(OUT, wide, 0), extent=1)
+    for step in (2, 3, 4, -2, 7):
         for first in (False, True):
             found[f"beside what moves out {step} {first}"] = beside(step, first)
     return found
@@ -103,7 +117,7 @@ CASES = cases()
 def test_values(name: str) -> None:
     body = CASES[name]
     rng = np.random.default_rng(1)
-    a = rng.integers(0, 1000, 256).astype(np.uint16)
+    a = rng.integers(0, 1000, 1024).astype(np.uint16)
     out = rng.integers(0, 1000, 256).astype(np.uint16)
     flat = {IN: a.tolist(), OUT: out.tolist()}
     compiled = Compiled(lowered(body, [IN, OUT]))
@@ -127,13 +141,13 @@ def at_page_end(values: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
     return room.view(values.dtype)
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 4, -1, -2, -3])
-@pytest.mark.parametrize("lanes", [4, 7, 16])
-def test_nothing_beyond_is_read(step: int, lanes: int) -> None:
-    t = Float(32)
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 6, 11, -1, -2, -3, -7])
+@pytest.mark.parametrize("lanes", [2, 4, 7, 16, 40])
+@pytest.mark.parametrize("t", [UInt(8), UInt(16), Float(32), Float(64)], ids=str)
+def test_nothing_beyond_is_read(step: int, lanes: int, t: Type) -> None:
     source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
     span = abs(step) * (lanes - 1) + 1
-    values = np.arange(span, dtype=np.float32)
+    values = np.arange(span).astype(t.to_numpy())
     first = 0 if step > 0 else span - 1
     index = E.Ramp(int32(first), int32(step), lanes)
     body = S.Store(
@@ -143,12 +157,14 @@ def test_nothing_beyond_is_read(step: int, lanes: int) -> None:
         None,
     )
     compiled = Compiled(lowered(body, [source, out]))
-    result = np.zeros(lanes, np.float32)
+    result = np.zeros(lanes, t.to_numpy())
     assert compiled(at_page_end(values), result) == 0
     assert result.tolist() == values[::step].tolist()
     # And before its beginning: the array's start is not the page's, so only a look
     # at the offsets tells; a load from the first element is the lowest there is.
-    assert "i64 -" not in compiled.emitted.text
+    # (One lane after another, addresses step backwards.)
+    if abs(step) <= longest_step(host_target(), t.width):
+        assert "i64 -" not in compiled.emitted.text
 
 
 @pytest.mark.parametrize(
@@ -171,3 +187,33 @@ def test_loads_are_shared(t: Type, lanes: int, step: int, most: int) -> None:
     loads = compiled.emitted.text.count(f"load <{lanes} x i{t.width}>")
     assert loads == versions * most
     assert "pinsr" not in innermost(compiled.asm)
+
+
+@pytest.mark.parametrize(
+    ("t", "lanes", "step"),
+    [
+        (UInt(8), 64, 6),
+        (UInt(8), 8, 9),
+        (UInt(16), 32, 16),
+        (Float(32), 16, 8),
+        (Float(32), 32, 5),
+    ],
+    ids=str,
+)
+def test_long_steps_are_permutations(t: Type, lanes: int, step: int) -> None:
+    """Where one instruction puts the lanes of two registers into any order."""
+    source, out = BufferSym("a", t, 1, "input"), BufferSym("b", t, 1, "output")
+    at = E.Ramp(build.mul(X, int32(lanes)), int32(1), lanes)
+    store = S.Store(out, load(source, step, 0, lanes), at, None)
+    body = S.For(X, int32(0), out.dims[0].extent, ForKind.SERIAL, store)
+    target = make_target(generic_target(512).triple, "znver4", ZEN4)
+    asm = innermost(Compiled(lowered(body, [source, out]), target, only_text=True).asm)
+    assert not re.search("pinsr|insertps|gather", asm), asm
+    assert len(re.findall("vperm", asm)) <= step * max(1, lanes * t.bytes() // 64), asm
+
+
+def test_long_steps_without_such_instructions() -> None:
+    assert longest_step(generic_target(256), 8) == 4
+    # There, two registers of bytes are put together by many instructions.
+    assert longest_step(generic_target(512), 8) == 4
+    assert [longest_step(generic_target(512), b) for b in (16, 32, 64)] == [16, 8, 4]
