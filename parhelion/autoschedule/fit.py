@@ -124,9 +124,12 @@ class Fit:
         return fast and roomy and machine.family.pools
 
 
-#: The costs that are times. A function's is a number of operations.
+#: The costs that are times: a function's is a number of operations, and what is not
+#: hidden is a share.
 TIMES = tuple(
-    f.name for f in fields(Machine) if f.type == "float" and f.name != "function"
+    f.name
+    for f in fields(Machine)
+    if f.type == "float" and f.name not in ("function", "unhidden")
 )
 
 

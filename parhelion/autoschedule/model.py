@@ -31,9 +31,6 @@ from parhelion.autoschedule.plan import Level, Loops
 from parhelion.autoschedule.regions import Regions
 from parhelion.ir.function import Function
 
-#: How much of the lesser of two overlapping times is not hidden by the greater.
-_UNHIDDEN = 0.25
-
 
 @dataclass(frozen=True)
 class Costs:
@@ -127,8 +124,10 @@ class _GroupCost:
             compute = compute + frame.waiting(f, made, m.computing)
         compute = compute + frame.pages
         # Each of the two caches moves what it has while the other does, too.
-        moving = _beside(near * machine.near_byte, far * machine.far_byte + written)
-        serial = _beside(compute, moving)
+        share = machine.unhidden
+        beyond = far * machine.far_byte + written
+        moving = _beside(near * machine.near_byte, beyond, share)
+        serial = _beside(compute, moving, share)
         parallel, tasks = frame.of.threads, frame.of.tasks
         total = serial / parallel + tasks * machine.task / machine.threads
         if machine.threads > 1:
@@ -235,9 +234,9 @@ class _GroupCost:
         return near, far, written
 
 
-def _beside(a: Numbers, b: Numbers) -> Numbers:
-    """The time of what overlaps: that of the longer, and some of the other."""
-    return np.asarray(np.maximum(a, b) + _UNHIDDEN * np.minimum(a, b))
+def _beside(a: Numbers, b: Numbers, unhidden: float) -> Numbers:
+    """The time of what overlaps: that of the longer, and a share of the other."""
+    return np.asarray(np.maximum(a, b) + unhidden * np.minimum(a, b))
 
 
 __all__ = ["Costs", "Model", "Tiles"]

@@ -10,7 +10,13 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule import machine
 from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.families import EMERALD_RAPIDS, ZEN3, ZEN5, family_of
+from parhelion.autoschedule.families import (
+    EMERALD_RAPIDS,
+    ZEN3,
+    ZEN4,
+    ZEN5,
+    family_of,
+)
 from parhelion.autoschedule.inside import Inside
 from parhelion.autoschedule.machine import Machine, host
 from parhelion.autoschedule.model import Model
@@ -124,7 +130,8 @@ def test_costs_are_those_of_a_family_that_has_the_instructions(
     here, usual = host(1), Machine(1, bits // 8, 32, 0, 0, 0)
     same = [getattr(here, n) == getattr(usual, n) for n in ZEN3.costs]
     assert all(same) if bits == 512 else not any(same)
-    for name, family in (("znver5", ZEN5), ("emeraldrapids", EMERALD_RAPIDS)):
+    families = {"znver5": ZEN5, "znver4": ZEN4, "emeraldrapids": EMERALD_RAPIDS}
+    for name, family in families.items():
         made = replace(generic_target(bits), cpu=name)
         assert family_of(made) is (family if bits == 512 else ZEN3)
     assert family_of(replace(generic_target(bits), cpu="znver3")) is ZEN3

@@ -5,11 +5,12 @@ from __future__ import annotations
 from parhelion.autoschedule.families.emerald_rapids import EMERALD_RAPIDS
 from parhelion.autoschedule.families.family import Family
 from parhelion.autoschedule.families.zen3 import ZEN3
+from parhelion.autoschedule.families.zen4 import ZEN4
 from parhelion.autoschedule.families.zen5 import ZEN5
 from parhelion.ir.target import Target
 
 #: What a processor that none of them names is taken for: the first that fits.
-FAMILIES = (EMERALD_RAPIDS, ZEN5, ZEN3)
+FAMILIES = (EMERALD_RAPIDS, ZEN5, ZEN4, ZEN3)
 
 
 def family_of(target: Target) -> Family:
@@ -18,4 +19,4 @@ def family_of(target: Target) -> Family:
     return next((f for f in fitting if target.cpu in f.cpus), fitting[0])
 
 
-__all__ = ["EMERALD_RAPIDS", "FAMILIES", "ZEN3", "ZEN5", "Family", "family_of"]
+__all__ = ["EMERALD_RAPIDS", "FAMILIES", "ZEN3", "ZEN4", "ZEN5", "Family", "family_of"]
