@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,14 +105,52 @@ def build(case: Case) -> Program:
     return Program(case, stages, images)
 
 
-def set_plain_images(program: Program, pipeline: hl.Pipeline, where: Any) -> None:
-    """Gives each input without a boundary condition an image of just what realizing
-    `where` needs, by the pipeline's own account."""
-    plain = [
+def _plain(program: Program) -> list[int]:
+    """The inputs without a boundary condition."""
+    return [
         k
         for k, one in enumerate(program.case.inputs)
         if one.boundary % len(BOUNDARIES) == 0
     ]
+
+
+#: How many pixels are put around an image without a boundary condition.
+_AROUND = 64
+
+
+@contextmanager
+def plain_images_within(program: Program, salt: int) -> Iterator[None]:
+    """Inside, images without a boundary condition go on beyond what they cover, with
+    other pixels for each salt."""
+    before: dict[int, Any] = {}
+    for k in _plain(program):
+        image = program.images[k]
+        assert isinstance(image, hl.ImageParam)
+        inner = image.get()
+        if inner is None or not inner.defined():
+            continue
+        before[k] = inner
+        dims = [inner.dim(d) for d in range(inner.dimensions())]
+        larger = buffer_of(
+            program.case.inputs[k],
+            [d.min() - _AROUND for d in dims],
+            [d.extent() + 2 * _AROUND for d in dims],
+            salt + k,
+        )
+        middle = tuple([slice(_AROUND, -_AROUND) for _ in dims])
+        np.asarray(larger)[middle] = np.asarray(inner)
+        image.set(larger)
+    try:
+        yield
+    finally:
+        for k, inner in before.items():
+            program.images[k].set(inner)  # type: ignore[union-attr]
+
+
+def set_plain_images(program: Program, pipeline: hl.Pipeline, where: Any) -> None:
+    """Gives each input without a boundary condition an image of just what realizing
+    `where` needs, by the pipeline's own account."""
+    plain = _plain(program)
     if not plain:
         return
     for k in plain:

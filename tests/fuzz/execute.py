@@ -19,7 +19,12 @@ from parhelion.schedule.recomputing import RecomputeWarning
 from parhelion.schedule.rules import ScheduleWarning
 from tests.fuzz import build as making
 from tests.fuzz.apply import Scheduler
-from tests.fuzz.build import Program, build, set_plain_images
+from tests.fuzz.build import (
+    Program,
+    build,
+    plain_images_within,
+    set_plain_images,
+)
 from tests.fuzz.case import Case
 from tests.fuzz.numbers import REFUSALS, Params
 from tests.fuzz.places import EVICTED
@@ -91,8 +96,14 @@ def run_case(case: Case, reference: list[Array] | None = None) -> Report:
         plain = any(i.boundary % 6 == 0 for i in case.inputs)
         wanted = interpreted(program) if reference is None or plain else reference
     except hl.BoundsError as error:
-        report.message = f"the interpreter reads further than inferred: {error}"
-        return report
+        # It computes boxes; a guard that is never true there may spare code the read.
+        try:
+            wanted, other = [interpreted_around(program, salt) for salt in (101, 202)]
+        except hl.BoundsError:
+            other = []
+        if not other or compare(other, wanted):
+            report.message = f"the interpreter reads further than inferred: {error}"
+            return report
     difference = compare(got, wanted)
     if unlawful is not None and not difference:
         # What is unlawful has not been used, or counts for nothing.
@@ -231,6 +242,13 @@ def interpreted(program: Program, rounding: Rounding = Rounding.FUSED) -> list[A
         [(f._function, region) for f in program.outputs()], rounding=rounding
     )
     return [a for values in found for a in values]
+
+
+def interpreted_around(program: Program, salt: int) -> list[Array]:
+    """The outputs by the interpreter, with other pixels around those that an input
+    without a boundary covers; which ones, `salt` says."""
+    with plain_images_within(program, salt):
+        return interpreted(program)
 
 
 def compare(got: Sequence[Array], wanted: Sequence[Array]) -> str:

@@ -67,6 +67,18 @@ FOUND = {
         mins=(0, 0, 0),
         schedule=(),
     ),
+    # Its guard is never true: code reads nothing there, the interpreter the whole box.
+    "a_read_behind_a_guard_that_is_never_true": Case(
+        inputs=(Input("u8", (1,), (0,), 0, True),),
+        stages=(
+            Stage("guarded", "i32", 2, (-1,), (37, 0, 0, 25)),
+            Stage("lookup", "i32", 1, (0, -1), ()),
+        ),
+        outputs=(1,),
+        extents=(1,),
+        mins=(0, 0, 0),
+        schedule=(),
+    ),
     # The output grows by rounding, and with it what the input must cover.
     "input_bounds_of_an_output_that_rounds_up": Case(
         inputs=(Input("u8", (1, 1), (0, 0), 0, True),),
