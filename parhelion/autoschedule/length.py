@@ -19,7 +19,7 @@ from parhelion.ir.rewrite import nodes
 
 #: A pipeline's code should not be longer, nor than so much for each of its Funcs:
 #: instructions that LLVM takes about a second and a half for.
-_MOST, _EACH = 4000.0, 1000.0
+_MOST, _EACH = 4000.0, 500.0
 #: Loops are cut along no more dimensions than this.
 _MOST_CUT = 2
 #: A division by what is not known has instructions of its own for each lane.
