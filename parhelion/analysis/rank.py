@@ -86,7 +86,7 @@ def rank(e: Expr) -> Rank:
     return made
 
 
-@lru_cache(1 << 16)
+@lru_cache(1 << 13)
 def _name_key(name: str) -> Key:
     """The key of a Var: ``x9`` is before ``x10``, and ``f$9.x`` before ``f$10.x``."""
     number = 0
@@ -103,7 +103,7 @@ def _mixed(made: int, factor: int, other: int) -> int:
     return high << 32 | (made * factor ^ other) & 0xFFFFFFFF
 
 
-@lru_cache(1 << 16)
+@lru_cache(1 << 13)
 def _text_digest(text: str) -> int:
     low = crc32(text.encode())
     plain = _NUMBER.sub("", text)
