@@ -274,7 +274,8 @@ def _is_hint(s: Stmt, buffers: Sequence[BufferSym]) -> bool:
 
 
 def _versions(n: For, plan: _Plan, hints: Sequence[Stmt]) -> Stmt:
-    var = Var(n.var.name, n.var.type, lo=n.var.lo, hi=n.var.hi)
+    old = n.var
+    var = Var(old.name, old.type, lo=old.lo, hi=old.hi, loop=old.loop)
     body = _Mark(plan.buffers).go(instantiate(n.body, {n.var: var}))
     past = For(var, n.min, n.extent, n.kind, body)
     return If(plan.condition(), past, block(*hints, n))

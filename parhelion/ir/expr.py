@@ -96,15 +96,17 @@ class Var(Expr):
     value: for a let, the expression that it stands for.
     origin: what it belongs to: a `ParamSym`, an `(image, "extent", 0)` triple, a
         `ReductionDomain`, or None.
+    loop: of a lowered loop, which one of the schedule it is (a `LoopId`), or None.
     """
 
-    __slots__ = ("type", "name", "lo", "hi", "value", "origin", "__weakref__")
+    __slots__ = ("type", "name", "lo", "hi", "value", "origin", "loop", "__weakref__")
     type: Type
     name: str
     lo: Expr | None
     hi: Expr | None
     value: Expr | None
     origin: Any
+    loop: Any
     FIELDS: ClassVar[tuple[str, ...]] = ("type", "name")
     __match_args__ = ("type", "name")
 
@@ -117,6 +119,7 @@ class Var(Expr):
         hi: Expr | None = None,
         value: Expr | None = None,
         origin: Any = None,
+        loop: Any = None,
     ) -> Var:
         made = object.__new__(cls)
         set_slot = object.__setattr__
@@ -126,6 +129,7 @@ class Var(Expr):
         set_slot(made, "hi", hi)
         set_slot(made, "value", value)
         set_slot(made, "origin", origin)
+        set_slot(made, "loop", loop)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -174,8 +174,10 @@ def shared_loop(
         )
         union = ranges[stage] if union is None else hull(union, ranges[stage])
     assert union is not None
-    name = f"{owner.name}.fused.{loops[owner].dim.var.name}"
-    var = Var(name, INT32, lo=union.lo, hi=union.hi)
+    first = loops[owner].dim.var
+    which = owner.loop_id(first, shared=True)
+    name = f"{owner.name}.fused.{first.name}"
+    var = Var(name, INT32, lo=union.lo, hi=union.hi, loop=which)
     lets: list[LetStmt] = []
     conds: dict[Stage, Expr] = {}
     for stage, r in ranges.items():

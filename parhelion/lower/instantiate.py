@@ -149,7 +149,9 @@ class _Instantiate(Rewriter):
         old = (n.min, n.extent, var.lo, var.hi)
         new = (low, extent, lo, hi)
         if self.renew or any(a is not b for a, b in zip(old, new, strict=True)):
-            var = Var(var.name, var.type, lo=lo, hi=hi, origin=var.origin)
+            var = Var(
+                var.name, var.type, lo=lo, hi=hi, origin=var.origin, loop=var.loop
+            )
         self.rename(n.var, var)
         body = self.go(n.body)
         return NOP if body is NOP else For(var, low, extent, n.kind, body)

@@ -334,7 +334,8 @@ class StageLoops:
 
     def _add_loop(self, dim: Dim, depth: int, axis: Axis) -> None:
         r = axis.range
-        var = Var(f"{self.stage.name}.{dim.var.name}", INT32, lo=r.lo, hi=r.hi)
+        name, which = f"{self.stage.name}.{dim.var.name}", self.stage.loop_id(dim.var)
+        var = Var(name, INT32, lo=r.lo, hi=r.hi, loop=which)
         self.loops.append(Loop(dim, var, r.lo, r.extent))
         self._depth[var] = depth
         self._axes.append(axis)

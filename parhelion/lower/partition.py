@@ -50,6 +50,8 @@ from parhelion.ir.build import (
     sub,
 )
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.function import var_label
+from parhelion.ir.loop_id import LoopId
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import (
     NOP,
@@ -78,8 +80,8 @@ _MOST_BOUNDS, _MOST_GUARDS = 16, 32
 #: Nodes of a body whose copy may pay for a condition that each run of it asks once.
 _SMALL = 128
 
-#: What was said of loops, by the names of their Vars.
-Choices = Mapping[str, PartitionChoice]
+#: What was said of loops.
+Choices = Mapping[LoopId, PartitionChoice]
 
 
 def partition_loops(s: Stmt, choices: Choices | None = None) -> Stmt:
@@ -99,23 +101,24 @@ class _Said:
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
-        self.met: dict[str, bool] = {}
+        self.met: dict[LoopId, bool] = {}
 
     def policy(self, n: For) -> Partition:
-        choice = self.choices.get(n.var.name)
+        choice = self.choices.get(n.var.loop)
         return Partition.Auto if choice is None else choice.policy
 
     def note(self, n: For, split: bool) -> None:
         if self.policy(n) is Partition.Always:
-            self.met[n.var.name] = split or self.met.get(n.var.name, False)
+            loop: LoopId = n.var.loop
+            self.met[loop] = split or self.met.get(loop, False)
 
     def check(self) -> None:
-        for name, split in self.met.items():
+        for loop, split in self.met.items():
             if not split:
-                choice = self.choices[name]
-                loop = name.rpartition(".")[2].replace("$", ".")
+                choice = self.choices[loop]
                 raise ScheduleError(
-                    f"{choice.label}.{choice.directive}: the loop {loop} decides no"
+                    f"{choice.label}.{choice.directive}: the loop"
+                    f" {var_label(loop.var)} decides no"
                     " likely condition that it could be partitioned by",
                     at=choice.site,
                     hint="tails of splits that do not round up, boundary conditions"
@@ -234,7 +237,10 @@ class _Partition(Rewriter):
         if _is_nop(body):
             return NOP
         last = simplify(sub(stop, int32(1)))
-        var = Var(n.var.name, n.var.type, lo=start, hi=last, origin=n.var.origin)
+        old = n.var
+        var = Var(
+            old.name, old.type, lo=start, hi=last, origin=old.origin, loop=old.loop
+        )
         body = instantiate(body, {n.var: var})
         return For(var, start, simplify(sub(stop, start)), n.kind, body)
 

@@ -16,6 +16,7 @@ from parhelion.ir.build import block
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
+from parhelion.ir.loop_id import LoopId
 from parhelion.ir.pipeline import (
     FIRST_FUNC,
     ArgKind,
@@ -73,7 +74,7 @@ class Context:
     order: Sequence[Function]
     traced: bool
     origins: Origins
-    partitions: Mapping[str, PartitionChoice]
+    partitions: Mapping[LoopId, PartitionChoice]
     syncs: Syncs
     profiled: Mapping[Function, int]
 
@@ -358,10 +359,10 @@ def _numbered(program: Program) -> dict[Function, int]:
     return found
 
 
-def _partitions(program: Program) -> dict[str, PartitionChoice]:
-    """What was said of partitioning loops, by the names of the loops' Vars."""
+def _partitions(program: Program) -> dict[LoopId, PartitionChoice]:
+    """What was said of partitioning loops."""
     return {
-        f"{stage.name}.{v.name}": choice
+        stage.loop_id(v): choice
         for f in program.order
         for stage in program.stages[f]
         for v, choice in stage.schedule.partitions.items()

@@ -15,6 +15,7 @@ from parhelion.errors import internal_assert
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.loop_id import LoopId
 from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import nodes
 from parhelion.lower.assume import Assuming
@@ -51,6 +52,10 @@ class Stage:
     def name(self) -> str:
         branch = f"b{self.branch}" if self.branch else ""
         return f"{self.func.name}.s{self.index}{branch}"
+
+    def loop_id(self, v: Var, shared: bool = False) -> LoopId:
+        """Which loop the one over `v` is, a variable of the stage's schedule."""
+        return LoopId(self.func, self.index, self.branch, v, shared)
 
     @property
     def exprs(self) -> tuple[Expr, ...]:

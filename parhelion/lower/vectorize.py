@@ -263,7 +263,8 @@ class _Vectorizer:
         # Iterations that start or end apart: count from zero, up to the longest.
         t = s.var.type
         longest = maximum(self.greatest(extent), imm(0, t))
-        step = Var(s.var.name, t, lo=imm(0, t), hi=sub(longest, imm(1, t)))
+        old = s.var
+        step = Var(old.name, t, lo=imm(0, t), hi=sub(longest, imm(1, t)), loop=old.loop)
         body = s.body
         if low is s.min:
             body = instantiate(body, {s.var: add(s.min, step)})
@@ -432,7 +433,8 @@ class _Vectorizer:
         if any(let.loads for let in used.values()):
             each = [self.one_lane(s, used, i) for i in map(int32, range(self.times))]
             return block(*each)
-        step = Var(self.var.name, self.var.type, lo=int32(0), hi=int32(self.times - 1))
+        old, last = self.var, int32(self.times - 1)
+        step = Var(old.name, old.type, lo=int32(0), hi=last, loop=old.loop)
         body = self.one_lane(s, used, step)
         return For(step, int32(0), int32(self.times), ForKind.SERIAL, body)
 

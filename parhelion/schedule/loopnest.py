@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from parhelion.ir.build import TRUE, const_int
 from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Function
+from parhelion.ir.loop_id import LoopId
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
     Atomic,
@@ -30,30 +31,38 @@ from parhelion.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule
 from parhelion.schedule.sites import LoopSite, Nests, Stack
 from parhelion.simplify.driver import simplify
 
+#: The words of a loop's name, from that of the variable that it came of.
+Path = tuple[str, ...]
+
 
 def loop_names(schedule: StageSchedule) -> dict[Var, str]:
     """The name of each loop, after the directives that made it: ``x.xi`` is the loop
     xi that a split of x made, ``x.xi.v0`` one that was split off that in turn."""
-    path: dict[Var, str] = {}
+    return {v: ".".join(path) for v, path in _paths(schedule).items()}
 
-    def plain(v: Var) -> str:
-        # A reduction variable is printed by the name of its domain.
-        return v.name.split("$")[0]
 
-    def of(v: Var) -> str:
-        return path.get(v, plain(v))
+def _paths(schedule: StageSchedule) -> dict[Var, Path]:
+    path: dict[Var, Path] = {}
+
+    def of(v: Var) -> Path:
+        return path.get(v, (_plain(v),))
 
     for t in schedule.transforms:
         if isinstance(t, Split):
             old = of(t.old)
-            made = {v: f"{old}.{plain(v)}" for v in (t.outer, t.inner)}
+            made = {v: (*old, _plain(v)) for v in (t.outer, t.inner)}
         elif isinstance(t, Fuse):
-            made = {t.fused: f"{of(t.inner)}.{t.fused.name}"}
+            made = {t.fused: (*of(t.inner), t.fused.name)}
         else:
             same = t.new.name == t.old.name  # a loop of rfactor's, by its old name
-            made = {t.new: of(t.old) if same else f"{of(t.old)}.{t.new.name}"}
+            made = {t.new: of(t.old) if same else (*of(t.old), t.new.name)}
         path.update(made)
     return {d.var: of(d.var) for d in schedule.dims}
+
+
+def _plain(v: Var) -> str:
+    """A reduction variable is printed by the name of its domain."""
+    return v.name.split("$")[0]
 
 
 class _Lines:
@@ -92,7 +101,7 @@ class _Program(_Lines):
         super().__init__(0)
         self.outputs = frozenset(outputs)
         self.constant = _Steady()
-        self._names: dict[tuple[Function, str], dict[str, str]] = {}
+        self._names: dict[tuple[Function, int, int], dict[Var, Path]] = {}
         #: The Funcs inside whose production this is; those that share loops together.
         self._open: list[Function] = []
 
@@ -143,27 +152,18 @@ class _Program(_Lines):
         return f"{head} in [{low}, {low + extent - 1}]{device}"
 
     def _loop_name(self, v: Var, func: Function | None) -> str:
-        """The path of a loop that lowering called ``f.s0.xi``, or ``f.s0b1.xi`` in
-        the second branch of a specialised stage."""
-        of_stage = [f for f in (*self._open, func) if f is not None]
-        func = next(
-            (f for f in reversed(of_stage) if v.name.startswith(f"{f.name}.s")), None
-        )
-        if func is None:
+        """The path of a loop: see `loop_names`."""
+        loop: LoopId | None = v.loop
+        if loop is None:
             return v.name
-        stage, _, name = v.name.removeprefix(f"{func.name}.s").partition(".")
-        plain = name.removeprefix("fused.")
-        known = self._names.get((func, stage))
+        key = loop.func, loop.stage, loop.branch
+        known = self._names.get(key)
         if known is None:
-            k, _, branch = stage.partition("b")
-            of = schedules(func.stages()[int(k)].schedule)[int(branch or 0)]
-            known = {var.name: path for var, path in loop_names(of).items()}
-            self._names[func, stage] = known
-        path = known.get(plain, plain)
-        if plain == name:
-            return path
-        *before, last = path.split(".")
-        return ".".join([*before, "fused", last])
+            definition = loop.func.stages()[loop.stage]
+            known = _paths(schedules(definition.schedule)[loop.branch])
+            self._names[key] = known
+        path = known.get(loop.var, (_plain(loop.var),))
+        return ".".join([*path[:-1], "fused", path[-1]] if loop.shared else path)
 
 
 class _Steady(Rewriter):

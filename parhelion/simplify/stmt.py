@@ -226,7 +226,15 @@ class _StmtSimplifier:
             None if b is None else engine(Facts.EMPTY).go(substitute(b, self.gone))
             for b in (var.lo, var.hi)
         )
-        fresh = Var(var.name, var.type, lo=lo, hi=hi, value=value, origin=var.origin)
+        fresh = Var(
+            var.name,
+            var.type,
+            lo=lo,
+            hi=hi,
+            value=value,
+            origin=var.origin,
+            loop=var.loop,
+        )
         self.gone[var] = fresh
         return fresh
 
@@ -268,7 +276,9 @@ class _StmtSimplifier:
         """The loop's Var, or another if its bounds are missing or out of date."""
         if var.lo is None or var.hi is None:
             last = engine(Facts.EMPTY).go(sub(add(low, extent), imm(1, low.type)))
-            fresh = Var(var.name, var.type, lo=low, hi=last, origin=var.origin)
+            fresh = Var(
+                var.name, var.type, lo=low, hi=last, origin=var.origin, loop=var.loop
+            )
             self.gone[var] = fresh
             return fresh
         gone = self.gone.keys()

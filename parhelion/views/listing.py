@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.loop_id import LoopId
 from parhelion.ir.names import plain_name
 from parhelion.ir.stmt import Atomic, Block, For, If, Produce, Provide, Realize, Stmt
 
@@ -82,9 +83,11 @@ class Listing:
         return self._names.get(f) or shown(f)
 
     def _loop_name(self, s: For) -> str:
-        """The loop that lowering called ``f.s0.xi``, as the user calls it."""
-        *_, last = s.var.name.split(".")
-        return self._rvars.get(last) or last.split("$")[0]
+        """A loop as the user calls it."""
+        loop: LoopId | None = s.var.loop
+        if loop is None:
+            return s.var.name
+        return self._rvars.get(loop.var.name) or plain_name(loop.var.name)
 
 
 def names_of(functions: Sequence[Function]) -> dict[Function, str]:
