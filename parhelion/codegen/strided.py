@@ -46,14 +46,14 @@ def load(f: Function, e: E.Load, pointer: str, offset: int, step: int) -> str:
     t = e.type
     low, high = _together(f, e, pointer, offset, step) if step > 0 else (offset, offset)
     beside = offset - low, high - offset
-    most = t.count
-    if abs(step) > _EVERYWHERE:
-        most = min(most, f.target.natural_vector_size(t))
+    # Of long steps, a register at a time, from parts as wide as one.
+    register = f.target.natural_vector_size(t) if abs(step) > _EVERYWHERE else 0
+    most = min(t.count, register or t.count)
     parts: list[tuple[str, Type]] = []
     for k in range(0, t.count, most):
         one = t.with_lanes(min(most, t.count - k))
         places = [offset + step * i for i in range(k, k + one.count)]
-        parts.append((_chosen(f, e, pointer, one, places, beside), one))
+        parts.append((_chosen(f, e, pointer, one, places, beside, register), one))
     return concatenate(f, parts)[0]
 
 
@@ -64,17 +64,19 @@ def _chosen(
     t: Type,
     places: Sequence[int],
     beside: tuple[int, int],
+    least: int,
 ) -> str:
     """The elements at these places past `pointer`, from dense parts that are shared
-    with loads of so many elements less and more."""
+    with loads of so many elements less and more. least: lanes of a part, where there is
+    room for so many."""
     from parhelion.codegen.memory import load_dense
 
+    if t.count == 1:
+        return load_dense(f, e.buffer, pointer, places[0], t)
     low, high = min(places) - beside[0], max(places) + beside[1]
     span = high - low + 1
     # Parts of `width` elements; the last one ends where the span does.
-    width = t.count
-    if abs(places[1] - places[0]) > _EVERYWHERE:
-        width = max(width, min(f.target.natural_vector_size(t), span))
+    width = max(t.count, min(least, span))
     whole = t.with_lanes(width)
     text, filled = "", [-1] * t.count
     for start in range(low, high + 1, width):

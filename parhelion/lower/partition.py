@@ -12,11 +12,11 @@ state, whose body has them replaced by true, and each clamp by its likely side:
 
 Loops are taken from the outside in, and only the steady state is partitioned again:
 code grows by a constant for each level, not by a factor. (In the rest, innermost loops
-still are, since that is where the time goes; and loops by the clamps of vectors, which
-are loaded lane by lane where they may be clamped: what moves with a short loop and a
-long one inside of it, ``x + dx``, may have no steady state in the short one at all.) A
-loop that contains others, or runs in parallel, keeps one piece and branches inside, so
-that it has two bodies, not three.
+still are, since that is where the time goes; and loops by the clamps of vectors with
+which no loop inside moves. They are loaded lane by lane where they may be clamped, and
+what moves with a short loop and a long one inside of it, ``x + dx``, may have no steady
+state in the short one at all.) A loop that contains others, or runs in parallel, keeps
+one piece and branches inside, so that it has two bodies, not three.
 
 The user may have said of a loop that it is never partitioned, or always: then also in
 the rest, and it is an error if there is nothing to partition it by.
@@ -52,7 +52,7 @@ from parhelion.ir.build import (
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import var_label
 from parhelion.ir.loop_id import LoopId
-from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes
 from parhelion.ir.stmt import (
     NOP,
     Allocate,
@@ -164,7 +164,7 @@ class _Partition(Rewriter):
             if not (innermost or policy is Partition.Always):
                 if self.slow:
                     # With the others the code would grow by a factor at each level.
-                    candidates = [c for c in candidates if c.node.type.count > 1]
+                    candidates = [c for c in candidates if _is_vectors_own(n, c)]
                 if not _pays(n, candidates):
                     candidates = []
             plan = _plan(n, candidates, policy is Partition.Always)
@@ -273,6 +273,22 @@ class _Side:
             return {}
         (only,) = self.bounds.values()
         return {c.node: c.other for c in self.exact.get(only, ())}
+
+
+def _is_vectors_own(n: For, c: Candidate) -> bool:
+    """Whether a condition is asked of vectors, and no loop inside moves with it."""
+    if c.node.type.count == 1:
+        return False
+    inside = {s.var for s in nodes(n.body) if isinstance(s, For)}
+    waiting, seen = list(free_vars(c.node)), set[Var]()
+    while waiting:
+        v = waiting.pop()
+        if v in inside:
+            return False
+        if v not in seen and v.value is not None:
+            waiting += free_vars(v.value)
+        seen.add(v)
+    return True
 
 
 def _pays(n: For, candidates: Sequence[Candidate]) -> bool:

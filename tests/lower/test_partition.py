@@ -404,6 +404,23 @@ def test_code_grows_by_a_constant_per_level() -> None:
     assert stores <= 3 * depth
 
 
+def test_clamps_that_move_with_several_loops_do_not_double_the_code() -> None:
+    """Of reads at ``x + d``, each with another short loop's `d`, the rest of one of
+    these loops has no second steady state for the others."""
+    x, xo, xi, y = hl.vars("x xo xi y")
+    inside = hl.BoundaryConditions.repeat_edge(hl.Buffer(hl.UInt(16), [60, 40]))
+    lines = []
+    for count in range(2, 7):
+        d = [hl.Var(f"d{k}") for k in range(count)]
+        f = hl.Func("f")
+        f[(x, y, *d)] = sum([inside[x + v, y] for v in d], hl.u16(0))
+        f.split(x, xo, xi, 8, hl.TailStrategy.GuardWithIf).vectorize(xi)
+        f.reorder(xi, xo, y, *d)
+        lines.append(hl.Pipeline(f).lowered_text().count("\n"))
+    more = [b - a for a, b in zip(lines, lines[1:], strict=False)]
+    assert max(more) < 2 * min(more), lines
+
+
 @pytest.mark.parametrize("seed", range(160))
 def test_random_loops(seed: int) -> None:
     rng = random.Random(seed)
