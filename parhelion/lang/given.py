@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parhelion.errors import InvalidBufferError, TypeMismatchError, here
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
@@ -48,7 +50,7 @@ def check_output(sym: BufferSym, buffer: Buffer, name: str = "") -> Layout:
     if not layout.writeable:
         raise InvalidBufferError(f"{what} shares a read-only array", at=here())
     for d, (e, s) in enumerate(zip(layout.extents, layout.strides, strict=True)):
-        if s == 0 and e > 1:
+        if s == 0 and e > 1 and 0 not in layout.extents:
             raise InvalidBufferError(
                 f"{what} is broadcast in dimension {d} (its stride is 0): several "
                 "pixels would share one place",
@@ -63,6 +65,20 @@ def check_output(sym: BufferSym, buffer: Buffer, name: str = "") -> Layout:
         )
     check_alignment(sym, layout, name)
     return layout
+
+
+def check_empty(syms: Sequence[BufferSym], layouts: Sequence[Layout]) -> None:
+    """Raises InvalidBufferError if some of the destinations have pixels and others have
+    none: what a schedule rounds up, or shifts inwards, has no place in the latter."""
+    empty = [s for s, one in zip(syms, layouts, strict=True) if 0 in one.extents]
+    full = [s for s in syms if s not in empty]
+    if empty and full:
+        raise InvalidBufferError(
+            f"the buffer for {empty[0].name!r} has no pixels, that for"
+            f" {full[0].name!r} has: outputs of one pipeline are computed together",
+            at=here(),
+            hint="realize the Funcs whose buffers have pixels by themselves",
+        )
 
 
 def check_alignment(sym: BufferSym, layout: Layout, name: str = "") -> None:
@@ -94,6 +110,7 @@ def value_of(sym: BufferSym | ParamSym) -> object:
 __all__ = [
     "Number",
     "check_alignment",
+    "check_empty",
     "check_image",
     "check_output",
     "exact",

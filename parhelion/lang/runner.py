@@ -29,7 +29,13 @@ from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
 from parhelion.lang.boxes import Box, as_promised, joined, region_of
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.given import Number, check_image, exact, value_of
+from parhelion.lang.given import (
+    Number,
+    check_empty,
+    check_image,
+    exact,
+    value_of,
+)
 from parhelion.lang.inferred import Sides, told
 from parhelion.runtime.foreign import KeptPixelsError
 from parhelion.runtime.layout import Layout, overlap
@@ -306,10 +312,11 @@ class Runner:
         spare: list[tuple[Buffer, Buffer]] = []
         layouts = dict(images)
         inputs = list(images.values())
-        for sym, buffer in zip(self.targets, destinations, strict=True):
-            layout = buffer._layout()
-            if 0 in layout.extents:
-                return
+        given = [b._layout() for b in destinations]
+        if any([0 in layout.extents for layout in given]):
+            check_empty(self.targets, given)
+            return
+        for sym, buffer, layout in zip(self.targets, destinations, given, strict=True):
             if any(overlap(layout, other) for other in inputs):
                 # The code assumes that its arguments lie apart.
                 instead = Buffer.make_with_shape_of(buffer)
