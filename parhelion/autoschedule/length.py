@@ -20,6 +20,10 @@ from parhelion.ir.rewrite import nodes
 #: A pipeline's code should not be longer, nor than so much for each of its Funcs:
 #: instructions that LLVM takes about a second and a half for.
 _MOST, _EACH = 4000.0, 500.0
+#: Nor should that of one group, which is one function: some of LLVM's passes take more
+#: than in proportion. Twelve iterations in one tile, clamped by the size of an image
+#: that is known in a run only, are 10,000 such instructions, and took 40 s.
+_MOST_GROUP = 2000.0
 #: Loops are cut along no more dimensions than this.
 _MOST_CUT = 2
 #: A division by what is not known has instructions of its own for each lane.
@@ -29,6 +33,11 @@ _DIVISION = 3
 def most_length(funcs: int) -> float:
     """How long the code of a pipeline of so many Funcs may be without being dear."""
     return max(_MOST, _EACH * funcs)
+
+
+def dear_group(length: float) -> float:
+    """By how much the code of one group is dearer than what it takes to run."""
+    return max(1.0, length / _MOST_GROUP)
 
 
 def length_of(work: Work, loops: Loops, machine: Machine) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parhelion.autoschedule.graph import Source
+from parhelion.autoschedule.length import dear_group
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Group, Level, Plan
 from parhelion.ir.function import Function
@@ -54,7 +55,8 @@ class State:
     def cost(self) -> float:
         """Its time, and more where it makes too much code (`Search.dear`)."""
         length = sum([g.length for g in self.groups.values()])
-        return self.time * self.search.dear(length)
+        time = sum([g.cost * dear_group(g.length) for g in self.groups.values()])
+        return time * self.search.dear(length)
 
     @property
     def time(self) -> float:

@@ -94,3 +94,20 @@ def test_edges_have_code_for_each_lane() -> None:
     assert of(clamped, (16, 1)) == 4 * 5 + 2 * 3 * 2 * 16
     assert of(mirrored, (16, 1)) > 2 * of(clamped, (16, 1))
     assert of(clamped, (32, 4)) == 8 * of(clamped, (16, 1))
+
+
+def test_a_long_chain_of_clamped_stages_is_not_one_group() -> None:
+    """Its code would be one function, which LLVM takes long for."""
+    image = hl.ImageParam(hl.UInt(8), 2, "image")
+    size = [(0, image.width()), (0, image.height())]
+    f = hl.BoundaryConditions.repeat_edge(image)
+    for k in range(12):
+        inside, f = hl.BoundaryConditions.repeat_edge(f, size), hl.Func(f"it{k}")
+        near = [inside[x + dx, y + dy] for dx, dy in ((-1, 0), (1, 0), (0, -1), (0, 1))]
+        f[x, y] = hl.cast(hl.UInt(16), reduce(add, near) / 4)
+    root = f._function
+    box = ((0, SIZE - 1), (0, SIZE - 1))
+    (read,) = Search((root,), Sizes({root: box}), MACHINE).bounded()[0].images
+    state = Search((root,), Sizes({root: box, read: box}), MACHINE).run()
+    lengths = [g.length for g in state.groups.values() if g.members]
+    assert max(lengths, default=0) < 4000, lengths

@@ -56,7 +56,10 @@ class MovedSum:
                         zip(starts, box, strict=True)
                     )
                 )
-            ].astype(total.dtype)
+            ]
+            # A NaN is no integer, but the same one wherever this runs.
+            with np.errstate(invalid="ignore"):
+                part = part.astype(total.dtype)
             total += part.reshape(part.shape + (1,) * (total.ndim - rank))
         small = self.small
         limited = total % small if whole else np.clip(total, -small, small)
