@@ -104,6 +104,13 @@ class Inlines:
                 )
         return frozenset(self.inlined)
 
+    def take_back(self) -> None:
+        """Leaves out the last Func that was to be inlined."""
+        last = self.inlined.pop()
+        self.decisions = [
+            replace(d, chosen=False) if d.func is last else d for d in self.decisions
+        ]
+
     # One Func.
 
     def _cost(self, stages: tuple[Stage, ...]) -> float:

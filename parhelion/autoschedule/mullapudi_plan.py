@@ -16,7 +16,7 @@ import numpy as np
 
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.freedom import Freedom
-from parhelion.autoschedule.graph import Graph, Stage, can_inline
+from parhelion.autoschedule.graph import Graph, Stage, TooLong, can_inline
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.loopnests import Name, Wishes, write_loops
 from parhelion.autoschedule.mullapudi_groups import Group, Grouping, Shapes, Tile
@@ -110,8 +110,8 @@ class Plan:
         self.inlines = Inlines(
             graph, points, params.load_cost, keep, self.forced.inlined
         )
-        inlined = self.inlines.run(free_only=style.free_inlining)
-        self.graph = Graph.of(self.outputs, graph.inlined | inlined, graph.known)
+        self.inlines.run(free_only=style.free_inlining)
+        self.graph = self._with_inlined(graph)
         self.model = Model(self.graph, Regions(self.graph, sizes, regions, GUESS))
         self.unread = _unread(self.graph)
         self.growth = Growth(self.model.regions)
@@ -127,6 +127,21 @@ class Plan:
         )
         if style.merges:
             self.grouping.run()
+
+    def _with_inlined(self, graph: Graph) -> Graph:
+        """The graph with what pays inlined.
+
+        Definitions share other parts when all is put together at once than when it was
+        put in one after the other: where one is too long, the last decisions go.
+        """
+        while True:
+            inlined = graph.inlined | frozenset(self.inlines.inlined)
+            try:
+                return Graph.of(self.outputs, inlined, graph.known)
+            except TooLong:
+                if not self.inlines.inlined:
+                    raise
+                self.inlines.take_back()
 
     def _bounded(self) -> tuple[Graph, Regions]:
         """The pipeline before anything is decided, and what is needed of each Func.

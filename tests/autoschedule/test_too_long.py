@@ -56,3 +56,18 @@ def test_what_is_chosen_is_not_too_long(scheduler: str) -> None:
         wanted = wanted[::2] + np.minimum(wanted[1::2], wanted[::2])
     got = np.asarray(out.realize([width]))
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_what_is_put_together_at_once_is_not_longer_than_what_was_weighed() -> None:
+    """Four generations of the game of life, of an image that repeats itself."""
+    y = hl.Var("y")
+    f = hl.BoundaryConditions.repeat_image(hl.Buffer(np.ones((1, 1), np.uint8)))
+    near = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
+    for k in range(4):
+        alive = sum([f[x + i, y + j] for i, j in near], hl.u8(0))
+        stays = (alive == 3) | ((alive == 2) & (f[x, y] == 1))
+        f = hl.Func(f"generation{k}")
+        f[x, y] = hl.select(stays, hl.u8(1), hl.u8(0))
+    made = hl.autoschedule(f, [1, 1], scheduler="Mullapudi2016")
+    said = [d.chosen.label for d in made.decisions]
+    assert "inlined" in said and "not inlined" in said
