@@ -23,7 +23,7 @@ _MOST, _EACH = 4000.0, 500.0
 #: Nor should that of one group, which is one function: some of LLVM's passes take more
 #: than in proportion. Twelve iterations in one tile, clamped by the size of an image
 #: that is known in a run only, are 10,000 such instructions, and took 40 s.
-_MOST_GROUP = 2000.0
+_MOST_GROUP = 4000.0
 #: Loops are cut along no more dimensions than this.
 _MOST_CUT = 2
 #: A division by what is not known has instructions of its own for each lane.
