@@ -22,14 +22,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import parhelion as hl
 from benchmarks.auto import supervise
 from benchmarks.auto.batch import Spec, run_batches
-from benchmarks.auto.estimates import set_estimates
-from benchmarks.auto.made import JOBS, digest
+from benchmarks.auto.made import JOBS, Maker, digest, make
 from benchmarks.auto.plain import aligned
-from benchmarks.auto.series import find
-from benchmarks.everyday import baselines
 from benchmarks.everyday.pipeline import GROUPS
 from benchmarks.everyday.pipelines import all_pipelines
 from parhelion.autoschedule import calibrate, default
@@ -59,17 +55,14 @@ def changed(machine: Machine, changes: Change) -> Machine:
 def made(job: tuple[str, Change, int]) -> str:
     """The schedule, as Python, of a pipeline with a change, for so many threads."""
     name, changes, threads = job
-    baselines.register()
-    case = find(name)
-    app = case.algorithm(hl)
-    set_estimates(case, app, case.inputs())
     plain = calibrate.known(threads)
     known = replace(plain, machine=changed(plain.machine, changes))
-    params = hl.AutoschedulerParams(default.NAME, {"parallelism": str(threads)})
+    maker = Maker(name, default.NAME, (("parallelism", str(threads)),))
     with mock.patch.object(default, "known", lambda _: known):
-        pipeline = hl.Pipeline([app.output])
-        result = pipeline.apply_autoscheduler(hl.get_host_target(), params)
-    return str(result.to_python())
+        found = make(maker)
+    if found.failed:
+        raise RuntimeError(f"{name}: {found.failed}")
+    return found.python
 
 
 def measured(
@@ -150,11 +143,10 @@ def main() -> int:
         new = {
             texts[name][label]: schedules[name][label]
             for label in labels
-            if texts[name][label] not in known
+            if texts[name][label] not in {plain, *known}
         }
-        if len(new) > 1 or plain not in new and new:
-            new = {plain: schedules[name][PLAIN], **new}
-            specs.append(Spec(name, new, [plain]))
+        if new:
+            specs.append(Spec(name, {plain: schedules[name][PLAIN], **new}, [plain]))
     for name, ratios in measured(specs, options.threads, options.seconds):
         times[name].update(ratios)
         JSON.parent.mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ from parhelion.autoschedule.cost import Access, Work
 from parhelion.autoschedule.graph import Stage
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Loops
-from parhelion.autoschedule.throughput import gathers, scatters
+from parhelion.autoschedule.throughput import apart, scatters
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Var
 from parhelion.ir.rewrite import nodes
@@ -54,8 +54,7 @@ def length_of(work: Work, loops: Loops, machine: Machine) -> float:
     if vector is None:
         body += work.stores
     else:
-        apart = [a for a in work.loads if a.bits < 32 and gathers(a, vector, machine)]
-        body += len(apart) * (lanes - 1)
+        body += len(apart(work, vector, machine)) * (lanes - 1)
         body += work.stores * (lanes if scatters(stage, vector) else 1)
         for a in work.loads:
             if vector in a.clamped:

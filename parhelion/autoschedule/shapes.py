@@ -9,12 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from parhelion.autoschedule.cost import Access, Work
+from parhelion.autoschedule.cost import Work
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.model import Model, Tiles
 from parhelion.autoschedule.plan import Loops
 from parhelion.autoschedule.throughput import (
-    gathers,
+    apart,
     registers_for_sums,
     registers_of,
     scatters,
@@ -93,16 +93,11 @@ def _less_apart(model: Model, f: Function, vector: Var, lanes: int) -> int:
     fetches together: it takes as long for each, and leaves the instruction cache."""
     machine = model.machine
     most = max(
-        [len(_apart(model.work(s), vector, machine)) for s in model.graph.stages[f]]
+        [len(apart(model.work(s), vector, machine)) for s in model.graph.stages[f]]
     )
     while lanes * most > _MOST_APART and lanes > machine.lanes(32):
         lanes //= 2
     return lanes
-
-
-def _apart(work: Work, vector: Var, machine: Machine) -> list[Access]:
-    """The loads of which each lane has code of its own."""
-    return [a for a in work.loads if a.bits < 32 and gathers(a, vector, machine)]
 
 
 def scan_blocks(
@@ -266,8 +261,8 @@ def _length(work: Work, vector: Var | None, lanes: int, machine: Machine) -> flo
     that no instruction fetches together, and of those that are stored apart."""
     if vector is None or vector not in work.stage.loops:
         return work.arithmetic + len(work.loads)
-    apart = _apart(work, vector, machine)
-    length = work.arithmetic + len(work.loads) + len(apart) * (lanes - 1)
+    each = len(apart(work, vector, machine)) * (lanes - 1)
+    length = work.arithmetic + len(work.loads) + each
     return length + (lanes * work.stores if scatters(work.stage, vector) else 0)
 
 

@@ -223,6 +223,12 @@ def gathers(a: Access, vector: Var, machine: Machine) -> bool:
     return step not in (-1, *range(1, machine.step(a.bits) + 1))
 
 
+def apart(work: Work, vector: Var, machine: Machine) -> list[Access]:
+    """The loads of which each lane has code of its own, as no instruction gathers
+    them."""
+    return [a for a in work.loads if a.bits < 32 and gathers(a, vector, machine)]
+
+
 def _storage(a: Access) -> Sequence[int]:
     """The order of the source's dimensions in memory, innermost first."""
     if isinstance(a.source, Function) and a.source.schedule.storage_order:
@@ -267,6 +273,7 @@ def _written(stage: Stage) -> frozenset[Var]:
 
 __all__ = [
     "Speed",
+    "apart",
     "fetches",
     "gathers",
     "load_time",

@@ -164,7 +164,7 @@ class _Partition(Rewriter):
             if not (innermost or policy is Partition.Always):
                 if self.slow:
                     # With the others the code would grow by a factor at each level.
-                    candidates = [c for c in candidates if _is_vectors_own(n, c)]
+                    candidates = _of_vectors_alone(n, candidates)
                 if not _pays(n, candidates):
                     candidates = []
             plan = _plan(n, candidates, policy is Partition.Always)
@@ -275,20 +275,26 @@ class _Side:
         return {c.node: c.other for c in self.exact.get(only, ())}
 
 
-def _is_vectors_own(n: For, c: Candidate) -> bool:
-    """Whether a condition is asked of vectors, and no loop inside moves with it."""
-    if c.node.type.count == 1:
-        return False
+def _of_vectors_alone(n: For, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The conditions that are asked of vectors, and that no loop inside moves."""
+    asked = [c for c in candidates if c.node.type.count > 1]
+    if not asked:
+        return []
     inside = {s.var for s in nodes(n.body) if isinstance(s, For)}
-    waiting, seen = list(free_vars(c.node)), set[Var]()
+    return [c for c in asked if not _mentions(c.node, inside)]
+
+
+def _mentions(e: Expr, wanted: set[Var]) -> bool:
+    """Whether an expression has one of these Vars in it, or names a value that has."""
+    waiting, seen = list(free_vars(e)), set[Var]()
     while waiting:
         v = waiting.pop()
-        if v in inside:
-            return False
+        if v in wanted:
+            return True
         if v not in seen and v.value is not None:
             waiting += free_vars(v.value)
         seen.add(v)
-    return True
+    return False
 
 
 def _pays(n: For, candidates: Sequence[Candidate]) -> bool:

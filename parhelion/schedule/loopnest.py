@@ -90,7 +90,7 @@ def func_name(f: Function) -> str:
 def nest_text(body: Stmt, outputs: Sequence[Function]) -> str:
     """The loop nests of a program that has not been flattened yet."""
     printer = _Program(outputs)
-    printer.go(body, None)
+    printer.go(body)
     return "".join(f"{line}\n" for line in printer.lines)
 
 
@@ -102,56 +102,52 @@ class _Program(_Lines):
         self.outputs = frozenset(outputs)
         self.constant = _Steady()
         self._names: dict[tuple[Function, int, int], dict[Var, Path]] = {}
-        #: The Funcs inside whose production this is; those that share loops together.
-        self._open: list[Function] = []
 
-    def go(self, s: Stmt, func: Function | None) -> None:
-        """Prints a statement inside the production of `func`."""
+    def go(self, s: Stmt) -> None:
+        """Prints a statement."""
         if isinstance(s, Block):
             for item in s.items:
-                self.go(item, func)
+                self.go(item)
         elif isinstance(s, For):
             extent = self.constant(s.extent)
             if extent == 1:
-                self.go(s.body, func)
+                self.go(s.body)
             else:
-                head = self._head(s, func, extent)
-                self.block(head, lambda: self.go(s.body, func))
+                head = self._head(s, extent)
+                self.block(head, lambda: self.go(s.body))
         elif isinstance(s, If):
-            self.go(s.then, func)
+            self.go(s.then)
             if s.otherwise is not None:
-                self.go(s.otherwise, func)
+                self.go(s.otherwise)
         elif isinstance(s, Provide):
             self.add(_provide(s.func))
         elif isinstance(s, Realize):
             if _stored_apart(s.func):
-                self.block(f"store {func_name(s.func)}", lambda: self.go(s.body, func))
+                self.block(f"store {func_name(s.func)}", lambda: self.go(s.body))
             else:
-                self.go(s.body, func)
+                self.go(s.body)
         elif isinstance(s, Produce):
-            self._produce(s, func)
+            self._produce(s)
         elif isinstance(s, Atomic):
-            self.go(s.body, func)
+            self.go(s.body)
 
-    def _produce(self, s: Produce, func: Function | None) -> None:
+    def _produce(self, s: Produce) -> None:
         if s.producing:
-            self._open.append(s.func)
-            self.block(f"produce {func_name(s.func)}", lambda: self.go(s.body, s.func))
-            self._open.pop()
+            self.block(f"produce {func_name(s.func)}", lambda: self.go(s.body))
         elif s.func in self.outputs:
-            self.go(s.body, func)
+            self.go(s.body)
         else:
-            self.block(f"consume {func_name(s.func)}", lambda: self.go(s.body, func))
+            self.block(f"consume {func_name(s.func)}", lambda: self.go(s.body))
 
-    def _head(self, s: For, func: Function | None, extent: int | None) -> str:
-        head = f"{s.kind.value} {self._loop_name(s.var, func)}"
+    def _head(self, s: For, extent: int | None) -> str:
+        head = f"{s.kind.value} {self._loop_name(s.var)}"
         device = "<Default_GPU>" if s.kind.on_gpu else ""
         low = None if extent is None else self.constant(s.min)
         if low is None or extent is None:
             return head + device
         return f"{head} in [{low}, {low + extent - 1}]{device}"
 
-    def _loop_name(self, v: Var, func: Function | None) -> str:
+    def _loop_name(self, v: Var) -> str:
         """The path of a loop: see `loop_names`."""
         loop: LoopId | None = v.loop
         if loop is None:

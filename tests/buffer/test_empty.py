@@ -27,7 +27,7 @@ def test_outputs_with_and_without_pixels(sizes: tuple[int, int], called: bool) -
     a[x], b[x] = hl.i32(x) + 1, hl.i32(x) + 2
     pipeline = hl.Pipeline([a, b])
     given = [hl.Buffer(np.full(n, -1, np.int32)) for n in sizes]
-    with pytest.raises(hl.InvalidBufferError, match="has no pixels, that for 'b|a"):
+    with pytest.raises(hl.InvalidBufferError, match="has no pixels, that for '[ab]"):
         if called:
             pipeline.compile_to_callable([])(*given)
         else:
