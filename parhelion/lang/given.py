@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from parhelion.errors import InvalidBufferError, TypeMismatchError, here
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
-from parhelion.runtime.layout import Layout
+from parhelion.runtime.layout import Array, Layout, overlap
 from parhelion.types import round_float
 
 Number = int | float | bool
@@ -81,6 +83,36 @@ def check_empty(syms: Sequence[BufferSym], layouts: Sequence[Layout]) -> None:
         )
 
 
+def check_apart(
+    syms: Sequence[BufferSym], given: Sequence[Buffer], layouts: Sequence[Layout]
+) -> None:
+    """Raises InvalidBufferError if two of the destinations share a pixel. Those that
+    lie in one another's gaps, as the channels of a photograph do, share none."""
+    for k, one in enumerate(layouts):
+        for j, other in enumerate(layouts[:k]):
+            if overlap(one, other) and _share(given[j]._pixels(), given[k]._pixels()):
+                raise InvalidBufferError(
+                    f"the buffers for {syms[j].name!r} and {syms[k].name!r} share"
+                    " pixels: what is computed for one would be written over",
+                    at=here(),
+                    hint="give each output an array of its own",
+                )
+
+
+def _share(one: Array, other: Array) -> bool:
+    """Whether two arrays have a byte in common, where that is found with little
+    work."""
+    try:
+        # The types know of no number other than 0 and -1; NumPy's manual does.
+        return bool(np.shares_memory(one, other, max_work=_MOST_WORK))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return False
+
+
+#: Candidates that NumPy tries to find a byte which two arrays share.
+_MOST_WORK = 1 << 16
+
+
 def check_alignment(sym: BufferSym, layout: Layout, name: str = "") -> None:
     """Raises InvalidBufferError if a promise of `set_host_alignment` does not hold."""
     if sym.host_alignment and layout.host % sym.host_alignment:
@@ -110,6 +142,7 @@ def value_of(sym: BufferSym | ParamSym) -> object:
 __all__ = [
     "Number",
     "check_alignment",
+    "check_apart",
     "check_empty",
     "check_image",
     "check_output",

@@ -31,6 +31,7 @@ from parhelion.lang.boxes import Box, as_promised, joined, region_of
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import (
     Number,
+    check_apart,
     check_empty,
     check_image,
     exact,
@@ -316,6 +317,8 @@ class Runner:
         if any([0 in layout.extents for layout in given]):
             check_empty(self.targets, given)
             return
+        if len(given) > 1:
+            check_apart(self.targets, destinations, given)
         for sym, buffer, layout in zip(self.targets, destinations, given, strict=True):
             if any(overlap(layout, other) for other in inputs):
                 # The code assumes that its arguments lie apart.

@@ -204,6 +204,23 @@ def test_an_output_may_have_any_strides_without_overlap(
     np.testing.assert_array_equal(where, grid)
 
 
+def test_outputs_that_share_pixels_are_refused() -> None:
+    f, g = ramp(), hl.Func("g")
+    g[x, y] = 100 + x
+    pair = hl.Pipeline([f, g])
+    call = pair.compile_to_callable([])
+    where = np.full((6, 8), -1, np.int32)
+    for one, two in ((where, where), (where[:4], where[2:]), (where[:3], where[3::-1])):
+        for use in (lambda a, b: pair.realize([a, b]), call):
+            with pytest.raises(hl.InvalidBufferError, match="'g' share pixels"):
+                use(one, two)
+    assert np.all(where == -1)
+    # One may lie in the gaps of the other.
+    pair.realize([where[:, ::2], where[:, 1::2]])
+    np.testing.assert_array_equal(where[:, 1::2], np.full((6, 4), 100) + np.arange(4))
+    np.testing.assert_array_equal(where[:, ::2], np.asarray(f.realize([4, 6])))
+
+
 @pytest.mark.parametrize("sizes", [[0, 3], [3, 0], [0, 0]])
 def test_zero_extents_give_an_empty_result(sizes: list[int]) -> None:
     f = ramp()
