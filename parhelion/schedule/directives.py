@@ -194,10 +194,12 @@ class PrefetchAhead:
 @dataclass(frozen=True, slots=True)
 class Spent:
     """A number of a directive whose loops `rfactor` has made the dimensions of RDoms:
-    what it is (``factor p of r.x``), and what it may be."""
+    what it is (``factor``) of which loop, what it is given as, and what it may be."""
 
     directive: str
     what: str
+    given: Expr | None
+    of: Var
     value: Expr
     least: int
     most: int

@@ -26,7 +26,7 @@ from parhelion.ir.expr import Cast, Expr
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.text import brief
 from parhelion.schedule.branches import StageIndex, schedules
-from parhelion.schedule.directives import Split, StageSchedule
+from parhelion.schedule.directives import Spent, Split, StageSchedule
 from parhelion.schedule.rules import MOST_COORDINATE, MOST_FACTOR, stage_label
 from parhelion.types import INT32
 
@@ -103,7 +103,7 @@ def numbers_of(f: Function) -> list[Number]:
                 if known is None or not n.least <= known <= n.most:
                     key, directive = f"{f.name}#{len(found)}", f"{label}.{n.directive}"
                     limits = (n.least, n.most, condition, n.site)
-                    found.append(Number(key, directive, n.what, n.value, *limits))
+                    found.append(Number(key, directive, _told(n), n.value, *limits))
             for p in schedule.prefetches:
                 directive, of = f"{label}.prefetch", f" along {var_label(p.start)}"
                 low, high = -MOST_FACTOR, MOST_FACTOR
@@ -132,6 +132,12 @@ def sites_of(f: Function) -> dict[str, Site | None]:
         for branch, schedule in enumerate(schedules(definition.schedule))
         for place, t in enumerate(schedule.transforms)
     }
+
+
+def _told(n: Spent) -> str:
+    """What a number is, as a message says it: ``factor p of r.x``."""
+    given = "" if n.given is None else f" {brief(n.given, 60)}"
+    return f"{n.what}{given} of {var_label(n.of)}"
 
 
 def _as_given(value: Expr) -> Expr:

@@ -286,21 +286,19 @@ def _unfold(
 
 def _of_split(t: Split, old: _Axis) -> list[Spent]:
     """The factor of a split, and what it comes to with those around it."""
-    label = f"{brief(t.factor, 60)} of {var_label(t.old)}"
-    most = rules.MOST_FACTOR
-    factor = Spent(t.directive, f"factor {label}", t.factor, 1, most, t.site)
+    p, r, most = t.factor, t.old, rules.MOST_FACTOR
+    factor = Spent(t.directive, "factor", p, r, p, 1, most, t.site)
     if is_const(old.scale, 1):
         return [factor]
-    scale = mul(old.scale, cast(INT64, t.factor))
-    what = f"product of the factors down to {label}"
-    return [factor, Spent(t.directive, what, scale, 1, _MOST_STEPS, t.site)]
+    scale = mul(old.scale, cast(INT64, p))
+    what = "product of the factors down to"
+    return [factor, Spent(t.directive, what, p, r, scale, 1, _MOST_STEPS, t.site)]
 
 
 def _of_fuse(t: Fuse, one: _Axis, two: _Axis) -> Spent:
     """The length of a fused loop."""
     wide = [maximum(cast(INT64, a.extent), int64(0)) for a in (one, two)]
-    what = f"length of {var_label(t.fused)}"
-    return Spent("fuse", what, mul(*wide), 0, _MOST_STEPS, t.site)
+    return Spent("fuse", "length", None, t.fused, mul(*wide), 0, _MOST_STEPS, t.site)
 
 
 def _bounded(axis: _Axis) -> Expr:

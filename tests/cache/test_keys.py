@@ -205,6 +205,20 @@ def test_names_do_not_count() -> None:
     assert key_of(sums(1)).digest != first.digest
 
 
+def test_names_of_loops_that_rfactor_takes_do_not_count() -> None:
+    def folded() -> hl.Func:
+        r, f = hl.RDom([(0, 1024)]), hl.Func("f")
+        f[x] = 0
+        f[x] += r.x * x
+        outer, inner, lane = hl.RVar("outer"), hl.RVar("inner"), hl.Var("lane")
+        f.update().split(r.x, outer, inner, 8)
+        f.update().rfactor(inner, lane).compute_root()
+        return f
+
+    first, again = folded(), folded()
+    assert key_of(first).digest == key_of(again).digest
+
+
 def test_names_of_tuples_do_not_count() -> None:
     def pair(name: str) -> hl.Func:
         f = hl.Func(name)
