@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from parhelion.errors import Site
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 
@@ -14,7 +15,7 @@ class LoopId:
 
     stage: the number of the definition. branch: of its specialisations. var: the loop's
     variable in the schedule. shared: whether several stages share it (`compute_with`),
-    of which this one comes first.
+    of which this one comes first. site: the user's line that says how it runs.
     """
 
     func: Function
@@ -22,6 +23,7 @@ class LoopId:
     branch: int
     var: Var
     shared: bool = False
+    site: Site | None = field(default=None, compare=False)
 
 
 __all__ = ["LoopId"]

@@ -131,12 +131,6 @@ def plain_name(name: str) -> str:
     return wish if mark and number.isdecimal() else name
 
 
-def shown_loop(name: str) -> str:
-    """A loop of lowered code as messages call it: ``f.s1.r.x``."""
-    of, dot, loop = name.rpartition(".")
-    return of + dot + loop.replace("$", ".")
-
-
 def shown_names(names: Iterable[str]) -> dict[str, str]:
     """What a text about all of these calls each: its `plain_name`, unless two share
     it."""

@@ -55,7 +55,8 @@ class Stage:
 
     def loop_id(self, v: Var, shared: bool = False) -> LoopId:
         """Which loop the one over `v` is, a variable of the stage's schedule."""
-        return LoopId(self.func, self.index, self.branch, v, shared)
+        site = self.schedule.sites.get(v)
+        return LoopId(self.func, self.index, self.branch, v, shared, site)
 
     @property
     def exprs(self) -> tuple[Expr, ...]:

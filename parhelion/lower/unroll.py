@@ -6,10 +6,12 @@ from parhelion.analysis.interval import constant_interval
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import add, block, const_int, int32, lt
 from parhelion.ir.expr import Expr, Intrinsic
-from parhelion.ir.names import shown_loop
+from parhelion.ir.function import var_label
+from parhelion.ir.loop_id import LoopId
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import NOP, For, ForKind, If, Stmt
 from parhelion.lower.instantiate import instantiate
+from parhelion.schedule.rules import stage_label
 from parhelion.simplify.driver import simplify
 
 #: The longest loop of non-constant extent that is unrolled behind guards.
@@ -34,6 +36,16 @@ def constant_extent(loop: For) -> int | None:
     return const_int(simplify(loop.extent)) if value is None else value
 
 
+def refused(loop: For, why: str, hint: str) -> ScheduleError:
+    """The error of a loop that cannot run as its schedule says, at the line that says
+    so. why: ``is unrolled, but...``."""
+    which: LoopId | None = loop.var.loop
+    if which is None:
+        return ScheduleError(f"the loop over {loop.var.name} {why}", hint=hint)
+    label, of = stage_label(which.func, which.stage), var_label(which.var)
+    return ScheduleError(f"{label}: the loop over {of} {why}", at=which.site, hint=hint)
+
+
 class _Unroll(Rewriter):
     def __init__(self) -> None:
         super().__init__()
@@ -49,10 +61,10 @@ class _Unroll(Rewriter):
         around = self._copies
         self._copies *= max(extent or 1, 1)
         if self._copies > _MOST_COPIES:
-            raise ScheduleError(
-                f"the loop over {shown_loop(n.var.name)} is unrolled to"
-                f" {self._copies} copies, more than {_MOST_COPIES}",
-                hint="split it and unroll the inner loop",
+            raise refused(
+                n,
+                f"is unrolled to {self._copies} copies, more than {_MOST_COPIES}",
+                "split it and unroll the inner loop",
             )
         body = self.go(n.body)
         self._copies = around
@@ -64,11 +76,10 @@ class _Unroll(Rewriter):
             return block(*copies) if copies else NOP
         most = constant_interval(n.extent).hi
         if most is None or most > _MOST_GUARDED:
-            raise ScheduleError(
-                f"the loop over {shown_loop(n.var.name)} is unrolled, but its"
-                " extent is not constant",
-                hint="split it by a constant factor and unroll the inner loop, or "
-                "bound it",
+            raise refused(
+                n,
+                "is unrolled, but its extent is not constant",
+                "split it by a constant factor and unroll the inner loop, or bound it",
             )
         guarded = []
         for i in range(int(most)):

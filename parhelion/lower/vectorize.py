@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from parhelion.errors import ScheduleError, internal_assert
+from parhelion.errors import internal_assert
 from parhelion.ir.build import (
     add,
     block,
@@ -50,7 +50,6 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
-from parhelion.ir.names import shown_loop
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import (
@@ -81,7 +80,7 @@ from parhelion.lower.lanes import (
     pieces,
     slice_lanes,
 )
-from parhelion.lower.unroll import constant_extent
+from parhelion.lower.unroll import constant_extent, refused
 from parhelion.lower.widen import CannotVectorize, Widener, is_pure
 
 #: Masked accesses to elements narrower than this many bits run lane by lane: x86-64
@@ -118,19 +117,19 @@ class _VectorizeLoops(Rewriter):
         around = self._lanes
         self._lanes *= max(extent or 1, 1)
         if self._lanes > MOST_LANES:
-            raise ScheduleError(
-                f"the loop over {shown_loop(n.var.name)} is vectorized to"
-                f" {self._lanes} lanes, more than {MOST_LANES}",
-                hint="a vector of a few times the machine's width is as fast as any",
+            raise refused(
+                n,
+                f"is vectorized to {self._lanes} lanes, more than {MOST_LANES}",
+                "a vector of a few times the machine's width is as fast as any",
             )
         body = self.go(n.body)
         self._lanes = around
         if extent is None:
-            raise ScheduleError(
-                f"the loop over {shown_loop(n.var.name)} is vectorized, but its"
-                " extent is not constant",
-                hint="split it by a constant factor and vectorize the inner loop, as "
-                "vectorize(x, 8) does, or bound it",
+            raise refused(
+                n,
+                "is vectorized, but its extent is not constant",
+                "split it by a constant factor and vectorize the inner loop, as"
+                " vectorize(x, 8) does, or bound it",
             )
         if extent <= 0:
             return NOP

@@ -491,9 +491,9 @@ def factor_beyond_all_measure() -> None:
 
 @bad(
     hl.ScheduleError,
-    """the loop over f.s0.xi is vectorized to 1048576 lanes, more than 4096
+    """f: the loop over xi is vectorized to 1048576 lanes, more than 4096
 -->
-   |  f.compile_jit()
+   |  f.split(x, xo, xi, 1 << 20).vectorize(xi)
 hint: a vector of a few times the machine's width is as fast as any""",
 )
 def more_lanes_than_llvm_takes() -> None:
@@ -505,9 +505,9 @@ def more_lanes_than_llvm_takes() -> None:
 
 @bad(
     hl.ScheduleError,
-    """the loop over f.s0.xi is unrolled to 1048576 copies, more than 16384
+    """f: the loop over xi is unrolled to 1048576 copies, more than 16384
 -->
-   |  f.compile_jit()
+   |  f.split(x, xo, xi, 1 << 20).unroll(xi)
 hint: split it and unroll the inner loop""",
 )
 def more_copies_than_fit() -> None:
