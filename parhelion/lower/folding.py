@@ -26,11 +26,11 @@ from dataclasses import dataclass, replace
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.errors import ScheduleError
-from parhelion.ir.build import add, const_int, int32, le, lor, mod, mul, sub
+from parhelion.ir.build import const_int, int32, le, lor, sub
 from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.rewrite import free_vars, nodes, substitute
-from parhelion.ir.stmt import Assert, ForKind, LetStmt
+from parhelion.ir.stmt import Assert, ForKind
 from parhelion.lower.checks import storage_check
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.outwards import greatest, loops_within, opened, visible
@@ -41,7 +41,7 @@ from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import StorageDim
 from parhelion.schedule.rules import warn
 from parhelion.simplify.driver import can_prove, simplify
-from parhelion.types import INT32, Handle
+from parhelion.types import Handle
 
 _ONE = int32(1)
 
@@ -464,22 +464,3 @@ def hoisted_extent(regions: Regions, f: Function, d: int, fold: Expr | None) -> 
             hint=f"{f.label}.bound_storage gives it one, or hoist it less far",
         )
     return e
-
-
-def ring_slot(regions: Regions, f: Function, ring: Expr) -> Expr:
-    """Which copy of its storage an iteration of the loops between the allocation of
-    `f` and the beginning of its storage uses: a name at the latter."""
-    hoist, store = regions.sites.hoist(f), regions.sites.store(f)
-    count: Expr = int32(0)
-    stride: Expr = _ONE
-    for site in store.outwards():
-        if site is hoist:
-            break
-        if site.stage is not None and site.depth:
-            loop = regions.loops(site.stage).loops[site.depth - 1]
-            count = add(count, mul(sub(loop.var, loop.min), stride))
-            stride = mul(stride, loop.extent)
-    value = simplify(mod(count, ring))
-    slot = Var(f"{f.name}.slot", INT32, value=value)
-    store.lets.append(LetStmt(slot, value))
-    return slot

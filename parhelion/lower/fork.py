@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import TRUE, add, block, int32, is_const, lt, select, sub
-from parhelion.ir.expr import Expr, FuncCall
+from parhelion.ir.expr import Expr, FuncCall, Load
 from parhelion.ir.function import Function
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter, nodes, substitute
@@ -55,6 +55,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lower.instantiate import instantiate
 from parhelion.lower.regions import Regions
 from parhelion.lower.remove_marks import remove_marks
+from parhelion.lower.ring import Turns
 from parhelion.lower.sites import Sites
 from parhelion.lower.sliding import Unfold, loops_between
 from parhelion.schedule.rules import warn
@@ -78,7 +79,8 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """The semaphores of one async Func; `slots` is what the last one starts from."""
+    """The semaphores of one async Func; `slots` is what the last one starts from, and
+    `turns` counts the copies that it goes with."""
 
     func: Function
     done: BufferSym
@@ -86,6 +88,7 @@ class Sync:
     slot: BufferSym | None
     slots: Expr = _ONE
     room: Room | None = None
+    turns: Turns | None = None
 
     def starts(self) -> list[tuple[BufferSym, Expr]]:
         """Each semaphore with its first value."""
@@ -102,8 +105,11 @@ class Sync:
 Syncs = Mapping[Function, Sync]
 
 
-def semaphores(regions: Regions, f: Function, folds: Mapping[int, Expr]) -> Sync:
-    """New semaphores for `f`, some dimensions of whose storage are folded."""
+def semaphores(
+    regions: Regions, f: Function, folds: Mapping[int, Expr], turns: Turns | None
+) -> Sync:
+    """New semaphores for `f`, some dimensions of whose storage are folded. turns: of
+    the copies of its storage, if there are several."""
 
     def make(what: str) -> BufferSym:
         return BufferSym(f"{f.name}.{what}", INT32, 1, "internal")
@@ -134,6 +140,7 @@ def semaphores(regions: Regions, f: Function, folds: Mapping[int, Expr]) -> Sync
         make("slot") if hoisted else None,
         slots,
         room,
+        turns,
     )
 
 
@@ -321,6 +328,8 @@ class _Fork(Rewriter):
             )
         split = _Split(n.body, sync, self.syncs)
         first, second = split.first(), split.second()
+        if sync.turns is not None:
+            first, second = counting(sync.turns, first), counting(sync.turns, second)
         # The copies stand beside each other.
         first = instantiate(first, {}, renew=True)
         fork = ForkStmt(f, self.go(first), self.go(second))
@@ -331,12 +340,20 @@ class _Fork(Rewriter):
         return Realize(f, n.bounds, n.condition, Block((*items, fork)))
 
 
+def counting(turns: Turns, thread: Stmt) -> Stmt:
+    """A thread with a count of its own of the copies of a ring buffer."""
+    cell = Allocate(turns.cell, (_ONE,), TRUE, MemoryKind.STACK, 0)
+    return Block((cell, turns.begin(), *_flat(thread)))
+
+
 class _Split:
     """One body as two: what produces a Func, and the rest."""
 
     def __init__(self, body: Stmt, sync: Sync, syncs: Syncs) -> None:
         self.body, self.sync, self.f = body, sync, sync.func
         self.owner = {b: s.func for s in syncs.values() for b, _ in s.starts()}
+        #: Whose copies are counted by which cells.
+        self.counts = {s.turns.cell: s.func for s in syncs.values() if s.turns}
         self.made: dict[Function, list[Produce]] = {}
         self.own: set[Function] = set()
         #: Those that share loops: whoever makes one makes all.
@@ -414,6 +431,9 @@ class _Split:
             if of is not self.f:
                 return of in self.needed
             return isinstance(s, Acquire) != (s.semaphore is self.sync.done)
+        counted = self._counted(s)
+        if counted is not None:
+            return counted is self.f or counted in self.needed
         if isinstance(s, (LetStmt, Assert)):
             return True
         return None if isinstance(s, (Block, For, If, Realize)) else False
@@ -429,7 +449,18 @@ class _Split:
             if of is not self.f:
                 return of not in self.needed or of in self.rest
             return isinstance(s, Acquire) == (s.semaphore is self.sync.done)
+        counted = self._counted(s)
+        if counted is not None:
+            return counted not in self.needed or counted in self.rest
         return None if isinstance(s, (Block, For, If, Realize, Produce)) else True
+
+    def _counted(self, s: Stmt) -> Function | None:
+        """Whose copies a statement counts, or names the count of."""
+        if isinstance(s, Store):
+            return self.counts.get(s.buffer)
+        if isinstance(s, LetStmt) and isinstance(s.value, Load):
+            return self.counts.get(s.value.buffer)
+        return None
 
     def _filtered(self, s: Stmt, wanted: Callable[[Stmt], bool | None]) -> Stmt | None:
         verdict = wanted(s)

@@ -38,7 +38,6 @@ from parhelion.lower.folding import (
     find_folds,
     hoisted_extent,
     origins,
-    ring_slot,
 )
 from parhelion.lower.fork import (
     Sync,
@@ -53,6 +52,7 @@ from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
 from parhelion.lower.prologue import add_loop_checks, add_ring_check
 from parhelion.lower.regions import Regions
+from parhelion.lower.ring import Turns, numbered_slot, take_turns
 from parhelion.lower.sites import Site
 from parhelion.lower.stages import Stage
 from parhelion.schedule.branches import branches
@@ -81,8 +81,9 @@ class NestBuilder:
         self.origins: dict[Function, tuple[Origin | None, ...]] = {}
         self._hoist = hoist
         self._threads = threads and hoist
-        #: The semaphores of the async Funcs.
+        #: The semaphores of the async Funcs, and who counts the copies of their rings.
         self.syncs: dict[Function, Sync] = {}
+        self._turns: dict[Function, Turns] = {}
         self._begun_at: dict[Site, list[Function]] = {}
         self.fusing = regions.sites.fusing
         self._conditions: dict[tuple[Stage, int], Expr] = {}
@@ -98,22 +99,17 @@ class NestBuilder:
 
     def build(self) -> Stmt:
         """The whole program, except the lets and checks of the root."""
+        inner = [f for f in self.program.order if f not in self.program.outputs]
+        own = [f for f in inner if self._threads and has_thread(self.regions.sites, f)]
         # Before any site is closed: folds may add checks and names to them.
-        self._extents = {
-            f: self._lay_out(f)
-            for f in reversed(self.program.order)
-            if f not in self.program.outputs
-        }
-        for f in self.program.order:
-            if f in self.program.outputs or not self._threads:
-                continue
-            if has_thread(self.regions.sites, f):
-                folds = {
-                    d: o.fold
-                    for d, o in enumerate(self.origins.get(f, ()))
-                    if o is not None and o.fold is not None
-                }
-                self.syncs[f] = semaphores(self.regions, f, folds)
+        self._extents = {f: self._lay_out(f, f in own) for f in reversed(inner)}
+        for f in own:
+            folds = {
+                d: o.fold
+                for d, o in enumerate(self.origins.get(f, ()))
+                if o is not None and o.fold is not None
+            }
+            self.syncs[f] = semaphores(self.regions, f, folds, self._turns.get(f))
         for f in self.program.order:
             for stage in self.program.stages[f]:
                 add_loop_checks(self.regions, stage)
@@ -143,6 +139,8 @@ class NestBuilder:
                 if sync is not None and f in begun:
                     assert body is not None
                     body = between(sync.slot, f, body)
+                    if sync.turns is not None:
+                        body = block(body, sync.turns.step())
                 if f in stored:
                     assert body is not None
                     body = Realize(f, self._extents[f], TRUE, body)
@@ -165,15 +163,16 @@ class NestBuilder:
             made = Produce(f, True, made)
         return block(made, body)
 
-    def _lay_out(self, f: Function) -> tuple[tuple[Expr, Expr], ...]:
+    def _lay_out(self, f: Function, thread: bool) -> tuple[tuple[Expr, Expr], ...]:
         """The (min, extent) of each dimension of a Func's storage. What is folded or
-        allocated further out counts from 0; `origins` says what that 0 is."""
+        allocated further out counts from 0; `origins` says what that 0 is. thread:
+        whether a thread of its own computes the Func."""
         regions = self.regions
         hoisted = self._hoist and regions.sites.hoist(f) is not regions.sites.store(f)
         region = regions.stored(f)
         folds = find_folds(regions, f)
         ring = f.schedule.ring if hoisted else None
-        slot = None if ring is None else ring_slot(regions, f, ring)
+        slot = None if ring is None else self._slot(f, ring, thread)
         found = origins(region, folds, hoisted)
         if found is not None:
             self.origins[f] = found
@@ -197,6 +196,14 @@ class NestBuilder:
             self.origins[f] = (*self.origins[f][:d], moved, *self.origins[f][d + 1 :])
             bounds[d] = (int32(0), simplify(mul(size, ring)))
         return tuple(bounds)
+
+    def _slot(self, f: Function, copies: Expr, thread: bool) -> Expr:
+        """Which copy of a ring buffer an iteration uses."""
+        turns = take_turns(self.regions, f, copies) if thread else None
+        if turns is None:
+            return numbered_slot(self.regions, f, copies)
+        self._turns[f] = turns
+        return turns.slot
 
     def _produce(self, unit: tuple[Function, ...]) -> Stmt:
         if len(unit) == 1:

@@ -14,11 +14,13 @@ import pytest
 import parhelion as hl
 from parhelion.interp import interpret
 from parhelion.ir.reader import read_stmt
+from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import symbols_of, text
 from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import Trace, lower
 from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.rules import ScheduleWarning
+from tests.lower.interleaved import RULES, execute_interleaved
 
 x, y, xo, yo, xi, yi = (hl.Var(n) for n in ("x", "y", "xo", "yo", "xi", "yi"))
 
@@ -55,6 +57,23 @@ def same(f: hl.Func, size: tuple[int, int] = (37, 41), runs: int = 20) -> None:
             got[:] = 0
             run(got)
             np.testing.assert_array_equal(got, want)
+
+
+def interleaved(f: hl.Func, size: tuple[int, int], rule: str) -> None:
+    """Runs what is lowered for `f` with one of its threads at a time, as a rule says,
+    and compares."""
+    want = interpret(f._function, [(0, n) for n in size])[0].T
+    lowered = lower([f._function], name="f")
+    (out,) = [a.symbol for a in lowered.args]
+    assert isinstance(out, BufferSym)
+    env, step = {}, 1
+    for d, n in zip(out.dims, size, strict=True):
+        env |= {d.min: 0, d.extent: n, d.stride: step}
+        step *= n
+    memory = {out: [None] * step}
+    machine = execute_interleaved(lowered.body, memory, env, rule)
+    got = np.array(machine.memory[out]).reshape(want.shape)
+    np.testing.assert_array_equal(got, want)
 
 
 PLACES: dict[str, Callable[[hl.Func, hl.Func], object]] = {
@@ -366,6 +385,62 @@ def test_slots() -> None:
     shown = re.sub(r"\$\d+", "", text(lower([f._function], name="f").body))
     assert "p.slot[0] = 3" in shown
     assert re.search(r"allocate p\[int32 \* \(f.extent.0 \+ 1\) \* 6\]", shown)
+
+
+def left_out(f: hl.Func, tail: hl.TailStrategy) -> None:
+    """Loops of four rows, the last of them cut short by a tail, for each column."""
+    f.split(y, yo, yi, 4, tail).reorder(yi, yo, x)
+
+
+#: Loops in which iterations are left out, and where the producer is computed.
+CUT: dict[str, Callable[[hl.Func, hl.Func], object]] = {
+    "guarded": lambda p, f: (left_out(f, Tail.GuardWithIf), p.compute_at(f, yi)),
+    "predicated": lambda p, f: (left_out(f, Tail.Predicate), p.compute_at(f, yi)),
+    "tiles": lambda p, f: (
+        f.tile(x, y, xi, yi, 3, 4, Tail.GuardWithIf),
+        p.compute_at(f, yi),
+    ),
+    "windows": lambda p, f: (
+        f.tile(x, y, xo, yo, xi, yi, 3, 4, Tail.GuardWithIf),
+        p.store_at(f, yi).compute_at(f, xi),
+    ),
+    "a_branch": lambda p, f: (
+        f.split(y, yo, yi, 2).reorder(yi, yo, x),
+        f.specialize(f.output_buffer().width() > 2).split(yi, y, xi, 3, GUARD),
+        p.compute_at(f, yo),
+    ),
+}
+Tail = hl.TailStrategy
+GUARD = Tail.GuardWithIf
+
+
+@pytest.mark.parametrize("cut", CUT)
+@pytest.mark.parametrize("copies", [1, 2, 3, 4])
+@pytest.mark.parametrize("rule", RULES)
+def test_rings_where_iterations_are_left_out(cut: str, copies: int, rule: str) -> None:
+    """The copies are taken in turn by the iterations that are there: a producer that is
+    as far ahead as it may be writes over nothing that is still read."""
+    p, f = two()
+    CUT[cut](p, f)
+    p.hoist_storage_root().ring_buffer(copies).async_()
+    for size in ((5, 9), (4, 10), (7, 6)):
+        interleaved(f, size, rule)
+
+
+@places
+@pytest.mark.parametrize("rule", RULES)
+def test_places_whoever_is_first(place: str, rule: str) -> None:
+    p, f = two()
+    PLACES[place](p, f)
+    p.async_()
+    interleaved(f, (17, 18), rule)
+
+
+def test_tiles_in_a_ring() -> None:
+    p, f = two()
+    f.tile(x, y, xi, yi, 16, 4, GUARD)
+    p.compute_at(f, yi).hoist_storage_root().ring_buffer(2).async_()
+    same(f, (640, 9), 4)
 
 
 # What is refused, and what has no effect.
