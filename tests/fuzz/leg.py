@@ -13,7 +13,7 @@ from tests.fuzz.draw import draw
 from tests.fuzz.run import seeds
 
 #: Cases that neither count nor fail: they are refused, or are no case of the kind.
-_SKIPPED = ("refused", "bounds", "no text", "not kept", "trivial")
+_SKIPPED = ("refused", "bounds", "no text", "not kept", "trivial", "too long")
 #: After so many failures there is no use in more.
 _MOST_FAILURES = 20
 

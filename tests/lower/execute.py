@@ -7,6 +7,7 @@ taken (the machine evaluates both).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -33,6 +34,10 @@ Lanes = tuple[Value, ...]
 
 class OutOfBounds(Exception):
     """An access that no real buffer would forgive."""
+
+
+class TooLong(Exception):
+    """More statements than were allowed have run."""
 
 
 class AssertFailed(Exception):
@@ -100,7 +105,8 @@ _OWN: dict[type[Expr], Callable[..., Value]] = {
 
 
 class Machine:
-    """Memory, variables and what was printed. `steps` counts statements run.
+    """Memory, variables and what was printed. `steps` counts statements run, of which
+    no more than `most` do.
 
     knows_facts: whether all that bounds of loop variables mention has a value.
     """
@@ -117,7 +123,7 @@ class Machine:
         }
         self.env: dict[Var, Lanes] = {v: (x,) for v, x in (env or {}).items()}
         self.printed: list[tuple[Any, ...]] = []
-        self.steps = 0
+        self.steps, self.most = 0, math.inf
         self.facts = False
         self.allocated: dict[BufferSym, int] = {}
 
@@ -142,8 +148,14 @@ class Machine:
         return found
 
     def run(self, s: Stmt) -> None:
-        self.steps += 1
+        self.count()
         STATEMENTS[type(s)](self, s)
+
+    def count(self) -> None:
+        """One more statement."""
+        self.steps += 1
+        if self.steps > self.most:
+            raise TooLong
 
     def block(self, s: Block) -> None:
         mine: list[BufferSym] = []
