@@ -106,7 +106,7 @@ def in_dimension_order(array: Array, reverse: bool, axes: str | None) -> Array:
     """
     if axes is None:
         return array.T if reverse else array
-    wrong = [a for a in axes if a not in AXIS_ORDER]
+    wrong = not isinstance(axes, str) or not set(axes) <= set(AXIS_ORDER)
     if wrong or len(set(axes)) != len(axes) or len(axes) != array.ndim:
         raise TypeMismatchError(
             f"axes={axes!r} does not name the {array.ndim} axes of an array of shape "

@@ -180,7 +180,8 @@ def _about_axes(
     if not found:
         return []
     names = [
-        f"{shape[-1]} pixels in {called.get(b.name, b.name)!r}, of shape {shape}"
+        f"{shape[-1]} {'pixel' if shape[-1] == 1 else 'pixels'} in"
+        f" {called.get(b.name, b.name)!r}, of shape {shape}"
         for b, shape in found
     ]
     letters = "nmtz"[: len(found[0][1]) - 3] + "yxc"

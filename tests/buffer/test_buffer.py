@@ -39,7 +39,8 @@ def test_named_axes_bind_by_letter() -> None:
     assert shape(hl.Buffer(image, axes="yxc")) == [(0, 5, 3), (0, 4, 15), (0, 3, 1)]
     volume = np.zeros((2, 3, 4), np.uint8)
     assert shape(hl.Buffer(volume, axes="zyx")) == [(0, 4, 1), (0, 3, 4), (0, 2, 12)]
-    for bad in ("yx", "yyc", "yxq", "yxcz"):
+    unnamed: Any = 5
+    for bad in ("yx", "yyc", "yxq", "yxcz", unnamed, list("yxc")):
         with pytest.raises(hl.TypeMismatchError, match="does not name the 3 axes"):
             hl.Buffer(image, axes=bad)
 
