@@ -69,20 +69,21 @@ class DimSym:
     @property
     def known_min(self) -> Expr:
         """The constant that was promised (and is checked), else the run-time value."""
-        return _known(self.fixed_min, self.min)
+        return known(self.fixed_min, self.min)
 
     @property
     def known_extent(self) -> Expr:
         """As `known_min`."""
-        return _known(self.fixed_extent, self.extent)
+        return known(self.fixed_extent, self.extent)
 
     @property
     def known_stride(self) -> Expr:
         """As `known_min`."""
-        return _known(self.fixed_stride, self.stride)
+        return known(self.fixed_stride, self.stride)
 
 
-def _known(promised: Expr | None, run_time: Var) -> Expr:
+def known(promised: Expr | None, run_time: Var) -> Expr:
+    """The constant that is promised of a number, else its run-time value."""
     return run_time if promised is None or const_int(promised) is None else promised
 
 

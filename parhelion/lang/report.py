@@ -104,8 +104,8 @@ class Report:
 def report(
     runner: Runner, variant: Variant, boxes: Sequence[Sequence[tuple[int, int]]]
 ) -> Report:
-    """The report of a pipeline for boxes of its outputs' values. Call it inside
-    `compiling`, with the promises of the variant in force."""
+    """The report of a pipeline for boxes of its outputs' values. Call it inside of
+    `compiling`."""
     return run_deep(lambda: _report(runner, variant, boxes))
 
 
@@ -118,7 +118,7 @@ def _report(
     from parhelion.lower.regions import Regions
     from parhelion.lower.stages import collect
     from parhelion.lower.tally import tally
-    from parhelion.runtime.program import check_demands, lowered_for, promised
+    from parhelion.runtime.program import check_demands, lower_options, lowered_for
 
     asked = runner.reach.requirements
     lowered = lowered_for(runner.outputs, runner.name, variant, requirements=asked)
@@ -126,18 +126,18 @@ def _report(
     env = runner.environment(lowered.args, regions_of)
     check_demands(lowered.demands, env, runner.reach.sites())
     by_lane = emit_with_sites(lowered, host_target()).by_lane
-    with promised(variant):
-        program = collect(runner.outputs, strict=variant.strict_float)
-        regions = Regions(program, guard_tails=variant.guard_tails)
-        builder = NestBuilder(regions, threads=False)
-        nest = builder.build()
-        volumes = {f: [r.extent for r in regions.computed(f)] for f in program.order}
-        told = tally(nest, volumes, env)
-        root = regions.sites.root
-        needed = {
-            f: _product([r.extent for r in regions.required(f, root)], env)
-            for f in program.order
-        }
+    options = lower_options(variant, host_target(), vectors=False)
+    program = collect(runner.outputs, strict=variant.strict_float)
+    regions = Regions(program, options)
+    builder = NestBuilder(regions, threads=False)
+    nest = builder.build()
+    volumes = {f: [r.extent for r in regions.computed(f)] for f in program.order}
+    told = tally(nest, volumes, env)
+    root = regions.sites.root
+    needed = {
+        f: _product([r.extent for r in regions.required(f, root)], env)
+        for f in program.order
+    }
     rows: list[FuncReport] = []
     for f in program.order:
         computed = told.computed.get(f, 0.0)

@@ -14,6 +14,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lower.loops import Range
+from parhelion.lower.options import LowerOptions
 from parhelion.simplify.driver import can_prove, simplify
 from parhelion.types import INT64, Handle
 
@@ -40,15 +41,15 @@ def buffer_checks(buffer: BufferSym, region: Sequence[Range], code: str) -> list
     return out
 
 
-def layout_checks(buffer: BufferSym, index64: bool) -> list[Stmt]:
+def layout_checks(buffer: BufferSym, options: LowerOptions) -> list[Stmt]:
     """Asserts of what was promised of a buffer's layout, and of its size."""
     out: list[Stmt] = []
     for d, dim in enumerate(buffer.dims):
-        name = f"{buffer.name}.dim({d})"
+        name, promise = f"{buffer.name}.dim({d})", options.assumptions.of(dim)
         for what, promised, given in (
-            ("min", dim.fixed_min, dim.min),
-            ("extent", dim.fixed_extent, dim.extent),
-            ("stride", dim.fixed_stride, dim.stride),
+            ("min", promise.min, dim.min),
+            ("extent", promise.extent, dim.extent),
+            ("stride", promise.stride, dim.stride),
         ):
             if promised is not None:
                 args = (_text(f"the {what} of {name}"), promised, given)
@@ -56,7 +57,7 @@ def layout_checks(buffer: BufferSym, index64: bool) -> list[Stmt]:
         negative = (_text(buffer.name), int32(d), dim.extent)
         # Built by hand: the extent's own fact says that it is not negative.
         out.append(Assert(LE(int32(0), dim.extent), "extent_negative", negative))
-    if not index64:
+    if not options.index64:
         out += _size_checks(buffer)
     return out
 

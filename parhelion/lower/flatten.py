@@ -70,13 +70,14 @@ from parhelion.ir.stmt import (
     Stmt,
     Store,
 )
-from parhelion.ir.symbols import BufferSym, DimSym
+from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import memory_kind, refuse_rounding, size_checks
 from parhelion.lower.checks import laid_out
 from parhelion.lower.instantiate import inline_lets
 from parhelion.lower.memoize import Remembered, decided_outside, remembered
+from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.simplify.driver import simplify
-from parhelion.types import INT32, INT64, Type
+from parhelion.types import INT32, INT64
 
 #: Storage of at most this many bytes takes a constant upper bound of its extents in
 #: their place: constant strides, and one allocation for all iterations around it.
@@ -84,15 +85,16 @@ MOST_ROUNDED_UP = 256 << 10
 
 
 def flatten_storage(
-    s: Stmt, outputs: Mapping[Function, tuple[BufferSym, ...]], index64: bool
+    s: Stmt,
+    outputs: Mapping[Function, tuple[BufferSym, ...]],
+    options: LowerOptions = PLAIN,
 ) -> Stmt:
     """Replaces Realize, Provide, FuncCall and ImageLoad by Allocate, Store and Load.
 
-    `outputs` are stored in the caller's buffers. Indices are int32, or int64 if
-    `index64`.
+    `outputs` are stored in the caller's buffers.
     """
     s = inline_lets(s, _shifts(s))
-    flatten = _Flatten(INT64 if index64 else INT32)
+    flatten = _Flatten(options)
     for func, buffers in outputs.items():
         flatten.places[func] = tuple(map(flatten.outside, buffers))
     body = flatten.go(s)
@@ -115,9 +117,10 @@ class _Place:
 
 
 class _Flatten(Rewriter):
-    def __init__(self, index: Type) -> None:
+    def __init__(self, options: LowerOptions) -> None:
         super().__init__()
-        self.index = index
+        self.assumptions = options.assumptions
+        self.index = INT64 if options.index64 else INT32
         self.places: dict[Function, tuple[_Place, ...]] = {}
         self.images: dict[BufferSym, _Place] = {}
         self.realized: set[Function] = set()
@@ -130,9 +133,10 @@ class _Flatten(Rewriter):
     def outside(self, buffer: BufferSym) -> _Place:
         """The layout of a buffer that the caller gives."""
         zero = imm(0, self.index)
-        strides = tuple([self.wide(d.known_stride) for d in buffer.dims])
+        known = self.assumptions
+        strides = tuple([self.wide(known.stride(d)) for d in buffer.dims])
         sums = [
-            mul(self.wide(d.known_min), stride)
+            mul(self.wide(known.min(d)), stride)
             for d, stride in zip(buffer.dims, strides, strict=True)
         ]
         total = _sum(reversed(sums), zero)
@@ -140,7 +144,9 @@ class _Flatten(Rewriter):
         if total.children():
             offset = Var(f"{buffer.name}.offset", self.index, value=total)
             self.offsets.append(LetStmt(offset, total))
-        order = sorted(range(len(buffer.dims)), key=lambda d: _rank(buffer.dims[d]))
+        order = sorted(
+            range(len(buffer.dims)), key=lambda d: _rank(known.stride(buffer.dims[d]))
+        )
         return _Place(buffer, tuple(order), (zero,) * len(order), strides, offset)
 
     def wide(self, e: Expr) -> Expr:
@@ -425,10 +431,10 @@ def _sum(terms: Iterable[Expr], zero: Expr) -> Expr:
     return zero if total is None else total
 
 
-def _rank(d: DimSym) -> int:
+def _rank(stride: Expr) -> int:
     """Dense dimensions come first in an index, so that its vector part is at hand."""
-    stride = const_int(d.known_stride)
-    return 1 if stride is None else 0 if stride == 1 else 2
+    value = const_int(stride)
+    return 1 if value is None else 0 if value == 1 else 2
 
 
 def _storage_order(func: Function) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ from parhelion.ir.pipeline import (
     Region,
     Requirement,
 )
-from parhelion.ir.promises import promised, symbol_of
+from parhelion.ir.promises import Assumptions, symbol_of
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -143,7 +143,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "flatten_storage",
-        lambda s, c: flatten_storage(s, c.outputs, c.options.index64),
+        lambda s, c: flatten_storage(s, c.outputs, c.options),
         "Funcs become flat buffers: calls are loads, definitions are stores",
         "index arithmetic must exist before vectors are made of it",
     ),
@@ -287,7 +287,7 @@ def _lower(
     check_no_kernels(program.order)
     if options.strict_float:
         check_strict(program.order)
-    regions = Regions(program, guard_tails=options.guard_tails)
+    regions = Regions(program, options)
     pin_casts(program, regions.value_bounds)
     builder = NestBuilder(regions, threads=options.vectors)
     nest = builder.build()
@@ -296,7 +296,8 @@ def _lower(
     numbers = number_checks(program)
     demanded += numbers
     plain = block(*root.lets, *root.checks, *demanded, nest)
-    standing = _standing(program, [plain, *memo_keys(program.order)], outputs)
+    roots: list[Stmt | Expr] = [plain, *memo_keys(program.order)]
+    standing = _standing(program, roots, outputs, options.assumptions)
     inputs = [s for s in standing if isinstance(s, BufferSym) and s.role == "input"]
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
@@ -304,7 +305,7 @@ def _lower(
     checks = OverflowChecks().of_lets(root.lets)
     for f, region in further_in.items():
         checks += OverflowChecks().of_region(f.label, region)
-    checks += _checks(inputs, required, written, options.index64)
+    checks += _checks(inputs, required, written, options)
     body = block(*demanded, *root.lets, *root.checks, *checks, nest)
     args = _arguments(body, standing, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
@@ -373,13 +374,13 @@ def _checks(
     inputs: Sequence[BufferSym],
     required: Mapping[BufferSym, tuple[Range, ...]],
     written: Mapping[Function, tuple[Range, ...]],
-    index64: bool,
+    options: LowerOptions,
 ) -> list[Stmt]:
     checks: list[Stmt] = []
     overflow = OverflowChecks()
     outputs = [b for f in written for b in f.buffers]
     for buffer in (*inputs, *outputs):
-        checks += layout_checks(buffer, index64)
+        checks += layout_checks(buffer, options)
     for buffer, region in required.items():
         checks += overflow.of_region(buffer.name, region)
         checks += buffer_checks(buffer, region, "input_too_small")
@@ -391,7 +392,10 @@ def _checks(
 
 
 def _standing(
-    program: Program, roots: Sequence[Stmt | Expr], outputs: Sequence[Function]
+    program: Program,
+    roots: Sequence[Stmt | Expr],
+    outputs: Sequence[Function],
+    assumptions: Assumptions,
 ) -> dict[BufferSym | ParamSym, None]:
     """The input images, in the order in which the stages mention them, the Params and
     the outputs, with all that what is promised of them mentions in turn."""
@@ -401,7 +405,7 @@ def _standing(
     waiting = list(found)
     while waiting:
         symbol = waiting.pop(0)
-        for e in promised(symbol):
+        for e in assumptions.of_symbol(symbol):
             new = [] if e is None else [s for s in _symbols(e) if s not in found]
             found |= dict.fromkeys(new)
             waiting += new

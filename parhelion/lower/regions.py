@@ -32,12 +32,14 @@ from parhelion.ir.build import (
 )
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import LetStmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
 from parhelion.lower.loops import Loop, Range, Reach, StageLoops, hull
+from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.outwards import greatest_outside
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
@@ -55,9 +57,9 @@ Scope = Mapping[Var, SymInterval]
 class Regions:
     """The answers for one program. All methods are memoised."""
 
-    def __init__(self, program: Program, *, guard_tails: bool = False) -> None:
+    def __init__(self, program: Program, options: LowerOptions = PLAIN) -> None:
         self.program = program
-        self._guard_tails = guard_tails
+        self._options = options
         self.sites = Sites(program)
         self._required: dict[tuple[Function, Site], Region] = {}
         self._computed: dict[Function, Region] = {}
@@ -136,7 +138,7 @@ class Regions:
         return StageLoops(
             stage,
             nominal,
-            guard=self._guard_tails,
+            guard=self._options.guard_tails,
             given=stage.func in self.program.outputs,
             shared=self.sites.fusing.shared(stage),
         )
@@ -210,7 +212,8 @@ class Regions:
                 found.append((consumer, self._bounded(box, f, consumer)))
         out = _together(found)
         if f in self.program.outputs and site is self.sites.root:
-            out = _buffer_region(f) if out is None else _hulls(_buffer_region(f), out)
+            asked = _buffer_region(f, self._options.assumptions)
+            out = asked if out is None else _hulls(asked, out)
         internal_assert(out is not None, f"nothing inside {site} uses {f.name}")
         assert out is not None
         outside = site is not self.sites.store(f) and site.contains(self.sites.store(f))
@@ -585,14 +588,13 @@ def _chosen(condition: Expr, a: Expr, b: Expr) -> Expr:
     return a if a is b else select(condition, a, b)
 
 
-def _buffer_region(f: Function) -> Region:
+def _buffer_region(f: Function, assumptions: Assumptions) -> Region:
     """What the caller asks of an output: the region of its buffer."""
-    return tuple(
-        [
-            Range(d.known_min, simplify(sub(add(d.known_min, d.known_extent), _ONE)))
-            for d in f.buffers[0].dims
-        ]
-    )
+    region = []
+    for d in f.buffers[0].dims:
+        low, extent = assumptions.min(d), assumptions.extent(d)
+        region.append(Range(low, simplify(sub(add(low, extent), _ONE))))
+    return tuple(region)
 
 
 __all__ = ["Region", "Regions", "Scope"]

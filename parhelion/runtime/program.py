@@ -1,9 +1,8 @@
 """From Functions to loaded machine code, for one layout of the arguments.
 
-Lowering reads what is promised of strides from the symbols of images and outputs. A
-layout that breaks the standing promise (dimension 0 dense) is no error: the promise
-is replaced while the pipeline is lowered for that layout, so that an interleaved
-image gets code for interleaved images.
+A layout that breaks what is promised of strides as long as the user says nothing
+(dimension 0 is dense) is no error: code for that layout assumes other strides, so that
+an interleaved image gets code for interleaved images.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from parhelion.ir.evaluate import Value, evaluate
 from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered, Requirement
+from parhelion.ir.promises import STANDING, Assumptions, Promise
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, DimSym
@@ -38,11 +38,11 @@ from parhelion.schedule.directives import Split
 
 if TYPE_CHECKING:
     from parhelion.ir.target import Target
+    from parhelion.lower.options import LowerOptions
     from parhelion.lower.passes import Trace
     from parhelion.runtime import keys
 
-#: One compilation at a time: promises are changed on shared symbols, and the table of
-#: nodes is swept after each.
+#: One compilation at a time: the table of nodes is swept after each.
 LOCK = threading.RLock()
 freed_by_forks(LOCK, COMPILER)
 freed_by_forks(deep.LOCK, DATA)
@@ -116,7 +116,7 @@ def small_splits(f: Function) -> dict[int, int]:
 
 
 def standing(images: Iterable[BufferSym]) -> Promises:
-    """What is promised now. Call it while nothing compiles (see `promised`)."""
+    """What is promised now."""
     return {b: tuple([d.fixed_stride for d in b.dims]) for b in images}
 
 
@@ -207,27 +207,36 @@ def check_demands(
         raise failed(check.code, args, sites, here())
 
 
-@contextmanager
-def promised(variant: Variant) -> Iterator[None]:
-    """The symbols' promises replaced by those of `variant`, meanwhile."""
-    before: list[tuple[DimSym, Expr | None]] = []
-    sizes_before: list[tuple[DimSym, Expr | None, Expr | None]] = []
-    try:
-        for image, strides in variant.strides:
-            for d, stride in strides:
-                dim = image.dims[d]
-                before.append((dim, dim.fixed_stride))
-                dim.fixed_stride = None if stride is None else int32(stride)
-        for image, d, extent in variant.sizes:
+def assumptions(variant: Variant) -> Assumptions:
+    """What the code of a variant assumes of its arguments."""
+    instead: dict[DimSym, Promise] = {}
+    for image, strides in variant.strides:
+        for d, stride in strides:
             dim = image.dims[d]
-            sizes_before.append((dim, dim.fixed_min, dim.fixed_extent))
-            dim.fixed_min, dim.fixed_extent = int32(0), int32(extent)
-        yield
-    finally:
-        for dim, stride_before in reversed(before):
-            dim.fixed_stride = stride_before
-        for dim, least, most in reversed(sizes_before):
-            dim.fixed_min, dim.fixed_extent = least, most
+            told = None if stride is None else int32(stride)
+            instead[dim] = replace(Promise.of(dim), stride=told)
+    for image, d, extent in variant.sizes:
+        dim = image.dims[d]
+        known = instead.get(dim) or Promise.of(dim)
+        instead[dim] = replace(known, min=int32(0), extent=int32(extent))
+    return Assumptions(instead) if instead else STANDING
+
+
+def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptions:
+    """How the code of a variant is lowered for a machine; without `vectors`, all its
+    loops are loops."""
+    from parhelion.lower.options import LowerOptions
+
+    return LowerOptions(
+        target=target,
+        index64=variant.index64,
+        strict_float=variant.strict_float,
+        guard_tails=variant.guard_tails,
+        vectors=vectors,
+        profile=variant.profile,
+        record=variant.trace,
+        assumptions=assumptions(variant),
+    )
 
 
 #: The table is swept as a whole when it has more nodes than this: with all that hangs
@@ -288,25 +297,15 @@ def lowered_for(
     loops. It is for this computer unless told otherwise. Call it inside `compiling`.
     trace: gets what each pass made."""
     from parhelion.codegen.target import host_target
-    from parhelion.lower.options import LowerOptions
     from parhelion.lower.passes import lower
 
-    with promised(variant):
-        return lower(
-            outputs,
-            name=name,
-            requirements=requirements,
-            options=LowerOptions(
-                target=machine or host_target(),
-                index64=variant.index64,
-                strict_float=variant.strict_float,
-                guard_tails=variant.guard_tails,
-                vectors=vectors,
-                profile=variant.profile,
-                record=variant.trace,
-            ),
-            trace=trace,
-        )
+    return lower(
+        outputs,
+        name=name,
+        requirements=requirements,
+        options=lower_options(variant, machine or host_target(), vectors),
+        trace=trace,
+    )
 
 
 def build(

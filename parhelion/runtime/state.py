@@ -16,7 +16,7 @@ from parhelion.errors import Site
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Imm, Load, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.pipeline import Requirement
-from parhelion.ir.promises import Symbol, promised, symbol_of
+from parhelion.ir.promises import STANDING, Symbol, symbol_of
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.branches import branches
@@ -211,7 +211,7 @@ def _standing(symbols: dict[Symbol, None]) -> list[object]:
     waiting = list(symbols)
     while waiting:
         symbol = waiting.pop()
-        told = promised(symbol)
+        told = STANDING.of_symbol(symbol)
         parts.append(symbol)
         parts += told
         for promise in told:
