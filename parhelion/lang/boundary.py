@@ -20,7 +20,7 @@ from parhelion.lang.func import Func, Image
 from parhelion.lang.functions import abs as abs_
 from parhelion.lang.functions import clamp, i32, select
 from parhelion.lang.rdom import Bounded, Range, RangeLike, pair_of
-from parhelion.lang.tuples import Tuple, values_of
+from parhelion.lang.tuples import Tuple, TupleLike, values_of
 from parhelion.lang.var import Var
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Source: TypeAlias = Func | Image
-Region: TypeAlias = Sequence[RangeLike | None]
+Region: TypeAlias = Sequence[RangeLike | tuple[None, None] | None]
 _Limits = list[tuple[Expr, Expr] | None]
 
 
@@ -78,7 +78,7 @@ def mirror_interior(f: Source, bounds: Region | None = None) -> Func:
 
 
 def constant_exterior(
-    f: Source, exterior: ExprLike | Tuple, bounds: Region | None = None
+    f: Source, exterior: ExprLike | TupleLike, bounds: Region | None = None
 ) -> Func:
     """Outside its bounds, the value `exterior`, of the type of `f` (a Tuple, if `f`
     has several values)."""
@@ -187,7 +187,9 @@ def _place(name: str, f: Source, bounds: Region | None) -> tuple[list[Var], _Lim
     return args, limits + [None] * (len(args) - len(limits))
 
 
-def _limit(name: str, d: int, one: RangeLike | None) -> tuple[Expr, Expr] | None:
+def _limit(
+    name: str, d: int, one: RangeLike | tuple[None, None] | None
+) -> tuple[Expr, Expr] | None:
     if one is None:
         return None
     low, extent = pair_of(one, name)

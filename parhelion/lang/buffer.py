@@ -7,7 +7,7 @@ extents (W, H, C). The array is shared, never copied, and kept alive.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Scalar = int | float | bool
 Index = SupportsIndex | Sequence[SupportsIndex]
+_Whole: TypeAlias = "int | np.integer[Any]"
 
 
 class BufferDimension:
@@ -381,11 +382,16 @@ class Buffer(Views, Pointwise):
                 )
         return tuple([i - m for i, m in zip(at, self._mins, strict=True)])
 
+    # Plain numbers come first, and all else that has an ``__index__`` last: Vars and
+    # Exprs have one too, which only raises.
     @overload
-    def __getitem__(self, index: Index) -> Scalar: ...  # type: ignore[overload-overlap]
+    def __getitem__(self, index: _Whole | Sequence[_Whole]) -> Scalar: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __getitem__(self, index: ExprLike | Sequence[ExprLike]) -> Expr: ...
+    def __getitem__(self, index: ExprLike | Sequence[ExprLike]) -> Expr: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def __getitem__(self, index: Index) -> Scalar: ...
 
     def __getitem__(self, index: Any) -> Any:
         """``b[3, 4]`` is a number; ``b[x, y]`` with Vars or Exprs is an Expr."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import ExprLike, to_expr
 from parhelion.lang.func import Func
-from parhelion.lang.tuples import Tuple, values_of
+from parhelion.lang.tuples import Tuple, TupleLike, values_of
 
 
-def evaluate(expr: ExprLike | Tuple) -> int | float | bool | tuple[object, ...]:
+def evaluate(expr: ExprLike | TupleLike) -> int | float | bool | tuple[object, ...]:
     """Compiles and computes an expression (or a Tuple) that depends on no Var.
 
     Params and images count with the values that they are set to. Returns a Python

@@ -26,10 +26,8 @@ from parhelion.lang.convert import (
     promote_types,
 )
 from parhelion.lang.expr import Expr, ExprLike, logical_not, wrap
-from parhelion.lang.tuples import Tuple, values_of
+from parhelion.lang.tuples import Tuple, TupleLike, values_of
 from parhelion.types import BOOL, INT32, INT64, Float, Int, Type, UInt
-
-TupleLike = Tuple | tuple[ExprLike, ...] | list[ExprLike]
 
 
 def _condition(c: object) -> Node:

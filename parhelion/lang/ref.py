@@ -19,7 +19,7 @@ from parhelion.ir.function import Function
 from parhelion.lang import ops
 from parhelion.lang.convert import is_literal, literal_as, node_of
 from parhelion.lang.expr import Expr, ExprLike, Operand, text_of, wrap
-from parhelion.lang.tuples import Tuple, values_of
+from parhelion.lang.tuples import Tuple, TupleLike, values_of
 from parhelion.lang.var import Var
 from parhelion.types import INT32
 
@@ -193,40 +193,40 @@ class FuncRef(Operand):
         own = self._several() or [self]
         return Tuple(*[wrap(op(a, b)) for a, b in zip(own, several, strict=True)])
 
-    def __iadd__(self, value: ExprLike) -> Any:
+    def __iadd__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.add, value, 0)
 
-    def __isub__(self, value: ExprLike) -> Any:
+    def __isub__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.sub, value, 0)
 
-    def __imul__(self, value: ExprLike) -> Any:
+    def __imul__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.mul, value, 1)
 
-    def __itruediv__(self, value: ExprLike) -> Any:
+    def __itruediv__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.div, value, 1)
 
-    def __ifloordiv__(self, value: ExprLike) -> Any:
+    def __ifloordiv__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.floor_div, value, None)
 
-    def __imod__(self, value: ExprLike) -> Any:
+    def __imod__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.mod, value, None)
 
-    def __ipow__(self, value: ExprLike) -> Any:
+    def __ipow__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.power, value, None)
 
-    def __iand__(self, value: ExprLike) -> Any:
+    def __iand__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.bit_and, value, None)
 
-    def __ior__(self, value: ExprLike) -> Any:
+    def __ior__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.bit_or, value, None)
 
-    def __ixor__(self, value: ExprLike) -> Any:
+    def __ixor__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(ops.bit_xor, value, None)
 
-    def __ilshift__(self, value: ExprLike) -> Any:
+    def __ilshift__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(_shift_left, value, None)
 
-    def __irshift__(self, value: ExprLike) -> Any:
+    def __irshift__(self, value: ExprLike | TupleLike) -> Any:
         return self._step(_shift_right, value, None)
 
     def __repr__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import cast, overload
+from typing import TypeAlias, cast, overload
 
 import numpy as np
 
@@ -55,6 +55,10 @@ class Tuple:
 
     def __repr__(self) -> str:
         return f"<parhelion.Tuple ({', '.join(map(repr, self._elements))})>"
+
+
+#: What stands for several values: a Tuple, or a Python sequence of them.
+TupleLike: TypeAlias = Tuple | tuple[ExprLike, ...] | list[ExprLike]
 
 
 def values_of(x: object) -> list[object] | None:

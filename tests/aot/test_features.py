@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def test_scalars_of_every_type(tmp_path: Path) -> None:
         f[i] = hl.f64(p)
     function = compiled(f, params, tmp_path, "host")
     values = [-5, -300, -70000, -(1 << 40), 250, 65000, 1 << 31, 1 << 50, 1.5, -2.25, 1]
-    kinds = [
+    kinds: list[Callable[[Any], object]] = [
         *(ctypes.c_int8, ctypes.c_int16, ctypes.c_int32, ctypes.c_int64),
         *(ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64),
         *(ctypes.c_float, ctypes.c_double, ctypes.c_bool),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def test_parameters_are_spelled_differently(tmp_path: Path) -> None:
     params = [hl.Param(hl.Int(32), name, 1) for name in names]
     f = hl.Func("spelled")
     f[x] = image[x] + sum(params[1:], hl.Expr(params[0]))
-    given = [image, *params]
+    given: list[hl.ImageParam | hl.Param] = [image, *params]
     header, source = tmp_path / "spelled.h", tmp_path / "use.c"
     f.compile_to_header(header, given, "spelled", hl.Target("host-user_context"))
     source.write_text('#include "spelled.h"\nint main(void) { return 0; }\n')
@@ -75,12 +76,13 @@ def test_parameters_are_spelled_differently(tmp_path: Path) -> None:
 def test_names_that_others_have(name: str, owner: str, tmp_path: Path) -> None:
     """Whether they are asked for or are the Func's."""
     message = f"no function can be called '{name}', which is a name of {owner}"
-    for write in (
+    writers: list[Callable[[], None]] = [
         lambda: plain().compile_to_object(tmp_path / "f.o", [], name),
         lambda: plain().compile_to_header(tmp_path / "f.h", [], name),
         lambda: plain().compile_to_c(tmp_path / "f.c", [], name),
         lambda: plain(name).compile_to_c(tmp_path / "f.c"),
-    ):
+    ]
+    for write in writers:
         with pytest.raises(hl.HalideError) as caught:
             write()
         assert str(caught.value).splitlines()[0] == message

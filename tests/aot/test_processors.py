@@ -58,6 +58,7 @@ def on_the_least(folder: Path, files: list[Path], header: str, call: str) -> str
     source, program = folder / "main.c", folder / "main"
     source.write_text(MAIN.format(includes=f'#include "{header}"', call=call))
     options = ["-O1", "-static", f"-I{folder}", "-isystem", str(halide_headers())]
+    words: list[str | Path]
     words = [HOST.tool("gcc"), *options, source, *files, "-o", program]
     subprocess.run([*words, "-lpthread", "-lm"], check=True)
     # The run time looks at how many processors there are, if it is not told.
@@ -128,6 +129,7 @@ def test_arm_without_neon(tmp_path: Path) -> None:
     source, program = tmp_path / "main.c", tmp_path / "main"
     source.write_text(MAIN.format(includes='#include "scalar.h"', call="scalar"))
     headers = ["-static", f"-I{tmp_path}", "-isystem", str(halide_headers())]
+    words: list[str | Path]
     words = [compiler, *headers, source, tmp_path / "scalar.a", "-o", program]
     subprocess.run([*words, "-lpthread", "-lm"], check=True)
     words = [emulator, "-cpu", "cortex-a15,neon=off", program]

@@ -102,6 +102,8 @@ def noise(shape: Sequence[int], seed: int = 5) -> Array:
     """float32 in [0, 1): smooth shapes under some noise, and never constant."""
     rng = np.random.default_rng(seed)
     axes = np.meshgrid(*[np.linspace(0, 3, n) for n in shape], indexing="ij")
-    waves = sum((i + 1) * np.sin((2.1 + i) * a + i) for i, a in enumerate(axes))
+    waves = np.zeros(shape)
+    for i, a in enumerate(axes):
+        waves += (i + 1) * np.sin((2.1 + i) * a + i)
     smooth = (waves - waves.min()) / np.ptp(waves)
     return np.asarray(0.8 * smooth + 0.199 * rng.random(shape), np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def test_results(name: str) -> None:
         expected = p.reference(p.inputs(p.small))
         assert expected.shape == found.shape
         k = p.border
+        inner: tuple[EllipsisType | slice, ...]
         inner = (..., *[slice(k, n - k) for n in found.shape[-2:]])
         apart = case.difference([found[inner]], [expected[inner]])
         assert case.same(apart), apart

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 
 import imageio.v3 as iio
 import numpy as np
@@ -24,7 +25,12 @@ from tests.apps.support import (
 
 WAYS = ["published", "lines"]
 #: A small scene whose coarsest level still has 8 x 6 pixels.
-SMALL = {"slices": 6, "focus_depth": 2, "blur_radius_scale": 1.0, "aperture_samples": 9}
+SMALL: dict[str, Any] = {
+    "slices": 6,
+    "focus_depth": 2,
+    "blur_radius_scale": 1.0,
+    "aperture_samples": 9,
+}
 small = functools.partial(lens_blur.algorithm, levels=4)
 
 
@@ -72,7 +78,7 @@ def with_numpy(
     }
 
     def absd(a: Array, b: Array) -> Array:
-        return np.abs(a.astype(int) - b.astype(int))
+        return np.asarray(np.abs(a.astype(int) - b.astype(int)))
 
     here = edge["left"].at(x, y)
     diff = [
@@ -87,16 +93,18 @@ def with_numpy(
     sure = (cost * cost).sum(axis=0) / f32(slices) - mean * mean
     both = np.stack([cost * sure, np.broadcast_to(sure, cost.shape)])
 
-    def halved(f: Callable[[int], Array]) -> Array:
-        return np.asarray((f(-1) + 3 * (f(0) + f(1)) + f(2)) / f32(8))
+    def halved(near: Sequence[Array]) -> Array:
+        a, b, c, d = near
+        return np.asarray((a + 3 * (b + c) + d) / f32(8))
 
     push = [Plane(both, x[0], y[0])]
     w, h = width, height
     for _ in range(1, levels):
         w, h = w // 2, h // 2
         lx, ly, finer = 2 * np.arange(w), np.arange(2 * h + 2) - 1, push[-1]
-        rows = halved(lambda i, f=finer, lx=lx, ly=ly: f.at(lx + i, ly))
-        down = halved(lambda i, r=rows, h=h: r[..., 1 + i : 1 + i + 2 * h : 2, :])
+        every = [finer.at(lx + i, ly) for i in range(-1, 3)]
+        rows = halved(every)
+        down = halved([rows[..., 1 + i : 1 + i + 2 * h : 2, :] for i in range(-1, 3)])
         push.append(Plane(down, 0, 0, clamped=True))
 
     boxes = [(x[1], x[-2], y[1], y[-2])]
@@ -109,11 +117,11 @@ def with_numpy(
         own = level.at(px, py)
         if pull is not None:
             near_x, near_y = px // 2 - 1 + 2 * (px % 2), py // 2 - 1 + 2 * (py % 2)
-
-            def wide(rows: Array, px=px, near_x=near_x, f=pull) -> Array:
-                return f32(0.25) * f.at(near_x, rows) + f32(0.75) * f.at(px // 2, rows)
-
-            larger = f32(0.25) * wide(near_y) + f32(0.75) * wide(py // 2)
+            far, near = [
+                f32(0.25) * pull.at(near_x, rows) + f32(0.75) * pull.at(px // 2, rows)
+                for rows in (near_y, py // 2)
+            ]
+            larger = f32(0.25) * far + f32(0.75) * near
             own = (larger + own) * f32(0.5)
         pull = Plane(own, x0, y0)
     assert pull is not None
@@ -146,10 +154,10 @@ def _offset(
     k2, k1, k0 = map(np.uint32, lens_blur.HASH)
     a, b, d = map(np.uint32, seeds)
     x, y = x.astype(np.uint32), y.astype(np.uint32)
-    z = np.full_like(x, s)
-    h = k2 * z * z + a * z + y
+    z: Array = np.full_like(x, s)
+    h: Array = k2 * z * z + a * z + y
     h = k2 * h * h + b * h + d + x
-    h = k2 * h * h + k1 * h + k0
+    h = np.asarray(k2 * h * h + k1 * h + k0, np.uint32)
     h = h ^ (h >> np.uint32(16))
     f = (np.uint32(0x3F800000) | (h >> np.uint32(9))).view(np.float32) - np.float32(1)
     offset = np.trunc((f - np.float32(0.5)) * np.float32(2) * worst).astype(int)
@@ -182,7 +190,7 @@ def test_agrees_with_interpreter_and_numpy(way: str) -> None:
     # A depth that is as good as another one may come out either way.
     expected = interpreted(small, images, size, SMALL)
     assert np.mean(got != expected) < 0.01
-    other, depth = with_numpy(*images.values(), **SMALL, levels=4)  # type: ignore[arg-type]
+    other, depth = with_numpy(images["left_im"], images["right_im"], **SMALL, levels=4)
     assert np.mean(got != other) < 0.01
     assert {1, 4} <= set(np.unique(depth).tolist())
     assert 0.1 < np.mean(np.rint(got * 255) != images["left_im"]) < 0.99

@@ -20,6 +20,7 @@ from parhelion.autoschedule.script import (
     var_arg,
 )
 from parhelion.ir.function import Function
+from parhelion.ir.symbols import BufferSym
 
 
 class Recorder:
@@ -33,6 +34,7 @@ class Recorder:
     def note(self, target: Any, method: str, args: tuple[Any, ...], got: Any) -> None:
         if not (self.reached(target) and all([self.reached(a) for a in args])):
             return
+        of: Function | Made | BufferSym
         if isinstance(target, hl.ImageParam):
             stage, of = -1, target._sym
         else:
@@ -100,8 +102,8 @@ def recording(outputs: Sequence[hl.Func]) -> Iterator[Script]:
                     setattr(owner, method, wrapped(method, plain))
         yield recorder.script
     finally:
-        for owner, method, was in undo:
+        for changed, method, was in undo:
             if was is None:
-                delattr(owner, method)
+                delattr(changed, method)
             else:
-                setattr(owner, method, was)
+                setattr(changed, method, was)

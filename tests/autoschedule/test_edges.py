@@ -48,7 +48,9 @@ def inlined(out: hl.Func, width: int) -> Model:
     box = ((0, width - 1), (0, HEIGHT - 1))
     model = Model(*Search((f,), Sizes({f: box}, {}, {}), MACHINE).bounded(), MACHINE)
     for g in [g for g in model.graph.order if g is not f]:
-        model = model.with_inlined(g)
+        less = model.with_inlined(g)
+        assert less is not None
+        model = less
     return model
 
 
@@ -140,7 +142,9 @@ def test_the_place_and_the_value_share_what_both_read(boundary: Boundary) -> Non
         search = Search((f,), Sizes({f: box}, {}, {}), apart)
         model = Model(*search.bounded(), apart)
         for g in [g for g in model.graph.order if g is not f]:
-            model = model.with_inlined(g)
+            less = model.with_inlined(g)
+            assert less is not None
+            model = less
         update = model.graph.stages[f][1]
         work = model.work(update)
         assert len(work.loads) == 2

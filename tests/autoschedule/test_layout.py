@@ -9,6 +9,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.autoschedule import found, layout
+from parhelion.autoschedule.script import VarArg
 from parhelion.interp import interpret
 
 x, y, c = hl.vars("x y c")
@@ -44,9 +45,14 @@ def turned() -> Sized:
     return out, f, [64, 40]
 
 
+def name_of(a: object) -> str:
+    assert isinstance(a, VarArg)
+    return a.name
+
+
 def order_of(result: hl.AutoSchedulerResults, f: hl.Func) -> list[str]:
     found = [
-        [a.name for a in call.args]
+        [name_of(a) for a in call.args]
         for call in result.script.calls
         if call.function is f._function and call.method == "reorder_storage"
     ]

@@ -83,7 +83,9 @@ def test_edges_have_code_for_each_lane() -> None:
         search = Search((f,), Sizes({f: box}, {}), MACHINE)
         model = Model(*search.bounded(), MACHINE)
         for g in [g for g in model.graph.order if g is not f]:
-            model = model.with_inlined(g)
+            less = model.with_inlined(g)
+            assert less is not None
+            model = less
         (stage,) = model.graph.stages[f]
         loops = Loops(0, 16, block, (0, 1))
         return length_of(model.work(stage), loops, MACHINE)
@@ -108,6 +110,6 @@ def test_a_long_chain_of_clamped_stages_is_not_one_group() -> None:
     root = f._function
     box = ((0, SIZE - 1), (0, SIZE - 1))
     (read,) = Search((root,), Sizes({root: box}), MACHINE).bounded()[0].images
-    state = Search((root,), Sizes({root: box, read: box}), MACHINE).run()
+    state = Search((root,), Sizes({root: box}, {read: box}), MACHINE).run()
     lengths = [g.length for g in state.groups.values() if g.members]
     assert max(lengths, default=0) < 6000, lengths

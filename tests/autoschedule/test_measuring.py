@@ -72,7 +72,7 @@ def test_it_runs_on_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     picture, gain, out = pipeline()
     pixels = hl.Buffer(np.full((90, 130), 4, np.float32))
     kept = np.zeros((80, 120), np.float32)
-    seen: list[object] = []
+    seen: list[tuple[object, object]] = []
 
     def seconds(pipeline: hl.Pipeline, outputs: list[hl.Buffer]) -> float:
         seen.append((picture.get(), gain.get()))
@@ -84,7 +84,7 @@ def test_it_runs_on_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     hl.autoschedule(out, pixels, 2, kept, measure=2, parallelism=1)
     # Two by their cost, and the first of them without parallel loops.
     assert len(seen) == 3
-    assert all(got is pixels and n == 2 for got, n in seen)  # type: ignore[misc]
+    assert all(got is pixels and n == 2 for got, n in seen)
     assert not kept.any()
 
 

@@ -279,7 +279,7 @@ def gradients() -> tuple[hl.Func, dict[str, Function]]:
     xy[x, y] = across[x, y] * down[x, y]
     yy[x, y] = down[x, y] * down[x, y]
 
-    def total(f: hl.Func) -> hl.Expr:
+    def total(f: hl.Func) -> hl.Expr | hl.FuncRef:
         around = itertools.product((-1, 0, 1), repeat=2)
         return sum([f[x + dx, y + dy] for dx, dy in around], hl.f32(0.0))
 

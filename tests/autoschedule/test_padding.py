@@ -10,6 +10,7 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule.machine import host
 from parhelion.autoschedule.padding import _gains
+from parhelion.autoschedule.script import VarArg
 from parhelion.interp import interpret
 
 x, y = hl.vars("x y")
@@ -35,11 +36,13 @@ def stencils(dtype: hl.Type) -> tuple[hl.Func, hl.Func]:
 
 
 def rows_of(result: hl.AutoSchedulerResults, f: hl.Func) -> list[tuple[str, int]]:
-    return [
-        (call.args[0].name, call.args[1])
-        for call in result.script.calls
-        if call.function is f._function and call.method == "align_storage"
-    ]
+    found = []
+    for call in result.script.calls:
+        if call.function is f._function and call.method == "align_storage":
+            dimension, alignment = call.args
+            assert isinstance(dimension, VarArg) and isinstance(alignment, int)
+            found.append((dimension.name, alignment))
+    return found
 
 
 @pytest.mark.parametrize("dtype", [hl.UInt(32), hl.UInt(16)])

@@ -194,7 +194,9 @@ def test_what_an_unread_value_mentions_stays_at_root() -> None:
     out[x, y] = several[x, y][0] + g[x, y]
     hl.autoschedule([out, g], [128, 128], scheduler="Mullapudi2016")
     assert dear._function.schedule.compute.place is Place.ROOT
-    first, second = hl.Pipeline([out, g]).realize([128, 128])
+    made = hl.Pipeline([out, g]).realize([128, 128])
+    assert isinstance(made, tuple)
+    first, second = made
     for f, got in ((out, first), (g, second)):
         (wanted,) = interpret(f._function, [(0, 128), (0, 128)])
         np.testing.assert_array_equal(np.asarray(got).transpose(), wanted)

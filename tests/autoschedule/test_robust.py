@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -264,12 +265,17 @@ def test_what_a_block_needs_nothing_of_costs_nothing() -> None:
 
 @pytest.mark.parametrize("cost", [-10.0, 0.0, 10.0])
 def test_no_state_gains_on_one_of_the_same_cost(cost: float) -> None:
-    class At(State):
-        @property
-        def cost(self) -> float:
-            return self.groups  # type: ignore[return-value]
+    nothing: Any = None  # the search and the model are not asked
 
-    one, same, less = [At(*[None] * 2, c) for c in (cost, cost, cost - 1)]  # type: ignore[arg-type]
+    def at(told: float) -> State:
+        class At(State):
+            @property
+            def cost(self) -> float:
+                return told
+
+        return At(nothing, nothing, {})
+
+    one, same, less = at(cost), at(cost), at(cost - 1)
     assert not one.gains(same) and not one.gains(less) and less.gains(one)
 
 

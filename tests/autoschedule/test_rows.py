@@ -37,7 +37,7 @@ def near_bytes(member: hl.Func, out: hl.Func, level: Level) -> float:
     return float(found)
 
 
-def rows_of(f: hl.Func | hl.ImageParam, x: hl.Var, y: hl.Var) -> hl.Expr:
+def rows_of(f: hl.Func | hl.ImageParam, x: hl.Var, y: hl.Var) -> hl.Expr | hl.FuncRef:
     return reduce(add, [f[x, y + k] for k in range(TAPS)])
 
 

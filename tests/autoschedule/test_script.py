@@ -307,9 +307,8 @@ def test_a_var_and_an_rvar_of_one_name() -> None:
 
 
 def test_names_that_are_no_names_of_python() -> None:
-    odd = [
-        hl.Var(n) for n in ("for", "hl", "x'", "1st", "print", "pipeline", "é", "x_")
-    ]
+    a, b, c, d = [hl.Var(n) for n in ("for", "hl", "x'", "1st")]
+    e, f, g, h = [hl.Var(n) for n in ("print", "pipeline", "é", "x_")]
 
     def make() -> list[hl.Func]:
         f = hl.Func("schedule")
@@ -319,8 +318,8 @@ def test_names_that_are_no_names_of_python() -> None:
         return [g]
 
     def give(outputs: Sequence[hl.Func]) -> None:
-        called(outputs, "schedule").compute_root().tile(x, y, *odd[:4], 4, 4)
-        outputs[0].tile(x, y, *odd[4:], 4, 4)
+        called(outputs, "schedule").compute_root().tile(x, y, a, b, c, d, 4, 4)
+        outputs[0].tile(x, y, e, f, g, h, 4, 4)
 
     text = check(make, give).to_python()
     assert 'for_2 = hl.Var("for")\n' in text

@@ -54,7 +54,7 @@ def test_what_is_computed_of_places_keeps_its_vectors() -> None:
 
 def test_look_ups_among_arithmetic_keep_their_vectors() -> None:
     inner, out = look_up(hl.Float(32)), hl.Func("more")
-    value = inner[x, y]
+    value: hl.Expr | hl.FuncRef = inner[x, y]
     for k in range(12):
         value = hl.sqrt(value + k)
     out[x, y] = value

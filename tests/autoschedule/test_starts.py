@@ -18,7 +18,7 @@ from parhelion.autoschedule.state import State
 MACHINE = Machine(1, 64, 32, 48 << 10, 2 << 20, 32 << 20)
 WIDTH, HEIGHT = 2048, 1536
 x, y = hl.Var("x"), hl.Var("y")
-Picture = Callable[[hl.Expr, hl.Expr], hl.Expr]
+Picture = Callable[[hl.ExprLike, hl.ExprLike], hl.Expr | hl.FuncRef]
 
 
 def windowed(f: Picture, reach: int) -> hl.Func:

@@ -39,10 +39,10 @@ def test_named_axes_bind_by_letter() -> None:
     assert shape(hl.Buffer(image, axes="yxc")) == [(0, 5, 3), (0, 4, 15), (0, 3, 1)]
     volume = np.zeros((2, 3, 4), np.uint8)
     assert shape(hl.Buffer(volume, axes="zyx")) == [(0, 4, 1), (0, 3, 4), (0, 2, 12)]
-    unnamed: Any = 5
-    for bad in ("yx", "yyc", "yxq", "yxcz", unnamed, list("yxc")):
+    wrong: Any
+    for wrong in ("yx", "yyc", "yxq", "yxcz", 5, list("yxc")):
         with pytest.raises(hl.TypeMismatchError, match="does not name the 3 axes"):
-            hl.Buffer(image, axes=bad)
+            hl.Buffer(image, axes=wrong)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_scalars_have_no_dimensions() -> None:
 
 
 def test_arrays_live_as_long_as_the_buffer() -> None:
-    class Owner(np.ndarray):  # type: ignore[type-arg]
+    class Owner(np.ndarray):
         pass
 
     a = np.zeros(1000, np.uint8).view(Owner)
@@ -199,6 +199,10 @@ def test_given_back_through_every_protocol() -> None:
         assert memoryview(b).shape == (2, 3, 4)  # type: ignore[arg-type]
 
 
+FRACTION: Any = 2.5
+NO_LIST: Any = 3
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
@@ -212,8 +216,12 @@ def test_given_back_through_every_protocol() -> None:
         ),
         (lambda: hl.Buffer(np.zeros(3, ">i4")), hl.InvalidBufferError, "foreign order"),
         (lambda: hl.Buffer(hl.UInt(8), [-1]), hl.BoundsError, "is -1"),
-        (lambda: hl.Buffer(hl.UInt(8), [2.5]), hl.TypeMismatchError, "integer"),
-        (lambda: hl.Buffer(hl.UInt(8), 3), hl.TypeMismatchError, "list of extents"),
+        (lambda: hl.Buffer(hl.UInt(8), [FRACTION]), hl.TypeMismatchError, "integer"),
+        (
+            lambda: hl.Buffer(hl.UInt(8), NO_LIST),
+            hl.TypeMismatchError,
+            "list of extents",
+        ),
         (lambda: hl.Buffer(hl.UInt(8, 4), [3]), hl.TypeMismatchError, "scalars"),
         (
             lambda: hl.Buffer(hl.UInt(8), [2, 2], [0, 0]),
@@ -268,8 +276,9 @@ def test_values_are_checked() -> None:
     for bad in (256, -1, 1.5):
         with pytest.raises(hl.LiteralError, match="does not fit"):
             b[0] = bad
+    wrong: Any = "1"
     with pytest.raises(hl.TypeMismatchError):
-        b[0] = "1"  # type: ignore[call-overload]
+        b[0] = wrong
     with pytest.raises(hl.LiteralError):
         b.fill(300)
 

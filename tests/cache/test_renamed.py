@@ -243,7 +243,8 @@ def test_profiles_have_the_names_of_their_program(
     compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PARHELION_CACHE", str(tmp_path / "kept"))
-    for scheme in (str, *SCHEMES.values()):
+    schemes: list[Callable[[str], str]] = [str, *SCHEMES.values()]
+    for scheme in schemes:
         monkeypatch.setattr(names, "_TAKEN", {})
         o = Parts(scheme)
         o.plain()

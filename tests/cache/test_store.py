@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -333,7 +334,12 @@ def test_storing_does_not_look_through_the_folder(
 ) -> None:
     looks: list[object] = []
     scan = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda at: looks.append(at) or scan(at))
+
+    def noted(at: str) -> Any:
+        looks.append(at)
+        return scan(at)
+
+    monkeypatch.setattr(os, "scandir", noted)
     for i in range(300):
         cache.store(f"n{i}", bytes(5000))
     assert len(looks) == 1

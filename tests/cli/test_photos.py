@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def test_white_may_be_zero(tmp_path: Path) -> None:
         np.testing.assert_array_equal(photo(place), pixels)
 
 
-def _upright(image: object, orientation: int) -> np.ndarray:
+def _upright(image: Any, orientation: int) -> np.ndarray:
     """Planar pixels of an image that is stored as an orientation of EXIF says."""
     way = Image.Transpose
     ways = [

@@ -61,7 +61,6 @@ PRINTED: list[str] = []
 LARGEST = 1 << 32
 
 
-@_MALLOC
 def _malloc(_ctx: int, size: int) -> int | None:
     if size > LARGEST:
         return None
@@ -70,14 +69,12 @@ def _malloc(_ctx: int, size: int) -> int | None:
     return int(found)
 
 
-@_FREE
 def _free(_ctx: int, pointer: int | None) -> None:
     if pointer:
         del LIVE[pointer]
         _libc.free(pointer)
 
 
-@_PAR_FOR
 def _par_for(ctx: int, fn: int, start: int, extent: int, closure: int) -> int:
     body = _BODY(fn)
     results: list[int] = []
@@ -95,17 +92,18 @@ def _par_for(ctx: int, fn: int, start: int, extent: int, closure: int) -> int:
     return next((r for r in results if r), 0)
 
 
-@_PRINT
 def _print(ctx: int, text: bytes) -> None:
     PRINTED.append(text.decode())
 
 
-for _name, _fn in (
-    ("ph_malloc", _malloc),
-    ("ph_free", _free),
-    ("ph_par_for", _par_for),
-    ("ph_print", _print),
-):
+#: What compiled code calls; ctypes frees what nobody holds.
+CALLED = {
+    "ph_malloc": _MALLOC(_malloc),
+    "ph_free": _FREE(_free),
+    "ph_par_for": _PAR_FOR(_par_for),
+    "ph_print": _PRINT(_print),
+}
+for _name, _fn in CALLED.items():
     llvm.add_symbol(_name, ctypes.cast(_fn, ctypes.c_void_p).value)
 
 

@@ -76,7 +76,7 @@ def unary(op: str) -> Callable[[Expr, Expr], Expr]:
     return lambda x, y: Intrinsic(x.type, op, (x,))
 
 
-def by(kind: type[Expr], c: int) -> Callable[[Expr, Expr], Expr]:
+def by(kind: Callable[[Expr, Expr], Expr], c: int) -> Callable[[Expr, Expr], Expr]:
     return lambda x, y: kind(x, build.imm(c, x.type))
 
 

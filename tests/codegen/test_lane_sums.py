@@ -13,10 +13,17 @@ from parhelion.codegen.llvm import emit
 from parhelion.ir.target import Target, generic_target, make_target
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
+from tests.support.realized import several
 
 U8, I8, U16, I16 = hl.UInt(8), hl.Int(8), hl.UInt(16), hl.Int(16)
 I32, U32, I64 = hl.Int(32), hl.UInt(32), hl.Int(64)
-DTYPES = {U8: np.uint8, I8: np.int8, U16: np.uint16, I16: np.int16, I32: np.int32}
+DTYPES: dict[hl.Type, type[np.integer[Any]]] = {
+    U8: np.uint8,
+    I8: np.int8,
+    U16: np.uint16,
+    I16: np.int16,
+    I32: np.int32,
+}
 AVX2, AVX512 = generic_target(256), generic_target(512)
 EXTRA = ("avx512bw", "avx512dq", "avx512vl", "avx512vnni")
 VNNI = make_target(AVX512.triple, AVX512.cpu, (*AVX512.features, *EXTRA))
@@ -88,7 +95,7 @@ def test_two_sums_of_one_loop() -> None:
     f.update().atomic().vectorize(r.x, 64)
     values = random_values(U8, 1024, 3)
     a.set(hl.Buffer(values))
-    first, second = f.realize([])
+    first, second = several(f.realize([]))
     wide = values.astype(np.int64)
     assert (int(np.asarray(first)), int(np.asarray(second))) == (
         wide.sum(),

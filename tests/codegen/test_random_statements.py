@@ -154,7 +154,7 @@ class Programs:
 def test_program(seed: int) -> None:
     draw = Programs(seed)
     body = draw.block([], [*draw.inputs, *draw.outputs], 4)
-    args = [*draw.inputs, *draw.params, *draw.outputs]
+    args: list[BufferSym | ParamSym] = [*draw.inputs, *draw.params, *draw.outputs]
     rng = np.random.default_rng(seed)
     inputs = [rng.integers(-50, 50, SIZE).astype(np.int32) for _ in draw.inputs]
     outs = [rng.integers(-50, 50, SIZE).astype(np.int32) for _ in draw.outputs]

@@ -28,8 +28,10 @@ from .test_instructions import innermost
 
 LANES = 8
 #: What a Zen 4 and an Ice Lake have for vectors.
-ZEN4 = ("avx", "avx2", "fma", "f16c", "bmi2", "sse4.1", "avx512f", "avx512bw")
-ZEN4 = (*ZEN4, "avx512dq", "avx512vl", "avx512cd", "avx512vbmi")
+ZEN4 = (
+    *("avx", "avx2", "fma", "f16c", "bmi2", "sse4.1", "avx512f", "avx512bw"),
+    *("avx512dq", "avx512vl", "avx512cd", "avx512vbmi"),
+)
 X = Var("x", INT32)
 
 
@@ -126,7 +128,7 @@ def test_values(name: str) -> None:
     assert out.tolist() == flat[OUT], compiled.emitted.text
 
 
-def at_page_end(values: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def at_page_end(values: np.ndarray) -> np.ndarray:
     """A copy that ends where memory ends: reading past it would crash."""
     page = mmap.PAGESIZE
     size = -(-values.nbytes // page) * page

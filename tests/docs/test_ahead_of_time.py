@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -42,10 +43,12 @@ def test_small_outputs_need_a_tail_strategy(tmp_path: Path) -> None:
         f[x, y] = picture[x, y + 1] // 2 + picture[x + 1, y + 1] // 2
         return f, picture
 
-    def module(f: hl.Func, picture: hl.ImageParam) -> object:
+    def module(f: hl.Func, picture: hl.ImageParam) -> Callable[..., object]:
         name = f.name()
         write_extension([f.compile_to_module([picture], name)], tmp_path, name)
-        return getattr(loaded(tmp_path / f"{name}.abi3.so"), name)
+        made: Callable[..., object]
+        made = getattr(loaded(tmp_path / f"{name}.abi3.so"), name)
+        return made
 
     plain, picture = bright("plain")
     found = hl.autoschedule(plain, [1536, 2560])
@@ -60,7 +63,7 @@ def test_small_outputs_need_a_tail_strategy(tmp_path: Path) -> None:
         found.to_python(),
     )
     assert count
-    scope: dict[str, object] = {}
+    scope: dict[str, Callable[[hl.Pipeline], None]] = {}
     exec(code, scope)  # noqa: S102
     scope["schedule"](hl.Pipeline([guarded]))
     small = module(guarded, picture)

@@ -6,6 +6,7 @@ None can be missing: see tests/schedule/test_every_directive.py, whose pipeline 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from tests.schedule.test_every_directive import DIRECTIVES, Pipe, Step
 pytestmark = pytest.mark.filterwarnings("ignore::parhelion.ScheduleWarning")
 
 t, u, xi = hl.vars("t u xi")
+#: Where no number belongs.
+WRONG: Any = 3
 
 #: They are legal on every Func: a place that another directive needs is that one's.
 TAKES_ALL = frozenset(["compute_inline", "compute_root"])
@@ -185,7 +188,7 @@ REFUSED: dict[str, tuple[Step, str]] = {
         " chooses from pixel to pixel",
     ),
     "specialize_fail": (
-        lambda p: p.f.specialize_fail(3),
+        lambda p: p.f.specialize_fail(WRONG),
         "f.specialize_fail takes a message, not 3",
     ),
     "in_": (
@@ -238,7 +241,7 @@ REFUSED: dict[str, tuple[Step, str]] = {
         "f.ring_buffer: the number of copies must be positive, not 0",
     ),
     "partition": (
-        lambda p: p.f.partition(p.x, 3),
+        lambda p: p.f.partition(p.x, WRONG),
         "f.partition takes a Partition, not 3\n"
         "legal here:\n"
         "  - Auto\n"
@@ -265,7 +268,7 @@ REFUSED: dict[str, tuple[Step, str]] = {
         " hl.likely make such conditions",
     ),
     "unscheduled": (
-        lambda p: (p.f.update().unroll(p.y, 2), p.f.update().unscheduled()),
+        lambda p: p.f.update().unroll(p.y, 2).unscheduled(),
         "f.update(0).unscheduled: the stage has directives already",
     ),
 }

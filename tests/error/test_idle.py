@@ -9,7 +9,7 @@ import pytest
 
 import parhelion as hl
 
-x, y, t = hl.vars("x y t")
+x, y, t, xi, yi = hl.vars("x y t xi yi")
 Directive = Callable[[hl.Func], object]
 
 
@@ -31,7 +31,7 @@ def warnings_of(directive: Directive, root: bool = False) -> list[str]:
 ON_AN_INLINED_FUNC: list[tuple[str, Directive]] = [
     ("reorder", lambda f: f.reorder(y, x)),
     ("split", lambda f: f.split(x, x, t, 4)),
-    ("split", lambda f: f.tile(x, y, *hl.vars("xi yi"), 4, 4)),
+    ("split", lambda f: f.tile(x, y, xi, yi, 4, 4)),
     ("fuse", lambda f: f.fuse(x, y, t)),
     ("rename", lambda f: f.rename(x, t)),
     ("partition", lambda f: f.partition(x, hl.Partition.Never)),
@@ -215,7 +215,8 @@ def test_a_wrapper_that_a_func_reads_is_none_of_these() -> None:
 def test_partitions_of_no_loops(directive: str) -> None:
     f = hl.Func("f")
     f[x, y] = x + y
-    for given in ((), ([],)):
+    nothing: tuple[tuple[object, ...], ...] = ((), ([],))
+    for given in nothing:
         with pytest.warns(hl.ScheduleWarning) as caught:
             getattr(f, directive)(*given)
         assert [re.sub(r"\$\d+", "", str(w.message)) for w in caught] == [

@@ -42,9 +42,9 @@ BAD: dict[str, Callable[[hl.Func, hl.RDom], object]] = {
     "of two domains": lambda f, r: f.__setitem__(x, f[x] + r.y + hl.RDom([(0, 3)])),
     "summed": lambda f, r: hl.sum(r.y + hl.RDom([(0, 3)])),
     "a requirement": lambda f, r: hl.Pipeline(f).add_requirement(r.y > 0),
-    "lanes": lambda f, r: hl.Pipeline(
-        f.update(0).split(r.y, hl.RVar("a"), hl.RVar("b"), hl.Param(hl.Int(32)))
-        and f.update(0).atomic().vectorize(hl.RVar("b"))
+    "lanes": lambda f, r: (
+        f.update(0).split(r.y, hl.RVar("a"), hl.RVar("b"), hl.Param(hl.Int(32))),
+        f.update(0).atomic().vectorize(hl.RVar("b")),
     ),
 }
 

@@ -20,6 +20,14 @@ from parhelion.runtime import memo
 x = hl.Var("x")
 
 Keep = Callable[[hl.Buffer], object]
+
+
+def cycle(b: hl.Buffer) -> object:
+    kept: list[object] = [np.asarray(b)]
+    kept.append(kept)
+    return kept
+
+
 MADE_OF_IT: dict[str, Keep] = {
     "the Buffer": lambda b: b,
     "a crop of it": lambda b: b.cropped(0, 0, 2),
@@ -30,9 +38,9 @@ ARRAYS_OF_IT: dict[str, Keep] = {
     "an array": np.asarray,
     "a slice of an array": lambda b: np.asarray(b)[1:3],
     "another Buffer": hl.Buffer,
-    "a memoryview": lambda b: memoryview(np.asarray(b)),
+    "a memoryview": lambda b: np.asarray(b).data,
     "an array by DLPack": np.from_dlpack,
-    "a cycle": lambda b: [a := [np.asarray(b)], a.append(a)][0],
+    "a cycle": cycle,
 }
 
 

@@ -52,9 +52,9 @@ class Counted:
     def check(self, w: int, h: int) -> None:
         made = np.asarray(self.o.realize([w, h]))
         grid = np.arange(w) + 100 * np.arange(h)[:, None]
-        np.testing.assert_array_equal(
-            made, (grid * self.gain.get() + 1) * self.other.get()
-        )
+        gain, other = self.gain.get(), self.other.get()
+        assert gain is not None and other is not None
+        np.testing.assert_array_equal(made, (grid * gain + 1) * other)
 
 
 def test_a_second_run_finds_the_first() -> None:

@@ -400,11 +400,11 @@ def test_an_answer_that_is_no_region(answer: tuple[int, int]) -> None:
         e.realize([4])
 
 
-@pytest.mark.parametrize("answer", [(0.5, 2.0), ("0", "4")])
-def test_an_answer_of_no_integers(answer: object) -> None:
+@pytest.mark.parametrize("wrong", [(0.5, 2.0), ("0", "4")])
+def test_an_answer_of_no_integers(wrong: Any) -> None:
     g, e = hl.Func("g"), hl.Func("e")
     g[x] = x
-    e.define_extern(fails, [g], hl.Int(32), [x], bounds=lambda region: [[answer]])
+    e.define_extern(fails, [g], hl.Int(32), [x], bounds=lambda region: [[wrong]])
     g.compute_root()
     with pytest.raises(hl.TypeMismatchError, match="must return a region for each"):
         e.realize([4])

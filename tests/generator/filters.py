@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import parhelion as hl
 
 x, y, c = hl.vars("x y c")
@@ -48,7 +50,10 @@ class Soften(hl.Generator):
 @hl.alias(measure={"image.type": "uint8", "weighted": True})
 @hl.generator("statistics")
 class Statistics:
-    """Several outputs of several kinds, and inputs that depend on a parameter."""
+    """Several outputs of several kinds, and inputs that depend on a parameter.
+
+    It does not inherit from hl.Generator: the decorator sees to that.
+    """
 
     weighted = hl.GeneratorParam(False)
     kind = hl.GeneratorParam(hl.Float(32))
@@ -57,11 +62,11 @@ class Statistics:
     pixels = hl.OutputBuffer([hl.Float(32), hl.Int(32)], 2)
     total = hl.OutputScalar(hl.Float(32))
 
-    def configure(self):
+    def configure(self: Any) -> None:
         if self.weighted:
             self.add_input("weight", hl.InputScalar(float))
 
-    def generate(self):
+    def generate(self: Any) -> None:
         r = hl.RDom([(0, 3)])
         level = hl.cast(self.kind, self.image[x, y, c])
         if self.weighted:

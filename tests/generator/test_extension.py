@@ -20,7 +20,14 @@ import parhelion as hl
 from parhelion.aot.linking import python_headers
 from parhelion.lang.generator import find_generator
 from tests.generator.filters import Soften, Statistics
-from tests.generator.support import HEIGHT, WIDTH, image, interpreted, python
+from tests.generator.support import (
+    HEIGHT,
+    WIDTH,
+    generator_of,
+    image,
+    interpreted,
+    python,
+)
 
 x, y = hl.vars("x y")
 
@@ -112,7 +119,7 @@ assert not {"parhelion", "llvmlite"} & {name.split(".")[0] for name in sys.modul
     )
     np.testing.assert_array_equal(np.load(tmp_path / "soft.npy"), exact)
     several = interpreted(
-        Statistics,
+        generator_of(Statistics),
         {"image.type": "uint8", "weighted": True},
         {"image": colours, "weight": 0.5},
         (WIDTH, HEIGHT),
@@ -149,8 +156,10 @@ def test_arrays_of_all_kinds(filters: Path) -> None:
     frozen = source.copy()
     frozen.flags.writeable = False
     turned = hl.Buffer(source.copy())
-    for given in (source, Tensor(source), frozen, memoryview(source), turned):
-        for wrap in (np.asarray, Tensor, memoryview, hl.Buffer):
+    wrappers: list[Callable[[Any], object]]
+    wrappers = [np.asarray, Tensor, memoryview, hl.Buffer]
+    for given in (source, Tensor(source), frozen, source.data, turned):
+        for wrap in wrappers:
             found = np.zeros_like(exact)
             soft(given, np.int64(3), wrap(found))
             np.testing.assert_array_equal(found, exact)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import parhelion as hl
 from tests.generator.filters import Outline, Soften, Statistics
-from tests.generator.support import HEIGHT, WIDTH, image, interpreted
+from tests.generator.support import HEIGHT, WIDTH, generator_of, image, interpreted
 
 x, y = hl.vars("x y")
 HOST = hl.get_host_target()
@@ -28,6 +29,7 @@ HOST = hl.get_host_target()
 def test_callables_of_registered_generators(name: str, params: dict[str, Any]) -> None:
     source = image(HEIGHT, WIDTH)
     compiled = hl.create_callable_from_generator(HOST, name, params)
+    extra: dict[str, dict[str, object]]
     extra = {"mirrored": {"turn": "half", "strength": 3.0}, "plain": {"fast": False}}
     (exact,) = interpreted(
         Soften,
@@ -35,10 +37,11 @@ def test_callables_of_registered_generators(name: str, params: dict[str, Any]) -
         {"image": source, "lift": 9},
         (WIDTH, HEIGHT),
     )
-    for call in (
+    calls: list[Callable[[object], object]] = [
         lambda out: compiled(source, 9, out),
         lambda out: compiled(output=out, lift=9, image=source),
-    ):
+    ]
+    for call in calls:
         found = np.zeros_like(exact)
         call(found)
         np.testing.assert_array_equal(found, exact)
@@ -51,9 +54,10 @@ def test_several_outputs_and_dynamic_inputs() -> None:
         ({"image.type": "uint8", "weighted": True, "kind": "float64"}, [0.5]),
     ):
         inputs = {"image": source, **dict(zip(["weight"], rest, strict=False))}
-        exact = interpreted(Statistics, params, inputs, (WIDTH, HEIGHT), ())
+        statistics = generator_of(Statistics)
+        exact = interpreted(statistics, params, inputs, (WIDTH, HEIGHT), ())
         with hl.GeneratorContext(HOST):
-            compiled = Statistics(params).compile_to_callable()
+            compiled = statistics(params).compile_to_callable()
         found = [np.zeros_like(e) for e in exact]
         compiled(source, *rest, pixels_0=found[0], pixels_1=found[1], total=found[2])
         for one, other in zip(found, exact, strict=True):
@@ -218,8 +222,8 @@ def test_parameters_of_other_kinds() -> None:
 def test_parameters_as_text() -> None:
     made = Soften({"fast": "False", "strength": "1e1", "radius": "0x10"})
     assert (made.fast, made.strength, made.radius) == (False, 10.0, 16)
-    made = Statistics({"kind": "int16", "weighted": 1})
-    assert made.kind is hl.Int(16) and made.weighted is True
+    other: Any = generator_of(Statistics)({"kind": "int16", "weighted": 1})
+    assert other.kind is hl.Int(16) and other.weighted is True
 
 
 def test_members_in_the_order_of_the_classes() -> None:

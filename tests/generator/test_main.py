@@ -13,7 +13,15 @@ import parhelion as hl
 from parhelion.lang.generator_main import USAGE, run
 from tests.aot.builds import HOST
 from tests.generator.filters import Soften, Statistics
-from tests.generator.support import FILE, HEIGHT, WIDTH, image, interpreted, python
+from tests.generator.support import (
+    FILE,
+    HEIGHT,
+    WIDTH,
+    generator_of,
+    image,
+    interpreted,
+    python,
+)
 from tests.support.structs import struct_for
 
 
@@ -87,7 +95,7 @@ def test_several_outputs_in_one_function(tmp_path: Path) -> None:
     source = image(3, HEIGHT, WIDTH)
     params = {"image.type": "uint8", "weighted": "true"}
     inputs = {"image": source, "weight": 0.75}
-    exact = interpreted(Statistics, params, inputs, (WIDTH, HEIGHT), ())
+    exact = interpreted(generator_of(Statistics), params, inputs, (WIDTH, HEIGHT), ())
     words = [f"{name}={value}" for name, value in params.items()]
     run(["-g", "statistics", "-o", str(tmp_path), *words, "-e", "object,c_header"])
     header = (tmp_path / "statistics.h").read_text()

@@ -10,6 +10,7 @@ import pytest
 
 import parhelion as hl
 from tests.generator.filters import Soften, Statistics
+from tests.generator.support import generator_of
 
 x, y = hl.vars("x y")
 HOST = hl.get_host_target()
@@ -100,7 +101,7 @@ CASES: list[tuple[Callable[[], object], type[hl.HalideError], str]] = [
         "the GeneratorParam 'turn' is of type str; it cannot be [3]",
     ),
     (
-        lambda: Statistics({"kind": "uint7"}),
+        lambda: generator_of(Statistics)({"kind": "uint7"}),
         hl.TypeMismatchError,
         "'kind' takes a type, and 'uint7' is the name of none",
     ),

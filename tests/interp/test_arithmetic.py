@@ -47,13 +47,13 @@ def numbers(t: Type) -> list[Value]:
     return [*rounded, *special]
 
 
-def pixels(values: list[Value], t: Type) -> np.ndarray:  # type: ignore[type-arg]
+def pixels(values: list[Value], t: Type) -> np.ndarray:
     if t.is_bfloat():
         return np.array([E.float_bits(float(v), t) for v in values], np.uint16)
     return np.array(values, t.to_numpy())
 
 
-def plain(a: np.ndarray, t: Type) -> list[Value]:  # type: ignore[type-arg]
+def plain(a: np.ndarray, t: Type) -> list[Value]:
     """The elements as Python numbers."""
     if t.is_bfloat():
         return [E.FloatImm(t, int(bits)).value for bits in a]
@@ -176,7 +176,7 @@ def test_casts(of: Type, to: Type) -> None:
     domain = None
     if of.is_float() and to.is_int_or_uint() and not to.is_bool():
         # Out of the range of an integer the result is unspecified.
-        domain = [[v for v in numbers(of) if 0 <= v <= 127]]  # type: ignore[operator]
+        domain = [[v for v in numbers(of) if 0 <= v <= 127]]
     compare(lambda a: E.Cast(to, a), of, domain=domain)
     if not to.is_float():
         compare(intrinsic("saturating_cast", to), of)

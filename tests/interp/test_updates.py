@@ -81,7 +81,7 @@ def test_scans_over_rows_and_columns() -> None:
         f = define("f", [x, y], noise(x, y))
         r = domain((0, 5), (0, 6))
         rx, ry = r.vars
-        before = [rx, ry]
+        before: list[Expr] = [rx, ry]
         before[dim] = B.sub(before[dim], int32(1))
         value = B.add(B.mul(call(f, *before), int32(3)), call(f, rx, ry))
         update(f, [rx, ry], value, rdom=r)

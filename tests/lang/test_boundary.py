@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,19 +131,23 @@ def test_the_interior_is_likely(make: Callable[[hl.Buffer], hl.Func]) -> None:
     )
 
 
+NOTHING: Any = None
+THREE: Any = 3
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda f: B.repeat_edge(f), "needs its bounds"),
         (lambda f: B.repeat_edge(hl.Func("nothing")), "not defined"),
         (lambda f: B.repeat_edge(f, [(0, 1), (0, 1)]), "bounds for 2 dimensions"),
-        (lambda f: B.repeat_edge(f, [(0, None)]), "min without an extent"),
+        (lambda f: B.repeat_edge(f, [(0, NOTHING)]), "min without an extent"),
         (lambda f: B.repeat_edge(f, [(0, 2.5)]), "are integers"),
-        (lambda f: B.repeat_edge(f, [3]), "pairs"),
+        (lambda f: B.repeat_edge(f, [THREE]), "pairs"),
         (lambda f: B.constant_exterior(f, 300, [(0, 1)]), "does not fit uint8"),
         (lambda f: B.constant_exterior(f, hl.f32(3), [(0, 1)]), "is of type float32"),
         (lambda f: B.constant_exterior(f, (1, 2), [(0, 1)]), "2 exterior values"),
-        (lambda f: B.repeat_edge(3), "takes a Func, a Buffer or an ImageParam"),
+        (lambda f: B.repeat_edge(THREE), "takes a Func, a Buffer or an ImageParam"),
     ],
 )
 def test_what_is_refused(make: Callable[[hl.Func], object], message: str) -> None:

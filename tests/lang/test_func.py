@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import parhelion as hl
@@ -129,7 +131,7 @@ def test_all_updates_in_place() -> None:
 def test_an_update_in_place_is_also_a_value() -> None:
     f = hl.Func("value_of")
     f[x] = 1
-    a = f[x]
+    a: Any = f[x]  # becomes an Expr
     a += 1
     assert shown(a) == "value_of(x) + 1"
 

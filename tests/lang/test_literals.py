@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -43,7 +45,7 @@ TYPES = [
         (np.array(7, np.int16), hl.Int(16)),
     ],
 )
-def test_alone(value: object, type: hl.Type) -> None:
+def test_alone(value: hl.ExprLike, type: hl.Type) -> None:
     assert hl.Expr(value).type() is type
 
 
@@ -135,7 +137,7 @@ def test_an_explicit_cast_wraps_and_truncates() -> None:
 
 def test_overflow_among_literals_is_an_error() -> None:
     most = hl.Expr(2**31 - 1)
-    for make in (
+    overflowing: list[Callable[[], hl.Expr]] = [
         lambda: most + 1,
         lambda: -most - 2,
         lambda: hl.Expr(2**30) * 4,
@@ -143,7 +145,8 @@ def test_overflow_among_literals_is_an_error() -> None:
         lambda: hl.Expr(-(2**31)) / -1,
         lambda: hl.i64(2**63 - 1) + 1,
         lambda: hl.Expr(10) ** 10,
-    ):
+    ]
+    for make in overflowing:
         with pytest.raises(hl.LiteralError, match="overflows int"):
             make()
 

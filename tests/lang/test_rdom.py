@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -71,10 +73,14 @@ def test_rvars_by_name_are_for_schedules() -> None:
         a + 1
 
 
+PAIR: Any = (0, 3)
+NAME: Any = "x"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: hl.RDom((0, 3)), r"takes \(min, extent\) pairs"),
+        (lambda: hl.RDom(PAIR), r"takes \(min, extent\) pairs"),
         (lambda: hl.RDom([]), "at least one dimension"),
         (lambda: hl.RDom([(0, -1)]), "must not be negative"),
         (lambda: hl.RDom([(0, 2**31)]), "does not fit int32"),
@@ -85,7 +91,7 @@ def test_rvars_by_name_are_for_schedules() -> None:
         (lambda: hl.RDom([(0, 3)]).y, "has no dimension 1"),
         (lambda: hl.RDom([(0, 3), (0, 3)]) + 1, "is not one value or loop"),
         (lambda: hl.RDom([(0, 3)]).where(x), "takes a Bool"),
-        (lambda: hl.RDom("x"), "made from a list"),
+        (lambda: hl.RDom(NAME), "made from a list"),
         (lambda: hl.Range(3), "a min and an extent"),
     ],
 )

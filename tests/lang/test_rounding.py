@@ -21,7 +21,11 @@ Array = NDArray[Any]
 x, y = hl.Var("x"), hl.Var("y")
 N = 400
 RNG = np.random.default_rng(7)
-TYPES = {16: np.float16, 32: np.float32, 64: np.float64}
+TYPES: dict[int, type[np.floating[Any]]] = {
+    16: np.float16,
+    32: np.float32,
+    64: np.float64,
+}
 
 
 def _numbers(bits: int) -> list[Array]:
@@ -254,7 +258,7 @@ def test_updates_are_fused_wherever_they_are_kept() -> None:
     assert_same(wanted, total)
 
 
-FUNCTIONS: dict[str, Callable[[hl.Expr], hl.Expr]] = {
+FUNCTIONS: dict[str, Callable[[hl.Expr | hl.FuncRef], hl.Expr]] = {
     **{n: getattr(hl, n) for n in ("exp", "log", "sin", "cos", "tan", "atan", "tanh")},
     **{n: getattr(hl, n) for n in ("asinh", "erf", "fast_exp", "fast_sin", "fast_log")},
     "pow": lambda v: hl.pow(hl.abs(v) + 0.5, v * 3),

@@ -54,8 +54,10 @@ STEPS: dict[str, tuple[hl.Type, Step]] = {
     "absd": (hl.UInt(8), lambda f: hl.absd(f[x], f[x + 1])),
 }
 
+Index = Callable[[hl.Expr | hl.FuncRef], hl.Expr]
+
 #: An index that is made of the last one, each more than once.
-INDICES: dict[str, Callable[[hl.Expr], hl.Expr]] = {
+INDICES: dict[str, Index] = {
     "sum": lambda e: e * 3 + e / 2,
     "remainder": lambda e: e / 3 + e % 3,
     "min": lambda e: hl.min(e + e % 7, e * 2 - 3),
@@ -72,7 +74,7 @@ SCHEDULES: dict[str, Callable[[hl.Func], object]] = {
 }
 
 
-def chain(t: hl.Type, step: Step, n: int, first: hl.Expr | None = None) -> hl.Func:
+def chain(t: hl.Type, step: Step, n: int, first: hl.ExprLike | None = None) -> hl.Func:
     """`n` Funcs, each `step` of the one before."""
     f = hl.Func("f0")
     f[x] = hl.cast(t, hl.ImageParam(hl.UInt(8), 1, name="image")[x])
@@ -88,7 +90,7 @@ def chain(t: hl.Type, step: Step, n: int, first: hl.Expr | None = None) -> hl.Fu
     return out
 
 
-def index_chain(step: Callable[[hl.Expr], hl.Expr], n: int) -> hl.Func:
+def index_chain(step: Index, n: int) -> hl.Func:
     image = hl.ImageParam(hl.Int(32), 1, name="image")
     f = chain(hl.Int(32), lambda f: step(f[x]), n, x)
     out = hl.Func("out")

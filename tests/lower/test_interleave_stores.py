@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -146,7 +147,9 @@ def test_random_runs() -> None:
         s = random_run(random.Random(seed))
         joined = interleave_stores(s)
         changed += joined is not s
+        before: dict[BufferSym, Any]
         before = {b: np.arange(64, dtype=np.uint8) for b in (out, other)}
+        after: dict[BufferSym, Any]
         after = {b: np.arange(64, dtype=np.uint8) for b in (out, other)}
         execute(s, before)
         execute(joined, after)

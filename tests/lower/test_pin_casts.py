@@ -46,7 +46,7 @@ def test_neighbours_of_a_pinned_index_are_not_pinned_again(tmp_path: Path) -> No
 @pytest.mark.parametrize("slope", [SLOPE, 0.0, -7.0])
 def test_neighbours_of_what_is_not_a_number(slope: float) -> None:
     f, image, param = neighbours()
-    values = np.float32([0, 0.3, 0.99, 1, -3, 8, np.inf, 0.5] * 2)
+    values = np.array([0, 0.3, 0.99, 1, -3, 8, np.inf, 0.5] * 2, np.float32)
     param.set(slope)
     image.set(values)
     at = np.clip(values, 0, 1) * np.float32(slope)

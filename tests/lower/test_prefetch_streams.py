@@ -32,7 +32,7 @@ def tiled(width: int, height: int = 32) -> hl.Func:
     return out
 
 
-def hints(out: hl.Func) -> list[str]:
+def hints(out: hl.Func) -> list[tuple[str, ...]]:
     """What is prefetched, as the lowered text says it, less the start."""
     body = text(lower([out._function], name="test").body)
     return re.findall(r"prefetch (\w+)\[.*( \+ \d+)\] (for \d+.*)", body)

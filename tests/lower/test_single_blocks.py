@@ -97,4 +97,4 @@ def test_a_user_may_ask_for_a_steady_state_of_few_iterations(last: int) -> None:
     n = np.arange(100)
     where = n < last if last < 50 else n >= last
     wanted = [np.where(where, k * 2, n).sum() for k in range(3)]
-    assert list(f.realize([3])) == wanted
+    assert np.asarray(f.realize([3])).tolist() == wanted

@@ -78,6 +78,7 @@ def test_what_promises_mention(promise: Callable[[Given], None], named: str) -> 
     arguments = hl.Pipeline(given.f).infer_arguments()
     found = sorted(a.name.split("$")[0] for a in arguments)
     assert found == named.split()
+    symbols: dict[str, hl.Param | hl.ImageParam]
     symbols = {"p": given.p, "q": given.q, "image": given.image, "other": given.other}
     call = given.f.compile_to_callable([symbols[name] for name in named.split()])
     values = {name: s.get() for name, s in symbols.items()}

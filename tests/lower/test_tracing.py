@@ -9,6 +9,7 @@ from parhelion.ir.expr import Intrinsic, StringImm
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Block, Evaluate, If, Provide
 from parhelion.lower.tracing import trace_accesses
+from tests.support.realized import single
 
 x, y = hl.vars("x y")
 
@@ -101,7 +102,7 @@ def test_each_load_of_an_update_once(capsys: pytest.CaptureFixture[str]) -> None
     f[x] += hl.u8(1)
     f[0] = f[1]
     f.trace_stores().trace_loads()
-    out = f.realize([2])
+    out = single(f.realize([2]))
     assert lines(capsys) == [
         "Store traced_update.0(0) = 100",
         "Store traced_update.0(1) = 101",

@@ -166,7 +166,7 @@ def test_threads_may_bring_different_layouts_at_once() -> None:
     ]
     wrong: list[object] = []
 
-    def work(image: np.ndarray) -> None:  # type: ignore[type-arg]
+    def work(image: np.ndarray) -> None:
         try:
             for _ in range(30):
                 out = np.zeros((4, 6), np.int32)

@@ -11,7 +11,7 @@ import pytest
 import parhelion as hl
 from parhelion.ir.build import imm
 from parhelion.ir.evaluate import evaluate
-from parhelion.ir.expr import Expr, Imm, Var
+from parhelion.ir.expr import Expr, FuncCall, Imm, Var
 from parhelion.ir.rewrite import Rewriter
 from parhelion.schedule.associativity import Fold, fold_of
 from parhelion.types import Type
@@ -130,7 +130,7 @@ class _Put(Rewriter):
     def on_var(self, n: Var) -> Expr:
         return self.env.get(n, n)
 
-    def on_funccall(self, n: Any) -> Expr:
+    def on_funccall(self, n: FuncCall) -> Expr:
         return self.old[n.index]
 
 
@@ -142,7 +142,7 @@ def applied(function: Any, old: tuple[Expr, ...], env: dict[Var, Expr]) -> Any:
 
 def const(e: Expr) -> Imm:
     value = evaluate(e, {})
-    found = imm(value, e.type)  # type: ignore[arg-type]
+    found = imm(value, e.type)
     assert isinstance(found, Imm)
     return found
 

@@ -13,6 +13,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.interp import interpret
+from parhelion.ir.expr import Var
 from parhelion.ir.reader import read_stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import symbols_of, text
@@ -66,7 +67,8 @@ def interleaved(f: hl.Func, size: tuple[int, int], rule: str) -> None:
     lowered = lower([f._function], name="f")
     (out,) = [a.symbol for a in lowered.args]
     assert isinstance(out, BufferSym)
-    env, step = {}, 1
+    env: dict[Var, int] = {}
+    step = 1
     for d, n in zip(out.dims, size, strict=True):
         env |= {d.min: 0, d.extent: n, d.stride: step}
         step *= n
@@ -387,10 +389,13 @@ def test_slots() -> None:
     assert re.search(r"allocate p\[int32 \* \(f.extent.0 \+ 1\) \* 6\]", shown)
 
 
-def left_out(f: hl.Func, tail: hl.TailStrategy) -> None:
+def left_out(f: hl.Func, tail: hl.TailStrategy) -> hl.Func:
     """Loops of four rows, the last of them cut short by a tail, for each column."""
-    f.split(y, yo, yi, 4, tail).reorder(yi, yo, x)
+    return f.split(y, yo, yi, 4, tail).reorder(yi, yo, x)
 
+
+Tail = hl.TailStrategy
+GUARD = Tail.GuardWithIf
 
 #: Loops in which iterations are left out, and where the producer is computed.
 CUT: dict[str, Callable[[hl.Func, hl.Func], object]] = {
@@ -410,8 +415,6 @@ CUT: dict[str, Callable[[hl.Func, hl.Func], object]] = {
         p.compute_at(f, yo),
     ),
 }
-Tail = hl.TailStrategy
-GUARD = Tail.GuardWithIf
 
 
 @pytest.mark.parametrize("cut", CUT)

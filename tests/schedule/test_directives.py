@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 
 import pytest
 
@@ -276,10 +277,11 @@ def test_storage() -> None:
     assert s.storage_order == [2, 1, 0]
     f.reorder_storage([x, y, z])
     assert s.storage_order == [0, 1, 2]
-    f.store_in(hl.MemoryType.Stack)
-    assert s.memory is MemoryKind.STACK
-    f.store_in(hl.MemoryType.Auto)
-    assert s.memory is MemoryKind.AUTO
+    memory = []
+    for kind in (hl.MemoryType.Stack, hl.MemoryType.Auto):
+        f.store_in(kind)
+        memory.append(s.memory)
+    assert memory == [MemoryKind.STACK, MemoryKind.AUTO]
 
 
 def test_bounds() -> None:
@@ -340,13 +342,14 @@ def test_a_refused_directive_changes_nothing(directive: object) -> None:
 def test_directives_move_the_epoch() -> None:
     f = func()
     marks = [epoch()]
-    for directive in (
+    directives: list[Callable[[], object]] = [
         lambda: f.vectorize(x, 4),
         lambda: f.compute_root(),
         lambda: f.bound(x, 0, 8),
         lambda: f.reorder_storage(y, x),
         lambda: f.store_in(hl.MemoryType.Heap),
-    ):
+    ]
+    for directive in directives:
         directive()
         marks.append(epoch())
     assert marks == sorted(set(marks))

@@ -102,6 +102,11 @@ class Pipe:
 Step = Callable[[Pipe], object]
 
 
+def fail_unless_known(p: Pipe) -> None:
+    p.out.specialize(p.gain == 1)
+    p.out.specialize_fail("gain?")
+
+
 @dataclass(frozen=True)
 class Effect:
     """`given` after `before` brings a line like `shown` into the lowered program, or
@@ -311,7 +316,7 @@ EFFECTS: dict[str, Effect] = {
         r"if \(gain == 1\)",
     ),
     "specialize_fail": Effect(
-        lambda p: (p.out.specialize(p.gain == 1), p.out.specialize_fail("gain?")),
+        fail_unless_known,
         r'"gain\?"',
     ),
     # Results that are kept.

@@ -82,7 +82,7 @@ def test_iterations_beside_each_other_have_stacks_of_their_own() -> None:
         inner.bound_storage(x, KIB_100).store_in(hl.MemoryType.Stack)
         inner.compute_at(part, y)
         part.compute_root().parallel(y)
-    total = parts[0][x, y]
+    total: hl.Expr | hl.FuncRef = parts[0][x, y]
     for part in parts[1:]:
         total = total + part[x, y]
     out[x, y] = total

@@ -25,7 +25,7 @@ Made = tuple[hl.Func, hl.Func]
 Counted = hl.ExternFunction
 Make = Callable[[Counted], Made]
 
-BOX = list(itertools.product((-1, 0, 1), repeat=2))
+BOX = list(itertools.product((-1, 0, 1), (-1, 0, 1)))
 CROSS = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
 HOLES = [(4 * a, 4 * b) for a, b in BOX]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def direct(rng: random.Random, f: hl.Func, r: hl.RDom) -> int:
     """Tries random directives on the update; returns how many were accepted."""
     s = f.update(0)
     ro, ri, t = hl.RVar("ro"), hl.RVar("ri"), hl.RVar("t")
-    tries = [
+    tries: list[Callable[[], object]] = [
         lambda: s.reorder(r.y, r.x),
         lambda: s.parallel(r.x),
         lambda: s.parallel(r.y),

@@ -27,10 +27,10 @@ def test_callees_in_order_of_appearance() -> None:
     d[x] = b[a[x]]
     d[r] += 1
     d[a[r] % 4] += b[r]
-    f = d._function
-    assert [g.name for g in callees(f)] == [g.name() for g in (b, a, c)]
-    assert [g.name for g in stage_callees(f, 1)] == [c.name()]
-    assert f not in callees(f)
+    function = d._function
+    assert [g.name for g in callees(function)] == [g.name() for g in (b, a, c)]
+    assert [g.name for g in stage_callees(function, 1)] == [c.name()]
+    assert function not in callees(function)
 
 
 def test_realization_order() -> None:

@@ -184,8 +184,8 @@ def test_a_sliding_window_keeps_what_is_finished(
     """A tail that goes beyond the new rows must not start old ones anew."""
     a, b = np.mgrid[0:9, 0:7]
 
-    def row(k: int) -> np.ndarray:  # type: ignore[type-arg]
-        value = 3 * b + a + k
+    def row(k: int) -> np.ndarray:
+        value: np.ndarray = 3 * b + a + k
         return 2 * value + 1 if updates else value
 
     g, _ = sliding(tail, updates)

@@ -73,7 +73,7 @@ class Generator:
         if t.is_float() and self.rng.random() < 0.4:
             return B.imm(self.rng.choice(special_floats(t)), t)
         if self.rng.random() < 0.3 and not t.is_float():
-            ends = [0, 1, 2, 3, 5, 8]
+            ends: list[int | float] = [0, 1, 2, 3, 5, 8]
             if t is not INT64:  # 64-bit indices are taken not to overflow
                 ends += [t.lowest(), t.highest()]
             return B.imm(self.rng.choice(ends), t)
@@ -169,8 +169,8 @@ class Generator:
             return E.Not(self.condition(depth - 1))
         if roll < 0.75:
             return B.likely(self.condition(depth - 1))
-        kind = self.rng.choice((E.And, E.Or))
-        return kind(self.condition(depth - 1), self.condition(depth - 1))
+        joined = self.rng.choice((E.And, E.Or))
+        return joined(self.condition(depth - 1), self.condition(depth - 1))
 
     def related(self, t: Type) -> Expr:
         """A few comparisons of the same two or three operands, in either order."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from parhelion.ir import build as B
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
@@ -24,7 +26,9 @@ class N:
         assert isinstance(other, int | float)
         return B.imm(other, self.node.type)
 
-    def op(self, kind: type[Expr], other: object, swap: bool = False) -> N:
+    def op(
+        self, kind: Callable[[Expr, Expr], Expr], other: object, swap: bool = False
+    ) -> N:
         a, b = self.node, self.lift(other)
         return N(kind(b, a) if swap else kind(a, b))
 

@@ -64,9 +64,12 @@ class Instance:
         if isinstance(p, Literal):
             return B.imm(p.value, t.with_lanes(LANES if vector else 1))
         assert isinstance(p, Op)
-        if p.kind in (E.Ramp, E.Broadcast):
-            args = [self.make(a, t, False) for a in p.args]
-            return p.kind(*args, LANES)
+        if p.kind is E.Ramp:
+            base, stride = [self.make(a, t, False) for a in p.args]
+            return E.Ramp(base, stride, LANES)
+        if p.kind is E.Broadcast:
+            (value,) = [self.make(a, t, False) for a in p.args]
+            return E.Broadcast(value, LANES)
         if p.kind in E.COMPARISONS:
             return p.kind(*[self.make(a, self.t, vector) for a in p.args])
         if p.kind is E.Select:
@@ -77,6 +80,7 @@ class Instance:
 
     def constant(self, t: Type, vector: bool) -> Expr:
         if t.is_int_or_uint():
+            options: list[int | float]
             options = [0, 1, 2, 3, 4, 5, 6, 8, 12, -1, -2, -3, -8]
             if not (self.rule.exact and t is INT32):
                 # 32-bit indices are taken not to overflow.

@@ -14,8 +14,10 @@ from parhelion.interp import interpret_all
 
 Array = NDArray[Any]
 
-#: Makes an algorithm: its output Func, or that and the Funcs that schedules mention.
-Make = Callable[[], hl.Func | tuple[hl.Func, ...]]
+#: An algorithm: its output Func, or that and the Funcs, or the RDom, that schedules
+#: mention.
+Made = hl.Func | tuple[hl.Func, ...] | tuple[hl.Func, hl.RDom]
+Make = Callable[[], Made]
 #: Is called with what the maker returned, and gives directives.
 Schedule = Callable[..., object]
 
@@ -41,25 +43,25 @@ def check(
     The algorithm is made anew for each schedule; its images must be set, or Buffers.
     """
     origin = list(mins or [0] * len(sizes))
-    output = _funcs(make())[0]
+    output = _output(make())
     region = list(zip(origin, sizes, strict=True))
     wanted = list(interpret_all([(output._function, region)])[0])
     for schedule in (unscheduled, *schedules):
-        funcs = _funcs(make())
-        schedule(*funcs)
+        made = make()
+        schedule(*(made if isinstance(made, tuple) else (made,)))
         where = f"under schedule {getattr(schedule, '__name__', schedule)!r}"
         with warnings.catch_warnings():
             # Here it is meant that everything is inlined, however often that computes.
             if schedule is unscheduled:
                 warnings.simplefilter("ignore", hl.RecomputeWarning)
-            realized = _realize(funcs[0], sizes, mins)
+            realized = _realize(_output(made), sizes, mins)
         for got, expected in zip(realized, wanted, strict=True):
             assert_same(got, expected, ulps, where)
     return wanted
 
 
-def _funcs(made: hl.Func | tuple[hl.Func, ...]) -> tuple[hl.Func, ...]:
-    return made if isinstance(made, tuple) else (made,)
+def _output(made: Made) -> hl.Func:
+    return made[0] if isinstance(made, tuple) else made
 
 
 def _realize(

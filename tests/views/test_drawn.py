@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import warnings
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def difference(program: Program, threads: int) -> str | None:
     where = list(program.case.extents)
     try:
         set_plain_images(program, pipeline, where)
-        made = pipeline.realize(where)
+        made: Any = pipeline.realize(where)
     except (hl.ScheduleError, hl.BoundsError):
         return None
     buffers = iter(made if isinstance(made, tuple) else (made,))
