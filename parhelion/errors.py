@@ -32,6 +32,13 @@ class Site:
         return f"{self.file}:{self.line}"
 
 
+def _numpy() -> str:
+    """Where NumPy is, whose functions call operators of Exprs; ``<`` if nowhere."""
+    module = sys.modules.get("numpy")
+    file = getattr(module, "__file__", None)
+    return "<" if file is None else os.path.dirname(file) + os.sep
+
+
 def here() -> Site | None:
     """The innermost frame outside this package: the user's own line. None on a thread
     of the package's own, where only who waits for it knows that line, and on the
@@ -41,7 +48,7 @@ def here() -> Site | None:
         name = frame.f_code.co_filename
         if name == threading.__file__ or name.startswith(_COMMANDS):
             return None
-        if not name.startswith(_PACKAGE) and not name.startswith("<"):
+        if not name.startswith((_PACKAGE, _numpy())) and not name.startswith("<"):
             return Site(name, frame.f_lineno)
         if frame.f_back is None:
             return None

@@ -37,10 +37,11 @@ FAILURES: dict[str, Failure] = {
     ),
     "output_too_small": Failure(
         BoundsError,
-        "output buffer {0!r} is too small in dimension {1}: the schedule writes "
+        "output buffer {0!r} is too small in dimension {1}: the pipeline writes "
         "{2} to {3}, but the buffer covers {4} to {5}",
-        "realize([extents]) allocates what the schedule rounds up to; or split with "
-        "TailStrategy.GuardWithIf",
+        "if an update writes so far, clamp its index or give a larger buffer; if a "
+        "split rounds up, realize([extents]) allocates what it writes, and "
+        "TailStrategy.GuardWithIf writes no more than is asked for",
     ),
     # (buffer, dimension, extent)
     "extent_negative": Failure(

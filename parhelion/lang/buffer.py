@@ -22,6 +22,7 @@ from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
+from parhelion.lang.convert import check_type
 from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
 from parhelion.lang.views import Views
 from parhelion.runtime.layout import Array, Layout
@@ -143,6 +144,8 @@ class Buffer(Views, Pointwise):
             self._name = name
             self._allocate(type or cast(Type, source), sizes, storage_order)
             return
+        if isinstance(second, list | tuple):
+            check_type(source, "hl.Buffer(type, sizes) takes")
         self._name = second if isinstance(second, str) else name
         if isinstance(third, bool):
             reverse_axes = third

@@ -16,13 +16,41 @@ import numpy as np
 from parhelion.errors import LiteralError, TypeMismatchError, here
 from parhelion.ir.build import cast, imm
 from parhelion.ir.expr import Expr as Node
-from parhelion.types import BOOL, Float, Int, Type, promote
+from parhelion.types import BOOL, Float, Int, Type, TypeCode, UInt, promote
 
 FLOAT32 = Float(32)
 
 #: The Python types whose values have no type of their own.
 Literal = int | float | bool
 _WEAK = (bool, int, float)
+
+
+def check_type(given: object, what: str) -> Type:
+    """`given`, if it is a scalar type; else raises TypeMismatchError, which says what
+    may have been meant. what: ``an ImageParam has``."""
+    if isinstance(given, Type) and given.is_scalar():
+        return given
+    raise TypeMismatchError(
+        f"{what} a scalar type such as hl.UInt(8), not {given!r:.60}",
+        at=here(),
+        hint=_meant(given),
+    )
+
+
+def _meant(given: object) -> str:
+    """The type that someone meant who gave this; empty if nobody knows."""
+    for make in (Int, UInt, Float):
+        if given is make:
+            return f"call it with the number of bits: hl.{make.__name__}(32)"
+    try:
+        found = Type.from_numpy(given) if given is not None else None
+    except TypeError:
+        found = None
+    if found is None:
+        return ""
+    letter = {TypeCode.Int: "Int", TypeCode.UInt: "UInt", TypeCode.Float: "Float"}
+    made = "Bool()" if found.is_bool() else f"{letter[found.kind]}({found.width})"
+    return f"hl.{made} is the type of NumPy's {found}"
 
 
 def is_literal(x: object) -> bool:

@@ -336,8 +336,9 @@ class Func(
 
 
 def funcs(names: str) -> tuple[Func, ...]:
-    """One Func for each word of `names`: ``f, g = hl.funcs("f g")``."""
-    return tuple(Func(name) for name in names.split())
+    """One Func for each word of `names`: ``f, g = hl.funcs("f g")``. Commas may stand
+    between the words."""
+    return tuple(Func(name) for name in names.replace(",", " ").split())
 
 
 def lambda_func(*args: Var | ExprLike | Tuple) -> Func:

@@ -16,6 +16,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FloatImm, Imm, Intrinsic, Reinterpret
 from parhelion.lang import ops
 from parhelion.lang.convert import (
+    check_type,
     default_type,
     is_literal,
     literal_as,
@@ -171,7 +172,7 @@ def cast(type: Type, value: ExprLike) -> Expr:
     Float to integer truncates toward zero (out of range is unspecified, but never
     traps); integer to narrower integer wraps, literals too; to Bool is ``!= 0``.
     """
-    if type.is_handle():
+    if check_type(type, "hl.cast(type, value) takes").is_handle():
         raise TypeMismatchError(f"no value can be cast to {type}", at=here())
     if is_literal(value):
         assert isinstance(value, int | float)
@@ -249,7 +250,7 @@ def saturating_cast(type: Type, value: ExprLike) -> Expr:
     Floats round toward zero first. To a float type it is a plain `cast`, which gives
     infinity beyond the greatest finite value.
     """
-    if type.is_handle():
+    if check_type(type, "hl.saturating_cast(type, value) takes").is_handle():
         raise TypeMismatchError(f"no value can be cast to {type}", at=here())
     n = node_of(value)
     t = n.type
@@ -309,6 +310,7 @@ def u64_sat(value: ExprLike) -> Expr:
 
 def reinterpret(type: Type, value: ExprLike) -> Expr:
     """The bits of `value` read as `type`, which has as many of them."""
+    check_type(type, "hl.reinterpret(type, value) takes")
     n = node_of(value)
     t = n.type
     if t.width != type.width or t.is_handle() != type.is_handle():

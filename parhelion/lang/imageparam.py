@@ -12,6 +12,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.convert import check_type
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.images import Pointwise, load
 from parhelion.lang.wrapping import Readers, wrap_in
@@ -235,11 +236,7 @@ class ImageParam(OutputImageParam, Pointwise):
     __slots__ = ()
 
     def __init__(self, type: Type, dimensions: int, name: str = "") -> None:
-        if not isinstance(type, Type) or not type.is_scalar():
-            raise TypeMismatchError(
-                f"an ImageParam has a scalar type such as hl.UInt(8), not {type!r}",
-                at=here(),
-            )
+        check_type(type, "an ImageParam has")
         known = unique_name(name) if name else fresh("p")
         n = dimensions.__index__()
         if n < 0:

@@ -13,7 +13,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FloatImm
 from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import ParamSym
-from parhelion.lang.convert import node_or_none
+from parhelion.lang.convert import check_type, node_or_none
 from parhelion.lang.expr import Expr, Operand, wrap
 from parhelion.schedule.directives import touch
 from parhelion.types import Type, round_float
@@ -50,10 +50,12 @@ def checked_value(value: object, type: Type, name: str) -> Value:
             )
         return float(value)
     if not type.can_represent(value):
+        whole = value == int(value) if math.isfinite(value) else False
         raise LiteralError(
             f"{value!r} does not fit the type {type} of Param {name!r}",
             at=here(),
-            hint=f"{type} holds {type.lowest()} to {type.highest()}",
+            hint=f"{type} holds {'' if whole else 'the integers from '}{type.lowest()}"
+            f" to {type.highest()}",
         )
     return int(value)
 
@@ -80,11 +82,7 @@ class Param(Operand):
         name: str | Value | np.generic | None = None,
         value: Value | np.generic | None = None,
     ) -> None:
-        if not isinstance(type, Type) or not type.is_scalar():
-            raise TypeMismatchError(
-                f"a Param has a scalar type such as hl.Int(32), not {type!r}",
-                at=here(),
-            )
+        check_type(type, "a Param has")
         if name is not None and not isinstance(name, str):
             name, value = None, name
         known = unique_name(name) if name else fresh("p")

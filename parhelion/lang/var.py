@@ -88,8 +88,9 @@ def implicit_index(v: IRVar) -> int:
 
 
 def vars(names: str) -> tuple[Var, ...]:
-    """One Var for each word of `names`: ``x, y = hl.vars("x y")``."""
-    return tuple(Var(name) for name in names.split())
+    """One Var for each word of `names`: ``x, y = hl.vars("x y")``. Commas may stand
+    between the words."""
+    return tuple(Var(name) for name in names.replace(",", " ").split())
 
 
 _ = Var("_")
