@@ -6,6 +6,7 @@ One root, `HalideError`; each subclass also inherits the Python builtin that fit
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import sys
@@ -32,11 +33,12 @@ class Site:
         return f"{self.file}:{self.line}"
 
 
+@functools.cache
 def _numpy() -> str:
-    """Where NumPy is, whose functions call operators of Exprs; ``<`` if nowhere."""
-    module = sys.modules.get("numpy")
-    file = getattr(module, "__file__", None)
-    return "<" if file is None else os.path.dirname(file) + os.sep
+    """The folder of NumPy, whose functions call operators of Exprs."""
+    import numpy
+
+    return os.path.dirname(numpy.__file__) + os.sep
 
 
 def here() -> Site | None:
@@ -48,7 +50,7 @@ def here() -> Site | None:
         name = frame.f_code.co_filename
         if name == threading.__file__ or name.startswith(_COMMANDS):
             return None
-        if not name.startswith((_PACKAGE, _numpy())) and not name.startswith("<"):
+        if not name.startswith((_PACKAGE, "<", _numpy())):
             return Site(name, frame.f_lineno)
         if frame.f_back is None:
             return None

@@ -50,7 +50,7 @@ def checked_value(value: object, type: Type, name: str) -> Value:
             )
         return float(value)
     if not type.can_represent(value):
-        whole = value == int(value) if math.isfinite(value) else False
+        whole = value % 1 == 0
         raise LiteralError(
             f"{value!r} does not fit the type {type} of Param {name!r}",
             at=here(),

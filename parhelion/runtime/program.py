@@ -1,8 +1,8 @@
 """From Functions to loaded machine code, for one layout of the arguments.
 
-A layout that breaks what is promised of strides as long as the user says nothing
-(dimension 0 is dense) is no error: code for that layout assumes other strides, so that
-an interleaved image gets code for interleaved images.
+Unless the user says otherwise, dimension 0 of an image is taken to be dense. An array
+that is not dense there is no error: its code assumes other strides, so that an
+interleaved image gets code for interleaved images.
 """
 
 from __future__ import annotations

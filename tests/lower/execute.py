@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from parhelion.ir import expr as E
 from parhelion.ir.evaluate import _TABLE, Evaluator, Value, cast_value
@@ -112,6 +112,8 @@ class Machine:
     """
 
     knows_facts = True
+    #: What each kind of statement does.
+    statements: ClassVar[dict[type[Stmt], Callable[[Any, Any], None]]]
 
     def __init__(
         self,
@@ -149,7 +151,7 @@ class Machine:
 
     def run(self, s: Stmt) -> None:
         self.count()
-        STATEMENTS[type(s)](self, s)
+        self.statements[type(s)](self, s)
 
     def count(self) -> None:
         """One more statement."""
@@ -239,7 +241,7 @@ class Machine:
         self.run(s.body)
 
 
-STATEMENTS: dict[type[Stmt], Callable[[Machine, Any], None]] = {
+Machine.statements = {
     Block: Machine.block,
     LetStmt: Machine.let,
     Allocate: Machine.allocate,

@@ -19,7 +19,7 @@ import numpy as np
 from parhelion.ir.expr import Expr, Load, Var
 from parhelion.ir.stmt import Acquire, Fork, Prefetch, Release, Stmt
 from parhelion.ir.symbols import BufferSym
-from tests.lower.execute import STATEMENTS, Machine
+from tests.lower.execute import Machine
 
 #: Which of the threads that can go on does: the one that is first or last in the order
 #: of the program, or any.
@@ -147,16 +147,8 @@ class Interleaved(Machine):
         self.memory[s.semaphore][0] += int(self.scalar(s.count))
         self.baton.offer(self.me, lambda: True)
 
-    def run(self, s: Stmt) -> None:
-        handler = _FORKS.get(type(s))
-        if handler is None:
-            self.count()
-            STATEMENTS[type(s)](self, s)
-        else:
-            handler(self, s)
 
-
-_FORKS: dict[type[Stmt], Callable[[Interleaved, Any], None]] = {
+Interleaved.statements = Machine.statements | {
     Prefetch: lambda machine, s: None,
     Fork: Interleaved.fork,
     Acquire: Interleaved.acquire,
