@@ -57,6 +57,7 @@ def by_pass(name: str) -> dict[str, Any]:
     from parhelion.lower.passes import Trace, lower
     from parhelion.runtime import jit
     from parhelion.runtime.program import compiling
+    from parhelion.schedule.spec import PipelineSpec
 
     _warm_up(hl)
     chosen = case(name)
@@ -65,7 +66,8 @@ def by_pass(name: str) -> dict[str, Any]:
     funcs = pipeline.outputs() if pipeline else [app.output]
     trace, times, target = Trace(), jit.CompileTimes(), host_target()
     with compiling():
-        lowered = lower([f._function for f in funcs], name="timed", trace=trace)
+        spec = PipelineSpec.of([f._function for f in funcs])
+        lowered = lower(spec, name="timed", trace=trace)
         start = time.perf_counter()
         text = emit_with_sites(lowered, target, interruptible=True).text
         emitted = time.perf_counter() - start

@@ -125,6 +125,26 @@ def test_imports_go_downwards_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+#: What users set: lowering has it from a `PipelineSpec`.
+USERS = {
+    *("fixed_min", "fixed_extent", "fixed_stride"),
+    *("known_min", "known_extent", "known_stride"),
+    *("estimate", "estimate_min", "estimate_extent", "host_alignment"),
+    *("instead", "wrapper", "wraps"),
+}
+
+
+def test_the_compiler_reads_no_objects_of_the_users() -> None:
+    wrong = []
+    for layer in ("analysis", "simplify", "lower", "codegen"):
+        for path in sorted((PACKAGE / layer).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Attribute) and node.attr in USERS:
+                    at = f"{path.relative_to(ROOT)}:{node.lineno}"
+                    wrong.append(f"{at} reads {node.attr}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_every_layer_is_known() -> None:
     unknown = {layer_of(p) for p in sources()} - set(RANK) - {"interp"}
     assert not unknown, f"give {unknown} a place in LAYERS"

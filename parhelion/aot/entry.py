@@ -411,7 +411,7 @@ class _Entry:
             self.out(f"store i32 {value}, ptr {self.at(dims, offset)}")
         slot = self.at(argv, len(self.lowered.args) * self.target.bits // 8)
         self.out(f"store ptr {struct}, ptr {slot}")
-        count, _ = passes(list(places))
+        count, _ = passes(list(places), self.lowered.assumptions)
         for _ in range(count):
             result = self.op(f"call i32 @{quoted(query)}(ptr {context}, ptr {argv})")
             if self.in_body is not None:
@@ -437,7 +437,7 @@ class _Entry:
         symbol = p.argument.symbol
         assert isinstance(symbol, BufferSym)
         for d in range(p.dimensions):
-            if not checked(symbol, d):
+            if not checked(symbol, d, self.lowered.assumptions):
                 continue
             at = self.at(table, 4 * (places[symbol] + NUMBERS * d + FITS))
             bad = self.op(f"icmp eq i32 {self.op(f'load i32, ptr {at}')}, 0")

@@ -42,7 +42,7 @@ def query_of(lowered: Lowered, name: str) -> tuple[Lowered, dict[BufferSym, int]
         if not isinstance(a.symbol, BufferSym) or a.symbol.bound is not None:
             continue
         needed = lowered.written if a.kind is ArgKind.OUTPUT else lowered.required
-        sides = answer(a.symbol, needed.get(a.symbol))
+        sides = answer(a.symbol, needed.get(a.symbol), lowered.assumptions)
         place = places[a.symbol] = NUMBERS * sum([len(b.dims) for b in places])
         for d, side in enumerate(sides):
             number(side.min, place + NUMBERS * d)

@@ -31,6 +31,7 @@ from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.sites import realization_order
 from parhelion.schedule.snapshot import Snapshot
+from parhelion.schedule.spec import PipelineSpec
 
 
 def refused(script: Script, target: Target | None = None) -> HalideError | None:
@@ -43,7 +44,7 @@ def refused(script: Script, target: Target | None = None) -> HalideError | None:
     before = Snapshot(script.outputs)
     try:
         script.apply()
-        check_pipeline(script.outputs)
+        check_pipeline(PipelineSpec.of(script.outputs))
         if target is not None:
             _lower(script.outputs, strict(target))
     except HalideError as error:

@@ -181,12 +181,13 @@ class AutoSchedulerResults:
         InternalError, and leaves the Funcs as they were before the scheduler.
         """
         from parhelion.schedule.legality import check_pipeline
+        from parhelion.schedule.spec import PipelineSpec
 
         before = self._snapshot()
         before.restore()
         try:
             self.script.apply()
-            check_pipeline(self.script.outputs)
+            check_pipeline(PipelineSpec.of(self.script.outputs))
         except HalideError as error:
             before.restore()
             raise InternalError(

@@ -1,5 +1,4 @@
-"""What a bounds query tells a caller to allocate: the region, as what is promised wants
-it."""
+"""Answers to bounds queries: what a caller is told to allocate for a buffer."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from parhelion.ir.build import add, const_int, int32, land, le, lor, lt, sub
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.pipeline import Region
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -40,30 +40,34 @@ class Side:
         return self.stride is None or self.own is not None
 
 
-def answer(b: BufferSym, region: Sequence[Region] | None) -> list[Side]:
-    """What a query is told of each dimension of `b`, of which `region` is needed (None:
-    no pixel). A promise takes precedence, as a call with another buffer is refused; the
-    side that it is about stands in it for what would be told without it.
+def answer(
+    b: BufferSym, region: Sequence[Region] | None, assumed: Assumptions
+) -> list[Side]:
+    """Returns what a query is told of each dimension of `b`, of which `region` is
+    needed (None: no pixel). A promise takes precedence, as a call with another buffer
+    is refused; the side that it is about stands in it for what would be told without
+    it.
 
     A dimension without a promise is dense over those before it, and over one after it
     that is promised to be 1, as in images whose colours are interleaved.
     """
     sides: list[Side] = []
-    ones = [d for d, dim in enumerate(b.dims) if _is_one(dim.fixed_stride)]
-    for d, dim in enumerate(b.dims):
+    promised = [assumed.dims[dim] for dim in b.dims]
+    ones = [d for d, one in enumerate(promised) if _is_one(one.stride)]
+    for d, (dim, known) in enumerate(zip(b.dims, promised, strict=True)):
         least: Expr = int32(0) if region is None else region[d].min
-        low = _promised(dim.fixed_min, dim.min, least)
+        low = _promised(known.min, dim.min, least)
         covered: Expr = int32(0)
         if region is not None:
             covered = simplify(add(sub(region[d].max, low), int32(1)))
-        extent = _promised(dim.fixed_extent, dim.extent, covered)
+        extent = _promised(known.extent, dim.extent, covered)
         fits: Expr | None = None
-        if region is not None and checked(b, d):
+        if region is not None and checked(b, d, assumed):
             # A dimension of which no pixel is needed fits in any.
             most = region[d].max
             wide = land(le(low, least), lt(sub(most, low), extent))
             fits = simplify(lor(lt(most, least), wide))
-        stride = dim.fixed_stride
+        stride = known.stride
         own = stride is not None and dim.stride in _variables(stride)
         below = {*range(d), *ones} - {d} if stride is None or own else set[int]()
         mine = dim.stride if own else None
@@ -71,11 +75,11 @@ def answer(b: BufferSym, region: Sequence[Region] | None) -> list[Side]:
     return sides
 
 
-def checked(b: BufferSym, d: int) -> bool:
+def checked(b: BufferSym, d: int, assumed: Assumptions) -> bool:
     """Whether promises of dimension `d` may leave out what is needed of it. Of an
     output, what is promised of it is what is needed."""
-    dim = b.dims[d]
-    promised = dim.fixed_min is not None or dim.fixed_extent is not None
+    known = assumed.dims[b.dims[d]]
+    promised = known.min is not None or known.extent is not None
     return promised and b.role != "output"
 
 
@@ -86,7 +90,7 @@ def _promised(promise: Expr | None, side: Var, otherwise: Expr) -> Expr:
     return simplify(substitute(promise, {side: otherwise}))
 
 
-def passes(buffers: Sequence[BufferSym]) -> tuple[int, set[Var]]:
+def passes(buffers: Sequence[BufferSym], assumed: Assumptions) -> tuple[int, set[Var]]:
     """How often answers must be written until those hold that promises have others
     from, as where a stride is promised to be another dimension's extent; and the sides
     of `buffers` that promises mention."""
@@ -94,7 +98,8 @@ def passes(buffers: Sequence[BufferSym]) -> tuple[int, set[Var]]:
     count, mentioned = 1, set[Var]()
     for b in buffers:
         for dim in b.dims:
-            for e in (dim.fixed_min, dim.fixed_extent, dim.fixed_stride):
+            known = assumed.dims[dim]
+            for e in (known.min, known.extent, known.stride):
                 found = set() if e is None else own & set(_variables(e))
                 count += bool(found)
                 mentioned |= found

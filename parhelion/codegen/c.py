@@ -147,7 +147,7 @@ class _Writer(Expressions):
             else:
                 self.buffer(s, head.by_symbol[s], used)
         if given:
-            self.answer_queries(structs, regions, of_params(lowered.demands))
+            self.answer_queries(structs, regions, lowered)
             none = " || ".join([f"!{struct}->host" for struct in structs.values()])
             self.out(
                 f"if ({none}) return {CODES['no pixels']};  // no pixels in memory"
@@ -202,17 +202,17 @@ class _Writer(Expressions):
         self,
         structs: Mapping[BufferSym, str],
         regions: Mapping[BufferSym, Sequence[Region]],
-        demands: Sequence[S.Assert],
+        lowered: Lowered,
     ) -> None:
         """Buffers without pixels ask for the region that is needed of them, which
-        means something where the schedule's numbers are what `demands` say."""
+        means something where the schedule's numbers are what they must be."""
         asks, tell = self.fixed("asks"), self.fixed("tell")
         some = " || ".join([f"{asks}({struct})" for struct in structs.values()])
         self.out(f"if ({some}) {{")
         self.indent += 1
-        for one in demands:
+        for one in of_params(lowered.demands):
             self.check(one)
-        count, mentioned = passes(list(structs))
+        count, mentioned = passes(list(structs), lowered.assumptions)
         names = {v: self.names[v] for v in mentioned if v in self.names}
         for v in mentioned:
             # As it is told, not as it was when the function was called.
@@ -230,7 +230,7 @@ class _Writer(Expressions):
             self.out(f"{struct}->type.bits = {b.type.width};")
             self.out(f"{struct}->type.lanes = 1;")
             self.out(f"{struct}->dimensions = {len(b.dims)};")
-            sides = answer(b, regions.get(b))
+            sides = answer(b, regions.get(b), lowered.assumptions)
             # The promised strides first, as others are dense over them.
             for d, side in sorted(enumerate(sides), key=lambda s: s[1].late):
                 numbers = [side.min, side.extent]

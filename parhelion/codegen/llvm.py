@@ -53,7 +53,7 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     module.profiled = lowered.profiled
     module.recorded = lowered.recorded
     symbol = module.unique(f"{lowered.name}_argv")
-    streams = stream_stores(lowered.body, target.vector_bits // 8)
+    streams = stream_stores(lowered, target.vector_bits // 8)
     body = sum_by_lanes(streams, target)
     f = Function(
         module,

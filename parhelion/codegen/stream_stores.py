@@ -30,7 +30,7 @@ a choice of instructions: the lowered program, and C made of it, have the loop o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from parhelion.analysis.linear import difference
@@ -48,6 +48,7 @@ from parhelion.ir.build import (
     mul,
 )
 from parhelion.ir.expr import Expr, Intrinsic, Load, Ramp, Var
+from parhelion.ir.pipeline import Lowered
 from parhelion.ir.rewrite import _N, Rewriter, nodes, substitute
 from parhelion.ir.stmt import (
     Block,
@@ -79,10 +80,12 @@ _REGISTER, _FURTHEST = 32, 7
 _MOST_PAIRS = 128
 
 
-def stream_stores(s: Stmt, register_bytes: int) -> Stmt:
-    """`s` with a second version of the loops that write large outputs, for a processor
-    whose vector registers have so many bytes."""
-    return _Streams(s, register_bytes >= LINE).go(s)
+def stream_stores(lowered: Lowered, register_bytes: int) -> Stmt:
+    """The body of a program, with a second version of the loops that write large
+    outputs, for a processor whose vector registers have so many bytes."""
+    s = lowered.body
+    updated = {b for f in lowered.outputs if f.updates for b in f.buffers}
+    return _Streams(s, updated, register_bytes >= LINE).go(s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +111,13 @@ class _Plan:
 
 
 class _Streams(Rewriter):
-    def __init__(self, s: Stmt, line_in_register: bool) -> None:
+    def __init__(
+        self, s: Stmt, updated: Set[BufferSym], line_in_register: bool
+    ) -> None:
         super().__init__()
         self.line_in_register = line_in_register
+        #: The outputs with updates, and what is read.
+        self.updated = updated
         self.read = {n.buffer for n in nodes(s) if isinstance(n, Load)}
 
     def go(self, n: _N) -> _N:
@@ -174,7 +181,7 @@ class _Streams(Rewriter):
         return (
             b.role == "output"
             and b not in self.read
-            and (b.func is None or not b.func.updates)
+            and b not in self.updated
             and (s.predicate is None or is_true(s.predicate))
             and isinstance(s.index, Ramp)
             and const_int(s.index.stride) == 1

@@ -13,7 +13,7 @@ from parhelion.types import INT32, Type
 
 if TYPE_CHECKING:
     from parhelion.ir.externs import ExternStage
-    from parhelion.ir.symbols import BufferSym
+    from parhelion.ir.symbols import BufferSym, ParamSym
     from parhelion.schedule.directives import FuncSchedule, StageSchedule
 
 
@@ -61,6 +61,7 @@ class Definition:
     over RVars and pure Vars. `rdom` is None when no RVar is used.
 
     original: what the user wrote, where a schedule has put this in its place.
+    predicate: where it holds, the definition computes something: that of the domain.
     """
 
     __slots__ = (
@@ -70,7 +71,9 @@ class Definition:
         "schedule",
         "site",
         "original",
+        "_predicate",
         "_mentions",
+        "_symbols",
     )
 
     def __init__(
@@ -84,12 +87,29 @@ class Definition:
         self.args, self.values, self.rdom = args, values, rdom
         self.schedule, self.site = schedule, site
         self.original: Definition | None = None
+        self._predicate: Expr | None = None
         self._mentions: tuple[Function | BufferSym, ...] | None = None
+        self._symbols: tuple[BufferSym | ParamSym, ...] | None = None
+
+    @property
+    def predicate(self) -> Expr:
+        if self._predicate is not None:
+            return self._predicate
+        if self.rdom is not None:
+            return self.rdom.predicate
+        from parhelion.ir.build import TRUE
+
+        return TRUE
+
+    def read_predicate(self, predicate: Expr) -> None:
+        """Has the definition read a predicate in place of its domain's, which other
+        definitions may share."""
+        self._predicate = predicate
 
     @property
     def guard(self) -> tuple[Expr, ...]:
-        """The predicate of the reduction domain, if there is a domain."""
-        return () if self.rdom is None else (self.rdom.predicate,)
+        """The predicate, if there is a domain."""
+        return () if self.rdom is None else (self.predicate,)
 
     def mentions(self) -> tuple[Function | BufferSym, ...]:
         """The Functions and images that it reads, in order of first appearance."""
@@ -111,6 +131,18 @@ class Definition:
             self._mentions = tuple(found)
         return self._mentions
 
+    def symbols(self) -> tuple[BufferSym | ParamSym, ...]:
+        """The Params, images and outputs that it or its domain mentions."""
+        if self._symbols is None:
+            from parhelion.ir.promises import Symbol, mentioned
+
+            found: dict[Symbol, None] = {}
+            bounds = () if self.rdom is None else (*self.rdom.mins, *self.rdom.extents)
+            for e in dict.fromkeys((*self.values, *self.args, *self.guard, *bounds)):
+                found |= mentioned(e)
+            self._symbols = tuple(found)
+        return self._symbols
+
 
 class Function:
     """A stage of the pipeline: a value, or a tuple of values, at each grid point.
@@ -122,6 +154,7 @@ class Function:
     frozen: whether another Func's definition uses it: it takes no more definitions.
     extern: the foreign code that computes it. The pure definition's values are then
         stand-ins, which mention what the code is given (`ir.intrinsics`, extern_value).
+    copy_of: of a copy that the compiler has made, the Func of which.
     """
 
     __slots__ = (
@@ -136,6 +169,7 @@ class Function:
         "_buffers",
         "frozen",
         "extern",
+        "copy_of",
         "__weakref__",
     )
 
@@ -150,6 +184,7 @@ class Function:
         self._buffers: tuple[BufferSym, ...] = ()
         self.frozen = False
         self.extern: ExternStage | None = None
+        self.copy_of: Function | None = None
 
     @property
     def dimensions(self) -> int:
@@ -180,6 +215,10 @@ class Function:
             if not self._buffers:  # another thread may have been faster
                 self._buffers = made
         return self._buffers
+
+    def hold(self, buffers: tuple[BufferSym, ...]) -> None:
+        """Has a copy of an output write to the buffers of that output."""
+        self._buffers = buffers
 
     @property
     def defined(self) -> bool:

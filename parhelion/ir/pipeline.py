@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
+from parhelion.ir.promises import NOTHING, Assumptions
 from parhelion.ir.stmt import NOP, Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 
@@ -61,6 +62,7 @@ class Lowered:
         the copies that lowering makes of a Func share one.
     recorded: whether lines of tracing are handed on as records.
     nests: the loops with their bounds, before any pass has changed them.
+    assumptions: what is promised of the arguments.
     demands: the checks of the schedule's numbers, with which the body begins; whoever
         evaluates `required` and `written` makes them first.
     """
@@ -71,6 +73,7 @@ class Lowered:
     body: Stmt
     required: dict[BufferSym, tuple[Region, ...]]
     written: dict[BufferSym, tuple[Region, ...]]
+    assumptions: Assumptions = NOTHING
     strict_float: bool = False
     index64: bool = False
     profiled: Mapping[Function, int] = field(default_factory=dict)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from parhelion.ir.expr import Expr, ImageLoad, Load, Var
 from parhelion.ir.node import Node
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, DimSym, ParamSym, known
 
 Symbol = BufferSym | ParamSym
@@ -22,48 +23,85 @@ class Promise:
 
     @staticmethod
     def of(dim: DimSym) -> Promise:
-        """What the user has promised."""
+        """What the user promises now."""
         return Promise(dim.fixed_min, dim.fixed_extent, dim.fixed_stride)
+
+
+#: The range of a Param; None where it is open.
+Bounds = tuple[Expr | None, Expr | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assumptions:
-    """What one compilation assumes of the arguments: what the user has promised, and
-    of the dimensions of `instead` what is said there."""
+    """What one compilation assumes of its arguments: of each dimension of its images
+    and outputs, and of each Param."""
 
-    instead: Mapping[DimSym, Promise] = field(default_factory=dict)
+    dims: Mapping[DimSym, Promise]
+    params: Mapping[ParamSym, Bounds]
 
-    def of(self, dim: DimSym) -> Promise:
-        """What is promised of a dimension."""
-        found = self.instead.get(dim)
-        return Promise.of(dim) if found is None else found
+    @staticmethod
+    def now(symbols: Iterable[Symbol]) -> Assumptions:
+        """What the user promises now of the symbols, and of those that these promises
+        mention in turn."""
+        dims: dict[DimSym, Promise] = {}
+        params: dict[ParamSym, Bounds] = {}
+        found = dict.fromkeys(symbols)
+        waiting = list(found)
+        while waiting:
+            symbol = waiting.pop()
+            if isinstance(symbol, ParamSym):
+                params[symbol] = (symbol.lo, symbol.hi)
+            else:
+                dims |= {d: Promise.of(d) for d in symbol.dims}
+            for e in promises(symbol):
+                new = {} if e is None else mentioned(e)
+                waiting += [s for s in new if s not in found]
+                found |= new
+        return Assumptions(dims, params)
+
+    def but(self, instead: Mapping[DimSym, Promise]) -> Assumptions:
+        """The same, with other promises of some dimensions."""
+        return replace(self, dims={**self.dims, **instead}) if instead else self
+
+    def also(self, symbols: Iterable[Symbol]) -> Assumptions:
+        """The same, and what the user promises now of other symbols."""
+        others = Assumptions.now(symbols)
+        dims, params = {**others.dims, **self.dims}, {**others.params, **self.params}
+        return replace(self, dims=dims, params=params)
 
     def min(self, dim: DimSym) -> Expr:
         """The constant that is promised (and is checked), else the run-time value."""
-        return known(self.of(dim).min, dim.min)
+        return known(self.dims[dim].min, dim.min)
 
     def extent(self, dim: DimSym) -> Expr:
         """As `min`."""
-        return known(self.of(dim).extent, dim.extent)
+        return known(self.dims[dim].extent, dim.extent)
 
     def stride(self, dim: DimSym) -> Expr:
         """As `min`."""
-        return known(self.of(dim).stride, dim.stride)
+        return known(self.dims[dim].stride, dim.stride)
 
-    def of_symbol(self, symbol: Symbol) -> list[Expr | None]:
+    def of(self, symbol: Symbol) -> list[Expr | None]:
         """The range of a Param; the min, extent and stride of each dimension of a
         buffer. None where nothing is promised."""
         if isinstance(symbol, ParamSym):
-            return [symbol.lo, symbol.hi]
-        sides: list[Expr | None] = []
-        for d in symbol.dims:
-            promise = self.of(d)
-            sides += (promise.min, promise.extent, promise.stride)
-        return sides
+            return list(self.params[symbol])
+        return _sides([self.dims[d] for d in symbol.dims])
 
 
-#: What the user has promised, and nothing else.
-STANDING = Assumptions()
+#: What is assumed of a program without arguments.
+NOTHING = Assumptions({}, {})
+
+
+def promises(symbol: Symbol) -> list[Expr | None]:
+    """What the user promises now, as `Assumptions.of` tells it."""
+    if isinstance(symbol, ParamSym):
+        return [symbol.lo, symbol.hi]
+    return _sides([Promise.of(d) for d in symbol.dims])
+
+
+def _sides(dims: Iterable[Promise]) -> list[Expr | None]:
+    return [side for p in dims for side in (p.min, p.extent, p.stride)]
 
 
 def symbol_of(n: Node) -> Symbol | None:
@@ -83,4 +121,18 @@ def symbol_of(n: Node) -> Symbol | None:
     return None
 
 
-__all__ = ["STANDING", "Assumptions", "Promise", "Symbol", "symbol_of"]
+def mentioned(root: Node) -> dict[Symbol, None]:
+    """All that the nodes of a tree refer to, in order of first appearance."""
+    return {s: None for n in nodes(root) if (s := symbol_of(n)) is not None}
+
+
+__all__ = [
+    "NOTHING",
+    "Assumptions",
+    "Bounds",
+    "Promise",
+    "Symbol",
+    "mentioned",
+    "promises",
+    "symbol_of",
+]

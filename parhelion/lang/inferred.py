@@ -13,6 +13,7 @@ from parhelion.ir.build import int32
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Var
 from parhelion.ir.pipeline import Region
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
@@ -38,9 +39,10 @@ def told(
         for dim, (lo, extent) in zip(b.dims, box, strict=True):
             env[dim.min], env[dim.extent], env[dim.stride] = lo, extent, stride
             stride *= extent
-    count, _ = passes(list(needed))
+    assumed = Assumptions.now(needed)
+    count, _ = passes(list(needed), assumed)
     for _ in range(count):
-        found = {b: _sides(b, box, env) for b, box in needed.items()}
+        found = {b: _sides(b, box, assumed, env) for b, box in needed.items()}
         for b, sides in found.items():
             for dim, side in zip(b.dims, sides, strict=True):
                 env[dim.min], env[dim.extent], env[dim.stride] = side
@@ -58,10 +60,13 @@ def told(
 
 
 def _sides(
-    b: BufferSym, box: Sequence[tuple[int, int]], env: Mapping[Var, Number]
+    b: BufferSym,
+    box: Sequence[tuple[int, int]],
+    assumed: Assumptions,
+    env: Mapping[Var, Number],
 ) -> Sides:
     region = [Region(int32(lo), int32(lo + size - 1)) for lo, size in box]
-    sides = answer(b, region)
+    sides = answer(b, region, assumed)
     lows = [int(evaluate(side.min, env)) for side in sides]
     extents = [int(evaluate(side.extent, env)) for side in sides]
     strides = [0] * len(sides)

@@ -327,7 +327,8 @@ def with_arguments(
     asked = [by_symbol[s] if s in by_symbol else _unused(s) for s in given]
     rest = [a for a in lowered.args if a.symbol not in given]
     args = [replace(a, name=names.get(a.symbol, a.name)) for a in (*asked, *rest)]
-    return replace(lowered, args=tuple(args))
+    assumed = lowered.assumptions.also(given)
+    return replace(lowered, args=tuple(args), assumptions=assumed)
 
 
 def needed(lowered: Lowered) -> list[BufferSym | ParamSym]:

@@ -118,16 +118,21 @@ def _report(
     from parhelion.lower.regions import Regions
     from parhelion.lower.stages import collect
     from parhelion.lower.tally import tally
-    from parhelion.runtime.program import check_demands, lower_options, lowered_for
+    from parhelion.runtime.program import (
+        check_demands,
+        lower_options,
+        lowered_for,
+        of_variant,
+    )
 
-    asked = runner.reach.requirements
-    lowered = lowered_for(runner.outputs, runner.name, variant, requirements=asked)
+    spec = runner.spec()
+    lowered = lowered_for(spec, runner.name, variant)
     regions_of = dict(zip(runner.targets, [list(b) for b in boxes], strict=True))
     env = runner.environment(lowered.args, regions_of)
     check_demands(lowered.demands, env, runner.reach.sites())
     by_lane = emit_with_sites(lowered, host_target()).by_lane
     options = lower_options(variant, host_target(), vectors=False)
-    program = collect(runner.outputs, strict=variant.strict_float)
+    program = collect(of_variant(spec, variant), strict=variant.strict_float)
     regions = Regions(program, options)
     builder = NestBuilder(regions, threads=False)
     nest = builder.build()

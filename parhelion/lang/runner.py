@@ -60,6 +60,7 @@ from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split, epoch, touch
 from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
+from parhelion.schedule.spec import PipelineSpec
 from parhelion.schedule.tails import overrun
 
 if TYPE_CHECKING:
@@ -211,6 +212,10 @@ class Runner:
         """How many variants have code."""
         return len(self._programs)
 
+    def spec(self) -> PipelineSpec:
+        """The pipeline as it is now. Call it inside `compiling`."""
+        return PipelineSpec.of(self.outputs, self.reach.requirements)
+
     @contextmanager
     def lowered(
         self,
@@ -223,10 +228,7 @@ class Runner:
         default that of the first output, for a machine, by default this computer."""
         with compiling():
             name = name or self.name
-            asked = self.reach.requirements
-            yield lowered_for(
-                self.outputs, name, variant, vectors, machine, requirements=asked
-            )
+            yield lowered_for(self.spec(), name, variant, vectors, machine)
 
     def is_new(self) -> bool:
         """Whether `judge` has not seen the pipeline as it is now."""

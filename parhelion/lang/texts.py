@@ -49,8 +49,7 @@ class Texts:
         to be folded."""
         from parhelion.lower.loopnest import loop_nest_text
 
-        self._ready()
-        return LoopNest(loop_nest_text(list(self._functions())))
+        return LoopNest(loop_nest_text(self._ready().spec()))
 
     def compile_to_lowered_stmt(
         self,

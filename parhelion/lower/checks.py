@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from parhelion.ir.build import add, div, int32, int64, land, le, mul, sub
 from parhelion.ir.expr import EQ, LE, Cast, Expr, StringImm
 from parhelion.ir.function import Function
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lower.loops import Range
@@ -41,11 +42,13 @@ def buffer_checks(buffer: BufferSym, region: Sequence[Range], code: str) -> list
     return out
 
 
-def layout_checks(buffer: BufferSym, options: LowerOptions) -> list[Stmt]:
+def layout_checks(
+    buffer: BufferSym, assumptions: Assumptions, options: LowerOptions
+) -> list[Stmt]:
     """Asserts of what was promised of a buffer's layout, and of its size."""
     out: list[Stmt] = []
     for d, dim in enumerate(buffer.dims):
-        name, promise = f"{buffer.name}.dim({d})", options.assumptions.of(dim)
+        name, promise = f"{buffer.name}.dim({d})", assumptions.dims[dim]
         for what, promised, given in (
             ("min", promise.min, dim.min),
             ("extent", promise.extent, dim.extent),
@@ -73,15 +76,16 @@ def _size_checks(buffer: BufferSym) -> list[Stmt]:
     return out
 
 
-def param_checks(param: ParamSym) -> list[Stmt]:
+def param_checks(param: ParamSym, assumptions: Assumptions) -> list[Stmt]:
     """Asserts that a scalar lies in the range promised for it."""
     out: list[Stmt] = []
-    if param.lo is not None:
-        args = (_text(param.name), param.lo, param.var)
-        out.append(Assert(le(param.lo, param.var), "param_below", args))
-    if param.hi is not None:
-        args = (_text(param.name), param.hi, param.var)
-        out.append(Assert(le(param.var, param.hi), "param_above", args))
+    low, high = assumptions.params[param]
+    if low is not None:
+        args = (_text(param.name), low, param.var)
+        out.append(Assert(le(low, param.var), "param_below", args))
+    if high is not None:
+        args = (_text(param.name), high, param.var)
+        out.append(Assert(le(param.var, high), "param_above", args))
     return out
 
 

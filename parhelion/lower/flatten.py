@@ -49,6 +49,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import Function
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
     NOP,
@@ -87,6 +88,7 @@ MOST_ROUNDED_UP = 256 << 10
 def flatten_storage(
     s: Stmt,
     outputs: Mapping[Function, tuple[BufferSym, ...]],
+    assumptions: Assumptions,
     options: LowerOptions = PLAIN,
 ) -> Stmt:
     """Replaces Realize, Provide, FuncCall and ImageLoad by Allocate, Store and Load.
@@ -94,7 +96,7 @@ def flatten_storage(
     `outputs` are stored in the caller's buffers.
     """
     s = inline_lets(s, _shifts(s))
-    flatten = _Flatten(options)
+    flatten = _Flatten(assumptions, options)
     for func, buffers in outputs.items():
         flatten.places[func] = tuple(map(flatten.outside, buffers))
     body = flatten.go(s)
@@ -117,9 +119,9 @@ class _Place:
 
 
 class _Flatten(Rewriter):
-    def __init__(self, options: LowerOptions) -> None:
+    def __init__(self, assumptions: Assumptions, options: LowerOptions) -> None:
         super().__init__()
-        self.assumptions = options.assumptions
+        self.assumptions = assumptions
         self.index = INT64 if options.index64 else INT32
         self.places: dict[Function, tuple[_Place, ...]] = {}
         self.images: dict[BufferSym, _Place] = {}

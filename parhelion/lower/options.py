@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parhelion.ir.promises import STANDING, Assumptions
 from parhelion.ir.target import Target, generic_target
 
 
@@ -21,7 +20,6 @@ class LowerOptions:
         threads, to be read.
     profile: whether threads say which Func they compute (see `lower.profiling`).
     record: whether all Funcs are traced, and their lines are handed on as records.
-    assumptions: what is promised of the arguments.
     """
 
     target: Target = generic_target(256)
@@ -31,7 +29,6 @@ class LowerOptions:
     vectors: bool = True
     profile: bool = False
     record: bool = False
-    assumptions: Assumptions = STANDING
 
 
 #: Nothing asked for, and a machine that any test runs on.

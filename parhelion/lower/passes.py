@@ -23,7 +23,6 @@ from parhelion.ir.pipeline import (
     Argument,
     Lowered,
     Region,
-    Requirement,
 )
 from parhelion.ir.promises import Assumptions, symbol_of
 from parhelion.ir.rewrite import free_vars, nodes, substitute
@@ -58,6 +57,7 @@ from parhelion.lower.vectorize import vectorize_loops
 from parhelion.schedule.directives import PartitionChoice
 from parhelion.schedule.gpu import check_no_kernels
 from parhelion.schedule.legality import check_pipeline, check_strict
+from parhelion.schedule.spec import PipelineSpec
 from parhelion.simplify.driver import simplify
 
 
@@ -65,12 +65,13 @@ from parhelion.simplify.driver import simplify
 class Context:
     """What passes may ask of the pipeline as a whole.
 
-    order: all Funcs that have loops. traced: whether one of them is. profiled: see
-    `Lowered`.
+    assumptions: see `PipelineSpec`. order: all Funcs that have loops. traced: whether
+    one of them is. profiled: see `Lowered`.
     """
 
     options: LowerOptions
     outputs: Mapping[Function, tuple[BufferSym, ...]]
+    assumptions: Assumptions
     order: Sequence[Function]
     traced: bool
     origins: Origins
@@ -143,7 +144,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "flatten_storage",
-        lambda s, c: flatten_storage(s, c.outputs, c.options),
+        lambda s, c: flatten_storage(s, c.outputs, c.assumptions, c.options),
         "Funcs become flat buffers: calls are loads, definitions are stores",
         "index arithmetic must exist before vectors are made of it",
     ),
@@ -251,39 +252,37 @@ class Trace:
 
 
 def lower(
-    outputs: Sequence[Function],
+    spec: PipelineSpec,
     *,
     name: str,
-    requirements: Sequence[Requirement] = (),
     options: LowerOptions = PLAIN,
     trace: Trace | None = None,
 ) -> Lowered:
     """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
 
-    requirements: what is checked before anything else.
     trace: gets what each pass made.
 
-    Every output must have its `buffers`. Set ``PARHELION_DUMP`` to ``all`` or to
-    names of passes, comma separated, to print the program after them.
+    Set ``PARHELION_DUMP`` to ``all`` or to names of passes, comma separated, to print
+    the program after them.
     """
     if trace is None and "PARHELION_DUMP" in os.environ:
         trace = Trace()
-    lowered = run_deep(lambda: _lower(outputs, name, requirements, options, trace))
+    lowered = run_deep(lambda: _lower(spec, name, options, trace))
     if trace is not None and "PARHELION_DUMP" in os.environ:
         _dump(trace, os.environ["PARHELION_DUMP"])
     return lowered
 
 
 def _lower(
-    outputs: Sequence[Function],
+    spec: PipelineSpec,
     name: str,
-    requirements: Sequence[Requirement],
     options: LowerOptions,
     trace: Trace | None,
 ) -> Lowered:
     start = time.perf_counter()
-    check_pipeline(outputs)
-    program = collect(outputs, strict=options.strict_float)
+    check_pipeline(spec)
+    outputs = spec.outputs
+    program = collect(spec, strict=options.strict_float)
     check_no_kernels(program.order)
     if options.strict_float:
         check_strict(program.order)
@@ -292,12 +291,12 @@ def _lower(
     builder = NestBuilder(regions, threads=options.vectors)
     nest = builder.build()
     root = regions.sites.root
-    demanded = [Assert(r.condition, "require", r.shown) for r in requirements]
+    demanded = [Assert(r.condition, "require", r.shown) for r in spec.requirements]
     numbers = number_checks(program)
     demanded += numbers
     plain = block(*root.lets, *root.checks, *demanded, nest)
     roots: list[Stmt | Expr] = [plain, *memo_keys(program.order)]
-    standing = _standing(program, roots, outputs, options.assumptions)
+    standing = _standing(program, roots, outputs, spec.assumptions)
     inputs = [s for s in standing if isinstance(s, BufferSym) and s.role == "input"]
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
@@ -305,11 +304,11 @@ def _lower(
     checks = OverflowChecks().of_lets(root.lets)
     for f, region in further_in.items():
         checks += OverflowChecks().of_region(f.label, region)
-    checks += _checks(inputs, required, written, options)
+    checks += _checks(inputs, required, written, spec.assumptions, options)
     body = block(*demanded, *root.lets, *root.checks, *checks, nest)
     args = _arguments(body, standing, outputs)
     params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
-    body = block(*[c for p in params for c in param_checks(p)], body)
+    body = block(*[c for p in params for c in param_checks(p, spec.assumptions)], body)
     nests = body
     if trace is not None:
         trace.steps.append(("loop_nests", body, time.perf_counter() - start))
@@ -319,6 +318,7 @@ def _lower(
     context = Context(
         options,
         {f: f.buffers for f in outputs},
+        spec.assumptions,
         program.order,
         traced,
         builder.origins,
@@ -336,17 +336,18 @@ def _lower(
     expand = _LetExpander()
     return Lowered(
         name,
-        tuple(outputs),
+        outputs,
         args,
         body,
         {b: expand.region(r) for b, r in required.items()},
         {b: expand.region(written[f]) for f in outputs for b in f.buffers},
-        options.strict_float,
-        options.index64,
-        profiled,
-        options.record,
-        nests,
-        tuple(numbers),
+        assumptions=spec.assumptions,
+        strict_float=options.strict_float,
+        index64=options.index64,
+        profiled=profiled,
+        recorded=options.record,
+        nests=nests,
+        demands=tuple(numbers),
     )
 
 
@@ -357,6 +358,8 @@ def _numbered(program: Program) -> dict[Function, int]:
     for f in program.order:
         known = program.origin.get(f, f)
         found[f] = numbers.setdefault(known, FIRST_FUNC + len(numbers))
+        if f in program.outputs:  # what writes its buffers names the user's Func
+            found |= {b.func: found[f] for b in f.buffers}
     return found
 
 
@@ -374,13 +377,14 @@ def _checks(
     inputs: Sequence[BufferSym],
     required: Mapping[BufferSym, tuple[Range, ...]],
     written: Mapping[Function, tuple[Range, ...]],
+    assumptions: Assumptions,
     options: LowerOptions,
 ) -> list[Stmt]:
     checks: list[Stmt] = []
     overflow = OverflowChecks()
     outputs = [b for f in written for b in f.buffers]
     for buffer in (*inputs, *outputs):
-        checks += layout_checks(buffer, options)
+        checks += layout_checks(buffer, assumptions, options)
     for buffer, region in required.items():
         checks += overflow.of_region(buffer.name, region)
         checks += buffer_checks(buffer, region, "input_too_small")
@@ -405,7 +409,7 @@ def _standing(
     waiting = list(found)
     while waiting:
         symbol = waiting.pop(0)
-        for e in assumptions.of_symbol(symbol):
+        for e in assumptions.of(symbol):
             new = [] if e is None else [s for s in _symbols(e) if s not in found]
             found |= dict.fromkeys(new)
             waiting += new

@@ -212,7 +212,7 @@ class Regions:
                 found.append((consumer, self._bounded(box, f, consumer)))
         out = _together(found)
         if f in self.program.outputs and site is self.sites.root:
-            asked = _buffer_region(f, self._options.assumptions)
+            asked = _buffer_region(f, self.program.assumptions)
             out = asked if out is None else _hulls(asked, out)
         internal_assert(out is not None, f"nothing inside {site} uses {f.name}")
         assert out is not None

@@ -17,13 +17,14 @@ from parhelion.ir.expr import Expr, FuncCall, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.loop_id import LoopId
 from parhelion.ir.names import Namer
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.rewrite import nodes
 from parhelion.lower.assume import Assuming
 from parhelion.lower.guards import guard_branches
 from parhelion.lower.inline import Inline
 from parhelion.schedule.branches import running
 from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.spec import PipelineSpec
 from parhelion.schedule.wrappers import Redirect
 
 
@@ -96,10 +97,11 @@ class Program:
     stages: the stages of each. host: the stage inside whose loops a Func is computed;
     Funcs without one are computed at the root. at_innermost: Funcs without a place of
     their own, computed inside all loops of their host. origin: of each copy, the Func
-    that the user knows.
+    that the user knows. assumptions: see `PipelineSpec`.
     """
 
     outputs: tuple[Function, ...]
+    assumptions: Assumptions
     order: list[Function] = field(default_factory=list)
     stages: dict[Function, list[Stage]] = field(default_factory=dict)
     host: dict[Function, Stage] = field(default_factory=dict)
@@ -155,12 +157,13 @@ def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[Stage]
     return stages
 
 
-def collect(outputs: Sequence[Function], *, strict: bool = False) -> Program:
-    """The program of `outputs`: inlined, in order, with consumers and hosts known.
+def collect(spec: PipelineSpec, *, strict: bool = False) -> Program:
+    """The program of a pipeline: inlined, in order, with consumers and hosts known.
 
     strict: whether every float operation is rounded by itself.
     """
-    program = Program(tuple(outputs))
+    outputs = spec.outputs
+    program = Program(outputs, spec.assumptions)
     inline = Inline(frozenset(outputs), strict)
     reached = list(outputs)
     for f in reached:
@@ -170,7 +173,7 @@ def collect(outputs: Sequence[Function], *, strict: bool = False) -> Program:
         program.stages[f] = made
         reached += [g for s in made for g in s.calls()]
     # Inlining may leave a Func without callers, an unused half of a Tuple.
-    program.order = [f for f in realization_order(outputs) if f in program.stages]
+    program.order = [f for f in spec.order if f in program.stages]
     for f in program.order:
         for s in program.stages[f]:
             for g in s.calls():
@@ -216,7 +219,7 @@ def _copy(
     copy.args, copy.types = f.args, f.types
     copy.pure, copy.updates, copy.extern = f.pure, f.updates, f.extern
     program.origin[copy] = program.origin.get(f, f)
-    copy.label = f.label
+    copy.label, copy.copy_of = f.label, f
     redirect = Redirect({f: copy})
     program.stages[copy] = [
         replace(_redirected(s, redirect), func=copy) for s in program.stages[f]

@@ -24,7 +24,7 @@ from parhelion.ir.evaluate import Value, evaluate
 from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import Lowered, Requirement
-from parhelion.ir.promises import STANDING, Assumptions, Promise
+from parhelion.ir.promises import Promise
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, DimSym
@@ -35,6 +35,7 @@ from parhelion.runtime.fork import COMPILER, DATA, freed_by_forks
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.state import Fingerprint
 from parhelion.schedule.directives import Split
+from parhelion.schedule.spec import PipelineSpec
 
 if TYPE_CHECKING:
     from parhelion.ir.target import Target
@@ -207,19 +208,20 @@ def check_demands(
         raise failed(check.code, args, sites, here())
 
 
-def assumptions(variant: Variant) -> Assumptions:
-    """What the code of a variant assumes of its arguments."""
+def of_variant(spec: PipelineSpec, variant: Variant) -> PipelineSpec:
+    """The pipeline, with what the code of a variant assumes of its arguments."""
     instead: dict[DimSym, Promise] = {}
+    known = spec.assumptions.dims
     for image, strides in variant.strides:
         for d, stride in strides:
             dim = image.dims[d]
             told = None if stride is None else int32(stride)
-            instead[dim] = replace(Promise.of(dim), stride=told)
+            instead[dim] = replace(known[dim], stride=told)
     for image, d, extent in variant.sizes:
         dim = image.dims[d]
-        known = instead.get(dim) or Promise.of(dim)
-        instead[dim] = replace(known, min=int32(0), extent=int32(extent))
-    return Assumptions(instead) if instead else STANDING
+        one = instead.get(dim, known[dim])
+        instead[dim] = replace(one, min=int32(0), extent=int32(extent))
+    return spec.assuming(instead)
 
 
 def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptions:
@@ -235,7 +237,6 @@ def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptio
         vectors=vectors,
         profile=variant.profile,
         record=variant.trace,
-        assumptions=assumptions(variant),
     )
 
 
@@ -285,13 +286,12 @@ def compiling() -> Iterator[None]:
 
 
 def lowered_for(
-    outputs: Sequence[Function],
+    spec: PipelineSpec,
     name: str,
     variant: Variant,
     vectors: bool = True,
     machine: Target | None = None,
     trace: Trace | None = None,
-    requirements: Sequence[Requirement] = (),
 ) -> Lowered:
     """The imperative program, body and all; without `vectors`, all its loops are
     loops. It is for this computer unless told otherwise. Call it inside `compiling`.
@@ -300,9 +300,8 @@ def lowered_for(
     from parhelion.lower.passes import lower
 
     return lower(
-        outputs,
+        of_variant(spec, variant),
         name=name,
-        requirements=requirements,
         options=lower_options(variant, machine or host_target(), vectors),
         trace=trace,
     )
@@ -386,9 +385,12 @@ def _compiled(
 
     warned = rules.given
     with compiling():
-        lowered = lowered_for(outputs, name, variant, requirements=requirements)
+        spec = PipelineSpec.of(outputs, requirements)
+        lowered = lowered_for(spec, name, variant)
         emitted = emit_with_sites(lowered, target, interruptible=True)
-        lowered = replace(lowered, body=NOP, nests=NOP)
+        del spec  # what is kept of it would keep all of it
+        lowered = replace(lowered, outputs=tuple(outputs), body=NOP, nests=NOP)
+        lowered = replace(lowered, profiled={})
     text, failures = emitted.text, emitted.failures
     compiled = jit.compile_module(text, name, target, emitted.imports)
     profiled = emitted.profiled

@@ -144,8 +144,8 @@ def unpack(raw: bytes, key: Key, name: str, outputs: tuple[Function, ...]) -> Re
         NOP,
         reader.regions(told["required"]),
         reader.regions(told["written"]),
-        told["strict_float"],
-        told["index64"],
+        strict_float=told["strict_float"],
+        index64=told["index64"],
         demands=tuple(
             [
                 Assert(reader.expr(cond), code, tuple(map(reader.told, args_of)))

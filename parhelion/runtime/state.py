@@ -16,16 +16,16 @@ from parhelion.errors import Site
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Imm, Load, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.pipeline import Requirement
-from parhelion.ir.promises import STANDING, Symbol, symbol_of
+from parhelion.ir.promises import Symbol, mentioned, promises
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.branches import branches
 from parhelion.schedule.directives import (
     FuncSchedule,
     Specialization,
-    Split,
     StageSchedule,
 )
+from parhelion.schedule.mentions import of_schedules
 from parhelion.schedule.numbers import sites_of
 from parhelion.schedule.wrappers import body, changes
 
@@ -117,7 +117,7 @@ class Reach:
                 images.update(dict.fromkeys(found.images))
                 params.update(dict.fromkeys(found.params))
                 waiting += [g for g in found.calls if g not in functions]
-            _of_schedules(f, symbols)
+            of_schedules(f, symbols)
         for r in self.requirements:
             asked = (r.condition, *r.shown)
             parts.append(asked)
@@ -168,56 +168,18 @@ class Reach:
         return found
 
 
-def _of_schedules(f: Function, found: dict[Symbol, None]) -> None:
-    """Adds the symbols that the directives on a Func and its stages mention."""
-    s = f.schedule
-    for b in s.bounds:
-        _of_exprs((b.min, b.extent), found)
-    for wish in s.storage.values():
-        _of_exprs((wish.fold, wish.bound), found)
-    _of_exprs((s.ring, None if s.memo is None else s.memo.eviction), found)
-    for d in f.stages():
-        _of_stage(d.schedule, found)
-
-
-def _of_stage(s: StageSchedule, found: dict[Symbol, None]) -> None:
-    for t in s.transforms:
-        if type(t) is Split:
-            _of_exprs((t.factor,), found)
-    _of_exprs([n.value for n in s.spent], found)
-    for p in s.prefetches:
-        _of_exprs((p.offset,), found)
-        if isinstance(p.source, BufferSym):
-            found[p.source] = None
-    for one in s.specializations:
-        _of_exprs((one.condition,), found)
-        if one.schedule is not None:
-            _of_stage(one.schedule, found)
-
-
-def _of_exprs(exprs: Sequence[Expr | None], found: dict[Symbol, None]) -> None:
-    for e in exprs:
-        if e is None or type(e) is Imm:
-            continue
-        for n in nodes(e):
-            symbol = symbol_of(n)
-            if symbol is not None:
-                found[symbol] = None
-
-
 def _standing(symbols: dict[Symbol, None]) -> list[object]:
     """What is promised of symbols; they are joined by those that promises mention."""
     parts: list[object] = []
     waiting = list(symbols)
     while waiting:
         symbol = waiting.pop()
-        told = STANDING.of_symbol(symbol)
+        told = promises(symbol)
         parts.append(symbol)
         parts += told
         for promise in told:
             if promise is not None and type(promise) is not Imm:
-                found: dict[Symbol, None] = {}
-                _of_exprs((promise,), found)
+                found = mentioned(promise)
                 waiting += [s for s in found if s not in symbols]
                 symbols.update(found)
     return parts

@@ -6,8 +6,6 @@ here, at the user's line, so that no directive is ignored in silence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from parhelion.errors import Site
 from parhelion.ir.build import const_int
 from parhelion.ir.function import Function, var_label
@@ -66,17 +64,8 @@ def _warn_of_partitions(label: str, schedule: StageSchedule) -> None:
             )
 
 
-def warn_idle_func(f: Function, order: Sequence[Function]) -> None:
-    """Warns of what the directives on a whole Func cannot bring about.
-
-    order: the Funcs of the pipeline.
-    """
-    wrapper = f.schedule.wrapper
-    if wrapper is not None and wrapper not in order:
-        warn(
-            f"{f.name}.in_() has no effect: no Func reads {f.name}",
-            wrapper.site,
-        )
+def warn_idle_func(f: Function) -> None:
+    """Warns of what the directives on a whole Func cannot bring about."""
     if f.extern is None or f.pure is None:
         return
     for one in f.pure.schedule.specializations:

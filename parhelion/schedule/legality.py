@@ -36,22 +36,22 @@ from parhelion.schedule.idle import (
 from parhelion.schedule.loopnest import draw
 from parhelion.schedule.memoize import check_memoized
 from parhelion.schedule.rules import KIND_WORD, loops_line, stage_label, warn
-from parhelion.schedule.sites import LoopSite, Nests, Stack, inlines, innermost
-from parhelion.schedule.wrappers import unread
+from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
+from parhelion.schedule.spec import PipelineSpec
 
 #: Loops whose iterations cannot share storage: the threads of a block of a GPU can.
 _APART = (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.GPU_BLOCK)
 
 
-def check_pipeline(outputs: Sequence[Function]) -> Nests:
+def check_pipeline(spec: PipelineSpec) -> Nests:
     """Raises ScheduleError unless every Func is computed and stored where it may be.
 
     Returns where that is.
     """
-    for f in outputs:
+    for f in spec.outputs:
         if not f.defined:
             raise DefinitionError(f"{f.name} is not defined", at=f.site)
-    nests = Nests(outputs)
+    nests = Nests(spec.outputs, spec.order)
     check_circles(nests.order)
     for f in reversed(nests.order):
         if not f.defined:
@@ -60,8 +60,7 @@ def check_pipeline(outputs: Sequence[Function]) -> Nests:
             )
         _check_stages(f)
         _check_conditions(f, nests.outputs)
-        _check_replacements(f, nests.outputs)
-        warn_idle_func(f, nests.order)
+        warn_idle_func(f)
         if f.extern is not None:
             check_foreign(nests, f)
         if f in nests.outputs:
@@ -129,11 +128,12 @@ def _check_stages(f: Function) -> None:
 
 def _check_conditions(f: Function, outputs: Sequence[Function]) -> None:
     """Conditions of branches may ask for the sizes of the pipeline's own outputs."""
+    asked = {b for g in outputs for b in g.buffers}
     for d in f.stages():
         for branch in branches(d.schedule):
             for v in sorted(free_vars(branch.condition), key=lambda v: v.name):
                 buffer = v.origin[0] if isinstance(v.origin, tuple) else None
-                if buffer is None or buffer.role != "output" or buffer.func in outputs:
+                if buffer is None or buffer.role != "output" or buffer in asked:
                     continue
                 raise ScheduleError(
                     f"{f.name}.specialize({brief(branch.condition, 60)}):"
@@ -142,29 +142,6 @@ def _check_conditions(f: Function, outputs: Sequence[Function]) -> None:
                     at=branch.site,
                     legal=[f"{g.name}.output_buffer()" for g in outputs],
                 )
-
-
-def _check_replacements(f: Function, outputs: Sequence[Function]) -> None:
-    """Every wrapper or clone made for `f` must stand for something that it reads."""
-    for source, instead in f.schedule.instead.items():
-        clone = instead.func
-        if clone.schedule.wraps is source or not isinstance(source, Function):
-            continue
-        if inlines(source, outputs) and inlines(clone, outputs):
-            warn(
-                f"{source.name} and {clone.name} are both inlined:"
-                f" {source.name}.clone_in has no effect",
-                instead.site,
-            )
-    for source, instead in unread(f):
-        directive = "in_" if instead.func.schedule.wraps is source else "clone_in"
-        reads = dict.fromkeys([s.name for d in f.stages() for s in d.mentions()])
-        raise ScheduleError(
-            f"{source.name}.{directive}({f.name}): {f.name} does not read"
-            f" {source.name}",
-            at=instead.site,
-            detail=f"{f.name} reads {', '.join(reads) or 'nothing'}",
-        )
 
 
 def _check_prefetches(f: Function, k: int, schedule: StageSchedule) -> None:

@@ -142,9 +142,9 @@ class Nests:
     computed in more than one stage of its consumer) and, in step, stored.
     """
 
-    def __init__(self, outputs: Sequence[Function]) -> None:
+    def __init__(self, outputs: Sequence[Function], order: Sequence[Function]) -> None:
         self.outputs = tuple(outputs)
-        self.order = realization_order(outputs)
+        self.order = list(order)
         self.uses: dict[Function, list[Use]] = {f: [] for f in self.order}
         self.computed: dict[Function, list[Stack]] = {}
         self.stored: dict[Function, list[Stack]] = {}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import Rewriter
@@ -33,6 +32,9 @@ class Body:
 
 def _replacements(source: Source, reader: Function) -> Iterator[Source]:
     """`source`, what `reader` has in its place, what it has in place of that, …"""
+    if reader.copy_of is not None:  # its definitions have all in its place already
+        yield source
+        return
     while True:
         yield source
         special = reader.schedule.instead.get(source)
@@ -80,15 +82,14 @@ def called(reader: Function, d: Definition) -> list[Function]:
 
 def body(reader: Function, d: Definition) -> Body:
     """A definition of `reader` as it is compiled."""
-    predicate = TRUE if d.rdom is None else d.rdom.predicate
     found = changes(reader, d)
     if not found:
-        return Body(d.args, d.values, predicate)
+        return Body(d.args, d.values, d.predicate)
     into = Redirect(found)
     return Body(
         tuple([into.go(a) for a in d.args]),
         tuple([into.go(v) for v in d.values]),
-        into.go(predicate),
+        into.go(d.predicate),
     )
 
 

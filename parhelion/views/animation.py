@@ -200,13 +200,13 @@ def _run(pipeline: Pipeline, where: object, threads: int) -> Animation:
     read = runner.infer_inputs(boxes, fitting)
     made |= {s: laid_out(s, sides) for s, sides in read.items()}
     layouts |= {s: b._layout() for s, b in made.items()}
-    listing, run, steps = _executed(runner, runner.variant(layouts), layouts, threads)
+    outputs, run, steps = _executed(runner, runner.variant(layouts), layouts, threads)
     return Animation(
         ", ".join([shown(f) for f in runner.outputs]),
         tuple([extent for _, extent in asked[0]]),
         threads,
-        _grids(runner.outputs, steps),
-        tuple(listing.lines),
+        _grids(outputs, steps),
+        tuple(run.listing.lines),
         tuple(run.storages),
         steps,
     )
@@ -214,33 +214,27 @@ def _run(pipeline: Pipeline, where: object, threads: int) -> Animation:
 
 def _executed(
     runner: Runner, variant: Variant, layouts: dict[BufferSym, Layout], threads: int
-) -> tuple[Listing, Execution, tuple[Step, ...]]:
+) -> tuple[Sequence[Function], Execution, tuple[Step, ...]]:
     """The run of a variant or, where it reports a failure that another variant may not
-    have, of that one."""
+    have, of that one; and the outputs that it computes."""
     env = _environment(runner, variant, layouts)
     images: dict[BufferSym, Pixels] = {s: _pixels(_given(s)) for s in layouts}
     trace = Trace()
     with compiling():
-        lowered_for(
-            runner.outputs,
-            runner.name,
-            variant,
-            vectors=False,
-            trace=trace,
-            requirements=runner.reach.requirements,
-        )
+        spec = runner.spec()
+        lowered_for(spec, runner.name, variant, vectors=False, trace=trace)
         name, body, _ = trace.steps[0]
         assert name == "loop_nests"
-        listing = Listing(body, names_of(realization_order(runner.outputs)))
+        listing = Listing(body, names_of(spec.order))
         run = Execution(listing, trace.origins, images, MOST_EVENTS, threads)
         try:
-            steps = run_deep(lambda: tuple(run.steps(body, runner.outputs, env)))
+            steps = run_deep(lambda: tuple(run.steps(body, spec.outputs, env)))
         except BoundsError as error:
             other = runner.instead(variant, error.failure)
             if other is None:
                 raise
             return _executed(runner, other, layouts, threads)
-    return listing, run, steps
+    return spec.outputs, run, steps
 
 
 def _given(s: BufferSym) -> Buffer | None:

@@ -14,6 +14,7 @@ from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import Emitted
 from parhelion.codegen.target import host_target
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.target import Target
@@ -131,6 +132,7 @@ def lowered(
         body,
         {},
         {},
+        Assumptions.now(args),
         strict,
         index64,
     )

@@ -13,6 +13,7 @@ from parhelion.codegen.llvm import emit
 from parhelion.ir.target import generic_target
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
+from tests.support.spec import spec_of
 
 U8, U16, I16, I32 = hl.UInt(8), hl.UInt(16), hl.Int(16), hl.Int(32)
 Make = Callable[[hl.Expr, hl.Expr], hl.Expr]
@@ -133,7 +134,7 @@ def assembly(t: hl.Type, make: Make) -> str:
     target = generic_target(256)
     _, _, f = pipeline(t, make)
     f.vectorize(f.args()[0], 256 // t.bits())
-    return assembly_text(emit(lower([f._function], name="t"), target), target)
+    return assembly_text(emit(lower(spec_of(f), name="t"), target), target)
 
 
 @pytest.mark.parametrize("name", IDIOMS)

@@ -14,6 +14,7 @@ from parhelion.ir.target import Target, generic_target, make_target
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
 from tests.support.realized import several
+from tests.support.spec import spec_of
 
 U8, I8, U16, I16 = hl.UInt(8), hl.Int(8), hl.UInt(16), hl.Int(16)
 I32, U32, I64 = hl.Int(32), hl.UInt(32), hl.Int(64)
@@ -105,7 +106,7 @@ def test_two_sums_of_one_loop() -> None:
 
 def innermost(f: hl.Func, target: Target) -> str:
     """The instructions of the loop of the update."""
-    text = emit(lower([f._function], name="t"), target)
+    text = emit(lower(spec_of(f), name="t"), target)
     asm = assembly_text(text, target)
     loops = re.findall(r"^(\.LBB\d+_\d+):((?:\n\t.*)*?)\n\tjn?e\t\1$", asm, flags=re.M)
     assert loops, asm

@@ -12,12 +12,13 @@ from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.target import host_target
 from parhelion.lower.passes import lower
 from tests.support.checking import check
+from tests.support.spec import spec_of
 
 x = hl.Var("x")
 
 
 def _text(f: hl.Func) -> str:
-    return emit_with_sites(lower([f._function], name="f"), host_target()).text
+    return emit_with_sites(lower(spec_of(f), name="f"), host_target()).text
 
 
 def _levels(t: hl.Type, n: int) -> hl.Func:

@@ -15,6 +15,7 @@ from parhelion.codegen.target import host_target
 from parhelion.ir.pipeline import Lowered
 from parhelion.lower.passes import lower
 from tests.support.checking import check
+from tests.support.spec import spec_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Looks:
 
 
 def looks(f: hl.Func, interruptible: bool = True) -> Looks:
-    lowered = lower([f._function], name="f")
+    lowered = lower(spec_of(f), name="f")
     assert isinstance(lowered, Lowered)
     text = emit_with_sites(lowered, host_target(), interruptible).text
     functions = []

@@ -10,6 +10,7 @@ from parhelion.codegen.llvm import emit
 from parhelion.ir.target import generic_target
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
+from tests.support.spec import spec_of
 
 I8, U8, I16, U16 = hl.Int(8), hl.UInt(8), hl.Int(16), hl.UInt(16)
 VALUES = np.array([-(2**15), -(2**15) + 1, -256, -255, -1, 0, 1, 255, 256, 2**15 - 1])
@@ -45,7 +46,7 @@ def scaled(
 def test_instruction(t: hl.Type, u: hl.Type, short: bool, bits: int) -> None:
     f, _, _ = scaled(t, u, 16)
     target = generic_target(bits)
-    asm = assembly_text(emit(lower([f._function], name="t"), target), target)
+    asm = assembly_text(emit(lower(spec_of(f), name="t"), target), target)
     assert ("vpmaddwd" in asm) is short, asm
     assert ("vpmulld" in asm) is not short, asm
 

@@ -15,6 +15,7 @@ from parhelion.ir.target import Target, generic_target
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
+from tests.support.spec import spec_of
 
 x, y, c, xi, yi = (hl.Var(n) for n in ("x", "y", "c", "xi", "yi"))
 AVX2, AVX512 = generic_target(256), generic_target(512)
@@ -30,12 +31,12 @@ def brighter(t: hl.Type = U8) -> tuple[hl.ImageParam, hl.Func]:
 
 
 def lowered(*outputs: hl.Func, register_bytes: int = 64) -> str:
-    body = lower([f._function for f in outputs], name="test").body
-    return text(stream_stores(body, register_bytes))
+    program = lower(spec_of(*outputs), name="test")
+    return text(stream_stores(program, register_bytes))
 
 
 def assembly(out: hl.Func, target: Target) -> str:
-    return assembly_text(emit(lower([out._function], name="t"), target), target)
+    return assembly_text(emit(lower(spec_of(out), name="t"), target), target)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from parhelion.codegen.target import host_target
 from parhelion.ir.target import Target, generic_target
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
+from tests.support.spec import spec_of
 
 I8, U8, I16, U16, I32 = hl.Int(8), hl.UInt(8), hl.Int(16), hl.UInt(16), hl.Int(32)
 F32, U32 = hl.Float(32), hl.UInt(32)
@@ -61,7 +62,7 @@ def _expected(
 
 
 def _assembly(f: hl.Func, target: Target) -> str:
-    return assembly_text(emit(lower([f._function], name="t"), target), target)
+    return assembly_text(emit(lower(spec_of(f), name="t"), target), target)
 
 
 @pytest.mark.parametrize("of", [U8, U16, F32])
@@ -128,23 +129,23 @@ def test_host_uses_them_where_it_can() -> None:
 )
 def test_instructions(of: hl.Type, size: int, lanes: int, permuted: bool) -> None:
     f, _ = _look_up(size, lanes, of)
-    text = emit(lower([f._function], name="t"), _vbmi())
+    text = emit(lower(spec_of(f), name="t"), _vbmi())
     assert ("llvm.x86.avx512.perm" in text or "vpermi2var" in text) is permuted
     if permuted:
         assert PERMUTED.search(_assembly(f, _vbmi()))
     if of is U8:  # permuting bytes is a feature of its own
-        less = emit(lower([f._function], name="t"), generic_target(512))
+        less = emit(lower(spec_of(f), name="t"), generic_target(512))
         assert "vpermi2var" not in less
-    assert "vpermi2var" not in emit(lower([f._function], name="t"), generic_target(256))
+    assert "vpermi2var" not in emit(lower(spec_of(f), name="t"), generic_target(256))
 
 
 def test_the_end_of_the_storage_is_not_passed() -> None:
     """The last 36 of 100 bytes are loaded under a mask."""
     f, _ = _look_up(100, 64)
-    text = emit(lower([f._function], name="t"), _vbmi())
+    text = emit(lower(spec_of(f), name="t"), _vbmi())
     assert "llvm.masked.load.v64i8" in text
     whole, _ = _look_up(128, 64)
-    assert "masked.load" not in emit(lower([whole._function], name="t"), _vbmi())
+    assert "masked.load" not in emit(lower(spec_of(whole), name="t"), _vbmi())
 
 
 def test_not_for_what_may_lie_elsewhere() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.schedule.legality import check_pipeline
+from tests.support.spec import spec_of
 
 x, y, z, yi = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Var("yi")
 Funcs = tuple[hl.Func, hl.Func, hl.Func]
@@ -31,7 +32,7 @@ def refused(program: Callable[[], object]) -> hl.ScheduleError:
 
 
 def lower(*outputs: hl.Func) -> None:
-    check_pipeline([f._function for f in outputs])
+    check_pipeline(spec_of(*outputs))
 
 
 def test_arguments() -> None:

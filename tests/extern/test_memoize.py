@@ -15,6 +15,7 @@ from parhelion.ir.text import text
 from parhelion.lower.passes import Trace, lower
 from parhelion.runtime import memo
 from parhelion.schedule.legality import check_pipeline
+from tests.support.spec import spec_of
 
 x, y = hl.Var("x"), hl.Var("y")
 
@@ -274,7 +275,7 @@ def test_the_lowered_text_shows_it() -> None:
 
 def refused(o: hl.Func) -> str:
     with pytest.raises(hl.ScheduleError) as error:
-        check_pipeline([o._function])
+        check_pipeline(spec_of(o))
     return error.value.what
 
 
@@ -375,7 +376,7 @@ def test_a_window_slides_inside_of_what_is_kept() -> None:
     f.compute_root().memoize()
     p.store_root().compute_at(f, y)
     trace = Trace()
-    lower([o._function], name="o", trace=trace)
+    lower(spec_of(o), name="o", trace=trace)
     (nest,) = [s for name, s, _ in trace if name == "loop_nests"]
     # Each row but the first computes one row of p, the last that it needs.
     assert re.search(r"select\(likely\(\S+ < f\S*\.s0\.y\)", text(nest))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
 from parhelion.schedule.directives import Place
-from parhelion.schedule.sites import Nests, callees
+from parhelion.schedule.sites import callees, realization_order
 from tests.fuzz.case import Choices, Directive
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def compute_with(
     needs the other, down to a loop that both have so far. If there is none, the next
     Func of the case takes the place of `built`."""
     stages = scheduler.program.stages
-    order = [f._function for f in scheduler.program.outputs()]
-    alive = [s for s in stages if s.func._function in Nests(order).uses]
+    order = realization_order([f._function for f in scheduler.program.outputs()])
+    alive = [s for s in stages if s.func._function in order]
     if built not in alive:
         return None
     first, own = alive.index(built), target._stage

@@ -30,6 +30,7 @@ from tests.fuzz.execute import Array, compare, compiled, destinations
 from tests.fuzz.leg import run_leg
 from tests.lower.execute import AssertFailed, TooLong
 from tests.lower.interleaved import RULES, execute_interleaved
+from tests.support.spec import spec_of
 
 #: Longer programs take the model too long.
 _MOST_STEPS = 60_000
@@ -49,7 +50,7 @@ def run_interleaved(case: Case, seed: int) -> str:
         wanted = compiled(program, pipeline)
         outputs = destinations(program)
         set_plain_images(program, pipeline, outputs)
-        lowered = lower([f._function for f in program.outputs()], name="f")
+        lowered = lower(spec_of(*program.outputs()), name="f")
     except hl.ScheduleError:
         return "refused"
     except hl.BoundsError:

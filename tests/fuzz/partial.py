@@ -14,6 +14,7 @@ from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import Program, build
 from tests.fuzz.case import Case
 from tests.fuzz.draw import used
+from tests.support.spec import spec_of
 
 
 class Refused(Exception):
@@ -34,7 +35,7 @@ def give_some(program: Program, case: Case, rng: random.Random) -> int:
     scheduler = Scheduler(program)
     try:
         scheduler.run()
-        check_pipeline([f._function for f in program.outputs()])
+        check_pipeline(spec_of(*program.outputs()))
     except hl.ScheduleError as error:
         raise Refused(str(error).split("\n")[0]) from error
     return sum(scheduler.accepted.values())

@@ -19,7 +19,13 @@ from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 from parhelion.schedule.memoize import dependencies
-from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
+from parhelion.schedule.sites import (
+    LoopSite,
+    Nests,
+    Stack,
+    innermost,
+    realization_order,
+)
 from tests.fuzz.case import Choices
 
 if TYPE_CHECKING:
@@ -51,7 +57,8 @@ class _Var:
 def nests_down_to(outputs: list[Any], function: Function) -> Nests | None:
     """The loop nests with all that reads `function` in its place; None if a place is
     illegal or nothing reads it."""
-    nests = Nests([f._function for f in outputs])
+    given = [f._function for f in outputs]
+    nests = Nests(given, realization_order(given))
     if function not in nests.uses:
         return None
     for g in reversed(nests.order):

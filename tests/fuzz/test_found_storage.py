@@ -13,6 +13,7 @@ from parhelion.lower.passes import lower
 from tests.fuzz.case import Case, Directive, Input, Stage
 from tests.fuzz.execute import Outcome, run_case
 from tests.support.checking import check
+from tests.support.spec import spec_of
 
 FOUND = {
     # Each part is bound to more than its share of the whole; what was allocated for
@@ -78,7 +79,7 @@ def test_hoisted_out_of_a_loop_that_the_fold_depends_on() -> None:
 
     def hoisted(f: hl.Func, p: hl.Func) -> None:
         p.hoist_storage_root().store_at(f, z).compute_at(f, y)
-        made = text(lower([f._function], name="f").body)
+        made = text(lower(spec_of(f), name="f").body)
         made = re.sub(r"\$\d+", "", made)
         assert "% (max(f.s0.z, 0) - min(f.s0.z, 0) + 1)" in made
         size = "(max(f.extent.2 + f.min.2, 1) - min(f.min.2, 0))"

@@ -17,6 +17,7 @@ import parhelion as hl
 import tests.golden.nests_rewriting
 import tests.golden.nests_storage  # noqa: F401  (adds to CASES)
 from parhelion.lower.loopnest import loop_nest_text
+from parhelion.schedule.spec import PipelineSpec
 from tests.golden import nests_foreign, nests_fused, nests_gpu
 from tests.golden.halide_nests import MARK
 from tests.golden.nests import CASES
@@ -43,7 +44,7 @@ DIFFERS = {
 def test_loop_nest(name: str, golden: Golden) -> None:
     made = CASES[name](hl)
     outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
-    golden.check(f"loop_nests/{name}", loop_nest_text(list(outputs)))
+    golden.check(f"loop_nests/{name}", loop_nest_text(PipelineSpec.of(list(outputs))))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import parhelion as hl
 from parhelion.ir.text import text
 from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import lower
+from parhelion.schedule.spec import PipelineSpec
 from tests.golden.nests import CASES
 from tests.support.golden import Golden
 
@@ -49,7 +50,9 @@ LOWERED = (
 def test_lowered(name: str, golden: Golden) -> None:
     made = CASES[name](hl)
     outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
-    golden.check(f"lowered/{name}", text(lower(list(outputs), name=name).body))
+    golden.check(
+        f"lowered/{name}", text(lower(PipelineSpec.of(list(outputs)), name=name).body)
+    )
 
 
 #: Of these, those whose marks of the profiler differ most.
@@ -61,5 +64,7 @@ PROFILED = ("blur_sliding", "blur_tiled", "tasks_and_bounds")
 def test_profiled(name: str, golden: Golden) -> None:
     made = CASES[name](hl)
     outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
-    lowered = lower(list(outputs), name=name, options=LowerOptions(profile=True))
+    lowered = lower(
+        PipelineSpec.of(list(outputs)), name=name, options=LowerOptions(profile=True)
+    )
     golden.check(f"profiled/{name}", text(lowered.body))

@@ -10,6 +10,7 @@ import parhelion as hl
 from parhelion.ir.text import read, symbols_of, text
 from parhelion.ir.verify import Form, verify
 from parhelion.lower.passes import Trace, lower
+from tests.support.spec import spec_of
 
 Make = Callable[[], hl.Func]
 
@@ -86,7 +87,7 @@ PIPELINES: dict[str, Make] = {
 @pytest.mark.parametrize("make", PIPELINES.values(), ids=PIPELINES)
 def test_after_every_pass(make: Make) -> None:
     trace = Trace()
-    lower([make()._function], name="pipeline", trace=trace)
+    lower(spec_of(make()), name="pipeline", trace=trace)
     steps = list(trace)
     assert steps[0][0] == "loop_nests"
     form = Form.NESTS

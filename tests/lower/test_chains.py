@@ -24,6 +24,7 @@ from parhelion.lower.stages import collect
 from parhelion.runtime.program import compiling
 from tests.support.checking import check
 from tests.support.counting import calls
+from tests.support.spec import spec_of
 
 x, xi = hl.Var("x"), hl.Var("xi")
 Step = Callable[[hl.Func], hl.Expr]
@@ -103,7 +104,7 @@ def work(f: hl.Func, most: int) -> int:
     target = host_target()
 
     def compiled() -> None:
-        emit_with_sites(lower([f._function], name="chain"), target)
+        emit_with_sites(lower(spec_of(f), name="chain"), target)
 
     with compiling():
         return calls(compiled, most)[1]
@@ -209,7 +210,8 @@ def test_what_is_written_out_may_be_large() -> None:
     f, g = hl.Func("f"), hl.Func("g")
     f[x] = e
     g[x] = f[x]
-    (stage,) = run_deep(lambda: collect([g._function])).stages[g._function]
+    spec = spec_of(g)
+    (stage,) = run_deep(lambda: collect(spec)).stages[spec.outputs[0]]
     assert len(list(nodes(stage.values[0]))) > MOST_NODES
 
 

@@ -22,6 +22,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import Function
+from parhelion.ir.promises import Assumptions
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import (
     Allocate,
@@ -40,7 +41,7 @@ from parhelion.ir.stmt import (
 )
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.flatten import flatten_storage
-from parhelion.lower.options import LowerOptions
+from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.vectorize import vectorize_loops
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT32, INT64, Int, Type
@@ -64,6 +65,17 @@ def output(f: Function) -> dict[Function, tuple[BufferSym, ...]]:
     return {f: f.buffers}
 
 
+def flat(
+    s: Stmt,
+    outputs: dict[Function, tuple[BufferSym, ...]],
+    options: LowerOptions = PLAIN,
+) -> Stmt:
+    images = [n.image for n in nodes(s) if isinstance(n, ImageLoad)]
+    buffers = [b for f in outputs for b in outputs[f]]
+    assumed = Assumptions.now((*images, *buffers))
+    return flatten_storage(s, outputs, assumed, options)
+
+
 def call(f: Function, *args: Expr, value: int = 0) -> Expr:
     return FuncCall(f.types[value], f, args, value)
 
@@ -85,7 +97,7 @@ def test_a_dense_access_vectorises_to_a_dense_ramp() -> None:
     x, y = Var("x", INT32), Var("y", INT32)
     pixel = ImageLoad(INT32, image, (add(x, int32(1)), y))
     body = over(x, int32(0), int32(8), Provide(f, (pixel,), (x, y), None), VEC)
-    made = vectorize_loops(simplify(flatten_storage(body, output(f))))
+    made = vectorize_loops(simplify(flat(body, output(f))))
     (store,) = stores(made)
     load = store.value
     assert isinstance(store.index, Ramp) and store.index.stride is int32(1)
@@ -98,7 +110,7 @@ def test_mins_are_gathered_at_the_top() -> None:
     (out,) = output(f)[f]
     x, y = Var("x", INT32), Var("y", INT32)
     s = over(y, int32(0), int32(2), Provide(f, (x,), (x, y), None))
-    made = flatten_storage(s, {f: (out,)})
+    made = flat(s, {f: (out,)})
     assert isinstance(made, Block)
     first = made.items[0]
     assert isinstance(first, LetStmt)
@@ -116,7 +128,7 @@ def test_promised_layouts_are_constants() -> None:
         image.dims[d].fixed_min = int32(0)
     v = [Var(n, INT32) for n in "xyc"]
     s = Provide(f, (ImageLoad(INT32, image, tuple(v)),), tuple(v), None)
-    made = flatten_storage(s, output(f))
+    made = flat(s, output(f))
     (load,) = [n for n in nodes(made) if isinstance(n, Load)]
     offset = next(
         n for n in nodes(load.index) if isinstance(n, Var) and n.name == "in.offset"
@@ -138,7 +150,7 @@ def test_regions_that_shift_have_constant_extents() -> None:
         LetStmt(hi, add(t, int32(32))),
         Realize(g, ((int32(5), int32(1)), (lo, extent)), TRUE, block(fill, use)),
     )
-    made = simplify(flatten_storage(s, output(f)))
+    made = simplify(flat(s, output(f)))
     (a,) = allocations(made)
     assert a.extents == (int32(1), int32(34)) and a.kind is MemoryKind.STACK
     (loop,) = [n for n in nodes(made) if isinstance(n, For)]
@@ -151,10 +163,10 @@ def test_small_bounded_storage_takes_its_upper_bound() -> None:
     extent = minimum(n, int32(64))
     body = Provide(f, (call(g, int32(0), int32(1)),), (X, Y), None)
     s = Realize(g, ((int32(0), extent), (int32(0), extent)), TRUE, body)
-    (a,) = allocations(flatten_storage(s, output(f)))
+    (a,) = allocations(flat(s, output(f)))
     assert a.extents == (int32(64), int32(64)) and a.kind is MemoryKind.STACK
     s = Realize(g, ((int32(0), extent), (int32(0), n)), TRUE, body)
-    (a,) = allocations(flatten_storage(s, output(f)))
+    (a,) = allocations(flat(s, output(f)))
     assert a.extents == (extent, n) and a.kind is MemoryKind.HEAP
 
 
@@ -162,7 +174,7 @@ def test_an_uncountable_size_is_refused_at_run_time() -> None:
     f, g, n = func("f"), func("g", 3), Var("n", INT32)
     body = Provide(f, (X,), (int32(0), int32(0)), None)
     s = Realize(g, tuple([(int32(0), n)] * 3), TRUE, body)
-    made = flatten_storage(s, output(f))
+    made = flat(s, output(f))
     check = next(m for m in nodes(made) if isinstance(m, Assert))
     assert check.code == "allocation_too_large"
     for count, fine in (
@@ -178,7 +190,7 @@ def test_an_uncountable_size_is_refused_at_run_time() -> None:
             continue
         with pytest.raises(AssertFailed):
             execute(check, {}, {n: count})
-    big = flatten_storage(s, output(f), LowerOptions(index64=True))
+    big = flat(s, output(f), LowerOptions(index64=True))
     check = next(m for m in nodes(big) if isinstance(m, Assert))
     execute(check, {}, {n: 30000})
     with pytest.raises(AssertFailed):
@@ -189,7 +201,7 @@ def test_indices_of_64_bits() -> None:
     f = func("f")
     x, y = Var("x", INT32), Var("y", INT32)
     s = Provide(f, (x,), (add(x, int32(1)), y), None)
-    made = flatten_storage(s, output(f), LowerOptions(index64=True))
+    made = flat(s, output(f), LowerOptions(index64=True))
     (store,) = stores(made)
     assert store.index.type is INT64
     assert int64(1) in nodes(store.index)
@@ -200,7 +212,7 @@ def test_values_of_a_tuple_are_evaluated_before_any_is_stored() -> None:
     x = Var("x", INT32)
     swap = Provide(f, (call(f, x, value=1), call(f, x, value=0)), (x,), None)
     outs = output(f)
-    made = flatten_storage(swap, outs)
+    made = flat(swap, outs)
     a, b = outs[f]
     env: dict[Var, Any] = {x: 0}
     for buffer in (a, b):
@@ -208,7 +220,7 @@ def test_values_of_a_tuple_are_evaluated_before_any_is_stored() -> None:
     got = execute(made, {a: [1], b: [2]}, env)
     assert (got.memory[a], got.memory[b]) == ([2], [1])
     plain = Provide(f, (x, add(x, int32(1))), (x,), None)
-    kept = flatten_storage(plain, outs)
+    kept = flat(plain, outs)
     names = [n.var.name for n in nodes(kept) if isinstance(n, LetStmt)]
     assert all("offset" in name for name in names)
 
@@ -217,10 +229,10 @@ def test_undefined_values_are_not_stored() -> None:
     f, x = func("f", 1), Var("x", INT32)
     undef = Intrinsic(INT32, "undef", ())
     outs = output(f)
-    made = flatten_storage(Provide(f, (undef,), (x,), None), outs)
+    made = flat(Provide(f, (undef,), (x,), None), outs)
     assert not stores(made)
     choice = Select(LT(x, int32(2)), x, undef)
-    made = flatten_storage(Provide(f, (choice,), (x,), None), outs)
+    made = flat(Provide(f, (choice,), (x,), None), outs)
     (branch,) = [n for n in nodes(made) if isinstance(n, If)]
     assert isinstance(branch.then, Store) and branch.then.value is x
 
@@ -231,7 +243,7 @@ def test_marks_in_indices_survive_for_partitioning() -> None:
     body = Provide(f, (call(g, minimum(likely(x), int32(9))),), (x,), None)
     s = Realize(g, ((int32(0), int32(10)),), TRUE, body)
     for index64 in (False, True):
-        made = flatten_storage(s, output(f), LowerOptions(index64=index64))
+        made = flat(s, output(f), LowerOptions(index64=index64))
         assert [n for n in nodes(made) if isinstance(n, Intrinsic)]
 
 
@@ -247,7 +259,7 @@ def test_a_func_may_be_realised_in_two_places() -> None:
 
     del x
     outs = output(f)
-    made = flatten_storage(block(once(0), once(1)), outs)
+    made = flat(block(once(0), once(1)), outs)
     assert len({a.buffer for a in allocations(made)}) == 2
     (d,) = outs[f][0].dims
     got = execute(made, {outs[f][0]: [None, None]}, {d.min: 0, d.stride: 1})
@@ -297,7 +309,7 @@ def test_every_layout_reaches_its_own_element(seed: int) -> None:
             value = value * 10 + i + low
         want[sum(i * k for i, k in zip(point, strides, strict=True))] = value
     for index64 in (False, True):
-        made = flatten_storage(s, outs, LowerOptions(index64=index64))
+        made = flat(s, outs, LowerOptions(index64=index64))
         for one in (made, simplify(made)):
             assert execute(one, {out: [None] * size}, env).memory[out] == want
 

@@ -35,6 +35,7 @@ from parhelion.simplify.driver import simplify
 from parhelion.types import INT32
 from tests.lower.execute import execute
 from tests.lower.random_loops import internal
+from tests.support.spec import spec_of
 
 F, G, H = internal("f"), internal("g"), internal("h")
 X = Var("x", INT32)
@@ -145,7 +146,7 @@ def test_upsampling_has_no_gathers() -> None:
     up[x, y] = hl.lerp(small[(x + 1) / 2, y], small[x / 2, y], weight)
     small.compute_root()
     up.bound(x, 0, 64).vectorize(x, 16)
-    body = lower([up._function], name="up").body
+    body = lower(spec_of(up), name="up").body
     vectors = [n for n in loads(body) if n.type.count > 1]
     assert vectors and all(type(n.index) is Ramp for n in vectors)
 

@@ -22,6 +22,7 @@ from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
 from parhelion.types import INT32, UInt
 from tests.lower.execute import execute
+from tests.support.spec import spec_of
 
 x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
 AVX2, AVX512 = generic_target(256), generic_target(512)
@@ -50,7 +51,7 @@ DTYPES = {hl.UInt(8): np.uint8, hl.UInt(16): np.uint16, hl.Float(32): np.float32
 @pytest.mark.parametrize("lanes", [8, 32])
 def test_values(t: hl.Type, lanes: int, channels: int) -> None:
     inp, f = interleaved(t, lanes, channels)
-    body = lower([f._function], name="test").body
+    body = lower(spec_of(f), name="test").body
     assert {s.value.type.count for s in stores(body)} == {lanes * channels}
     shape = (channels, 5, 71)
     image = np.random.default_rng(1).integers(0, 99, shape).astype(DTYPES[t])
@@ -66,7 +67,7 @@ def test_values(t: hl.Type, lanes: int, channels: int) -> None:
 def test_assembly(t: hl.Type, channels: int, target: Target) -> None:
     lanes = 256 // t.bits()
     _, f = interleaved(t, lanes, channels)
-    asm = assembly_text(emit(lower([f._function], name="test"), target), target)
+    asm = assembly_text(emit(lower(spec_of(f), name="test"), target), target)
     assert not re.search(r"v?pextr|extractps", asm)
     assert re.search(r"vperm|vpunpck|vunpck|vpshuf", asm)
 

@@ -14,6 +14,7 @@ from parhelion.ir.target import generic_target
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
+from tests.support.spec import spec_of
 
 x, y, c, xi, yi = (hl.Var(n) for n in ("x", "y", "c", "xi", "yi"))
 
@@ -34,7 +35,7 @@ def tiled(width: int, height: int = 32) -> hl.Func:
 
 def hints(out: hl.Func) -> list[tuple[str, ...]]:
     """What is prefetched, as the lowered text says it, less the start."""
-    body = text(lower([out._function], name="test").body)
+    body = text(lower(spec_of(out), name="test").body)
     return re.findall(r"prefetch (\w+)\[.*( \+ \d+)\] (for \d+.*)", body)
 
 
@@ -47,7 +48,7 @@ def test_the_rows_of_the_next_tile_are_fetched() -> None:
 
 def test_each_line_is_hinted_once_in_the_assembly() -> None:
     target = generic_target(512)
-    code = emit(lower([tiled(256)._function], name="test"), target)
+    code = emit(lower(spec_of(tiled(256)), name="test"), target)
     asm = assembly_text(code, target)
     # 516 bytes to read are 9 lines, 512 to write are 8.
     assert len(re.findall(r"prefetcht1\b", asm)) == 9
@@ -55,7 +56,7 @@ def test_each_line_is_hinted_once_in_the_assembly() -> None:
 
 
 def test_a_condition_spares_small_images() -> None:
-    body = text(lower([tiled(256)._function], name="test").body)
+    body = text(lower(spec_of(tiled(256)), name="test").body)
     limit = (1 << 20) // 2 + 1
     sizes = [rf"int64\(inp\.extent\.{d}\)" for d in (0, 1)]
     product = rf"({sizes[0]}\*{sizes[1]}|{sizes[1]}\*{sizes[0]})"
@@ -127,7 +128,7 @@ def test_rows_shared_with_later_iterations_are_fetched_once() -> None:
     out.tile(x, y, xi, yi, 256, 16).vectorize(xi, 32)
     found = hints(out)
     assert [h[0] for h in found] == ["out", "inp"]
-    body = text(lower([out._function], name="test").body)
+    body = text(lower(spec_of(out), name="test").body)
     line = next(s for s in body.splitlines() if "prefetch inp" in s)
     assert "inp.stride.1*(out.s0.y.base + out.s0.yi + 2)" in line
 

@@ -13,6 +13,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Allocate
 from parhelion.lower.passes import lower
+from tests.support.spec import spec_of
 
 
 def chain(tail: Any) -> tuple[Any, Any]:
@@ -80,7 +81,7 @@ def test_points_of_a_fused_loop_are_not_cut() -> None:
     out, dx = hl.Func("out"), hl.RDom([(0, 5)], "dx")
     out[x, y, c] = hl.maximum(inp[x + dx.x, y, c])
     out.split(x, tx, x, 32).reorder(x, y, c, tx).fuse(c, tx, t).vectorize(x, 8)
-    body = lower([out._function], name="out").body
+    body = lower(spec_of(out), name="out").body
     (maximum,) = [n for n in nodes(body) if isinstance(n, Allocate)]
     assert [const_int(e) for e in maximum.extents[1:]] == [1] * (
         len(maximum.extents) - 1

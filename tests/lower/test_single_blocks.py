@@ -11,6 +11,7 @@ import parhelion as hl
 from parhelion.ir.stmt import For, If, Stmt
 from parhelion.lower.passes import lower
 from tests.support.checking import check
+from tests.support.spec import spec_of
 
 i, iv, j, jv, iu = hl.vars("i iv j jv iu")
 
@@ -59,7 +60,7 @@ def guards(s: object) -> int:
 
 
 def lowered(block: int) -> Stmt:
-    return lower([nearest(block)._function], name="out").body
+    return lower(spec_of(nearest(block)), name="out").body
 
 
 def test_one_block_has_no_loop() -> None:

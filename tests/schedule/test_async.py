@@ -22,6 +22,7 @@ from parhelion.lower.passes import Trace, lower
 from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.rules import ScheduleWarning
 from tests.lower.interleaved import RULES, execute_interleaved
+from tests.support.spec import spec_of
 
 x, y, xo, yo, xi, yi = (hl.Var(n) for n in ("x", "y", "xo", "yo", "xi", "yi"))
 
@@ -64,7 +65,7 @@ def interleaved(f: hl.Func, size: tuple[int, int], rule: str) -> None:
     """Runs what is lowered for `f` with one of its threads at a time, as a rule says,
     and compares."""
     want = interpret(f._function, [(0, n) for n in size])[0].T
-    lowered = lower([f._function], name="f")
+    lowered = lower(spec_of(f), name="f")
     (out,) = [a.symbol for a in lowered.args]
     assert isinstance(out, BufferSym)
     env: dict[Var, int] = {}
@@ -225,7 +226,7 @@ def test_independent_producers() -> None:
     a.compute_root().async_()
     b.compute_root().async_()
     same(f)
-    lowered = text(lower([f._function], name="f").body)
+    lowered = text(lower(spec_of(f), name="f").body)
     # Neither waits for the other.
     first = re.search(r"fork a.*? and \{\n(.*)", lowered, re.S)
     assert first is not None
@@ -321,7 +322,7 @@ def test_the_program() -> None:
     p, f = two()
     p.store_root().compute_at(f, y).async_()
     trace = Trace()
-    lowered = lower([f._function], name="f", trace=trace)
+    lowered = lower(spec_of(f), name="f", trace=trace)
     for _, body, _ in trace:
         assert read_stmt(text(body), symbols_of(body)) is body
     shown = re.sub(r"\$\d+", "", text(lowered.body))
@@ -339,7 +340,7 @@ def test_turns_where_iterations_overlap(updates: bool) -> None:
     f = hl.Func("f")
     f[x, y] = p[x, y] - p[x, 10 - y]
     p.store_root().compute_at(f, y).async_()
-    shown = text(lower([f._function], name="f").body)
+    shown = text(lower(spec_of(f), name="f").body)
     assert re.search(r"acquire 1 of p(\$\d+)?\.turn", shown)
     same(f)
 
@@ -356,7 +357,7 @@ def test_room_in_folded_storage(
     p.store_root().compute_at(f, y).fold_storage(y, fold).async_()
     for k in range(2 if updates else 0):
         p.update(k).unscheduled()
-    shown = re.sub(r"\$\d+", "", text(lower([f._function], name="f").body))
+    shown = re.sub(r"\$\d+", "", text(lower(spec_of(f), name="f").body))
     assert f"p.room[0] = {fold}" in shown and "turn" not in shown
     assert f"acquire {reach + 1} of p.room" in shown
     assert f"release {step} to p.room" in shown
@@ -375,7 +376,7 @@ def test_turns_where_production_goes_beyond_its_region() -> None:
     p, f = two()
     p.store_root().compute_at(f, y).fold_storage(y, 16).async_()
     p.split(y, yo, yi, 4, hl.TailStrategy.RoundUp)
-    shown = text(lower([f._function], name="f").body)
+    shown = text(lower(spec_of(f), name="f").body)
     assert "turn" in shown and "room" not in shown
     same(f)
 
@@ -384,7 +385,7 @@ def test_slots() -> None:
     p, f = two()
     PLACES["ring"](p, f)
     p.async_()
-    shown = re.sub(r"\$\d+", "", text(lower([f._function], name="f").body))
+    shown = re.sub(r"\$\d+", "", text(lower(spec_of(f), name="f").body))
     assert "p.slot[0] = 3" in shown
     assert re.search(r"allocate p\[int32 \* \(f.extent.0 \+ 1\) \* 6\]", shown)
 
@@ -463,7 +464,7 @@ def test_both_threads_need_a_func() -> None:
     a.store_root().compute_at(f, y)
     p.store_root().compute_at(f, y).async_()
     with pytest.raises(hl.ScheduleError) as caught:
-        lower([f._function], name="f")
+        lower(spec_of(f), name="f")
     assert plain(caught.value) == (
         "p.async_: a is computed inside the loops that p is stored outside of, and used"
         " by p and by what uses p: both threads would compute it, in one storage\n"
@@ -476,7 +477,7 @@ def test_lanes_have_no_threads() -> None:
     p.compute_at(f, x).async_()
     f.bound(x, 0, 8).vectorize(x)
     with pytest.raises(hl.ScheduleError) as caught:
-        lower([f._function], name="f")
+        lower(spec_of(f), name="f")
     assert plain(caught.value) == (
         "p.async_: p is stored inside a vectorized loop, whose lanes cannot have"
         " threads of their own\nhint: store p outside of that loop"
@@ -487,7 +488,7 @@ def test_a_ring_needs_storage_further_out() -> None:
     p, f = two()
     p.compute_at(f, y).ring_buffer(2)
     with pytest.raises(hl.ScheduleError) as caught:
-        check_pipeline([f._function])
+        check_pipeline(spec_of(f))
     assert plain(caught.value) == (
         "p.ring_buffer: the storage of p is allocated where it begins, so that no"
         " iterations could take turns in copies of it\n"
@@ -508,7 +509,7 @@ def test_no_effect(where: str) -> None:
     p, f = two()
     (f if where == "output" else p).async_()
     with pytest.warns(ScheduleWarning, match=r"async_ has no effect"):
-        check_pipeline([f._function])
+        check_pipeline(spec_of(f))
 
 
 def test_c_output_has_no_threads() -> None:
@@ -516,7 +517,11 @@ def test_c_output_has_no_threads() -> None:
     PLACES["ring"](p, f)
     p.async_()
     written = text(
-        lower([f._function], name="f", options=LowerOptions(vectors=False)).body
+        lower(
+            spec_of(f),
+            name="f",
+            options=LowerOptions(vectors=False),
+        ).body
     )
     assert "fork" not in written and "acquire" not in written
 
@@ -535,7 +540,7 @@ def test_shared_loops() -> None:
     for g in (a, b):
         g.async_()
         with pytest.raises(hl.ScheduleError, match="is async: a thread of its own"):
-            lower([f._function], name="f")
+            lower(spec_of(f), name="f")
         g._function.schedule.async_ = False
 
 
@@ -555,7 +560,7 @@ def test_around_a_memoized_func(stored: str) -> None:
     else:
         p.hoist_storage_root().ring_buffer(2)
     with pytest.warns(ScheduleWarning) as caught:
-        made = text(lower([f._function], name="f").body)
+        made = text(lower(spec_of(f), name="f").body)
     assert "fork" not in made
     assert [re.sub(r"\$\d+", "", str(w.message)) for w in caught] == [
         "p.async_ has no effect: p is computed inside the loops of g, which is"

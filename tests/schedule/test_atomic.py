@@ -16,6 +16,7 @@ from parhelion.runtime.program import Variant
 from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.rules import ScheduleWarning
 from tests.support.realized import several
+from tests.support.spec import spec_of
 
 x = hl.Var("x")
 PIXELS = np.random.default_rng(5).integers(0, 256, (60, 70)).astype(np.uint8)
@@ -327,7 +328,7 @@ def test_no_effect(stage: int) -> None:
         f.atomic().parallel(x)
         f.update().unscheduled()
     with pytest.warns(ScheduleWarning, match="atomic has no effect"):
-        check_pipeline([f._function])
+        check_pipeline(spec_of(f))
 
 
 def _plain(error: hl.HalideError) -> str:

@@ -12,6 +12,7 @@ from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.schedule.rules import ScheduleWarning
 from tests.support.checking import check
+from tests.support.spec import spec_of
 
 x, y = hl.vars("x y")
 KIB_100 = 25600  # elements of int32
@@ -31,7 +32,7 @@ def chain(count: int) -> tuple[hl.Func, ...]:
 
 def places(f: hl.Func) -> dict[str, str]:
     """Where each Func's storage is, and what was said of it."""
-    made = text(lower([f._function], name="f").body)
+    made = text(lower(spec_of(f), name="f").body)
     found = re.findall(r"allocate (f\d)(?:\$\d+)?\[.*\] (?:in|on) (?:the )?(\w+)", made)
     return dict(found)
 
@@ -89,7 +90,7 @@ def test_iterations_beside_each_other_have_stacks_of_their_own() -> None:
     out.bound(x, 0, KIB_100)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made = text(lower([out._function], name="out").body)
+        made = text(lower(spec_of(out), name="out").body)
     assert len(re.findall(r"allocate f9(?:\$\d+)?\[.*stack", made)) == 4
 
 

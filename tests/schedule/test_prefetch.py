@@ -15,6 +15,7 @@ from parhelion.lower.passes import Trace, lower
 from parhelion.runtime.program import Variant
 from parhelion.schedule.legality import check_pipeline
 from parhelion.schedule.rules import ScheduleWarning
+from tests.support.spec import spec_of
 
 x, y, xi, yi = (hl.Var(n) for n in ("x", "y", "xi", "yi"))
 STRATEGIES = list(hl.PrefetchBoundStrategy)
@@ -38,7 +39,7 @@ def result() -> np.ndarray[tuple[int, ...], np.dtype[np.uint16]]:
 
 
 def hints(f: hl.Func) -> list[str]:
-    lowered = text(lower([f._function], name="it").body)
+    lowered = text(lower(spec_of(f), name="it").body)
     found = re.findall(r"prefetch (.*)", re.sub(r"\$\d+", "", lowered))
     return list(dict.fromkeys(found))
 
@@ -109,7 +110,7 @@ def test_the_region(strategy: hl.PrefetchBoundStrategy) -> None:
     o[x, y] = image[x, y] + image[x, y + 1]
     o.bound(x, 0, 64).prefetch(image, y, y, 3, strategy)
     trace = Trace()
-    lower([o._function], name="it", trace=trace)
+    lower(spec_of(o), name="it", trace=trace)
     nests = text(next(s for name, s, _ in trace if name == "loop_nests"))
     (line,) = re.findall(r"prefetch_region .*", re.sub(r"\$\d+", "", nests))
     want = {
@@ -131,7 +132,7 @@ def test_the_text_is_read_back() -> None:
     o.prefetch(p, y, y).prefetch(image, y, y)
     trace = Trace()
     with pytest.warns(ScheduleWarning, match="image has no effect"):
-        lower([o._function], name="it", trace=trace)
+        lower(spec_of(o), name="it", trace=trace)
     for _, body, _ in trace:
         assert read_stmt(text(body), symbols_of(body)) is body
 
@@ -166,7 +167,7 @@ def test_looking_ahead_along_an_inner_loop() -> None:
     image, _, o = two()
     o.prefetch(image, y, x)
     with pytest.raises(hl.ScheduleError) as caught:
-        check_pipeline([o._function])
+        check_pipeline(spec_of(o))
     assert plain(caught.value) == (
         "o.prefetch of image: the loop x, to look ahead along, is inside the loop y,"
         " where the hint stands\nloops, innermost first: x, y"
@@ -177,7 +178,7 @@ def test_a_loop_that_was_split_afterwards() -> None:
     image, _, o = two()
     o.prefetch(image, x, x).split(x, hl.Var("xo"), xi, 8)
     with pytest.raises(hl.ScheduleError) as caught:
-        check_pipeline([o._function])
+        check_pipeline(spec_of(o))
     assert plain(caught.value) == (
         "o.prefetch of image: o has no loop x any more\n"
         "loops, innermost first: xi, xo, y"
@@ -211,7 +212,7 @@ def test_no_effect(place: str) -> None:
         what = image
     o.prefetch(what, y, y)
     with pytest.warns(ScheduleWarning, match=f"prefetch of .* has no effect: {why}"):
-        lower([o._function], name="it")
+        lower(spec_of(o), name="it")
 
 
 def test_the_loops_of_a_hint_are_there_in_each_branch() -> None:

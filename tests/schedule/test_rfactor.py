@@ -15,6 +15,7 @@ from parhelion.lower.passes import lower
 from parhelion.schedule.rules import ScheduleWarning
 from tests.schedule.test_associativity import FORMS, step_of
 from tests.support.checking import check
+from tests.support.spec import spec_of
 
 x, y, u, v, xo, xi = hl.vars("x y u v xo xi")
 ro, ri, so, si, t = [hl.RVar(n) for n in ("ro", "ri", "so", "si", "t")]
@@ -313,7 +314,7 @@ def test_merging_keeps_the_names_of_the_loops() -> None:
     part.update().reorder(r.x, si, u).unroll(r.x, 2)
     wanted = interpret_all([(f._function, [(0, 100)])])[0][0]
     assert (np.asarray(f.realize([100])) == wanted).all()
-    assert part.name() in text(lower([f._function], name="test").body)
+    assert part.name() in text(lower(spec_of(f), name="test").body)
 
 
 def test_the_interpreter_runs_what_was_written() -> None:
@@ -356,7 +357,7 @@ def test_lanes_of_a_guarded_split_load_densely() -> None:
     f.update().split(r.x, ro, ri, 8)
     part = parts(f.update().rfactor(ri, u))
     part.reorder(u, ro, r.y).vectorize(u, 8)
-    made = text(lower([f._function], name="test").body)
+    made = text(lower(spec_of(f), name="test").body)
     loads = [line.partition("pixels[")[2] for line in made.splitlines()]
     steady = [load for load in loads if load]
     assert steady[0].startswith("ramp(")

@@ -14,6 +14,7 @@ from parhelion.schedule.sites import (
     realization_order,
     stage_callees,
 )
+from tests.support.spec import spec_of
 
 x, y, u, v, t = (hl.Var(n) for n in ("x", "y", "u", "v", "t"))
 
@@ -54,7 +55,7 @@ def test_long_chains_need_no_deep_stack() -> None:
         g[x] = f[x] + 1
         f = g
     assert len(realization_order([f._function])) == 3001
-    check_pipeline([f._function])
+    check_pipeline(spec_of(f))
 
 
 def test_sites_outermost_first() -> None:
@@ -72,8 +73,9 @@ def test_places_are_found() -> None:
     h.tile(x, y, u, v, 8, 8)
     g.compute_at(h, x)
     f.store_at(h, x).compute_at(g, y)
-    nests = check_pipeline([h._function])
-    (at,) = nests.computed[f._function]
+    spec = spec_of(h)
+    nests, funcs = check_pipeline(spec), spec.copies
+    (at,) = nests.computed[funcs[f._function]]
     assert [(s.func.name, s.dim.var.name) for s in at] == [
         (h.name(), "__outermost"),
         (h.name(), "y"),
@@ -81,9 +83,9 @@ def test_places_are_found() -> None:
         (g.name(), "__outermost"),
         (g.name(), "y"),
     ]
-    (stored,) = nests.stored[f._function]
+    (stored,) = nests.stored[funcs[f._function]]
     assert stored == at[:3]
-    assert nests.computed[h._function] == [()]
+    assert nests.computed[funcs[h._function]] == [()]
 
 
 def test_inlined_funcs_are_seen_through() -> None:
@@ -92,9 +94,10 @@ def test_inlined_funcs_are_seen_through() -> None:
     g[x, y] = f[x, y]
     h[x, y] = g[x, y]
     f.compute_at(h, x)
-    nests = check_pipeline([h._function])
-    assert nests.inlines(g._function)
-    assert [u.func for u in nests.uses[f._function]] == [h._function]
+    spec = spec_of(h)
+    nests, funcs = check_pipeline(spec), spec.copies
+    assert nests.inlines(funcs[g._function])
+    assert [u.func for u in nests.uses[funcs[f._function]]] == [funcs[h._function]]
 
 
 def test_reductions_left_inline_are_computed_innermost() -> None:
@@ -105,8 +108,9 @@ def test_reductions_left_inline_are_computed_innermost() -> None:
     g[x, y] = f[x]
     g[x, y] += f[y]
     assert innermost(f._function, [g._function])
-    nests = check_pipeline([g._function])
-    at = nests.computed[f._function]
+    spec = spec_of(g)
+    nests, funcs = check_pipeline(spec), spec.copies
+    at = nests.computed[funcs[f._function]]
     assert [(s[-1].stage, s[-1].dim.var) for s in at] == [(0, x._var), (1, x._var)]
 
 
@@ -117,8 +121,9 @@ def test_the_stage_is_the_one_that_uses_it() -> None:
     g[x, y] += f[x, y]
     g[x, y] += 1
     f.compute_at(g, y)
-    nests = check_pipeline([g._function])
-    (at,) = nests.computed[f._function]
+    spec = spec_of(g)
+    nests, funcs = check_pipeline(spec), spec.copies
+    (at,) = nests.computed[funcs[f._function]]
     assert at[-1].stage == 1
 
 
@@ -129,7 +134,7 @@ def test_legal_sites() -> None:
     h[x, y] = g[x, y] + f[x, y + 1]
     f.compute_root()
     g.compute_at(h, y)
-    nests = Nests([h._function])
+    nests = Nests([h._function], realization_order([h._function]))
     nests.place(h._function, [()], [()])
     (use,) = nests.uses[g._function]
     nests.place(g._function, [use.stack[:2]], [use.stack[:2]])
@@ -141,9 +146,10 @@ def test_outputs_that_other_outputs_use() -> None:
     f, g = hl.Func("f"), hl.Func("g")
     f[x, y] = x
     g[x, y] = f[x, y]
-    nests = check_pipeline([g._function, f._function])
-    assert not nests.inlines(f._function)
-    assert nests.computed[f._function] == [()]
+    spec = spec_of(g, f)
+    nests, funcs = check_pipeline(spec), spec.copies
+    assert not nests.inlines(funcs[f._function])
+    assert nests.computed[funcs[f._function]] == [()]
 
 
 @pytest.mark.parametrize("at", ["store_root", "store_at"])
@@ -155,8 +161,8 @@ def test_storage_inside_the_parallel_loop_is_private(at: str) -> None:
     f.compute_at(g, v)
     if at == "store_at":
         f.store_at(g, y)
-        check_pipeline([g._function])
+        check_pipeline(spec_of(g))
     else:
         f.store_root()
         with pytest.raises(hl.ScheduleError, match="parallel loop y"):
-            check_pipeline([g._function])
+            check_pipeline(spec_of(g))

@@ -15,12 +15,13 @@ from parhelion.ir.stmt import Assert, For, If, Stmt
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.schedule.rules import ScheduleWarning
+from tests.support.spec import spec_of
 
 x, y, xi, yi, u = hl.vars("x y xi yi u")
 
 
 def body(f: hl.Func) -> Stmt:
-    return lower([f._function], name="test").body
+    return lower(spec_of(f), name="test").body
 
 
 def branches(f: hl.Func) -> list[str]:

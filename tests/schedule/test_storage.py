@@ -14,6 +14,7 @@ from parhelion.interp import interpret_all
 from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.schedule.rules import ScheduleWarning
+from tests.support.spec import spec_of
 
 x, y, xi, yi, yo = hl.vars("x y xi yi yo")
 
@@ -28,7 +29,7 @@ def blur() -> tuple[hl.Func, hl.Func]:
 
 def program(g: hl.Func) -> str:
     g.output_buffers() if g.outputs() > 1 else g.output_buffer()
-    return text(lower([g._function], name=g.name()).body)
+    return text(lower(spec_of(g), name=g.name()).body)
 
 
 def storage(g: hl.Func, name: str = "f") -> str:

@@ -11,12 +11,13 @@ from parhelion.ir.text import text
 from parhelion.lower.passes import lower
 from parhelion.schedule.rules import ScheduleWarning
 from tests.support.checking import check
+from tests.support.spec import spec_of
 
 x, y, xi, yi = hl.vars("x y xi yi")
 
 
 def lowered(f: hl.Func) -> str:
-    return text(lower([f._function], name="test").body)
+    return text(lower(spec_of(f), name="test").body)
 
 
 def chain() -> tuple[hl.Func, hl.Func, hl.Func]:

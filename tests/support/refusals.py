@@ -11,6 +11,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.schedule.legality import check_pipeline
+from tests.support.spec import spec_of
 
 x, y, z, u, v, w = (hl.Var(n) for n in ("x", "y", "z", "u", "v", "w"))
 ro, ri = hl.RVar("ro"), hl.RVar("ri")
@@ -65,7 +66,7 @@ def plain(error: hl.HalideError, file: str) -> str:
 
 
 def lower(*outputs: hl.Func) -> None:
-    check_pipeline([f._function for f in outputs])
+    check_pipeline(spec_of(*outputs))
 
 
 def one() -> hl.Func:

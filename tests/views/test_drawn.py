@@ -51,7 +51,7 @@ def difference(program: Program, threads: int) -> str | None:
     assert shown.html().count("<script>") == 1
     for func in program.outputs():
         f = func._function
-        storage = next(s for s in shown.storages if s.func is f)
+        storage = next(s for s in shown.storages if s.func.copy_of is f)
         for i, t in enumerate(f.types):
             pixels = next(buffers)
             for at in itertools.product(*map(range, where)):
