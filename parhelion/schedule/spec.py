@@ -8,7 +8,7 @@ has begun; nor does lowering write to anything that a user holds.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parhelion.errors import ScheduleError
@@ -17,6 +17,7 @@ from parhelion.ir.function import Definition, Function
 from parhelion.ir.pipeline import Requirement
 from parhelion.ir.promises import Assumptions, Promise
 from parhelion.ir.symbols import DimSym
+from parhelion.schedule import pickled
 from parhelion.schedule.branches import copied
 from parhelion.schedule.directives import FuncSchedule, LoopLevel, StageSchedule
 from parhelion.schedule.mentions import of_pipeline
@@ -36,6 +37,8 @@ class PipelineSpec:
     the user's, producers first.
     requirements: what is checked before anything else when the pipeline runs.
     assumptions: what is promised of the images, the outputs and the Params.
+
+    It can be pickled (see `schedule.pickled`), and be compiled in another process.
     """
 
     outputs: tuple[Function, ...]
@@ -69,9 +72,20 @@ class PipelineSpec:
         """The copies, producers first."""
         return tuple(self.copies.values())
 
+    def __reduce__(self) -> tuple[Callable[[bytes], PipelineSpec], tuple[bytes]]:
+        told = pickled.dumps(
+            self.outputs, self.order, self.requirements, self.assumptions
+        )
+        return _loaded, (told,)
+
     def assuming(self, instead: Mapping[DimSym, Promise]) -> PipelineSpec:
         """The same pipeline, with other promises of some dimensions."""
         return dataclasses.replace(self, assumptions=self.assumptions.but(instead))
+
+
+def _loaded(told: bytes) -> PipelineSpec:
+    outputs, order, requirements, assumptions = pickled.loads(told)
+    return PipelineSpec(outputs, {f: f for f in order}, requirements, assumptions)
 
 
 def _copies(order: Sequence[Function]) -> dict[Function, Function]:
@@ -160,7 +174,7 @@ def _check_replacements(
 ) -> None:
     """Every wrapper or clone made for `f` must stand for something that it reads, and
     one that is meant for all readers of `f` should have some."""
-    for source, instead in f.schedule.instead.items():
+    for source, instead in list(f.schedule.instead.items()):
         clone = instead.func
         if clone.schedule.wraps is source or not isinstance(source, Function):
             continue

@@ -121,7 +121,8 @@ def unread(reader: Function) -> list[tuple[Source, Instead]]:
     for d in reader.stages():
         for source in d.mentions():
             met.update(_replacements(source, reader))
-    return [(s, other) for s, other in reader.schedule.instead.items() if s not in met]
+    given = list(reader.schedule.instead.items())
+    return [(s, other) for s, other in given if s not in met]
 
 
 __all__ = [

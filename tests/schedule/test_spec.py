@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.codegen.llvm import emit
 from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
+from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import generic_target
 from parhelion.ir.text import text
+from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import lower
 from parhelion.runtime.state import Reach
+from parhelion.schedule.pickled import ELSEWHERE
 from parhelion.schedule.spec import PipelineSpec
+from tests.golden.nests import CASES
 from tests.support.spec import spec_of
 
 pytestmark = pytest.mark.filterwarnings(
@@ -149,3 +159,95 @@ def test_what_promises_mention_is_assumed_of_too() -> None:
     assumed = spec_of(f).assumptions
     assert assumed.of(n._sym) == [n._sym.lo, n._sym.hi]
     assert set(other._sym.dims) <= set(assumed.dims)
+
+
+# Pickled.
+
+
+def sent(spec: PipelineSpec) -> PipelineSpec:
+    made: PipelineSpec = pickle.loads(pickle.dumps(spec))
+    return made
+
+
+def test_what_was_pickled_is_compiled_to_the_same_code() -> None:
+    it = Pair()
+    it.image.dim(1).set_stride(it.image.dim(0).extent())
+    it.gain.set_range(0.0, 3.0)
+    it.out.prefetch(it.wrapper, y, y, 2)
+    spec = spec_of(it.out, it.q)
+    made = sent(sent(spec))
+    assert not set(made.order) & {*spec.order, *spec.copies}
+    told = [emit(lower(s, name="out"), generic_target(256)) for s in (spec, made)]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_golden_pipeline_is_the_same_after_pickling(name: str) -> None:
+    made = CASES[name](hl)
+    outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
+    spec = PipelineSpec.of(list(outputs))
+    assert lowered(sent(spec)) == lowered(spec)
+
+
+def test_a_factored_reduction_stays_one() -> None:
+    f, u = hl.Func("f"), hl.Var("u")
+    r = hl.RDom([(0, 64)], "r")
+    f[()] = 0.0
+    f[()] += hl.cast(hl.Float(32), r.x)
+    f.update(0).split(r.x, hl.RVar("ro"), hl.RVar("ri"), 8)
+    f.update(0).rfactor(hl.RVar("ri"), u).compute_root()
+    made = sent(spec_of(f))
+    assert lowered(made) == lowered(spec_of(f))
+    with pytest.raises(hl.ScheduleError, match="another order"):
+        lower(made, name="f", options=LowerOptions(strict_float=True))
+
+
+def test_deep_trees_are_pickled() -> None:
+    f = hl.Func("f")
+    e = hl.cast(hl.Float(32), x)
+    for k in range(20_000):
+        e = hl.sqrt(e + k)
+    f[x] = e
+    spec = spec_of(f)
+    assert len(sent(spec).order) == len(spec.order)
+
+
+def test_pixels_and_values_are_not_part_of_it() -> None:
+    pixels = hl.Buffer(np.zeros((1000, 1000), np.float32), "pixels")
+    p = hl.Param(hl.Int(32), "p", 7)
+    f = hl.Func("f")
+    f[x, y] = pixels[x, y] + p
+    made = sent(spec_of(f))
+    assert len(pickle.dumps(spec_of(f))) < 10_000
+    (image,) = {s for d in made.outputs[0].stages() for s in d.mentions()}
+    assert isinstance(image, BufferSym) and image.bound is ELSEWHERE
+    (param,) = made.assumptions.params
+    assert param.value is None
+
+
+PROGRAM = """
+import pickle, sys
+from parhelion.codegen.llvm import emit
+from parhelion.ir.target import generic_target
+from parhelion.lower.passes import lower
+spec = pickle.load(sys.stdin.buffer)
+sys.stdout.write(emit(lower(spec, name="out"), generic_target(512)))
+"""
+
+
+def test_another_process_compiles_the_same_bytes() -> None:
+    spec = spec_of(Pair().out)
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=pickle.dumps(spec),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert ran.stdout.decode() == emit(lower(spec, name="out"), generic_target(512))
+
+
+def test_foreign_code_is_refused() -> None:
+    f = hl.Func("f")
+    f.define_extern(lambda out: None, [], hl.Float(32), [x, y])
+    with pytest.raises(hl.HalideError, match="foreign code computes f"):
+        pickle.dumps(spec_of(f))
