@@ -203,6 +203,7 @@ from parhelion.lang.var import _8 as _8
 from parhelion.lang.var import _9 as _9
 from parhelion.lang.var import vars as vars
 from parhelion.runtime.threads import get_num_threads as get_num_threads
+from parhelion.runtime.threads import limit_threads as limit_threads
 from parhelion.runtime.threads import release_memory as release_memory
 from parhelion.runtime.threads import set_kept_memory as set_kept_memory
 from parhelion.runtime.threads import set_num_threads as set_num_threads

@@ -34,10 +34,12 @@ from parhelion.runtime.context import (
 from parhelion.runtime.foreign import RAISED
 from parhelion.runtime.jit import Compiled
 from parhelion.runtime.layout import Layout
-from parhelion.runtime.threads import raise_interrupt
+from parhelion.runtime.threads import LIMIT, raise_interrupt
 from parhelion.types import Type
 
 _ARGS: int = Context.args.offset
+_MOST_THREADS: int = Context.most_threads.offset
+_NUMBER = struct.Struct("=i")
 _NO_ERROR = bytes(ERROR_HEAD.size)
 
 
@@ -58,10 +60,11 @@ class _Frame:
     """Memory for the arguments of one call at a time.
 
     slots: for each argument, where its value goes: a scalar's place, or a buffer
-    struct's. told: the layout that each buffer struct describes already.
+    struct's. told: the layout that each buffer struct describes already. most_threads:
+    as the context has it.
     """
 
-    __slots__ = ("argv", "base", "block", "memory", "slots", "told")
+    __slots__ = ("argv", "base", "block", "memory", "most_threads", "slots", "told")
 
     def __init__(self, args: Sequence[Argument]) -> None:
         argv = CONTEXT_BYTES
@@ -78,6 +81,7 @@ class _Frame:
         self.argv = self.base + argv
         self.memory = memoryview(self.block).cast("B")
         self.slots = tuple(slots)
+        self.most_threads = 0
         self.told: list[object] = [None] * len(args)
         for i, (a, slot) in enumerate(zip(args, slots, strict=True)):
             struct.pack_into("=Q", self.memory, argv + 8 * i, self.base + slot)
@@ -163,6 +167,10 @@ class Call:
             frame = _Frame(self._args)
         for pack, slot, place in self._scalars:
             pack(frame.memory, slot, values[place])
+        most = LIMIT.get()
+        if frame.most_threads != most:
+            _NUMBER.pack_into(frame.memory, _MOST_THREADS, most)
+            frame.most_threads = most
         told = frame.told
         for i, place in self._buffers:
             layout = values[place]

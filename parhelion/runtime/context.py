@@ -27,6 +27,8 @@ class Context(ctypes.Structure):
     integers sign-extended and floats as the bits of doubles.
     stop is where the run is told to look for signals, or to stop (`watch_ir`).
     print_fn, if set, is called as ``void print_fn(user, text)`` with UTF-8 text.
+    most_threads is how many threads may run its parallel loops, the caller's included,
+    or 0; helpers, how many of the pool do so now (`pool_ir`).
     profile is the record of a call that is profiled (`profile_ir`); no other code looks
     at it.
     """
@@ -39,6 +41,8 @@ class Context(ctypes.Structure):
         ("args", ctypes.c_int64 * MAX_FAILURE_ARGS),
         ("print_fn", ctypes.c_void_p),
         ("user", ctypes.c_void_p),
+        ("most_threads", ctypes.c_int32),
+        ("helpers", ctypes.c_int32),
         ("profile", ctypes.c_void_p),
     ]
 

@@ -15,6 +15,9 @@ Rules that keep it correct:
 - An owner that waits for others helps with tasks of the same call (same context)
   that are nested deeper than its own. So its stack is at most as deep as the loops
   are nested, and one pipeline never waits for another's iterations.
+- A call may be run by fewer threads than the pool has (`most_threads` of its context).
+  So many workers, less the caller, are inside its tasks at most (`helpers`); the count
+  is read and written holding the mutex.
 - Tasks never gain iterations. A thread that found nothing to do looks again only
   when `pushes` has changed: first it spins, then it sleeps on a condition variable.
 - After a fork the child has no workers. `@ph.pool.enter` notices by the process id
@@ -29,6 +32,7 @@ from __future__ import annotations
 
 from parhelion.runtime import kept_ir, memory_ir, print_ir, watch_ir
 from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
+from parhelion.runtime.context import Context
 from parhelion.runtime.count_ir import COUNT
 from parhelion.runtime.lock_ir import LOCKS
 
@@ -217,8 +221,21 @@ leave:
   ret void
 }
 
+; Whether another worker may help with a call. The mutex is held.
+define internal i1 @ph.pool.room(ptr %ctx) {
+  %pmost = getelementptr i8, ptr %ctx, i64 MOST_THREADS_OFFSET
+  %most = load i32, ptr %pmost
+  %free = icmp eq i32 %most, 0
+  %phelpers = getelementptr i8, ptr %ctx, i64 HELPERS_OFFSET
+  %helpers = load i32, ptr %phelpers
+  %h1 = add i32 %helpers, 1
+  %few = icmp slt i32 %h1, %most
+  %room = or i1 %free, %few
+  ret i1 %room
+}
+
 ; The newest task with iterations left; with %ctx, only one of that call and nested
-; deeper than %depth. The mutex is held.
+; deeper than %depth, else only one of a call that has room. The mutex is held.
 define internal ptr @ph.pool.find(ptr %ctx, i32 %depth) {
   %any = icmp eq ptr %ctx, null
   %head = load ptr, ptr @ph.pool.head
@@ -244,7 +261,8 @@ look:
   %d = load i32, ptr %pdepth
   %deeper = icmp sgt i32 %d, %depth
   %child = and i1 %same, %deeper
-  %allowed = or i1 %any, %child
+  %room = call i1 @ph.pool.room(ptr %its)
+  %allowed = select i1 %any, i1 %room, i1 %child
   %fits = and i1 %open, %allowed
   br i1 %fits, label %out, label %skip
 skip:
@@ -255,7 +273,12 @@ out:
 }
 
 ; Enters a task, works on it and leaves. The mutex is held before and after.
-define internal void @ph.pool.join(ptr %t) {
+; %new: 1 for a worker, which the call counts as a helper already; 0 for the owner of
+; another task of the call.
+define internal void @ph.pool.join(ptr %t, i32 %new) {
+  %pctx = getelementptr %task, ptr %t, i64 0, i32 2
+  %ctx = load ptr, ptr %pctx
+  %phelpers = getelementptr i8, ptr %ctx, i64 HELPERS_OFFSET
   %pworkers = getelementptr %task, ptr %t, i64 0, i32 10
   %w0 = load i32, ptr %pworkers
   %w1 = add i32 %w0, 1
@@ -263,10 +286,13 @@ define internal void @ph.pool.join(ptr %t) {
   %u = call i32 @pthread_mutex_unlock(ptr @ph.pool.mutex)
   call void @ph.pool.nibble(ptr %t)
   %l = call i32 @pthread_mutex_lock(ptr @ph.pool.mutex)
+  %h2 = load i32, ptr %phelpers
+  %h3 = sub i32 %h2, %new
+  store i32 %h3, ptr %phelpers
   %w2 = load i32, ptr %pworkers
   %w3 = sub i32 %w2, 1
   store atomic i32 %w3, ptr %pworkers release, align 4
-  ; From here on %t may be gone.
+  ; From here on %t and %ctx may be gone.
   %last = icmp eq i32 %w3, 0
   %waiting = load i32, ptr @ph.pool.waiting
   %anyone = icmp ne i32 %waiting, 0
@@ -310,6 +336,32 @@ no:
   ret i1 false
 }
 
+; Starts a worker where none is idle and there is more to do: the one that takes a task
+; now may be what the owners of two tasks counted on. The mutex is held.
+define internal void @ph.pool.follow(i32 %threads) {
+  %idle = load i32, ptr @ph.pool.idle
+  %none = icmp eq i32 %idle, 0
+  %started = load i32, ptr @ph.pool.started
+  %s1 = add i32 %started, 1
+  %room = icmp slt i32 %s1, %threads
+  %may = and i1 %none, %room
+  br i1 %may, label %look, label %out
+look:
+  %t = call ptr @ph.pool.find(ptr null, i32 0)
+  %nothing = icmp eq ptr %t, null
+  br i1 %nothing, label %out, label %start
+start:
+  %r = call i32 @ph.pool.spawn(ptr @ph.pool.worker, ptr null)
+  %came = icmp eq i32 %r, 0
+  br i1 %came, label %more, label %out
+more:
+  store i32 %s1, ptr @ph.pool.started
+  store i32 1, ptr @ph.pool.idle
+  br label %out
+out:
+  ret void
+}
+
 define internal ptr @ph.pool.worker(ptr %unused) {
   %never = alloca i32
   store i32 1, ptr %never
@@ -329,7 +381,14 @@ work:
   %i0 = load i32, ptr @ph.pool.idle
   %i1 = sub i32 %i0, 1
   store i32 %i1, ptr @ph.pool.idle
-  call void @ph.pool.join(ptr %t)
+  %pctx = getelementptr %task, ptr %t, i64 0, i32 2
+  %ctx = load ptr, ptr %pctx
+  %phelpers = getelementptr i8, ptr %ctx, i64 HELPERS_OFFSET
+  %h0 = load i32, ptr %phelpers
+  %h1 = add i32 %h0, 1
+  store i32 %h1, ptr %phelpers
+  call void @ph.pool.follow(i32 %want)
+  call void @ph.pool.join(ptr %t, i32 1)
   %i2 = load i32, ptr @ph.pool.idle
   %i3 = add i32 %i2, 1
   store i32 %i3, ptr @ph.pool.idle
@@ -392,7 +451,13 @@ nothing:
   ret i32 0
 something:
   call void @ph.pool.enter()
-  %threads = call i32 @ph_get_num_threads()
+  %all = call i32 @ph_get_num_threads()
+  %pmost = getelementptr i8, ptr %ctx, i64 MOST_THREADS_OFFSET
+  %most = load i32, ptr %pmost
+  %limited = icmp ne i32 %most, 0
+  %fewer = icmp slt i32 %most, %all
+  %limits = and i1 %limited, %fewer
+  %threads = select i1 %limits, i32 %most, i32 %all
   %one = icmp eq i32 %extent, 1
   %alone = icmp eq i32 %threads, 1
   %serially = or i1 %one, %alone
@@ -435,6 +500,7 @@ parallel:
   store i32 0, ptr %pworkers
   %e1 = sub i32 %extent, 1
   %n1 = sub i32 %threads, 1
+  %workers = sub i32 %all, 1
   %few = icmp slt i32 %e1, %n1
   %need = select i1 %few, i32 %e1, i32 %n1
   %l0 = call i32 @pthread_mutex_lock(ptr @ph.pool.mutex)
@@ -447,7 +513,7 @@ staff:
   %idle = load i32, ptr @ph.pool.idle
   %short = icmp slt i32 %idle, %need
   %started = load i32, ptr @ph.pool.started
-  %room = icmp slt i32 %started, %n1
+  %room = icmp slt i32 %started, %workers
   %hire = and i1 %short, %room
   br i1 %hire, label %start, label %wake
 start:
@@ -507,7 +573,7 @@ help:
   %nohelp = icmp eq ptr %h, null
   br i1 %nohelp, label %linger, label %assist
 assist:
-  call void @ph.pool.join(ptr %h)
+  call void @ph.pool.join(ptr %h, i32 0)
   br label %wait
 linger:
   %u1 = call i32 @pthread_mutex_unlock(ptr @ph.pool.mutex)
@@ -564,6 +630,8 @@ def runtime_ir(
         "KEPT_THREADS": str(KEPT_THREADS),
         "PRINT_OFFSET": str(print_offset),
         "USER_OFFSET": str(user_offset),
+        "MOST_THREADS_OFFSET": str(Context.most_threads.offset),
+        "HELPERS_OFFSET": str(Context.helpers.offset),
         **memory_ir.names(bits),
         **watch_ir.names(architecture),
     }

@@ -10,7 +10,9 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -193,6 +195,34 @@ def set_num_threads(n: int) -> int:
 def get_num_threads() -> int:
     """How many threads run a parallel loop, the caller's included."""
     return int(_control(_build(), "ph_get_num_threads")(0))
+
+
+#: How many threads may run the parallel loops of a call; 0 for all.
+LIMIT: ContextVar[int] = ContextVar("parhelion.limit_threads", default=0)
+
+
+@contextmanager
+def limit_threads(n: int) -> Iterator[None]:
+    """Has calls made inside the ``with`` run by `n` threads at most, the caller's
+    included: those of this Python thread, or asyncio task, and not those of others.
+
+    The pool stays as it is (`set_num_threads`), and serves other calls meanwhile. Of
+    nested limits the least holds. Threads of async Funcs are not counted. Raises
+    ScheduleError unless `n` is 1 to 1024.
+
+    >>> with hl.limit_threads(1):
+    ...     out.realize([640, 480])
+    """
+    if type(n) is not int or not 1 <= n <= MOST_THREADS:
+        raise ScheduleError(
+            f"the limit of threads is 1 to {MOST_THREADS}, not {n!r}", at=here()
+        )
+    before = LIMIT.get()
+    token = LIMIT.set(min(n, before) if before else n)
+    try:
+        yield
+    finally:
+        LIMIT.reset(token)
 
 
 def live_workers() -> int:

@@ -95,6 +95,56 @@ define i32 @fail_argv(ptr %ctx, ptr %argv) {
 }
 """
 
+# argv[1]: how many iterations are at it now, the most that were, and how many the
+# others wait for; 7 is returned if they do not come. n loops in a loop of n.
+MEET = """
+%closure = type { i32, ptr }
+define internal i32 @inner(ptr %ctx, i32 %i, ptr %c) {
+  %pp = getelementptr %closure, ptr %c, i64 0, i32 1
+  %data = load ptr, ptr %pp
+  %pmost = getelementptr i32, ptr %data, i64 1
+  %pall = getelementptr i32, ptr %data, i64 2
+  %all = load i32, ptr %pall
+  %before = atomicrmw add ptr %data, i32 1 seq_cst
+  %now = add i32 %before, 1
+  %m = atomicrmw max ptr %pmost, i32 %now seq_cst
+  br label %wait
+wait:
+  %k = phi i32 [ 0, %0 ], [ %k1, %again ]
+  %most = load atomic i32, ptr %pmost seq_cst, align 4
+  %here = icmp sge i32 %most, %all
+  br i1 %here, label %done, label %again
+again:
+  %s = call i32 @usleep(i32 1000)
+  %k1 = add i32 %k, 1
+  %late = icmp sgt i32 %k1, 60000
+  br i1 %late, label %alone, label %wait
+alone:
+  ret i32 7
+done:
+  %s1 = call i32 @usleep(i32 200)
+  %left = atomicrmw sub ptr %data, i32 1 seq_cst
+  ret i32 0
+}
+define internal i32 @outer(ptr %ctx, i32 %i, ptr %c) {
+  %n = load i32, ptr %c
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @inner, i32 0, i32 %n, ptr %c)
+  ret i32 %r
+}
+define i32 @meet_argv(ptr %ctx, ptr %argv) {
+  %c = alloca %closure
+  %pn = load ptr, ptr %argv
+  %n = load i32, ptr %pn
+  store i32 %n, ptr %c
+  %q = getelementptr ptr, ptr %argv, i32 1
+  %data = load ptr, ptr %q
+  %pp = getelementptr %closure, ptr %c, i64 0, i32 1
+  store ptr %data, ptr %pp
+  %r = call i32 @ph_par_for(ptr %ctx, ptr @outer, i32 0, i32 %n, ptr %c)
+  ret i32 %r
+}
+"""
+
 PRINT = """
 @text = private constant [8 x i8] c"h\\C3\\A9llo\\0A\\00"
 define internal i32 @body(ptr %ctx, i32 %i, ptr %c) {
@@ -268,3 +318,46 @@ def test_malloc_is_aligned_and_may_fail() -> None:
     assert call(code, 1, data) == 1
     assert call(code, 100_001, data) == 1
     assert call(code, 1 << 60, data) == 2
+
+
+@pytest.fixture
+def six() -> Iterator[None]:
+    threads.set_num_threads(6)
+    yield
+    threads.set_num_threads(0)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 6, 20])
+def test_a_call_has_as_many_threads_as_it_may(limit: int, six: None) -> None:
+    meet = compiled("meet", MEET)
+    for _ in range(3):
+        context = Context(most_threads=limit)
+        data = np.array([0, 0, min(limit, 6)], np.int32)
+        assert call(meet, 8, data, context) == 0
+        assert data.tolist() == [0, min(limit, 6), min(limit, 6)]
+        assert context.helpers == 0
+
+
+def test_limited_calls_share_the_pool(six: None) -> None:
+    meet = compiled("meet", MEET)
+    data = np.array([0, 0, 6], np.int32)  # three calls, each with two threads
+    contexts = [Context(most_threads=2) for _ in range(3)]
+    codes: list[int] = []
+
+    def work(context: Context) -> None:
+        codes.append(call(meet, 4, data, context))
+
+    callers = [threading.Thread(target=work, args=(c,)) for c in contexts]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(90)
+    assert codes == [0, 0, 0] and data[0] == 0 and data[1] == 6
+    assert [c.helpers for c in contexts] == [0, 0, 0]
+
+
+def test_an_error_leaves_no_helper_behind(six: None) -> None:
+    fail, context = compiled("fail", FAIL), Context(most_threads=3)
+    for _ in range(20):
+        assert call(fail, 50_000, np.zeros(1, np.int32), context) == 42
+        assert context.helpers == 0
