@@ -63,6 +63,8 @@ class Lowered:
     recorded: whether lines of tracing are handed on as records.
     nests: the loops with their bounds, before any pass has changed them.
     assumptions: what is promised of the arguments.
+    bounds: what must hold so that the regions are large enough that the schedule
+        promises of Funcs at the root.
     demands: the checks of the schedule's numbers, with which the body begins; whoever
         evaluates `required` and `written` makes them first.
     """
@@ -79,4 +81,5 @@ class Lowered:
     profiled: Mapping[Function, int] = field(default_factory=dict)
     recorded: bool = False
     nests: Stmt = NOP
+    bounds: tuple[Expr, ...] = ()
     demands: tuple[Assert, ...] = ()

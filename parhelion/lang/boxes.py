@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 
+from parhelion.ir.build import const_int
 from parhelion.ir.evaluate import evaluate
-from parhelion.ir.expr import Var
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.pipeline import Region
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang.given import Number
@@ -49,4 +51,26 @@ def joined(a: Box | None, b: Box) -> Box:
     return out
 
 
-__all__ = ["Box", "as_promised", "joined", "region_of"]
+def storage_order(promises: Sequence[Expr | None], extents: Sequence[int]) -> list[int]:
+    """The dimensions from the innermost, so that dense storage keeps the constant
+    strides that were promised (if it can)."""
+    known = {
+        d: s
+        for d, fixed in enumerate(promises)
+        if fixed is not None and (s := const_int(fixed)) is not None
+    }
+    plain = list(range(len(extents)))
+    if known in ({}, {0: 1}):
+        return plain
+    for order in itertools.permutations(plain):
+        stride = 1
+        for d in order:
+            if known.get(d, stride) != stride:
+                break
+            stride *= extents[d]
+        else:
+            return list(order)
+    return plain
+
+
+__all__ = ["Box", "as_promised", "joined", "region_of", "storage_order"]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,15 +18,16 @@ from parhelion.errors import (
     UnsetParamError,
     here,
 )
-from parhelion.ir.build import const_int
-from parhelion.ir.expr import Expr, Var
+from parhelion.ir.evaluate import evaluate
+from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Requirement
+from parhelion.ir.rewrite import free_vars
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
-from parhelion.lang.boxes import Box, as_promised, joined, region_of
+from parhelion.lang.boxes import Box, as_promised, joined, region_of, storage_order
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import (
     Number,
@@ -400,10 +400,23 @@ class Runner:
 
     def fitting(self, boxes: Sequence[Box], variant: Variant) -> Variant:
         """The variant for allocating outputs: one that writes just these boxes if the
-        given one writes more and need not."""
-        if self._may_guard() and self.grown(boxes, variant) != list(boxes):
+        given one writes more and need not; or needs less than it, where that is more
+        than is promised of a Func."""
+        if not self._may_guard():
+            return variant
+        grows = self.grown(boxes, variant) != list(boxes)
+        if grows or not self._has_room(boxes, variant):
             return self._guarded(variant) or variant
         return variant
+
+    def _has_room(self, boxes: Sequence[Box], variant: Variant) -> bool:
+        """Whether the regions that are promised of Funcs are large enough, as far as
+        the outputs' boxes tell."""
+        lowered = self.program(variant).lowered
+        asked = dict(zip(self.targets, boxes, strict=True))
+        env = self.environment(lowered.args, asked)
+        known = [e for e in lowered.bounds if not self._unknown() & free_vars(e)]
+        return all([evaluate(e, env) for e in known])
 
     def _values(
         self,
@@ -455,7 +468,12 @@ class Runner:
     ) -> None:
         """Checks the schedule's numbers, as far as they do not depend on the sizes of
         images that nobody has given yet, but for those of `known` that are found."""
-        unknown = {
+        unknown = self._unknown(known)
+        check_demands(program.lowered.demands, env, program.call.sites, unknown)
+
+    def _unknown(self, known: Collection[BufferSym] = ()) -> set[Var]:
+        """The sizes of images that nobody has given yet, but for those of `known`."""
+        return {
             v
             for s in self.reach.images
             if s.bound is None and s.value is None and s not in known
@@ -463,7 +481,6 @@ class Runner:
             for v in (d.min, d.extent, d.stride)
             if isinstance(v, Var)
         }
-        check_demands(program.lowered.demands, env, program.call.sites, unknown)
 
     def new_buffer(self, sym: BufferSym, box: Box) -> Buffer:
         """A Buffer for a region, laid out as promised of the symbol's strides."""
@@ -572,25 +589,3 @@ class Runner:
             strides[d] = stride
             stride *= extents[d]
         return strides
-
-
-def storage_order(promises: Sequence[Expr | None], extents: Sequence[int]) -> list[int]:
-    """The dimensions from the innermost, so that dense storage keeps the constant
-    strides that were promised (if it can)."""
-    known = {
-        d: s
-        for d, fixed in enumerate(promises)
-        if fixed is not None and (s := const_int(fixed)) is not None
-    }
-    plain = list(range(len(extents)))
-    if known in ({}, {0: 1}):
-        return plain
-    for order in itertools.permutations(plain):
-        stride = 1
-        for d in order:
-            if known.get(d, stride) != stride:
-                break
-            stride *= extents[d]
-        else:
-            return list(order)
-    return plain

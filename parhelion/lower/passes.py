@@ -347,8 +347,15 @@ def _lower(
         profiled=profiled,
         recorded=options.record,
         nests=nests,
+        bounds=tuple([expand.of(e) for e in _bounds(root.checks)]),
         demands=tuple(numbers),
     )
+
+
+def _bounds(checks: Sequence[Stmt]) -> list[Expr]:
+    return [
+        c.cond for c in checks if isinstance(c, Assert) and c.code == "bound_too_small"
+    ]
 
 
 def _numbered(program: Program) -> dict[Function, int]:

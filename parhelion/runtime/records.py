@@ -90,6 +90,7 @@ def _pack(
             (f.code, [a if isinstance(a, str) else _numbers(a) for a in f.args])
             for f in failures
         ],
+        "bounds": [writer.expr(e) for e in lowered.bounds],
         "demands": [
             (c.code, writer.expr(c.cond), [writer.told(a) for a in c.args])
             for c in lowered.demands
@@ -146,6 +147,7 @@ def unpack(raw: bytes, key: Key, name: str, outputs: tuple[Function, ...]) -> Re
         reader.regions(told["written"]),
         strict_float=told["strict_float"],
         index64=told["index64"],
+        bounds=tuple([reader.expr(e) for e in told["bounds"]]),
         demands=tuple(
             [
                 Assert(reader.expr(cond), code, tuple(map(reader.told, args_of)))

@@ -178,6 +178,33 @@ def test_parts_that_are_whole_in_a_dimension() -> None:
     assert made is not None and made.dim(2).extent() == 3
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_images_are_inferred_for_the_code_that_runs(cached: bool) -> None:
+    """Vectors of 16 in parts of `n`, shifted inwards: for 7, more of `q` is needed than
+    is promised of it, so that the run takes code that guards the tail."""
+    n = hl.Param(hl.Int(32), "n", 7)
+    for _ in range(2 if cached else 1):
+        x, xo = hl.vars("x xo")
+        image = hl.ImageParam(hl.Int(32), 1)
+        f, h, q = [hl.Func(name) for name in "fhq"]
+        q[x] = image[x] * 3
+        h[x] = q[x] + 1
+        f[x] = h[x] * 2
+        h.compute_root().vectorize(x, 16).split(x, x, xo, n)
+        q.compute_root().bound_extent(x, 96)
+        for factor, first in ((7, 0), (2, -16), (6, -80)):
+            n.set(factor)
+            image.reset()
+            out = hl.Buffer(np.zeros(1, np.int32))
+            f.infer_input_bounds(out)
+            made = image.get()
+            assert made is not None
+            assert (made.dim(0).min(), made.dim(0).extent()) == (first, 96)
+            np.asarray(made)[...] = np.arange(first, first + 96)
+            f.realize(out)
+            assert np.asarray(out).tolist() == [2]
+
+
 def test_the_guard_of_a_blended_tail_under_a_fused_loop() -> None:
     """The split's only run begins before its range, whatever the outer loop says, but
     which of its points are new is said in terms of that loop: the guard stands where
