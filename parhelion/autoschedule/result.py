@@ -180,24 +180,26 @@ class AutoSchedulerResults:
         Schedulers answer with legal schedules: a directive that is refused is a bug,
         InternalError, and leaves the Funcs as they were before the scheduler.
         """
+        from parhelion.schedule.directives import CHANGES
         from parhelion.schedule.legality import check_pipeline
         from parhelion.schedule.spec import PipelineSpec
 
         before = self._snapshot()
-        before.restore()
-        try:
-            self.script.apply()
-            check_pipeline(PipelineSpec.of(self.script.outputs))
-        except HalideError as error:
+        with CHANGES:  # others compile what was there before, or all of it
             before.restore()
-            raise InternalError(
-                f"internal error: the schedule of {self.scheduler_name} is refused:"
-                f" {error.what}",
-                detail=self.to_python(),
-            ) from error
-        except BaseException:
-            before.restore()
-            raise
+            try:
+                self.script.apply()
+                check_pipeline(PipelineSpec.of(self.script.outputs))
+            except HalideError as error:
+                before.restore()
+                raise InternalError(
+                    f"internal error: the schedule of {self.scheduler_name} is refused:"
+                    f" {error.what}",
+                    detail=self.to_python(),
+                ) from error
+            except BaseException:
+                before.restore()
+                raise
 
     def undo(self) -> None:
         """Takes the schedule back: all is as it was before the scheduler was asked."""

@@ -36,7 +36,7 @@ from parhelion.lang.ref import (
 )
 from parhelion.lang.tuples import values_of
 from parhelion.lang.var import Var, implicit_index
-from parhelion.schedule.directives import touch
+from parhelion.schedule.directives import CHANGES, touch
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.types import Type, UInt
 
@@ -169,18 +169,14 @@ def _pure(
         )
     _check_variables(f, "the definition", args, survey, args, site)
     bound = _bind_random(f, 0, made, survey, args)
-    f.args, f.types = args, tuple([n.type for n in bound])
-    f.site = site
-    f.schedule.storage_order = list(range(len(args)))
-    f.pure = Definition(
-        args,
-        bound,
-        None,
-        initial_stage_schedule(args, args, None, function=f, values=bound),
-        site,
-    )
-    _freeze(f, survey)
-    touch()
+    with CHANGES:
+        f.args, f.types = args, tuple([n.type for n in bound])
+        f.site = site
+        f.schedule.storage_order = list(range(len(args)))
+        schedule = initial_stage_schedule(args, args, None, function=f, values=bound)
+        f.pure = Definition(args, bound, None, schedule, site)
+        _freeze(f, survey)
+        touch()
 
 
 def _with_types(
@@ -323,19 +319,13 @@ def _update(
     variables = [v for v in (*f.args, *walked) if v in survey.variables]
     bound = _bind_random(f, number + 1, (*args, *made), survey, variables)
     args, final = bound[: len(args)], bound[len(args) :]
-    f.updates.append(
-        Definition(
-            args,
-            final,
-            rdom,
-            initial_stage_schedule(args, f.args, rdom, function=f, values=final),
-            site,
-        )
-    )
-    if rdom is not None:
-        rdom.frozen = True
-    _freeze(f, survey)
-    touch()
+    schedule = initial_stage_schedule(args, f.args, rdom, function=f, values=final)
+    with CHANGES:
+        f.updates.append(Definition(args, final, rdom, schedule, site))
+        if rdom is not None:
+            rdom.frozen = True
+        _freeze(f, survey)
+        touch()
 
 
 def _update_value(f: Function, number: int, i: int, v: object, t: Type) -> Node:

@@ -188,11 +188,10 @@ class Runner:
                 found = self._programs.get(variant)
                 if found is None:
                     sites = self.reach.sites()
-                    asked = self.reach.requirements
                     state = self._state
                     if state is None or self._epoch != epoch():
                         state = self.reach.look()
-                    found = build(self.outputs, self.name, variant, sites, state, asked)
+                    found = build(self.reach, self.name, variant, sites, state)
                     if self.called:
                         found = replace(found, call=found.call.renamed(self.called))
                     self._programs[variant] = found

@@ -14,7 +14,7 @@ from parhelion.ir.rewrite import nodes
 from parhelion.lang.convert import node_of
 from parhelion.schedule import rules
 from parhelion.schedule.branches import StageIndex, copied, path_of
-from parhelion.schedule.directives import Specialization, touch
+from parhelion.schedule.directives import CHANGES, Specialization, touch
 
 if TYPE_CHECKING:
     from parhelion.lang.expr import ExprLike
@@ -68,13 +68,14 @@ class Specializing:
                 f" {before.site} always holds",
                 here(),
             )
-        inside = copied(schedule)
-        inside.specializations = []
-        inside.touched = True
-        known.append(Specialization(wanted, inside, site=here()))
-        schedule.touched = True
-        touch()
-        return self._branch(len(known) - 1)
+        with CHANGES:
+            inside = copied(schedule)
+            inside.specializations = []
+            inside.touched = True
+            known.append(Specialization(wanted, inside, site=here()))
+            schedule.touched = True
+            touch()
+            return self._branch(len(known) - 1)
 
     def specialize_fail(self, message: str) -> None:
         """Runs for which none of the conditions holds fail with `message`

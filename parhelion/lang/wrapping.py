@@ -18,7 +18,7 @@ from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import unique_name, user_var
 from parhelion.schedule.args import HasFunction, to_function
 from parhelion.schedule.branches import copied
-from parhelion.schedule.directives import FuncSchedule, Instead, touch
+from parhelion.schedule.directives import CHANGES, FuncSchedule, Instead, touch
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.schedule.wrappers import Redirect, Source
 
@@ -33,15 +33,17 @@ def wrap_in(source: Source, given: object) -> Func:
     name = _checked_name(source, "in_")
     if given is None:
         owner = source.schedule if isinstance(source, Function) else source
-        if owner.wrapper is None:
-            owner.wrapper = _wrapper(source, f"{name}_global_wrapper")
-            touch()
+        with CHANGES:
+            if owner.wrapper is None:
+                owner.wrapper = _wrapper(source, f"{name}_global_wrapper")
+                touch()
         return _func(owner.wrapper)
     readers, label = _readers(source, given, "in_", "wrapper")
-    known = _known(source, readers, "in_")
-    if known is None:
-        known = _wrapper(source, f"{name}_{label}")
-        _enter(source, readers, known)
+    with CHANGES:
+        known = _known(source, readers, "in_")
+        if known is None:
+            known = _wrapper(source, f"{name}_{label}")
+            _enter(source, readers, known)
     return _func(known)
 
 
@@ -49,10 +51,11 @@ def clone_in(source: Function, given: object) -> Func:
     """The copy of `source` that the Funcs given call instead of it."""
     name = _checked_name(source, "clone_in")
     readers, label = _readers(source, given, "clone_in", "clone")
-    known = _known(source, readers, "clone_in")
-    if known is None:
-        known = _clone(source, f"{name}_{label}")
-        _enter(source, readers, known)
+    with CHANGES:
+        known = _known(source, readers, "clone_in")
+        if known is None:
+            known = _clone(source, f"{name}_{label}")
+            _enter(source, readers, known)
     return _func(known)
 
 

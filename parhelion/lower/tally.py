@@ -3,8 +3,8 @@
 The loop nests are walked with numbers for the loops' Vars (`Var.value` gives the names
 of regions their values). A loop whose body counts the same in each iteration is walked
 once and multiplied; of others, all iterations where they are few, else the first, the
-last, and some that are evenly spread, each of which stands for those around it. What
-pixels decide counts as if it always happened.
+last, and some that are evenly spread, each of which stands for those around it; fewer
+in loops that are nested deep. What pixels decide counts as if it always happened.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from parhelion.schedule.footprint import work
 
 #: How many iterations of a loop are walked whose bodies are not alike.
 MOST_WALKED = 12
+#: How many iterations of all loops of a nest are walked together, about.
+MOST_TOGETHER = 50_000
 
 Number = int | float | bool
 
@@ -76,14 +78,22 @@ def tally(
     volumes: the extents of what one production of each Func computes, in names that are
     visible there. env: the numbers of the outputs' regions, images and Params.
     """
-    walker = _Walker(volumes)
+    walker = _Walker(volumes, MOST_TOGETHER // max(_depth(s), 1))
     walker.told.peak_of_all = walker.go(s, dict(env), 1.0, None)
     return walker.told
 
 
+def _depth(s: Stmt) -> int:
+    """How many loops are inside of each other."""
+    inside = max([_depth(c) for c in s.children() if isinstance(c, Stmt)], default=0)
+    return inside + isinstance(s, For)
+
+
 class _Walker:
-    def __init__(self, volumes: Mapping[Function, Sequence[Expr]]) -> None:
+    def __init__(self, volumes: Mapping[Function, Sequence[Expr]], room: int) -> None:
         self.volumes = volumes
+        #: How many iterations may be walked in place of one of the loop at hand.
+        self.room = room
         self.told = Tally()
         self.done = 0.0  # work, so far
         self._open: dict[Node, frozenset[Var]] = {}
@@ -151,11 +161,15 @@ class _Walker:
         if lo is None or n is None or n <= 0:
             return 0
         before, trips = self.done, int(n)
-        walked = _spread(trips) if s.var in self._needs(s.body) else [(0, trips)]
-        most = 0
+        walked = [(0, trips)]
+        if s.var in self._needs(s.body):
+            walked = _spread(trips, min(self.room, MOST_WALKED))
+        most, room = 0, self.room
+        self.room = max(room // len(walked), 1)
         for i, weight in walked:
             inner = {**env, s.var: int(lo) + i}
             most = max(most, self.go(s.body, inner, times * weight, at))
+        self.room = room
         if s.kind is ForKind.PARALLEL and at is not None:
             found = self.told.parallel.get(s.var)
             if found is None:
@@ -209,10 +223,12 @@ class _Walker:
         return [v.value for v in self._vars(e) if v.value is not None]
 
 
-def _spread(trips: int) -> list[tuple[int, int]]:
-    """Iterations to be walked, and for how many each stands: the first and the last
-    one, which are often unlike the others, for themselves."""
-    few = min(trips, MOST_WALKED) - 2
+def _spread(trips: int, most: int) -> list[tuple[int, int]]:
+    """Up to `most` iterations to be walked, and for how many each stands: the first and
+    the last one, which are often unlike the others, for themselves."""
+    if most < 3:
+        return [(trips // 2, trips)]
+    few = min(trips, most) - 2
     ends = [1 + k * (trips - 2) // max(few, 1) for k in range(few + 1)]
     inner = [((a + b) // 2, b - a) for a, b in itertools.pairwise(ends)]
     return [(0, 1), *inner, (trips - 1, 1)] if trips > 1 else [(0, 1)]

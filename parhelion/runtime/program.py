@@ -23,7 +23,7 @@ from parhelion.ir.cycles import sweep_cycles
 from parhelion.ir.evaluate import Value, evaluate
 from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
-from parhelion.ir.pipeline import Lowered, Requirement
+from parhelion.ir.pipeline import Lowered
 from parhelion.ir.promises import Promise
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import NOP, Assert
@@ -31,10 +31,10 @@ from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.runtime import jit
 from parhelion.runtime.call import Call
 from parhelion.runtime.context import failed
-from parhelion.runtime.fork import COMPILER, DATA, freed_by_forks
+from parhelion.runtime.fork import COMPILER, DATA, RUNTIME, freed_by_forks
 from parhelion.runtime.layout import Layout
-from parhelion.runtime.state import Fingerprint
-from parhelion.schedule.directives import Split
+from parhelion.runtime.state import Fingerprint, Reach
+from parhelion.schedule.directives import CHANGES, Split
 from parhelion.schedule.spec import PipelineSpec
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 LOCK = threading.RLock()
 freed_by_forks(LOCK, COMPILER)
 freed_by_forks(deep.LOCK, DATA)
+freed_by_forks(CHANGES, RUNTIME)
 
 #: Strides of dimension 0 up to this size are worth code of their own (shuffles
 #: instead of gathers); a larger one is read from the buffer.
@@ -308,22 +309,21 @@ def lowered_for(
 
 
 def build(
-    outputs: Sequence[Function],
+    reach: Reach,
     name: str,
     variant: Variant,
     sites: Mapping[str, Site | None],
     state: Fingerprint,
-    requirements: Sequence[Requirement],
 ) -> Program:
     """Lowers, compiles and loads a pipeline for this computer, or has its code from the
-    persistent cache. state: the fingerprint of all that as it is now."""
+    persistent cache. state: the fingerprint of the pipeline."""
     with collector_off():
         from parhelion.codegen.target import host_target
         from parhelion.runtime import records
 
         target = host_target()
         key = _key(state, name, variant, target)
-        record = None if key is None else records.kept(key, name, tuple(outputs))
+        record = None if key is None else records.kept(key, name, reach.outputs)
         if record is not None:
             source = partial(records.module_text, record.text)
             compiled = jit.load_module(
@@ -333,7 +333,7 @@ def build(
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites)
             return Program(record.lowered, variant, call)
-    return _compiled(outputs, name, variant, sites, requirements, target, key)
+    return _compiled(reach, name, variant, sites, state, target, key)
 
 
 def _watch(
@@ -370,11 +370,11 @@ def _key(
 
 
 def _compiled(
-    outputs: Sequence[Function],
+    reach: Reach,
     name: str,
     variant: Variant,
     sites: Mapping[str, Site | None],
-    requirements: Sequence[Requirement],
+    state: Fingerprint,
     target: Target,
     key: keys.Key | None,
 ) -> Program:
@@ -385,11 +385,14 @@ def _compiled(
 
     warned = rules.given
     with compiling():
-        spec = PipelineSpec.of(outputs, requirements)
+        with CHANGES:
+            spec = PipelineSpec.of(reach.outputs, reach.requirements)
+            if reach.look() != state:
+                key = None  # a change by another thread, which is compiled as well
         lowered = lowered_for(spec, name, variant)
         emitted = emit_with_sites(lowered, target, interruptible=True)
         del spec  # what is kept of it would keep all of it
-        lowered = replace(lowered, outputs=tuple(outputs), body=NOP, nests=NOP)
+        lowered = replace(lowered, outputs=reach.outputs, body=NOP, nests=NOP)
         lowered = replace(lowered, profiled={})
     text, failures = emitted.text, emitted.failures
     compiled = jit.compile_module(text, name, target, emitted.imports)

@@ -21,6 +21,7 @@ from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.branches import branches
 from parhelion.schedule.directives import (
+    CHANGES,
     FuncSchedule,
     Specialization,
     StageSchedule,
@@ -97,6 +98,10 @@ class Reach:
 
     def look(self) -> Fingerprint:
         """Finds everything again; equal results mean an equal program."""
+        with CHANGES:
+            return self._look()
+
+    def _look(self) -> Fingerprint:
         functions: dict[Function, None] = {}
         images: dict[BufferSym, None] = {}
         params: dict[ParamSym, None] = {}

@@ -13,6 +13,7 @@ from parhelion.ir.stmt import ForKind
 from parhelion.schedule import rules, tails
 from parhelion.schedule.args import HasVar, IntLike, is_rvar, to_int, to_var
 from parhelion.schedule.directives import (
+    CHANGES,
     Dim,
     DimType,
     Fuse,
@@ -36,6 +37,7 @@ class Change:
         ).schedule
 
     def __enter__(self) -> Change:
+        CHANGES.acquire()
         s = self.schedule
         self.before = (list(s.transforms), list(s.dims), dict(s.sites), s.generated)
         self.partitions = dict(s.partitions)
@@ -48,12 +50,15 @@ class Change:
         trace: TracebackType | None,
     ) -> None:
         s = self.schedule
-        if kind is None:
-            s.touched = True
-            touch()
-        else:
-            s.transforms, s.dims, s.sites, s.generated = self.before
-            s.partitions = self.partitions
+        try:
+            if kind is None:
+                s.touched = True
+                touch()
+            else:
+                s.transforms, s.dims, s.sites, s.generated = self.before
+                s.partitions = self.partitions
+        finally:
+            CHANGES.release()
 
     def split(
         self,

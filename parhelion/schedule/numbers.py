@@ -73,7 +73,8 @@ def numbers_of(f: Function) -> list[Number]:
 
     s = f.schedule
     for b in s.bounds:
-        directive, of = f"{f.label}.bound", f" of {b.var.name}"
+        name = "bound_extent" if b.min is None else "bound"
+        directive, of = f"{f.label}.{name}", f" of {b.var.name}"
         low = -MOST_COORDINATE
         note(directive, "min", of, b.min, low, MOST_COORDINATE, b.site)
         note(directive, "extent", of, b.extent, 0, MOST_COORDINATE, b.site)

@@ -46,6 +46,7 @@ from parhelion.schedule.args import is_rvar
 from parhelion.schedule.associativity import Fold, fold_of
 from parhelion.schedule.branches import path_of
 from parhelion.schedule.directives import (
+    CHANGES,
     Dim,
     DimType,
     FuncSchedule,
@@ -91,6 +92,11 @@ def rfactor(function: Function, stage: int, kept: Kept) -> Function:
     kept: pairs of a loop over reduction variables and the Var that stands for it in
     the intermediate.
     """
+    with CHANGES:
+        return _rfactor(function, stage, kept)
+
+
+def _rfactor(function: Function, stage: int, kept: Kept) -> Function:
     d = _checked(function, stage, kept)
     fold = fold_of(function, d.args, d.values)
     if fold is None or any(deps.self_calls(function, d.guard)):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import (
+    CHANGES,
     FuncSchedule,
     Specialization,
     StageSchedule,
@@ -45,6 +46,10 @@ class Snapshot:
     def __init__(
         self, outputs: Sequence[Function], more: Sequence[Function] = ()
     ) -> None:
+        with CHANGES:
+            self._take(outputs, more)
+
+    def _take(self, outputs: Sequence[Function], more: Sequence[Function]) -> None:
         order = dict.fromkeys((*realization_order(outputs), *more))
         self.functions = tuple(order)
         self._funcs = [_fields(f.schedule, _FUNC) for f in self.functions]
@@ -63,6 +68,10 @@ class Snapshot:
 
     def restore(self) -> None:
         """Puts everything back as it was."""
+        with CHANGES:
+            self._put_back()
+
+    def _put_back(self) -> None:
         for f, fields, pure, updates, frozen in zip(
             self.functions,
             self._funcs,

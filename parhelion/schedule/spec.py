@@ -19,7 +19,12 @@ from parhelion.ir.promises import Assumptions, Promise
 from parhelion.ir.symbols import DimSym
 from parhelion.schedule import pickled
 from parhelion.schedule.branches import copied
-from parhelion.schedule.directives import FuncSchedule, LoopLevel, StageSchedule
+from parhelion.schedule.directives import (
+    CHANGES,
+    FuncSchedule,
+    LoopLevel,
+    StageSchedule,
+)
 from parhelion.schedule.mentions import of_pipeline
 from parhelion.schedule.rules import warn
 from parhelion.schedule.sites import inlines, realization_order
@@ -56,15 +61,16 @@ class PipelineSpec:
         other in a circle, and ScheduleError if a Func is to read a wrapper or a clone
         of something that it does not read.
         """
-        order = realization_order(outputs)
-        for f in reversed(order):
-            _check_replacements(f, outputs, order)
-        copies = run_deep(lambda: _copies(order))
-        made = tuple([copies[f] for f in outputs])
-        for f, copy in zip(outputs, made, strict=True):
-            copy.hold(f.buffers)
         required = [(r.condition, *r.shown) for r in requirements]
-        assumed = Assumptions.now(of_pipeline(outputs, order, required))
+        with CHANGES:
+            order = realization_order(outputs)
+            for f in reversed(order):
+                _check_replacements(f, outputs, order)
+            copies = run_deep(lambda: _copies(order))
+            made = tuple([copies[f] for f in outputs])
+            for f, copy in zip(outputs, made, strict=True):
+                copy.hold(f.buffers)
+            assumed = Assumptions.now(of_pipeline(outputs, order, required))
         return PipelineSpec(made, copies, tuple(requirements), assumed)
 
     @property
