@@ -26,6 +26,7 @@ from tests.fuzz.build import (
     set_plain_images,
 )
 from tests.fuzz.case import Case
+from tests.fuzz.foreign import CALLS, TooManyCalls
 from tests.fuzz.numbers import REFUSALS, Params
 from tests.fuzz.places import EVICTED
 from tests.fuzz.storage import BROKEN_PROMISES
@@ -40,7 +41,7 @@ class Outcome(enum.Enum):
     """What became of a case. All but the first three are failures."""
 
     CLEAN = "clean"
-    REFUSED = "refused"  # the pipeline as a whole, with a ScheduleError
+    REFUSED = "refused"  # as a whole, with a ScheduleError, or by `TooManyCalls`
     TRIVIAL = "trivial"  # no directive was accepted
     MISMATCH = "mismatch"
     ERROR = "error"  # an exception that no schedule should cause
@@ -66,6 +67,14 @@ def run_case(case: Case, reference: list[Array] | None = None) -> Report:
 
     reference: the right results, where they are known from the same algorithm.
     """
+    CALLS.begin()
+    try:
+        return _run_case(case, reference)
+    except TooManyCalls as error:
+        return Report(Outcome.REFUSED, str(error))
+
+
+def _run_case(case: Case, reference: list[Array] | None) -> Report:
     program = build(case)
     scheduler = Scheduler(program)
     report = Report(Outcome.ERROR, "", scheduler.drawn, scheduler.accepted)
@@ -87,6 +96,8 @@ def run_case(case: Case, reference: list[Array] | None = None) -> Report:
             report.outcome = Outcome.REFUSED
         report.message = f"BoundsError: {error}"
         return report
+    except TooManyCalls:
+        raise
     except Exception as error:  # every other exception is what is looked for
         report.message = f"{type(error).__name__}: {error}"
         return report

@@ -14,6 +14,32 @@ import parhelion as hl
 Box = Sequence[tuple[int, int]]
 
 
+#: How often foreign code may be called in one case: some 20 s of Python.
+MOST_CALLS = 100_000
+
+
+class TooManyCalls(Exception):
+    """A schedule computes foreign code so often that the case would take minutes."""
+
+
+class _Calls:
+    """How often foreign code was called since `begin`."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def begin(self) -> None:
+        self.count = 0
+
+    def one(self) -> None:
+        self.count += 1
+        if self.count > MOST_CALLS:
+            raise TooManyCalls(f"more than {MOST_CALLS} calls of foreign code")
+
+
+CALLS = _Calls()
+
+
 @dataclass(frozen=True)
 class MovedSum:
     """At each point the sum of the inputs, each read `moves` away along the dimensions
@@ -38,6 +64,7 @@ class MovedSum:
         return found
 
     def __call__(self, *buffers: hl.Buffer) -> None:
+        CALLS.one()
         *given, out = buffers
         result = np.asarray(out).transpose()
         region = [

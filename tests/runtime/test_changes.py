@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -115,7 +116,7 @@ def test_code_is_kept_under_the_key_of_what_was_compiled(tmp_path: Path) -> None
     for when in ("late", "never"):
         ran = subprocess.run(
             [sys.executable, "-c", LATE, when],
-            env={"PARHELION_CACHE": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
+            env={**os.environ, "PARHELION_CACHE": str(tmp_path)},
             capture_output=True,
             text=True,
             check=False,
