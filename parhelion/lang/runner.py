@@ -414,7 +414,8 @@ class Runner:
         lowered = self.program(variant).lowered
         asked = dict(zip(self.targets, boxes, strict=True))
         env = self.environment(lowered.args, asked)
-        known = [e for e in lowered.bounds if not self._unknown() & free_vars(e)]
+        unknown = self._unknown()
+        known = [e for e in lowered.bounds if unknown.isdisjoint(free_vars(e))]
         return all([evaluate(e, env) for e in known])
 
     def _values(

@@ -353,6 +353,7 @@ def _lower(
 
 
 def _bounds(checks: Sequence[Stmt]) -> list[Expr]:
+    """What must hold so that the regions promised of Funcs are large enough."""
     return [
         c.cond for c in checks if isinstance(c, Assert) and c.code == "bound_too_small"
     ]

@@ -38,9 +38,13 @@ class Change:
 
     def __enter__(self) -> Change:
         CHANGES.acquire()
-        s = self.schedule
-        self.before = (list(s.transforms), list(s.dims), dict(s.sites), s.generated)
-        self.partitions = dict(s.partitions)
+        try:
+            s = self.schedule
+            self.before = (list(s.transforms), list(s.dims), dict(s.sites), s.generated)
+            self.partitions = dict(s.partitions)
+        except BaseException:  # a signal, say: nobody would release it
+            CHANGES.release()
+            raise
         return self
 
     def __exit__(
