@@ -11,35 +11,11 @@ from parhelion.codegen.vector import concatenate, slice_lanes
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
-from parhelion.ir.target import Target
-from parhelion.types import Int, Type, UInt
+from parhelion.lower.lane_sums import bytes_of
+from parhelion.types import Type, UInt
 
 #: How many bytes each of the 32-bit sums takes.
 TERMS = 4
-
-
-def has_dot(target: Target) -> bool:
-    """Whether the machine has the instruction, for registers of every size."""
-    return target.is_x86() and target.has("avx512vnni") and target.has("avx512vl")
-
-
-def bytes_of(e: Expr) -> tuple[Expr, Expr] | None:
-    """The unsigned and the signed bytes whose exact products `e` is."""
-    if isinstance(e, E.Mul) and e.type.width == 32:
-        pair = e.a, e.b
-        if not all(isinstance(x, E.Cast) for x in pair):
-            return None
-        a, b = [x.a for x in pair if isinstance(x, E.Cast)]
-    elif isinstance(e, E.Cast) and isinstance(e.a, E.Intrinsic):
-        if e.a.op != "widening_mul" or e.type.width != 32:
-            return None
-        a, b = e.a.args
-    else:
-        return None
-    unsigned, signed = UInt(8, e.type.count), Int(8, e.type.count)
-    if a.type is unsigned and b.type is signed:
-        return a, b
-    return (b, a) if b.type is unsigned and a.type is signed else None
 
 
 def dot(f: Function, e: E.VectorReduce, start: Expr | None = None) -> str | None:
@@ -48,7 +24,7 @@ def dot(f: Function, e: E.VectorReduce, start: Expr | None = None) -> str | None
     count = e.value.type.count
     if e.op != "add" or count != TERMS * e.lanes or e.lanes < 4:
         return None
-    if not has_dot(f.target):
+    if not f.target.dots_bytes:
         return None
     pair = bytes_of(e.value)
     if pair is None or e.lanes & (e.lanes - 1):

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from parhelion.codegen import effects, extern, intrinsics, memo, memory, profiling
 from parhelion.codegen.failure_site import FailureSite
-from parhelion.codegen.lane_sums import sum_by_lanes
 from parhelion.codegen.module import Emitted, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
-from parhelion.codegen.stream_stores import stream_stores
 from parhelion.codegen.streams import end_streams
 from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
@@ -26,6 +24,7 @@ from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.target import Target
+from parhelion.lower.passes import for_processor
 
 #: Importing these registers the emitters of their nodes.
 REGISTERED = (extern, intrinsics, memo, memory, profiling)
@@ -53,8 +52,7 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     module.profiled = lowered.profiled
     module.recorded = lowered.recorded
     symbol = module.unique(f"{lowered.name}_argv")
-    streams = stream_stores(lowered, target.vector_bits // 8)
-    body = sum_by_lanes(streams, target)
+    body = for_processor(lowered, target)
     f = Function(
         module,
         f"define i32 @{quoted(symbol)}(ptr noalias %ctx, ptr noalias readonly %argv)",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from parhelion.errors import HalideError
+from parhelion.ir.tuning import Tuning, tuning_of
 from parhelion.types import Type
 
 
@@ -69,6 +70,17 @@ class Target:
         memory); elsewhere LLVM makes each lane a branch of its own.
         """
         return 1 if self.has("avx512bw") else 32
+
+    @property
+    def dots_bytes(self) -> bool:
+        """Whether four products of bytes are added to a number by one instruction, for
+        registers of every size."""
+        return self.is_x86() and self.has("avx512vnni") and self.has("avx512vl")
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """The measured sizes that passes ask for; None where nothing is known."""
+        return tuning_of(self.arch)
 
     def feature_string(self) -> str:
         """The features as LLVM's target machine takes them."""

@@ -21,7 +21,7 @@ from parhelion.schedule.loopnest import loop_names
 if TYPE_CHECKING:
     from parhelion.lang.given import Number
     from parhelion.lang.runner import Runner
-    from parhelion.lower.nest import NestBuilder
+    from parhelion.lower.realizations import Realizations
     from parhelion.lower.regions import Regions
     from parhelion.lower.stages import Stage
     from parhelion.lower.tally import Tally
@@ -114,9 +114,7 @@ def _report(
 ) -> Report:
     from parhelion.codegen.llvm import emit_with_sites
     from parhelion.codegen.target import host_target
-    from parhelion.lower.nest import NestBuilder
-    from parhelion.lower.regions import Regions
-    from parhelion.lower.stages import collect
+    from parhelion.lower.passes import nests_of
     from parhelion.lower.tally import tally
     from parhelion.runtime.program import (
         check_demands,
@@ -132,12 +130,10 @@ def _report(
     check_demands(lowered.demands, env, runner.reach.sites())
     by_lane = emit_with_sites(lowered, host_target()).by_lane
     options = lower_options(variant, host_target(), vectors=False)
-    program = collect(of_variant(spec, variant), strict=variant.strict_float)
-    regions = Regions(program, options)
-    builder = NestBuilder(regions, threads=False)
-    nest = builder.build()
+    draft = nests_of(of_variant(spec, variant), options)
+    program, regions = draft.program, draft.regions
     volumes = {f: [r.extent for r in regions.computed(f)] for f in program.order}
-    told = tally(nest, volumes, env)
+    told = tally(draft.nests, volumes, env)
     root = regions.sites.root
     needed = {
         f: _product([r.extent for r in regions.required(f, root)], env)
@@ -155,7 +151,7 @@ def _report(
                 told.peak.get(f, 0),
                 _vectors(regions, f),
                 sum(mine),
-                _folds(builder, f, told),
+                _folds(draft.realizations, f, told),
                 _unfolded(regions, f),
                 _regrouped(program.stages[f]),
             )
@@ -194,9 +190,9 @@ def _vectors(regions: Regions, f: Function) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _folds(builder: NestBuilder, f: Function, told: Tally) -> tuple[str, ...]:
+def _folds(made: Realizations, f: Function, told: Tally) -> tuple[str, ...]:
     extents = told.extents.get(f, ())
-    origins = builder.origins.get(f, ())
+    origins = made.origins.get(f, ())
     return tuple(
         [
             f"{v.name}: {extent}"

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from parhelion.ir.deep import run_deep
-from parhelion.lower.nest import NestBuilder
-from parhelion.lower.regions import Regions
-from parhelion.lower.stages import collect
-from parhelion.schedule.legality import check_pipeline
+from parhelion.lower.passes import nests_of
 from parhelion.schedule.loopnest import nest_text
 from parhelion.schedule.spec import PipelineSpec
 
@@ -17,10 +13,4 @@ def loop_nest_text(spec: PipelineSpec) -> str:
     Ranges are those of bounds inference where they are constant, and loops that run
     once are left out. Raises ScheduleError or BoundsError as lowering does.
     """
-    return run_deep(lambda: _text(spec))
-
-
-def _text(spec: PipelineSpec) -> str:
-    check_pipeline(spec)
-    regions = Regions(collect(spec))
-    return nest_text(NestBuilder(regions, hoist=False).build(), spec.outputs)
+    return nest_text(nests_of(spec, printed=True).nests, spec.outputs)

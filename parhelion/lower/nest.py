@@ -3,13 +3,13 @@
 The program is built from the outside in. At each site (the root, or the inside of a
 loop) stand, in this order: the names of the regions that are needed there; the storage
 of the Funcs stored there; the production of the Funcs computed there, producers first;
-and whatever the site is the inside of. Bounds come from `regions`.
+and whatever the site is the inside of. Bounds come from `regions`, storage from
+`realizations`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from parhelion.ir.build import (
@@ -21,42 +21,25 @@ from parhelion.ir.build import (
     int32,
     is_true,
     likely,
-    mul,
     select,
     sub,
 )
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, StringImm, Var
 from parhelion.ir.function import Function
-from parhelion.ir.names import Namer
 from parhelion.ir.rewrite import nodes, substitute
 from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Release, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.atomic import marked
 from parhelion.lower.extern import inside_check, provide, read_of, sources
-from parhelion.lower.folding import (
-    Origin,
-    find_folds,
-    hoisted_extent,
-    origins,
-)
-from parhelion.lower.fork import (
-    Sync,
-    acquired,
-    between,
-    has_thread,
-    in_room,
-    semaphores,
-)
+from parhelion.lower.fork import Sync, acquired, between, in_room
 from parhelion.lower.fused import shared_loop, units
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
-from parhelion.lower.prologue import add_loop_checks, add_ring_check
-from parhelion.lower.regions import Regions
-from parhelion.lower.ring import Turns, numbered_slot, take_turns
+from parhelion.lower.prologue import add_loop_checks
+from parhelion.lower.realizations import Realizations
 from parhelion.lower.sites import Site
 from parhelion.lower.stages import Stage
 from parhelion.schedule.branches import branches
-from parhelion.simplify.driver import simplify
 from parhelion.types import Handle
 
 
@@ -69,47 +52,26 @@ def _failure(f: Function, message: str) -> Stmt:
 class NestBuilder:
     """Builds the loop nests of one program."""
 
-    def __init__(
-        self, regions: Regions, *, hoist: bool = True, threads: bool = True
-    ) -> None:
-        """hoist: if false, storage begins where it is allocated, to be read.
-        threads: if false, async Funcs are computed where they would be without."""
-        self.regions = regions
+    def __init__(self, realizations: Realizations) -> None:
+        self.regions = regions = realizations.regions
         self.program = regions.program
-        self.name = Namer()
-        #: What the coordinates of folded and hoisted Funcs are counted from.
-        self.origins: dict[Function, tuple[Origin | None, ...]] = {}
-        self._hoist = hoist
-        self._threads = threads and hoist
-        #: The semaphores of the async Funcs, and who counts the copies of their rings.
-        self.syncs: dict[Function, Sync] = {}
-        self._turns: dict[Function, Turns] = {}
-        self._begun_at: dict[Site, list[Function]] = {}
+        self.syncs = realizations.syncs
+        self._extents = realizations.extents
         self.fusing = regions.sites.fusing
         self._conditions: dict[tuple[Stage, int], Expr] = {}
         self._computed_at: dict[Site, list[Function]] = {}
         self._stored_at: dict[Site, list[Function]] = {}
+        self._begun_at: dict[Site, list[Function]] = {}
         sites = regions.sites
         for f in self.program.order:
             self._computed_at.setdefault(sites.compute(f), []).append(f)
             if f not in self.program.outputs:
-                at = sites.hoist(f) if hoist else sites.store(f)
-                self._stored_at.setdefault(at, []).append(f)
+                self._stored_at.setdefault(realizations.allocated(f), []).append(f)
                 self._begun_at.setdefault(sites.store(f), []).append(f)
 
     def build(self) -> Stmt:
         """The whole program, except the lets and checks of the root."""
-        inner = [f for f in self.program.order if f not in self.program.outputs]
-        own = [f for f in inner if self._threads and has_thread(self.regions.sites, f)]
-        # Before any site is closed: folds may add checks and names to them.
-        self._extents = {f: self._lay_out(f, f in own) for f in reversed(inner)}
-        for f in own:
-            folds = {
-                d: o.fold
-                for d, o in enumerate(self.origins.get(f, ()))
-                if o is not None and o.fold is not None
-            }
-            self.syncs[f] = semaphores(self.regions, f, folds, self._turns.get(f))
+        # Before any site is closed.
         for f in self.program.order:
             for stage in self.program.stages[f]:
                 add_loop_checks(self.regions, stage)
@@ -162,48 +124,6 @@ class NestBuilder:
             body = None if body is None else Produce(f, False, body)
             made = Produce(f, True, made)
         return block(made, body)
-
-    def _lay_out(self, f: Function, thread: bool) -> tuple[tuple[Expr, Expr], ...]:
-        """The (min, extent) of each dimension of a Func's storage. What is folded or
-        allocated further out counts from 0; `origins` says what that 0 is. thread:
-        whether a thread of its own computes the Func."""
-        regions = self.regions
-        hoisted = self._hoist and regions.sites.hoist(f) is not regions.sites.store(f)
-        region = regions.stored(f)
-        folds = find_folds(regions, f)
-        ring = f.schedule.ring if hoisted else None
-        slot = None if ring is None else self._slot(f, ring, thread)
-        found = origins(region, folds, hoisted)
-        if found is not None:
-            self.origins[f] = found
-        bounds: list[tuple[Expr, Expr]] = []
-        for d, r in enumerate(region):
-            fold = folds.get(d)
-            if hoisted:
-                bounds.append((int32(0), hoisted_extent(regions, f, d, fold)))
-            elif fold is not None:
-                bounds.append((int32(0), fold))
-            else:
-                bounds.append((r.lo, simplify(add(sub(r.hi, r.lo), int32(1)))))
-        if ring is not None and slot is not None:
-            # The copies lie one after the other, along the slowest dimension.
-            order = f.schedule.storage_order or list(range(f.dimensions))
-            d, origin = order[-1], self.origins[f][order[-1]]
-            assert origin is not None
-            size = bounds[d][1]
-            add_ring_check(regions, f, size, ring)
-            moved = replace(origin, shift=mul(slot, size))
-            self.origins[f] = (*self.origins[f][:d], moved, *self.origins[f][d + 1 :])
-            bounds[d] = (int32(0), simplify(mul(size, ring)))
-        return tuple(bounds)
-
-    def _slot(self, f: Function, copies: Expr, thread: bool) -> Expr:
-        """Which copy of a ring buffer an iteration uses."""
-        turns = take_turns(self.regions, f, copies) if thread else None
-        if turns is None:
-            return numbered_slot(self.regions, f, copies)
-        self._turns[f] = turns
-        return turns.slot
 
     def _produce(self, unit: tuple[Function, ...]) -> Stmt:
         if len(unit) == 1:

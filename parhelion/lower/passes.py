@@ -1,7 +1,8 @@
-"""THE ORDER in which a pipeline is lowered, one line per pass.
+"""THE ORDER in which a pipeline is lowered, one entry per step.
 
-Lowering first turns the algorithm and its schedule into loop nests with bounds (see
-`stages`, `regions`, `nest`), and then runs the passes below over that one statement.
+STEPS turn the algorithm and its schedule into loop nests with bounds. PASSES run over
+that one statement. PROCESSOR_PASSES choose instructions, and run when machine code is
+made of the lowered program.
 """
 
 from __future__ import annotations
@@ -11,54 +12,56 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
-from parhelion.ir.build import block
 from parhelion.ir.deep import run_deep
-from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.loop_id import LoopId
-from parhelion.ir.pipeline import (
-    FIRST_FUNC,
-    ArgKind,
-    Argument,
-    Lowered,
-    Region,
-)
-from parhelion.ir.promises import Assumptions, symbol_of
-from parhelion.ir.rewrite import free_vars, nodes, substitute
-from parhelion.ir.stmt import Assert, Stmt
-from parhelion.ir.symbols import BufferSym, ParamSym
+from parhelion.ir.pipeline import FIRST_FUNC, Lowered
+from parhelion.ir.promises import Assumptions
+from parhelion.ir.stmt import Stmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target
+from parhelion.lower import front
 from parhelion.lower.allocate import place_allocations
-from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
 from parhelion.lower.cse import common_subexpressions
+from parhelion.lower.entrance import entrance
 from parhelion.lower.flatten import flatten_storage
 from parhelion.lower.fork import Syncs, fork_async
 from parhelion.lower.frames import fit_frames
+from parhelion.lower.front import Draft
 from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.interleave_stores import interleave_stores
-from parhelion.lower.loops import Range
-from parhelion.lower.memoize import memo_keys
-from parhelion.lower.nest import NestBuilder
+from parhelion.lower.lane_sums import sum_by_lanes
 from parhelion.lower.options import PLAIN, LowerOptions
-from parhelion.lower.overflow import OverflowChecks, regions_further_in
 from parhelion.lower.partition import partition_loops
-from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.prefetch_streams import prefetch_streams
 from parhelion.lower.profiling import mark_profile
-from parhelion.lower.prologue import number_checks
-from parhelion.lower.regions import Regions
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.single_blocks import drop_single_blocks
-from parhelion.lower.stages import Program, collect
+from parhelion.lower.stages import Program
+from parhelion.lower.stream_stores import stream_stores
 from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
 from parhelion.lower.unroll import unroll_loops
 from parhelion.lower.vectorize import vectorize_loops
 from parhelion.schedule.directives import PartitionChoice
-from parhelion.schedule.gpu import check_no_kernels
-from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.schedule.spec import PipelineSpec
 from parhelion.simplify.driver import simplify
+
+_C = TypeVar("_C")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step before there is a statement. `shown` is the text of what it has found;
+    `why_here` says what it needs from before or gives to those after."""
+
+    name: str
+    run: Callable[[Draft], None]
+    shown: Callable[[Draft], str]
+    what: str
+    why_here: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +84,11 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """One step. `why_here` says what it needs from before or gives to those after."""
+class Pass(Generic[_C]):
+    """One step over a statement. `why_here`: see `Step`."""
 
     name: str
-    run: Callable[[Stmt, Context], Stmt]
+    run: Callable[[Stmt, _C], Stmt]
     what: str
     why_here: str
 
@@ -105,7 +108,53 @@ def _trace_realizations(s: Stmt, context: Context) -> Stmt:
     return trace_realizations(s, context.options.record) if context.traced else s
 
 
-PASSES: tuple[Pass, ...] = (
+STEPS: tuple[Step, ...] = (
+    Step(
+        "check_schedule",
+        front.check_schedule,
+        front.show_order,
+        "what the schedule must not ask for is refused",
+        "first: the steps after it trust the levels and loops that directives name",
+    ),
+    Step(
+        "inline",
+        front.inline,
+        front.show_stages,
+        "inlined Funcs are substituted, branches of specialised definitions are folded",
+        "bounds are asked of what is left, the stages that have loops",
+    ),
+    Step(
+        "pin_casts",
+        front.pin,
+        front.show_stages,
+        "what pixels index is kept inside what bounds say of it",
+        "in definitions, before anything is bounded with their help",
+    ),
+    Step(
+        "infer_bounds",
+        front.infer_bounds,
+        front.show_bounds,
+        "the region of each Func, consumers first; windows that slide leave less of it",
+        "a producer is asked for what its consumer's window has left to compute",
+    ),
+    Step(
+        "fold_storage",
+        front.fold_storage,
+        front.show_storage,
+        "the storage of each Func: its extents, what is folded, semaphores of threads",
+        "a fold is proven of regions, and may add checks and names to sites",
+    ),
+    Step(
+        "build_nests",
+        front.build_nests,
+        front.show_nests,
+        "loops, storage and productions are put together, from the outside in",
+        "last: from here on there is one statement",
+    ),
+)
+
+
+PASSES: tuple[Pass[Context], ...] = (
     Pass(
         "trace_accesses",
         _trace,
@@ -216,7 +265,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "prefetch_streams",
-        lambda s, c: prefetch_streams(s),
+        lambda s, c: prefetch_streams(s, c.options.target.tuning),
         "the rows of the next tile are fetched while this one is computed",
         "after all loops have their final form",
     ),
@@ -239,11 +288,41 @@ PASSES: tuple[Pass, ...] = (
 _VECTOR_PASSES = frozenset(["unroll_loops", "vectorize_loops", "simplify_vectors"])
 
 
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What passes that choose instructions may ask: the program whose body they get,
+    and the machine that the code is for."""
+
+    lowered: Lowered
+    target: Target
+
+
+PROCESSOR_PASSES: tuple[Pass[Processor], ...] = (
+    Pass(
+        "stream_stores",
+        lambda s, c: stream_stores(s, c.lowered.outputs, c.target),
+        "loops that write large outputs get a version that bypasses the caches",
+        "behind all of lowering: C made of the lowered program has such a loop once",
+    ),
+    Pass(
+        "sum_by_lanes",
+        lambda s, c: sum_by_lanes(s, c.target),
+        "sums over vectors are kept in lanes, and folded when their loop ends",
+        "last: what a loop adds up is to be seen as one store",
+    ),
+)
+
+
 @dataclass(slots=True)
 class Trace:
-    """A record of what each pass made, and how long it took (seconds); and what the
-    coordinates of folded and hoisted Funcs are counted from."""
+    """A record of what was made, and how long it took (seconds).
 
+    front: what each step before the first statement has found, as text. steps: that
+    statement, and what each pass made of it. origins: what the coordinates of folded
+    and hoisted Funcs are counted from.
+    """
+
+    front: list[tuple[str, str, float]] = field(default_factory=list)
     steps: list[tuple[str, Stmt, float]] = field(default_factory=list)
     origins: Origins = field(default_factory=dict)
 
@@ -260,17 +339,52 @@ def lower(
 ) -> Lowered:
     """The imperative program of a pipeline. Raises ScheduleError or BoundsError.
 
-    trace: gets what each pass made.
+    trace: gets what each step and pass made.
 
-    Set ``PARHELION_DUMP`` to ``all`` or to names of passes, comma separated, to print
-    the program after them.
+    Set ``PARHELION_DUMP`` to ``all`` or to names of steps and passes, comma separated,
+    to print what they made.
     """
-    if trace is None and "PARHELION_DUMP" in os.environ:
-        trace = Trace()
-    lowered = run_deep(lambda: _lower(spec, name, options, trace))
-    if trace is not None and "PARHELION_DUMP" in os.environ:
-        _dump(trace, os.environ["PARHELION_DUMP"])
-    return lowered
+    return _dumped(trace, lambda trace: _lower(spec, name, options, trace))
+
+
+def for_processor(lowered: Lowered, target: Target) -> Stmt:
+    """The body of a lowered program, with instructions chosen for a machine."""
+
+    def chosen(trace: Trace | None) -> Stmt:
+        context = Processor(lowered, target)
+        return _passed(PROCESSOR_PASSES, lowered.body, context, trace)
+
+    return _dumped(None, chosen)
+
+
+def nests_of(
+    spec: PipelineSpec, options: LowerOptions = PLAIN, *, printed: bool = False
+) -> Draft:
+    """The loop nests of a pipeline, and all that was found on the way to them. Raises
+    as `lower` does. printed: see `Draft`."""
+    return run_deep(lambda: _drafted(Draft(spec, options, printed), None))
+
+
+def _drafted(draft: Draft, trace: Trace | None) -> Draft:
+    """A draft with all that the steps before the first statement find."""
+    for step in STEPS:
+        start = time.perf_counter()
+        step.run(draft)
+        if trace is not None:
+            taken = time.perf_counter() - start
+            trace.front.append((step.name, step.shown(draft), taken))
+    return draft
+
+
+def _passed(
+    passes: Sequence[Pass[_C]], body: Stmt, context: _C, trace: Trace | None
+) -> Stmt:
+    for step in passes:
+        start = time.perf_counter()
+        body = step.run(body, context)
+        if trace is not None:
+            trace.steps.append((step.name, body, time.perf_counter() - start))
+    return body
 
 
 def _lower(
@@ -279,84 +393,42 @@ def _lower(
     options: LowerOptions,
     trace: Trace | None,
 ) -> Lowered:
+    draft = _drafted(Draft(spec, options), trace)
+    program, made = draft.program, draft.realizations
     start = time.perf_counter()
-    check_pipeline(spec)
-    outputs = spec.outputs
-    program = collect(spec, strict=options.strict_float)
-    check_no_kernels(program.order)
-    if options.strict_float:
-        check_strict(program.order)
-    regions = Regions(program, options)
-    pin_casts(program, regions.value_bounds)
-    builder = NestBuilder(regions, threads=options.vectors)
-    nest = builder.build()
-    root = regions.sites.root
-    demanded = [Assert(r.condition, "require", r.shown) for r in spec.requirements]
-    numbers = number_checks(program)
-    demanded += numbers
-    plain = block(*root.lets, *root.checks, *demanded, nest)
-    roots: list[Stmt | Expr] = [plain, *memo_keys(program.order)]
-    standing = _standing(program, roots, outputs, spec.assumptions)
-    inputs = [s for s in standing if isinstance(s, BufferSym) and s.role == "input"]
-    required = {b: r for b in inputs if (r := regions.image(b)) is not None}
-    written = {f: regions.stored(f) for f in outputs}
-    further_in = regions_further_in(regions)
-    checks = OverflowChecks().of_lets(root.lets)
-    for f, region in further_in.items():
-        checks += OverflowChecks().of_region(f.label, region)
-    checks += _checks(inputs, required, written, spec.assumptions, options)
-    body = block(*demanded, *root.lets, *root.checks, *checks, nest)
-    args = _arguments(body, standing, outputs)
-    params = [a.symbol for a in args if isinstance(a.symbol, ParamSym)]
-    body = block(*[c for p in params for c in param_checks(p, spec.assumptions)], body)
-    nests = body
+    way_in = entrance(spec, options, draft.regions, draft.nests)
     if trace is not None:
-        trace.steps.append(("loop_nests", body, time.perf_counter() - start))
-        trace.origins = builder.origins
-    traced = options.record or any(map(is_traced, program.order))
+        trace.steps.append(("loop_nests", way_in.body, time.perf_counter() - start))
+        trace.origins = made.origins
     profiled = _numbered(program) if options.profile else {}
     context = Context(
         options,
-        {f: f.buffers for f in outputs},
+        {f: f.buffers for f in spec.outputs},
         spec.assumptions,
         program.order,
-        traced,
-        builder.origins,
+        options.record or any(map(is_traced, program.order)),
+        made.origins,
         _partitions(program),
-        builder.syncs,
+        made.syncs,
         profiled,
     )
-    for step in PASSES:
-        if step.name in _VECTOR_PASSES and not options.vectors:
-            continue
-        start = time.perf_counter()
-        body = step.run(body, context)
-        if trace is not None:
-            trace.steps.append((step.name, body, time.perf_counter() - start))
-    expand = _LetExpander()
+    passes = [p for p in PASSES if options.vectors or p.name not in _VECTOR_PASSES]
     return Lowered(
         name,
-        outputs,
-        args,
-        body,
-        {b: expand.region(r) for b, r in required.items()},
-        {b: expand.region(written[f]) for f in outputs for b in f.buffers},
+        spec.outputs,
+        way_in.args,
+        _passed(passes, way_in.body, context, trace),
+        way_in.required,
+        way_in.written,
         assumptions=spec.assumptions,
         strict_float=options.strict_float,
         index64=options.index64,
         profiled=profiled,
         recorded=options.record,
-        nests=nests,
-        bounds=tuple([expand.of(e) for e in _bounds(root.checks)]),
-        demands=tuple(numbers),
+        nests=way_in.body,
+        bounds=way_in.bounds,
+        demands=way_in.demands,
     )
-
-
-def _bounds(checks: Sequence[Stmt]) -> list[Expr]:
-    """What must hold so that the regions promised of Funcs are large enough."""
-    return [
-        c.cond for c in checks if isinstance(c, Assert) and c.code == "bound_too_small"
-    ]
 
 
 def _numbered(program: Program) -> dict[Function, int]:
@@ -381,102 +453,31 @@ def _partitions(program: Program) -> dict[LoopId, PartitionChoice]:
     }
 
 
-def _checks(
-    inputs: Sequence[BufferSym],
-    required: Mapping[BufferSym, tuple[Range, ...]],
-    written: Mapping[Function, tuple[Range, ...]],
-    assumptions: Assumptions,
-    options: LowerOptions,
-) -> list[Stmt]:
-    checks: list[Stmt] = []
-    overflow = OverflowChecks()
-    outputs = [b for f in written for b in f.buffers]
-    for buffer in (*inputs, *outputs):
-        checks += layout_checks(buffer, assumptions, options)
-    for buffer, region in required.items():
-        checks += overflow.of_region(buffer.name, region)
-        checks += buffer_checks(buffer, region, "input_too_small")
-    for f, region in written.items():
-        checks += overflow.of_region(f.label, region)
-        for buffer in f.buffers:
-            checks += buffer_checks(buffer, region, "output_too_small")
-    return checks
+_R = TypeVar("_R")
 
 
-def _standing(
-    program: Program,
-    roots: Sequence[Stmt | Expr],
-    outputs: Sequence[Function],
-    assumptions: Assumptions,
-) -> dict[BufferSym | ParamSym, None]:
-    """The input images, in the order in which the stages mention them, the Params and
-    the outputs, with all that what is promised of them mentions in turn."""
-    exprs = [e for f in program.order for s in program.stages[f] for e in s.exprs]
-    found = {s: None for root in (*exprs, *roots) for s in _symbols(root)}
-    found |= {b: None for f in outputs for b in f.buffers}
-    waiting = list(found)
-    while waiting:
-        symbol = waiting.pop(0)
-        for e in assumptions.of(symbol):
-            new = [] if e is None else [s for s in _symbols(e) if s not in found]
-            found |= dict.fromkeys(new)
-            waiting += new
-    return found
+def _dumped(trace: Trace | None, run: Callable[[Trace | None], _R]) -> _R:
+    """What `run` makes with a trace, which is printed if PARHELION_DUMP says so."""
+    wanted = os.environ.get("PARHELION_DUMP")
+    if trace is None and wanted is not None:
+        trace = Trace()
+    made = run_deep(lambda: run(trace))
+    if trace is not None and wanted is not None:
+        _dump(trace, frozenset(wanted.split(",")))
+    return made
 
 
-def _symbols(root: Stmt | Expr) -> dict[BufferSym | ParamSym, None]:
-    """The Params, and the images that callers give, that something mentions."""
-    found: dict[BufferSym | ParamSym, None] = {}
-    for n in nodes(root):
-        symbol = symbol_of(n)
-        if isinstance(symbol, ParamSym) or symbol and symbol.role == "input":
-            found[symbol] = None
-    return found
-
-
-def _arguments(
-    body: Stmt,
-    standing: Mapping[BufferSym | ParamSym, None],
-    outputs: Sequence[Function],
-) -> tuple[Argument, ...]:
-    """Of all that stands; the Params in the order in which the body mentions them."""
-    symbols = [*_symbols(body), *standing]
-    params = dict.fromkeys([s for s in symbols if isinstance(s, ParamSym)])
-    inputs = [s for s in standing if isinstance(s, BufferSym) and s.role == "input"]
-    return (
-        *[Argument(b.name, ArgKind.INPUT, b) for b in inputs],
-        *[Argument(p.name, ArgKind.SCALAR, p) for p in params],
-        *[Argument(b.name, ArgKind.OUTPUT, b) for f in outputs for b in f.buffers],
-    )
-
-
-class _LetExpander:
-    """Replaces lets by their values, all the way to arguments."""
-
-    def __init__(self) -> None:
-        self._known: dict[Var, Expr] = {}
-
-    def of(self, e: Expr) -> Expr:
-        env: dict[Var, Expr] = {}
-        for v in free_vars(e):
-            if v.value is None:
-                continue
-            if v not in self._known:
-                self._known[v] = self.of(v.value)
-            env[v] = self._known[v]
-        return simplify(substitute(e, env))
-
-    def region(self, region: tuple[Range, ...]) -> tuple[Region, ...]:
-        return tuple([Region(self.of(r.lo), self.of(r.hi)) for r in region])
-
-
-def _dump(trace: Trace, wanted: str) -> None:
+def _dump(trace: Trace, wanted: frozenset[str]) -> None:
     from parhelion.ir.text import text
 
-    names = set(wanted.split(","))
+    found = [(name, seconds, shown) for name, shown, seconds in trace.front]
     before: Stmt | None = None
     for name, body, seconds in trace:
-        if "all" in names or name in names:
-            print(f"=== {name} ({seconds * 1e3:.1f} ms)", file=sys.stderr)
-            print("(unchanged)" if body is before else text(body), file=sys.stderr)
+        told = "all" in wanted or name in wanted
+        shown = "(unchanged)" if body is before else text(body) if told else ""
+        found.append((name, seconds, shown))
         before = body
+    for name, seconds, shown in found:
+        if "all" in wanted or name in wanted:
+            print(f"=== {name} ({seconds * 1e3:.1f} ms)", file=sys.stderr)
+            print(shown, file=sys.stderr)

@@ -18,7 +18,8 @@ is fetched for one iteration of that loop fits in the caches near the core. It i
 given where a line of pixels takes so much arithmetic that the processor, which runs
 ahead of a miss, hides it by itself; nor, by a condition that is evaluated at run time,
 to images that fit in the cache themselves. In the last tile of a line the hint is
-wasted; it is never wrong. The limits below are measured (docs/decisions/0008).
+wasted; it is never wrong. The limits are the processor's (`ir.tuning`), measured in
+docs/decisions/0008.
 """
 
 from __future__ import annotations
@@ -54,30 +55,17 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.tuning import Tuning
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT64
 
-#: Rows shorter than this many bytes have too few lines to be worth a branch.
-SHORTEST = 128
-#: Along longer rows the hardware keeps up by itself: sooner for loads, which it
-#: foresees, than for stores.
-LONGEST_READ, LONGEST_WRITTEN = 768, 2048
-#: Vector operations per cache line from which on a loop is not held up by memory.
-MOST_WORK = 40
-#: The size of a cache line in bytes.
-LINE = 64
-#: The most that one iteration of the tile loop may fetch of one buffer: it must still
-#: be in the cache when the next iteration comes.
-MOST_AHEAD = 128 << 10
-#: Buffers up to this size are found in the second-level cache anyway.
-SMALL = 1 << 20
 #: How many rows apart two accesses may be that are taken for one stream.
 MOST_ROWS_APART = 16
 
 
-def prefetch_streams(s: Stmt) -> Stmt:
-    """`s` with hints for the rows that tile loops come back to."""
-    return _Streams().go(s)
+def prefetch_streams(s: Stmt, tuning: Tuning | None) -> Stmt:
+    """`s` with hints for the rows that tile loops come back to, where they pay."""
+    return s if tuning is None else _Streams(tuning).go(s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +90,9 @@ class _Streams(Rewriter):
     """Keeps the serial loops around the statement in hand, outermost first, and the
     extents of the storage allocated outside of all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, tuning: Tuning) -> None:
         super().__init__()
+        self.tuning = tuning
         self.loops: list[For] = []
         self.sizes: dict[BufferSym, Sequence[Expr]] = {}
         self.facts: dict[Store, tuple[list[Load], int]] = {}
@@ -135,7 +124,7 @@ class _Streams(Rewriter):
         times = const_int(n.extent)
         if times is None or times <= 0 or not _is_plain(n):
             return []
-        rows = self._rows_of(n, MOST_AHEAD // times)
+        rows = self._rows_of(n, self.tuning.most_ahead // times)
         out: list[Stmt] = []
         for row in _streams(rows, n.var):
             step = self._step(row, n)
@@ -185,8 +174,10 @@ class _Streams(Rewriter):
             index, lanes = access.index, access.index.type.count
             size = access.buffer.type.bytes()
             writes = isinstance(access, Store)
-            work = vectors * LINE // (lanes * size)
-            if times * lanes * size > min(most, _longest(writes)) or work > MOST_WORK:
+            work = vectors * self.tuning.line // (lanes * size)
+            if times * lanes * size > min(most, self._longest(writes)):
+                continue
+            if work > self.tuning.most_work:
                 continue
             masked = access.predicate is not None and not is_true(access.predicate)
             if not isinstance(index, Ramp) or const_int(index.stride) != 1 or masked:
@@ -201,6 +192,9 @@ class _Streams(Rewriter):
                 first = substitute(first, {var: start})
             out.append(_Row(access.buffer, first, times * lanes, writes, work))
         return out
+
+    def _longest(self, writes: bool) -> int:
+        return self.tuning.longest_written if writes else self.tuning.longest_read
 
     def _is_far(self, buffer: BufferSym) -> bool:
         """Whether a buffer is not of the tile's own storage."""
@@ -217,7 +211,8 @@ class _Streams(Rewriter):
 
     def _step(self, row: _Row, rows: For) -> int | None:
         """How far the nearest tile loop moves a row on; None if there is none."""
-        if not SHORTEST <= row.bytes() <= _longest(row.writes):
+        shortest = self.tuning.shortest_row
+        if not shortest <= row.bytes() <= self._longest(row.writes):
             return None
         down = slope(row.first, rows.var)
         if down.hi is not None and down.lo is not None:
@@ -230,7 +225,7 @@ class _Streams(Rewriter):
             if extent is None:
                 return None
             ahead *= max(extent, 0)
-            if ahead > MOST_AHEAD:
+            if ahead > self.tuning.most_ahead:
                 return None
             step = slope(row.first, loop.var)
             if step.hi is not None and step.lo is not None and step.hi > 0 <= step.lo:
@@ -247,15 +242,11 @@ class _Streams(Rewriter):
         total: Expr = int64(buffer.type.bytes())
         for extent in extents:
             total = mul(total, cast(INT64, extent))
-        return simplify(gt(total, int64(SMALL)))
+        return simplify(gt(total, int64(self.tuning.small)))
 
 
 def _constant(value: int, like: Expr) -> Expr:
     return int64(value) if like.type is INT64 else int32(value)
-
-
-def _longest(writes: bool) -> int:
-    return LONGEST_WRITTEN if writes else LONGEST_READ
 
 
 def _is_plain(rows: For) -> bool:

@@ -44,9 +44,13 @@ class Site:
         return any(s is self for s in other.outwards())
 
     def __repr__(self) -> str:
+        return f"<Site {self}>"
+
+    def __str__(self) -> str:
         if self.stage is None:
-            return "<Site root>"
-        return f"<Site {self.stage.name} inside {self.depth} loops>"
+            return "root"
+        loops = "loop" if self.depth == 1 else "loops"
+        return f"{self.stage.name} inside {self.depth} {loops}"
 
 
 class Sites:
@@ -57,6 +61,11 @@ class Sites:
         self.root = Site(None, 0, None)
         self._inside: dict[tuple[Stage, int], Site] = {}
         self.fusing = Fusing(program)
+
+    def __iter__(self) -> Iterator[Site]:
+        """All sites that have been asked for, the root first."""
+        yield self.root
+        yield from self._inside.values()
 
     def inside(self, stage: Stage, depth: int) -> Site:
         """The site inside `depth` loops of a stage. Around the one inside none is

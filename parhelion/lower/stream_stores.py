@@ -25,12 +25,13 @@ reads is so near to one that it writes.
 Both loops are there only where memory is what the loop waits for (see
 `lower.prefetch_streams`, whose hints for writing move to the second one), and only for
 outputs that nothing reads and no update changes. This comes after lowering, since it is
-a choice of instructions: the lowered program, and C made of it, have the loop once.
+a choice of instructions: the lowered program, and C made of it, have the loop once. The
+limits are the processor's (`ir.tuning`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from parhelion.analysis.linear import difference
@@ -48,7 +49,7 @@ from parhelion.ir.build import (
     mul,
 )
 from parhelion.ir.expr import Expr, Intrinsic, Load, Ramp, Var
-from parhelion.ir.pipeline import Lowered
+from parhelion.ir.function import Function
 from parhelion.ir.rewrite import _N, Rewriter, nodes, substitute
 from parhelion.ir.stmt import (
     Block,
@@ -61,46 +62,41 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import Target
+from parhelion.ir.tuning import Tuning
 from parhelion.lower.instantiate import instantiate
-from parhelion.lower.prefetch_streams import LINE, MOST_WORK, straight, vector_work
+from parhelion.lower.prefetch_streams import straight, vector_work
 from parhelion.simplify.driver import simplify
 from parhelion.types import INT64, Bool
 
-#: Outputs of at most this many bytes are left to the caches: whoever reads them next
-#: finds them there.
-LARGE = 32 << 20
-#: A row has partly written lines at its ends; shorter rows are mostly that.
-SHORTEST_ROW = 512
-#: So many instructions a processor looks ahead, about.
-_WINDOW = 160
-#: Bytes of a register, where it is narrower than a line; and lines that loads run ahead
-#: of the stores at most.
-_REGISTER, _FURTHEST = 32, 7
 #: At most so many pairs of rows are compared.
 _MOST_PAIRS = 128
 
 
-def stream_stores(lowered: Lowered, register_bytes: int) -> Stmt:
+def stream_stores(s: Stmt, outputs: Iterable[Function], target: Target) -> Stmt:
     """The body of a program, with a second version of the loops that write large
-    outputs, for a processor whose vector registers have so many bytes."""
-    s = lowered.body
-    updated = {b for f in lowered.outputs if f.updates for b in f.buffers}
-    return _Streams(s, updated, register_bytes >= LINE).go(s)
+    outputs, where the processor has stores that bypass its caches."""
+    if target.tuning is None:
+        return s
+    updated = {b for f in outputs if f.updates for b in f.buffers}
+    return _Streams(s, updated, target.vector_bits // 8, target.tuning).go(s)
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """buffers: whose stores bypass the caches. starts: the first element of each row
     that must begin a line. read: those of rows that are read and must be elsewhere than
-    these in a page, and not so many bytes before: so far loads run ahead."""
+    these in a page, and not so many bytes before: so far loads run ahead. large: the
+    most bytes of an output that is left to the caches."""
 
     buffers: tuple[BufferSym, ...]
     starts: tuple[Load, ...]
     read: tuple[Load, ...]
     ahead: int
+    large: int
 
     def condition(self) -> Expr:
-        large = [_is_large(b) for b in self.buffers]
+        large = [_is_larger(b, self.large) for b in self.buffers]
         aligned = [Intrinsic(Bool(), "line_aligned", (at,)) for at in self.starts]
         apart = [
             Intrinsic(Bool(), "lines_apart", (row, at, int32(self.ahead)))
@@ -112,10 +108,11 @@ class _Plan:
 
 class _Streams(Rewriter):
     def __init__(
-        self, s: Stmt, updated: Set[BufferSym], line_in_register: bool
+        self, s: Stmt, updated: Set[BufferSym], register_bytes: int, tuning: Tuning
     ) -> None:
         super().__init__()
-        self.line_in_register = line_in_register
+        self.line_in_register = register_bytes >= tuning.line
+        self.tuning = tuning
         #: The outputs with updates, and what is read.
         self.updated = updated
         self.read = {n.buffer for n in nodes(s) if isinstance(n, Load)}
@@ -167,16 +164,19 @@ class _Streams(Rewriter):
             return None
         read: list[Load] | None = []
         if not self.line_in_register and len(starts) > 1:
-            read = _rows_read(n, body, stores[0][0])
-        if read is None or len(read) * len(starts) > _most_pairs(n, stores):
+            read = _rows_read(n, body, stores[0][0], self.tuning.line)
+        most = _most_pairs(n, stores, self.tuning.line)
+        if read is None or len(read) * len(starts) > most:
             return None
-        buffers = dict.fromkeys([s.buffer for s, _ in stores])
-        return _Plan(tuple(buffers), tuple(starts), tuple(read), _ahead(stores))
+        buffers = tuple(dict.fromkeys([s.buffer for s, _ in stores]))
+        ahead, large = self._ahead(stores), self.tuning.large
+        return _Plan(buffers, tuple(starts), tuple(read), ahead, large)
 
     def _may_stream(self, s: Store) -> bool:
         """Whether a store is dense, unconditional, and to an output that this store
         alone decides."""
         b = s.buffer
+        line, most = self.tuning.line, self.tuning.most_work
         size = s.value.type.count * b.type.bytes()
         return (
             b.role == "output"
@@ -185,8 +185,8 @@ class _Streams(Rewriter):
             and (s.predicate is None or is_true(s.predicate))
             and isinstance(s.index, Ramp)
             and const_int(s.index.stride) == 1
-            and (size in (16, 32) or size % LINE == 0)
-            and vector_work(s) * LINE // size <= MOST_WORK
+            and (size in (16, 32) or size % line == 0)
+            and vector_work(s) * line // size <= most
         )
 
     def _start(
@@ -205,7 +205,8 @@ class _Streams(Rewriter):
         if step is None or reads_data(first) or step != lanes:
             return None
         rows = const_int(n.extent)
-        if rows is not None and rows * lanes * s.buffer.type.bytes() < SHORTEST_ROW:
+        shortest = self.tuning.shortest_streamed
+        if rows is not None and rows * lanes * s.buffer.type.bytes() < shortest:
             return None
         start = simplify(substitute(first, {n.var: n.min}))
         one = Load(s.buffer.type, s.buffer, start, None)
@@ -214,8 +215,20 @@ class _Streams(Rewriter):
                 return None
         return [one]
 
+    def _ahead(self, stores: Sequence[tuple[Store, Ramp]]) -> int:
+        """How many bytes loads run ahead of the stores of the same row, at most."""
+        tuning = self.tuning
+        work, step = 0, tuning.line
+        for s, _ in stores:
+            size = s.value.type.count * s.buffer.type.bytes()
+            work += (vector_work(s) + 2) * -(-size // tuning.narrow_register)
+            step = max(step, size)
+        return min(tuning.furthest * tuning.line, max(1, tuning.window // work) * step)
 
-def _rows_read(n: For, body: Sequence[Stmt], store: Store) -> list[Load] | None:
+
+def _rows_read(
+    n: For, body: Sequence[Stmt], store: Store, line: int
+) -> list[Load] | None:
     """The first elements of the rows that a loop reads, those that are neighbours once;
     None if it reads anything otherwise than at the pace of a store."""
     env: dict[Var, Expr] = {}
@@ -235,38 +248,28 @@ def _rows_read(n: For, body: Sequence[Stmt], store: Store) -> list[Load] | None:
                 return None
             start = simplify(substitute(first, {n.var: n.min}))
             one = Load(load.buffer.type, load.buffer, start, None)
-            if not any(_neighbours(one, other) for other in found):
+            if not any(_neighbours(one, other, line) for other in found):
                 found.append(one)
         if isinstance(item, LetStmt):
             env[item.var] = substitute(item.value, env)
     return found
 
 
-def _neighbours(a: Load, b: Load) -> bool:
+def _neighbours(a: Load, b: Load, line: int) -> bool:
     """Whether two elements are known to be less than a line apart."""
     if a.buffer is not b.buffer:
         return False
     apart = difference(a.index, b.index)
-    return apart.is_const() and abs(apart.const) * a.buffer.type.bytes() < LINE
+    return apart.is_const() and abs(apart.const) * a.buffer.type.bytes() < line
 
 
-def _ahead(stores: Sequence[tuple[Store, Ramp]]) -> int:
-    """How many bytes loads run ahead of the stores of the same row, at most."""
-    work, step = 0, LINE
-    for s, _ in stores:
-        size = s.value.type.count * s.buffer.type.bytes()
-        work += (vector_work(s) + 2) * -(-size // _REGISTER)
-        step = max(step, size)
-    return min(_FURTHEST * LINE, max(1, _WINDOW // work) * step)
-
-
-def _most_pairs(n: For, stores: Sequence[tuple[Store, Ramp]]) -> int:
+def _most_pairs(n: For, stores: Sequence[tuple[Store, Ramp]], line: int) -> int:
     """How many pairs of rows may be compared: their number must not matter beside what
     the loop writes, as far as its length is known."""
     times = const_int(n.extent)
     if times is None:
         return _MOST_PAIRS
-    lines = [s.value.type.count * s.buffer.type.bytes() // LINE for s, _ in stores]
+    lines = [s.value.type.count * s.buffer.type.bytes() // line for s, _ in stores]
     return min(_MOST_PAIRS, times * max(1, sum(lines)) // 8)
 
 
@@ -305,8 +308,8 @@ class _Mark(Rewriter):
         return Store(n.buffer, value, n.index, n.predicate)
 
 
-def _is_large(b: BufferSym) -> Expr:
+def _is_larger(b: BufferSym, size: int) -> Expr:
     total: Expr = int64(b.type.bytes())
     for d in b.dims:
         total = mul(total, cast(INT64, d.extent))
-    return simplify(gt(total, int64(LARGE)))
+    return simplify(gt(total, int64(size)))

@@ -10,10 +10,10 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.llvm import emit
-from parhelion.codegen.stream_stores import LARGE, stream_stores
 from parhelion.ir.target import Target, generic_target
 from parhelion.ir.text import text
-from parhelion.lower.passes import lower
+from parhelion.ir.tuning import MEASURED
+from parhelion.lower.passes import for_processor, lower
 from parhelion.runtime.jit import assembly_text
 from tests.support.spec import spec_of
 
@@ -30,9 +30,8 @@ def brighter(t: hl.Type = U8) -> tuple[hl.ImageParam, hl.Func]:
     return inp, out
 
 
-def lowered(*outputs: hl.Func, register_bytes: int = 64) -> str:
-    program = lower(spec_of(*outputs), name="test")
-    return text(stream_stores(program, register_bytes))
+def lowered(*outputs: hl.Func, target: Target = AVX512) -> str:
+    return text(for_processor(lower(spec_of(*outputs), name="test"), target))
 
 
 def assembly(out: hl.Func, target: Target) -> str:
@@ -71,12 +70,12 @@ def test_rows_at_the_same_place_in_a_page() -> None:
     """Narrow registers leave lines open, which loads from such rows empty: each row
     that is read is compared with each that is written, those next to it but once."""
     _, out = in_turn()
-    assert "lines_apart" not in lowered(out, register_bytes=64)
-    assert lowered(out, register_bytes=32).count("lines_apart") == 9
+    assert "lines_apart" not in lowered(out, target=AVX512)
+    assert lowered(out, target=AVX2).count("lines_apart") == 9
     assert "vmovnt" in assembly(out, AVX2)
     _, one = brighter()
     one.vectorize(x, 32)
-    assert "lines_apart" not in lowered(one, register_bytes=32)
+    assert "lines_apart" not in lowered(one, target=AVX2)
 
 
 def looked_up() -> hl.Func:
@@ -102,16 +101,16 @@ def test_rows_that_are_read_at_another_pace(make: Callable[[], hl.Func]) -> None
     out = make()
     if make is not wider:
         out.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, 32)
-    assert "streamed(" in lowered(out, register_bytes=64)
-    assert "streamed(" not in lowered(out, register_bytes=32)
+    assert "streamed(" in lowered(out, target=AVX512)
+    assert "streamed(" not in lowered(out, target=AVX2)
 
 
 def test_short_rows_are_not_worth_many_comparisons() -> None:
     inp, out = hl.ImageParam(hl.UInt(16), 2, "inp"), hl.Func("out")
     out[x, y] = inp[x, y] + inp[x + 1, y] + inp[x, y + 1]
     out.tile(x, y, xi, yi, 256, 8).reorder(yi, xi, x, y).vectorize(xi, 32).unroll(yi)
-    assert "streamed(" in lowered(out, register_bytes=64)
-    assert "streamed(" not in lowered(out, register_bytes=32)
+    assert "streamed(" in lowered(out, target=AVX512)
+    assert "streamed(" not in lowered(out, target=AVX2)
 
 
 @pytest.mark.parametrize("skip", [0, 64, 4096 - 64, 2048, 17])
@@ -136,7 +135,7 @@ def test_the_condition() -> None:
     body = lowered(out)
     cond = re.search(r"if \((i64\(\d+\) < .*|i64\(\d+\) <= .*) && line_aligned", body)
     assert cond is not None
-    assert str(LARGE) in cond[1] or str(LARGE + 1) in cond[1]
+    assert str(MEASURED.large) in cond[1] or str(MEASURED.large + 1) in cond[1]
     assert "streamed(" in body
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parhelion.codegen.dot import bytes_of, has_dot
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -28,7 +27,7 @@ from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target
 from parhelion.lower.prefetch_streams import straight
-from parhelion.types import Int, Type
+from parhelion.types import Int, Type, UInt
 
 #: Loops known to run less often than this keep one number.
 LEAST_TRIPS = 3
@@ -43,6 +42,25 @@ _OPERATIONS: dict[str, type[E.Add | E.Min | E.Max]] = {
 def sum_by_lanes(s: Stmt, target: Target) -> Stmt:
     """`s` with the sums of its innermost loops kept in lanes."""
     return _Sums(target).go(s)
+
+
+def bytes_of(e: Expr) -> tuple[Expr, Expr] | None:
+    """The unsigned and the signed bytes whose exact products `e` is."""
+    if isinstance(e, E.Mul) and e.type.width == 32:
+        pair = e.a, e.b
+        if not all(isinstance(x, E.Cast) for x in pair):
+            return None
+        a, b = [x.a for x in pair if isinstance(x, E.Cast)]
+    elif isinstance(e, E.Cast) and isinstance(e.a, E.Intrinsic):
+        if e.a.op != "widening_mul" or e.type.width != 32:
+            return None
+        a, b = e.a.args
+    else:
+        return None
+    unsigned, signed = UInt(8, e.type.count), Int(8, e.type.count)
+    if a.type is unsigned and b.type is signed:
+        return a, b
+    return (b, a) if b.type is unsigned and a.type is signed else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +167,7 @@ def _lanes(e: Expr, target: Target) -> int:
     """How many lanes to keep: all, but products of narrow numbers are summed by the
     instruction that computes them, as many as make up one wide number."""
     count, terms = e.type.count, 1
-    if has_dot(target) and bytes_of(e) is not None:
+    if target.dots_bytes and bytes_of(e) is not None:
         terms = 4
     elif isinstance(e, E.Mul) and e.type.width == 32:
         narrow = [x.a.type for x in (e.a, e.b) if isinstance(x, E.Cast)]
