@@ -145,6 +145,51 @@ def test_the_compiler_reads_no_objects_of_the_users() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+#: Where loops, Funcs and images are known by what they are, not by their names.
+NAMELESS = ("lower", "schedule", "views", "lang", "autoschedule")
+TAKES_APART = {
+    *("split", "rsplit", "partition", "rpartition", "find", "rfind", "index"),
+    *("startswith", "endswith", "removeprefix", "removesuffix"),
+    *("replace", "strip", "lstrip", "rstrip"),
+}
+
+
+def is_name(node: ast.AST) -> bool:
+    """``x.name``, ``x.label`` or ``x.name()``."""
+    if isinstance(node, ast.Call) and not node.args and not node.keywords:
+        node = node.func
+    return isinstance(node, ast.Attribute) and node.attr in ("name", "label")
+
+
+def taken_apart(node: ast.AST) -> bool:
+    """Whether a piece of a name is asked for, or what it begins with."""
+    if isinstance(node, ast.Subscript):
+        return is_name(node.value)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if ast.unparse(node.func.value) == "re":
+        return any(map(is_name, node.args))
+    return node.func.attr in TAKES_APART and is_name(node.func.value)
+
+
+def test_no_name_is_taken_apart() -> None:
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}"
+        for path in sources()
+        if layer_of(path) in NAMELESS
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.expr) and taken_apart(node)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_name_that_is_taken_apart_is_seen() -> None:
+    for line in ("f.name.rsplit('.')", "re.sub('a', '', f.name())", "f.label[0]"):
+        assert taken_apart(ast.parse(line, mode="eval").body), line
+    for line in ("text.split('.')", "names[f.name]", "re.sub(f.text, '', line)"):
+        assert not taken_apart(ast.parse(line, mode="eval").body), line
+
+
 def test_every_layer_is_known() -> None:
     unknown = {layer_of(p) for p in sources()} - set(RANK) - {"interp"}
     assert not unknown, f"give {unknown} a place in LAYERS"

@@ -26,7 +26,7 @@ from parhelion.autoschedule.throughput import load_time
 from parhelion.errors import ScheduleError
 from parhelion.ir.expr import Intrinsic
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, dim_name, var_label
 from parhelion.ir.rewrite import nodes
 from parhelion.schedule.snapshot import Snapshot
 
@@ -301,19 +301,19 @@ def _way(
     inside: dict[IRVar, RVarArg] = {}
     if strips is not None:
         r, size = strips
-        loop, base = _arg(r), r.name.replace("$", "")
+        loop, base = _arg(r), "".join(dim_name(r))
         outer, inner = RVarArg(fresh(f"{base}s")), RVarArg(fresh(f"{base}i"))
         splits.append((loop, outer, inner, size))
         kept.append((outer, VarArg(fresh("strip"))))
         inside[r] = inner
-        words.append(f"strips of {size} along {_short(r)}")
+        words.append(f"strips of {size} along {var_label(r)}")
     if lanes is not None:
         r, size = lanes
-        loop, base = inside.get(r, _arg(r)), r.name.replace("$", "")
+        loop, base = inside.get(r, _arg(r)), "".join(dim_name(r))
         outer, inner = RVarArg(fresh(f"{base}o")), RVarArg(fresh(f"{base}l"))
         splits.append((loop, outer, inner, size))
         kept.insert(0, (inner, VarArg(fresh("lane"))))
-        words.append(f"{size} lanes along {_short(r)}")
+        words.append(f"{size} lanes along {var_label(r)}")
     label = " and ".join(words)
     return Way(f, stage.index, tuple(splits), tuple(kept), lanes is not None, label)
 
@@ -322,10 +322,6 @@ def _arg(r: IRVar) -> RVarArg:
     made = var_arg(r)
     assert isinstance(made, RVarArg)
     return made
-
-
-def _short(r: IRVar) -> str:
-    return r.name.replace("$", ".")
 
 
 def _cost(search: Search, model: Model, g: Group, way: Way) -> float | None:

@@ -27,7 +27,7 @@ from parhelion.autoschedule.script import (
 )
 from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import Function, var_label
+from parhelion.ir.function import Function, dim_name, var_label
 from parhelion.ir.names import is_made, plain_name
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import OUTERMOST, TailStrategy
@@ -149,8 +149,9 @@ class _Printer:
             wish = "image" if is_made(s.name) else plain_name(s.name)
             self.images[s] = self._fresh(wish)
         for v in self.rvars:
-            prefix, _, letter = v.name.partition("$")
-            self.rvars[v] = self._fresh(f"{plain_name(prefix)}_{letter}".rstrip("_"))
+            of, letter = dim_name(v)
+            parts = [plain_name(of), letter] if letter else [plain_name(of)]
+            self.rvars[v] = self._fresh("_".join(parts))
         for name in self.named_rvars:
             self.named_rvars[name] = self._fresh(plain_name(name))
         for call in sorted(self.made):

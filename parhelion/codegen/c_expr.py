@@ -16,7 +16,7 @@ from parhelion.errors import HalideError, InternalError, here
 from parhelion.ir import build, fixedpoint
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.externs import FUNCTIONS
+from parhelion.ir.externs import FUNCTIONS, known_as
 from parhelion.ir.intrinsics import FUSED, trace_parts
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.rounding import expanded
@@ -407,7 +407,7 @@ class Expressions:
 
 def foreign_name(e: E.Extern) -> str:
     """What C calls a foreign function. Raises HalideError where it cannot."""
-    name = e.name.split("@")[0]
+    name = known_as(e.name)
     if name == "function":
         raise HalideError(
             "a C function that was given by its address has no name to call it by",

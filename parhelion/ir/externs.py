@@ -22,9 +22,14 @@ Pixels = tuple[Any, Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class CFunction:
-    """A C function of scalars, which is at `address`; `call` calls it from Python."""
+    """A C function of scalars, which is at `address`; `call` calls it from Python.
+
+    name: in nodes and compiled code. known_as: by the user; the name has more to it
+    where the program has given an address of this process.
+    """
 
     name: str
+    known_as: str
     result: Type
     params: tuple[Type, ...]
     address: int
@@ -57,7 +62,7 @@ class ExternStage(Protocol):
         of three words: the context's address, that of argv, and what is to be 1 after
         success. argv[i] is the address of argument i. Otherwise it is that of a C
         function, which takes the arguments one by one.
-    symbol: what compiled code calls it.
+    symbol: what compiled code calls it. known_as: what the user calls it.
     """
 
     @property
@@ -79,6 +84,9 @@ class ExternStage(Protocol):
     def symbol(self) -> str: ...
 
     @property
+    def known_as(self) -> str: ...
+
+    @property
     def address(self) -> int: ...
 
     def query(self, scalars: Sequence[Number], region: Box) -> list[Box]:
@@ -91,6 +99,18 @@ class ExternStage(Protocol):
         outputs: Sequence[Pixels],
     ) -> None:
         """Computes the outputs' pixels; raises what the code raises."""
+
+
+def known_as(name: str) -> str:
+    """What the user calls the C function that nodes call `name`."""
+    known = FUNCTIONS.get(name)
+    return name if known is None else known.known_as
+
+
+def is_of_this_process(name: str) -> bool:
+    """Whether what nodes call `name` was given by its address, which says nothing to
+    other processes."""
+    return known_as(name) != name
 
 
 #: The stages that exist, by key; their Functions keep them alive.
@@ -112,5 +132,7 @@ __all__ = [
     "Number",
     "Parameter",
     "Pixels",
+    "known_as",
+    "is_of_this_process",
     "stage",
 ]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from parhelion.errors import Site
 from parhelion.ir.expr import Expr, Var
@@ -17,9 +17,25 @@ if TYPE_CHECKING:
     from parhelion.schedule.directives import FuncSchedule, StageSchedule
 
 
+class DimName(NamedTuple):
+    """What a dimension of a reduction domain is called: ``r.x`` is `letter` x of the
+    domain `of`, r; of one without a letter, `of` is all of it."""
+
+    of: str
+    letter: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.of}.{self.letter}" if self.letter else self.of
+
+    def unique(self) -> str:
+        """The name of the dimension's `Var`, beside which a Var ``r.x`` may stand."""
+        return f"{self.of}${self.letter}" if self.letter else self.of
+
+
 class ReductionDomain:
     """A box of integers walked in lexicographic order, first variable fastest.
 
+    names: of the dimensions.
     vars: one `Var` per dimension, whose lo and hi are the domain's inclusive bounds
         and whose origin is this domain.
     mins, extents: the same bounds as given.
@@ -27,11 +43,11 @@ class ReductionDomain:
     frozen: whether a definition uses it, so that it may not change any more.
     """
 
-    __slots__ = ("vars", "mins", "extents", "predicate", "site", "frozen")
+    __slots__ = ("names", "vars", "mins", "extents", "predicate", "site", "frozen")
 
     def __init__(
         self,
-        names: tuple[str, ...],
+        names: tuple[DimName, ...],
         mins: tuple[Expr, ...],
         extents: tuple[Expr, ...],
         predicate: Expr,
@@ -39,18 +55,27 @@ class ReductionDomain:
     ) -> None:
         from parhelion.ir.build import add, int32, sub
 
+        self.names = names
         self.mins, self.extents, self.predicate = mins, extents, predicate
         self.site = site
         self.frozen = False
         self.vars = tuple(
-            Var(n, INT32, lo=lo, hi=sub(add(lo, e), int32(1)), origin=self)
+            Var(n.unique(), INT32, lo=lo, hi=sub(add(lo, e), int32(1)), origin=self)
             for n, lo, e in zip(names, mins, extents, strict=True)
         )
 
 
+def dim_name(v: Var) -> DimName:
+    """The name of a Var in its parts; one of no RDom has only the first."""
+    domain = v.origin
+    if not isinstance(domain, ReductionDomain):
+        return DimName(v.name)
+    return domain.names[domain.vars.index(v)]
+
+
 def var_label(v: Var) -> str:
     """A Var as the user writes it: ``x``, or ``r.x`` for one of an RDom."""
-    return v.name.replace("$", ".") if isinstance(v.origin, ReductionDomain) else v.name
+    return str(dim_name(v))
 
 
 class Definition:

@@ -125,8 +125,11 @@ def plain_name(name: str) -> str:
     """A unique name as it was wished for: without the number that makes it unique, and
     for one that nobody wished for, only what it begins with."""
     made = _made_of(name)
-    if made is not None:
-        return made[0]
+    return wished(name) if made is None else made[0]
+
+
+def wished(name: str) -> str:
+    """A unique name without the number that makes it unique."""
     wish, mark, number = name.rpartition("$")
     return wish if mark and number.isdecimal() else name
 

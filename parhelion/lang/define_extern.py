@@ -170,7 +170,7 @@ class ExternDefinition:
         python = getattr(code, "function", None)
         if python is not None:
             return str(getattr(python, "__name__", type(python).__name__))
-        return code.symbol.split("@")[0]
+        return code.known_as
 
 
 def _arguments(f: Function, given: object, label: str) -> tuple[IRVar, ...]:

@@ -38,7 +38,7 @@ from parhelion.lang.tuples import values_of
 from parhelion.lang.var import Var, implicit_index
 from parhelion.schedule.directives import CHANGES, touch
 from parhelion.schedule.stage import initial_stage_schedule
-from parhelion.types import Type, UInt
+from parhelion.types import Type, TypeCode, UInt
 
 
 class _Survey:
@@ -352,12 +352,16 @@ def _update_value(f: Function, number: int, i: int, v: object, t: Type) -> Node:
     return n
 
 
+#: What the names of casts begin with.
+_KIND = {TypeCode.Int: "i", TypeCode.UInt: "u", TypeCode.Float: "f"}
+
+
 def _cast_to(t: Type) -> str:
     if t.is_bool():
         return "hl.cast(hl.Bool(), ...)"
     if t.is_bfloat():
         return "hl.cast(hl.BFloat(16), ...)"
-    return f"hl.{t.kind.name[0].lower()}{t.width}(...)"
+    return f"hl.{_KIND[t.kind]}{t.width}(...)"
 
 
 def _domain(

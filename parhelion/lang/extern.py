@@ -65,14 +65,15 @@ def is_pointer(function: object) -> bool:
     return isinstance(function, _Pointer)
 
 
-def address_of(function: CPointer, what: str) -> tuple[str, int]:
-    """A name for a C function, and where it is."""
+def address_of(function: CPointer, what: str) -> tuple[str, str, int]:
+    """A C function's unique name, what the user calls it, and where it is."""
     if isinstance(function, str):
         for library in _libraries():
             # Not by getattr: ctypes' own attributes are no functions of a library.
             with suppress(AttributeError, ValueError):
                 found = library[function]
-                return function, ctypes.cast(found, ctypes.c_void_p).value or 0
+                address = ctypes.cast(found, ctypes.c_void_p).value or 0
+                return function, function, address
         raise DefinitionError(
             f"{what}: there is no C function {function!r} in this process",
             at=here(),
@@ -94,7 +95,7 @@ def address_of(function: CPointer, what: str) -> tuple[str, int]:
         raise DefinitionError(f"{what}: {address} is no address", at=here())
     if address == 0:
         raise DefinitionError(f"{what}: the function is a null pointer", at=here())
-    return f"{name}@{address:x}", address
+    return f"{name}@{address:x}", name, address
 
 
 class ExternFunction:
@@ -106,7 +107,7 @@ class ExternFunction:
         self._function, self._given = function, given
 
     def name(self) -> str:
-        return self._function.name.split("@")[0]
+        return self._function.known_as
 
     def __call__(self, *args: ExprLike) -> Expr:
         """The value of the C function for these arguments, at every point."""
@@ -165,7 +166,7 @@ def extern_function(
     macros for it, HalideExtern_1 and so on.)
     """
     what = "extern_function"
-    name, address = address_of(function, what)
+    name, its_name, address = address_of(function, what)
     restype = c_type(result_type, "the result")
     params = [c_type(t, f"argument {i}") for i, t in enumerate(arg_types)]
     if not params:
@@ -188,7 +189,7 @@ def extern_function(
         known = FUNCTIONS.get(key)
     if known is None:
         call = ctypes.CFUNCTYPE(restype, *params)(address)
-        known = FUNCTIONS[key] = CFunction(key, *prototype, address, call)
+        known = FUNCTIONS[key] = CFunction(key, its_name, *prototype, address, call)
     if is_pointer(function):
         _KEPT.append(function)  # its library, or its callback, stays
     return ExternFunction(known, function)

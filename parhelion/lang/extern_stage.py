@@ -133,7 +133,8 @@ class CStage(_Stage):
     ) -> None:
         super().__init__(name, params, results, dimensions)
         self._kept = function
-        self.symbol, self.address = address_of(function, f"{name}.define_extern")
+        found = address_of(function, f"{name}.define_extern")
+        self.symbol, self.known_as, self.address = found
         kinds = [
             ctypes.c_void_p if p.is_buffer else c_type(p.type, "an argument")
             for p in params
@@ -207,7 +208,7 @@ class PythonStage(_Stage):
         # Not a bound method: the stage would hold itself, and outlive its Func.
         self._entry = _entry_of(self.key)
         self.address = id(self._entry)
-        self.symbol = f"{self.key}@{self.address:x}"
+        self.symbol, self.known_as = f"{self.key}@{self.address:x}", self.key
 
     def query(self, scalars: Sequence[Number], region: Box) -> list[Box]:
         asked = [(int(low), int(extent)) for low, extent in region]

@@ -16,7 +16,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import ReductionDomain, var_label
+from parhelion.ir.function import DimName, ReductionDomain, var_label
 from parhelion.ir.names import fresh, user_rvar
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.lang.convert import is_literal, literal_as, node_of
@@ -164,10 +164,8 @@ class RDom(Operand):
                     "be negative",
                     at=here(),
                 )
-        names = tuple(
-            f"{prefix}${_LETTERS[d] if d < len(_LETTERS) else d}"
-            for d in range(len(ranges))
-        )
+        letters = [*_LETTERS, *map(str, range(len(_LETTERS), len(ranges)))]
+        names = tuple([DimName(prefix, letter) for letter in letters[: len(ranges)]])
         self._domain = ReductionDomain(
             names, tuple(mins), tuple(extents), build.TRUE, here()
         )

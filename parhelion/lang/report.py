@@ -159,7 +159,7 @@ def _report(
     loops = [
         LoopReport(
             plain_name(p.func.label),
-            p.name.rsplit(".", 1)[-1],
+            p.name,
             p.entries,
             p.iterations / p.entries,
             p.work / p.iterations if p.iterations else 0.0,

@@ -8,14 +8,13 @@ copies values of what it wraps, or a clone, which computes them once more.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Definition, Function
-from parhelion.ir.names import unique_name, user_var
+from parhelion.ir.names import unique_name, user_var, wished
 from parhelion.schedule.args import HasFunction, to_function
 from parhelion.schedule.branches import copied
 from parhelion.schedule.directives import CHANGES, FuncSchedule, Instead, touch
@@ -76,7 +75,7 @@ def _checked_name(source: Source, directive: str) -> str:
 def plain_name(source: Source) -> str:
     """A name to make other names of: without the number that makes it unique, and
     with Halide's mark of an image."""
-    name = re.sub(r"\$\d+$", "", source.name)
+    name = wished(source.name)
     return name if isinstance(source, Function) else f"{name}_im"
 
 

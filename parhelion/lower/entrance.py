@@ -55,7 +55,7 @@ def entrance(
     required = {b: r for b in inputs if (r := regions.image(b)) is not None}
     written = {f: regions.stored(f) for f in outputs}
     further_in = regions_further_in(regions)
-    checks = OverflowChecks().of_lets(root.lets)
+    checks = OverflowChecks().of_lets(root.lets, regions.owners)
     for f, region in further_in.items():
         checks += OverflowChecks().of_region(f.label, region)
     checks += _checks(inputs, required, written, spec.assumptions, options)

@@ -12,7 +12,7 @@ large constants; elsewhere they lie near those of what is computed at the root.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.linear import Linear, linear
@@ -73,31 +73,32 @@ class OverflowChecks:
         self._wide: dict[Expr, Expr] = {}
         self._checked: set[Expr] = set()
 
-    def of_lets(self, lets: Iterable[LetStmt]) -> list[Stmt]:
-        """Checks of names that stand for bounds."""
+    def of_lets(self, lets: Iterable[LetStmt], owners: Mapping[Var, str]) -> list[Stmt]:
+        """Checks of names that stand for bounds. owners: of what."""
         out: list[Stmt] = []
         for let in lets:
             if let.var.type is INT32:
-                out += self.check(let.var.name, let.value)
+                name = let.var.name
+                out += self.check(owners.get(let.var, name), name, let.value)
         return out
 
     def of_region(self, name: str, region: Iterable[Range]) -> list[Stmt]:
         """Checks of the region of the buffer or Func called `name`."""
         out: list[Stmt] = []
         for d, r in enumerate(region):
-            out += self.check(f"{name}.{d}.min", r.lo)
-            out += self.check(f"{name}.{d}.max", r.hi)
+            out += self.check(name, f"{name}.{d}.min", r.lo)
+            out += self.check(name, f"{name}.{d}.max", r.hi)
         return out
 
-    def check(self, name: str, e: Expr) -> list[Stmt]:
-        """Asserts, where it is in doubt, that `e` needs no more than 32 bits. `name`
-        ends in the dimension and the side: ``f.x.max``."""
+    def check(self, owner: str, name: str, e: Expr) -> list[Stmt]:
+        """Asserts, where it is in doubt, that `e` needs no more than 32 bits. It is
+        called `name`, ``f.x.max`` say, and is a bound of `owner`, f."""
         if e in self._checked or self.reach(e) <= _MOST:
             return []
         self._checked.add(e)
         value = self.wide(e)
         fits = land(le(int64(_LEAST), value), le(value, int64(_MOST)))
-        texts = [StringImm(Handle(), t) for t in (name.rsplit(".", 2)[0], name)]
+        texts = [StringImm(Handle(), t) for t in (owner, name)]
         return [Assert(fits, "coordinate_overflow", (*texts, value))]
 
     def reach(self, e: Expr) -> int:

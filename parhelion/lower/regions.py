@@ -72,6 +72,8 @@ class Regions:
         self._names: dict[Expr, tuple[Var, Site]] = {}
         self._foreign: dict[tuple[Stage, Site], list[Region]] = {}
         self._let_sites: dict[Var, Site] = {}
+        #: What names of bounds are of, as the user calls it: a Func, an image, a Var.
+        self.owners: dict[Var, str] = {}
         #: Bounds that a sliding window has moved, with what they were before; those
         #: that are lower bounds; and the loops over which each Func's window slides.
         self.unslid: dict[Var, Expr] = {}
@@ -99,10 +101,8 @@ class Regions:
             site = self.sites.compute(f)
             needed = found = self.required(f, site)
             store = self.sites.store(f)
-            for outer in dict.fromkeys((store,)):
-                if outer is not site:
-                    needed = found = self._within(f, site, needed, outer)
             if site is not store:
+                needed = found = self._within(f, site, needed, store)
                 slid = slide(self, f, needed)
                 if slid is not None:
                     self.slid[f] = slid
@@ -380,16 +380,16 @@ class Regions:
             return SymInterval(reach.covered.lo, reach.covered.hi)
         below, above = reach.below, reach.above
         if site is not None:
-            wish, (less, more) = f"{v.name}.rounding", reach.rounding
-            below = self._seen(wish, less, below, site)
-            above = self._seen(wish, more, above, site)
+            less, more = reach.rounding
+            below = self._seen(v, less, below, site)
+            above = self._seen(v, more, above, site)
         return SymInterval(
             simplify(sub(nominal.lo, below)), simplify(add(nominal.hi, above))
         )
 
-    def _seen(self, wish: str, e: Expr, otherwise: Expr, site: Site) -> Expr:
-        """`e`, written in names of a site further in, in names known at `site`; or
-        `otherwise`, if `e` depends on loops that are not around the site."""
+    def _seen(self, v: Var, e: Expr, otherwise: Expr, site: Site) -> Expr:
+        """`e`, by which `v` is rounded, in names known at `site` and not further in;
+        or `otherwise`, if `e` depends on loops that are not around the site."""
         if is_const(otherwise, 0):
             return otherwise
         known: dict[Var, Expr | None] = {}
@@ -414,7 +414,9 @@ class Regions:
             return var if var.origin is not None else None
 
         found = outside(e)
-        return otherwise if found is None else self._name(wish, simplify(found), site)
+        if found is None:
+            return otherwise
+        return self._name(v.name, "rounding", simplify(found), site)
 
     def nominal(self, stage: Stage, region: Region) -> dict[Var, Range]:
         own = dict(zip(stage.func.args, region, strict=True))
@@ -508,21 +510,22 @@ class Regions:
         known = f.label if isinstance(f, Function) else f.name
         out: list[Range] = []
         for v, r in zip(names, region, strict=True):
-            lo = self._name(f"{known}.{v}.min", r.lo, site)
+            lo = self._name(known, f"{v}.min", r.lo, site)
             if is_empty(SymInterval(r.lo, r.hi)):
                 # That there is nothing shall show from the names.
                 out.append(Range(lo, shifted(lo, -1)))
             else:
-                out.append(Range(lo, self._name(f"{known}.{v}.max", r.hi, site)))
+                out.append(Range(lo, self._name(known, f"{v}.max", r.hi, site)))
         return tuple(out)
 
-    def _name(self, wish: str, e: Expr, site: Site) -> Expr:
+    def _name(self, owner: str, what: str, e: Expr, site: Site) -> Expr:
         if isinstance(e, Var) or not e.children():
             return e
         known = self._names.get(e)
         if known is not None and known[1].contains(site):
             return known[0]
-        var = Var(wish, INT32, value=e)
+        var = Var(f"{owner}.{what}", INT32, value=e)
+        self.owners[var] = owner
         site.lets.append(LetStmt(var, e))
         self._names[e] = var, site
         self._let_sites[var] = site
@@ -574,18 +577,14 @@ def _together(found: Sequence[tuple[Stage, Region]]) -> Region | None:
             region = tuple(
                 [
                     Range(
-                        _chosen(stage.condition, a.lo, b.lo),
-                        _chosen(stage.condition, a.hi, b.hi),
+                        select(stage.condition, a.lo, b.lo),
+                        select(stage.condition, a.hi, b.hi),
                     )
                     for a, b in zip(other, region, strict=True)
                 ]
             )
         out = region if out is None else _hulls(out, region)
     return out
-
-
-def _chosen(condition: Expr, a: Expr, b: Expr) -> Expr:
-    return a if a is b else select(condition, a, b)
 
 
 def _buffer_region(f: Function, assumptions: Assumptions) -> Region:

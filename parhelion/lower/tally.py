@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Load, Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, var_label
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars, nodes
@@ -173,7 +173,9 @@ class _Walker:
         if s.kind is ForKind.PARALLEL and at is not None:
             found = self.told.parallel.get(s.var)
             if found is None:
-                found = self.told.parallel[s.var] = Parallel(at, s.var.name)
+                found = self.told.parallel[s.var] = Parallel(
+                    at, var_label(s.var.loop.var)
+                )
             found.entries += times
             found.iterations += times * trips
             found.work += self.done - before

@@ -26,6 +26,7 @@ from typing import Any
 from parhelion.errors import Site
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Extern, Var
+from parhelion.ir.externs import is_of_this_process
 from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
 from parhelion.ir.names import plain_name
 from parhelion.ir.node import Node
@@ -159,7 +160,7 @@ class _Teller:
         self.hash.update(b">")
 
     def _contents(self, value: object) -> None:
-        if isinstance(value, Extern) and "@" in value.name:
+        if isinstance(value, Extern) and is_of_this_process(value.name):
             raise NotPortable(value.name)
         if isinstance(value, Var):
             self._var(value)

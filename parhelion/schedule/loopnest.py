@@ -8,13 +8,13 @@ about schedules that cannot be lowered.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from parhelion.ir.build import TRUE, const_int
 from parhelion.ir.expr import Expr, Intrinsic, Var
-from parhelion.ir.function import Function
+from parhelion.ir.function import Function, dim_name
 from parhelion.ir.loop_id import LoopId
+from parhelion.ir.names import wished
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
     Atomic,
@@ -37,7 +37,8 @@ Path = tuple[str, ...]
 
 def loop_names(schedule: StageSchedule) -> dict[Var, str]:
     """The name of each loop, after the directives that made it: ``x.xi`` is the loop
-    xi that a split of x made, ``x.xi.v0`` one that was split off that in turn."""
+    xi that a split of x made, ``x.xi.v0`` one that was split off that in turn. A
+    reduction variable has the name of its domain."""
     return {v: ".".join(path) for v, path in _paths(schedule).items()}
 
 
@@ -45,12 +46,12 @@ def _paths(schedule: StageSchedule) -> dict[Var, Path]:
     path: dict[Var, Path] = {}
 
     def of(v: Var) -> Path:
-        return path.get(v, (_plain(v),))
+        return path.get(v, (dim_name(v).of,))
 
     for t in schedule.transforms:
         if isinstance(t, Split):
             old = of(t.old)
-            made = {v: (*old, _plain(v)) for v in (t.outer, t.inner)}
+            made = {v: (*old, dim_name(v).of) for v in (t.outer, t.inner)}
         elif isinstance(t, Fuse):
             made = {t.fused: (*of(t.inner), t.fused.name)}
         else:
@@ -58,11 +59,6 @@ def _paths(schedule: StageSchedule) -> dict[Var, Path]:
             made = {t.new: of(t.old) if same else (*of(t.old), t.new.name)}
         path.update(made)
     return {d.var: of(d.var) for d in schedule.dims}
-
-
-def _plain(v: Var) -> str:
-    """A reduction variable is printed by the name of its domain."""
-    return v.name.split("$")[0]
 
 
 class _Lines:
@@ -84,7 +80,7 @@ class _Lines:
 
 def func_name(f: Function) -> str:
     """A Func's name without what makes it unique."""
-    return re.split(r"[.$]", f.name)[0]
+    return wished(f.label)
 
 
 def nest_text(body: Stmt, outputs: Sequence[Function]) -> str:
@@ -158,7 +154,7 @@ class _Program(_Lines):
             definition = loop.func.stages()[loop.stage]
             known = _paths(schedules(definition.schedule)[loop.branch])
             self._names[key] = known
-        path = known.get(loop.var, (_plain(loop.var),))
+        path = known.get(loop.var, (dim_name(loop.var).of,))
         return ".".join([*path[:-1], "fused", path[-1]] if loop.shared else path)
 
 

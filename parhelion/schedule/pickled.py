@@ -19,6 +19,7 @@ from typing import Any
 from parhelion.errors import HalideError, Site
 from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, Extern, Var
+from parhelion.ir.externs import is_of_this_process, known_as
 from parhelion.ir.function import Definition, Function, ReductionDomain
 from parhelion.ir.names import is_user_rvar, is_user_var, user_rvar, user_var
 from parhelion.ir.node import Node
@@ -93,8 +94,8 @@ def dumps(
     ]
     nodes = list(bottom_up(roots))
     for n in nodes:
-        if isinstance(n, Extern) and "@" in n.name:
-            raise _foreign(f"the pipeline calls {n.name.split('@')[0]}", None)
+        if isinstance(n, Extern) and is_of_this_process(n.name):
+            raise _foreign(f"the pipeline calls {known_as(n.name)}", None)
     contents = _Contents(
         nodes,
         list(order),
@@ -218,8 +219,7 @@ def _made_function(
 
 
 def _domain(r: ReductionDomain) -> _Reduced:
-    names = tuple([v.name for v in r.vars])
-    return ReductionDomain, (names, r.mins, r.extents, TRUE, r.site)
+    return ReductionDomain, (r.names, r.mins, r.extents, TRUE, r.site)
 
 
 def _buffer(b: BufferSym) -> _Reduced:

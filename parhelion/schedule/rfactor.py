@@ -9,7 +9,6 @@ what guarded them as a predicate.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,8 +35,15 @@ from parhelion.ir.build import (
     sub,
 )
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
-from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
-from parhelion.ir.names import unique_name
+from parhelion.ir.function import (
+    Definition,
+    DimName,
+    Function,
+    ReductionDomain,
+    dim_name,
+    var_label,
+)
+from parhelion.ir.names import unique_name, wished
 from parhelion.ir.rewrite import Rewriter
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.text import brief
@@ -380,7 +386,7 @@ def _intermediate(
     guard: Expr,
 ) -> tuple[Function, Definition]:
     """The Func of the parts, with its pure definition, and its update."""
-    name = re.sub(r"\$\d+$", "", function.name)
+    name = wished(function.name)
     made = Function(unique_name(f"{name}_intm"), FuncSchedule(), here())
     more = tuple([v for _, v in kept])
     flag = fold.taken is not None
@@ -410,7 +416,7 @@ def _intermediate(
     predicate = land(within.go(guard), predicate)
     if domain is None and not is_true(predicate):
         domain = ReductionDomain(
-            (f"{name}_once",), (int32(0),), (int32(1),), TRUE, here()
+            (DimName(f"{name}_once"),), (int32(0),), (int32(1),), TRUE, here()
         )
     if domain is not None:
         domain.predicate, domain.frozen = predicate, True
@@ -451,7 +457,7 @@ def _domain(axes: Sequence[_Axis]) -> tuple[ReductionDomain | None, dict[Var, Ex
     if not axes:
         return None, {}
     domain = ReductionDomain(
-        tuple([a.var.name for a in axes]),
+        tuple([dim_name(a.var) for a in axes]),
         tuple([a.lo for a in axes]),
         tuple([a.extent for a in axes]),
         TRUE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Var
-from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.function import Function, ReductionDomain, dim_name
 from parhelion.ir.loop_id import LoopId
 from parhelion.ir.names import plain_name
 from parhelion.ir.stmt import Atomic, Block, For, If, Produce, Provide, Realize, Stmt
@@ -104,9 +104,9 @@ def names_of(functions: Sequence[Function]) -> dict[Function, str]:
 
 def rvar_name(v: Var, domain: ReductionDomain) -> str:
     """``r.x``, or ``r`` for a domain of one dimension."""
-    of, _, letter = v.name.rpartition("$")
-    of = plain_name(of)
-    return of if len(domain.vars) == 1 else f"{of}.{letter}"
+    name = dim_name(v)
+    of = plain_name(name.of)
+    return of if len(domain.vars) == 1 else str(name._replace(of=of))
 
 
 def shown(f: Function) -> str:

@@ -10,7 +10,7 @@ import pytest
 from parhelion.ir.build import TRUE, add, cast, int32, maximum, mod, mul, select, sub
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
-from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.function import Definition, DimName, Function, ReductionDomain
 from parhelion.ir.names import user_var
 from parhelion.schedule import deps
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
@@ -26,7 +26,7 @@ def func(dimensions: int, type: Type = INT32) -> Function:
 
 def domain(*ranges: tuple[int, int]) -> ReductionDomain:
     return ReductionDomain(
-        tuple("rstu"[: len(ranges)]),
+        tuple([DimName(n) for n in "rstu"[: len(ranges)]]),
         tuple(int32(lo) for lo, _ in ranges),
         tuple(int32(n) for _, n in ranges),
         TRUE,
@@ -104,7 +104,7 @@ def test_a_single_iteration_is_free() -> None:
 def test_symbolic_extents() -> None:
     f = func(1)
     n = Var("n", INT32, origin=object())
-    rdom = ReductionDomain(("r",), (int32(0),), (n,), TRUE)
+    rdom = ReductionDomain((DimName("r"),), (int32(0),), (n,), TRUE)
     (r,) = rdom.vars
     assert free(f, [r], [r], rdom) == "r"
     assert free(f, [add(r, n)], [add(r, n)], rdom) == "r"

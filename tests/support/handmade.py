@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parhelion.ir.build import TRUE, int32
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
-from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.function import Definition, DimName, Function, ReductionDomain
 from parhelion.ir.names import unique_name, user_var
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
@@ -41,7 +41,7 @@ def domain(
 ) -> ReductionDomain:
     """An RDom over (min, extent) pairs."""
     return ReductionDomain(
-        tuple(names.split()[: len(ranges)]),
+        tuple([DimName(n) for n in names.split()[: len(ranges)]]),
         tuple([int32(low) for low, _ in ranges]),
         tuple([int32(n) for _, n in ranges]),
         where,
