@@ -11,8 +11,12 @@ import linecache
 import os
 import sys
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import islice
+from types import CodeType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: The command line, around which there is no program of the user's.
@@ -21,16 +25,91 @@ _COMMANDS = _PACKAGE + "cli" + os.sep
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A line of the user's program: where a Func was defined, used or scheduled."""
+    """A place in what the user wrote: where a Func was defined, used or scheduled.
+
+    file, line: counted from 1. columns: of the line, the first character and the one
+    behind the last, counted from 0; None stands for all of it. source: the line's text,
+    where there is no file to read it from. frame: of a call in a Python program, its
+    code and the instruction, by which the columns are found when they are asked for.
+    """
 
     file: str
     line: int
+    columns: tuple[int, int] | None = None
+    source: str | None = field(default=None, compare=False)
+    frame: tuple[CodeType, int] | None = field(default=None, compare=False, repr=False)
 
     def text(self) -> str:
-        return linecache.getline(self.file, self.line).strip()
+        """The line, without what is around it."""
+        return self._line().strip()
+
+    def marked(self) -> tuple[str, str]:
+        """The line, and below it the marks of the columns."""
+        line = self._line().rstrip()
+        text = line.lstrip()
+        margin = len(line) - len(text)
+        first, last = self.span() or (margin, len(line))
+        first = min(max(first - margin, 0), len(text))
+        last = min(max(last - margin, first), len(text))
+        if first == last:
+            first, last = 0, len(text)
+        return text, " " * first + "^" * (last - first)
+
+    def span(self) -> tuple[int, int] | None:
+        """`columns`, be they given or found."""
+        if self.columns is not None or self.frame is None:
+            return self.columns
+        return _columns(*self.frame, self._line())
+
+    def _line(self) -> str:
+        if self.source is not None:
+            return self.source
+        return linecache.getline(self.file, self.line)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def __reduce__(self) -> tuple[type[Site], tuple[object, ...]]:
+        return Site, (self.file, self.line, self.span(), self.source)
+
+
+def _columns(code: CodeType, instruction: int, line: str) -> tuple[int, int] | None:
+    """Where in a line an instruction comes from: of a chain of calls, the last one."""
+    import ast  # neither is needed before something goes wrong
+    import dis
+
+    if dis.opname[code.co_code[instruction]].startswith("STORE_"):
+        return None  # ``f[x] = value``: what is wrong may be on either side
+    where = next(islice(code.co_positions(), instruction // 2, None))
+    first_line, last_line, first, last = where
+    if first is None or last is None:
+        return None
+    encoded = line.encode()
+    if last_line != first_line:
+        last = len(encoded.rstrip())
+    with suppress(SyntaxError, ValueError):
+        call = ast.parse(encoded[first:last].decode(), mode="eval").body
+        inside = call.func if isinstance(call, ast.Call) else None
+        if isinstance(inside, ast.Attribute) and inside.end_col_offset is not None:
+            end = inside.value.end_col_offset
+            first += end if inside.value.end_lineno == 1 and end is not None else 0
+    return len(encoded[:first].decode()), len(encoded[:last].decode())
+
+
+#: What stands in for the user's line, where it is in no frame of Python.
+_GIVEN: ContextVar[Site | None] = ContextVar("site", default=None)
+
+
+@contextmanager
+def located(site: Site) -> Iterator[None]:
+    """Everything in the block is at this place of the user's: what is defined and
+    scheduled, and the errors. For front ends, which read programs of another language.
+    """
+    before = _GIVEN.set(site)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(before)
 
 
 @functools.cache
@@ -42,16 +121,21 @@ def _numpy() -> str:
 
 
 def here() -> Site | None:
-    """The innermost frame outside this package: the user's own line. None on a thread
-    of the package's own, where only who waits for it knows that line, and on the
-    command line, which is called by no program of the user's."""
+    """The place that `located` says, or else the innermost frame outside this package:
+    the user's own line. None on a thread of the package's own, where only who waits for
+    it knows that line, and on the command line, which is called by no program of the
+    user's."""
+    given = _GIVEN.get()
+    if given is not None:
+        return given
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if name == threading.__file__ or name.startswith(_COMMANDS):
             return None
         if not name.startswith((_PACKAGE, "<", _numpy())):
-            return Site(name, frame.f_lineno)
+            at = frame.f_code, frame.f_lasti
+            return Site(name, frame.f_lineno, frame=at)
         if frame.f_back is None:
             return None
         frame = frame.f_back
@@ -98,9 +182,9 @@ class HalideError(RuntimeError):
         lines = [self.what]
         if self.at is not None:
             lines.append(f"  --> {self.at}")
-            text = self.at.text()
+            text, marks = self.at.marked()
             if text:
-                lines += [f"   |  {text}", f"   |  {'^' * len(text)}"]
+                lines += [f"   |  {text}", f"   |  {marks}"]
         if self.detail:
             lines.append(self.detail)
         if self.legal:

@@ -34,7 +34,7 @@ def bad(kind: type[hl.HalideError], message: str) -> Callable[[Program], Program
 
 def normal(message: str) -> str:
     message = re.sub(r"\$\d+", "", message)
-    return re.sub(r"\n   \|  \^+", "", re.sub(r"  --> .*:\d+", "-->", message))
+    return re.sub(r"\n   \|   *\^+", "", re.sub(r"  --> .*:\d+", "-->", message))
 
 
 def ramp(*shape: int) -> Any:

@@ -33,7 +33,7 @@ def bad(kind: type[hl.HalideError], message: str) -> Callable[[Program], Program
 
 def normal(message: str) -> str:
     message = re.sub(r"  --> .*:\d+", "-->", message)
-    message = re.sub(r"\n   \|  \^+", "", message)
+    message = re.sub(r"\n   \|   *\^+", "", message)
     return re.sub(r"\$\d+", "", message)
 
 

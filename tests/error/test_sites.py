@@ -1,0 +1,200 @@
+"""Messages show the user's line, and mark the call or the operands that are meant."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from pathlib import Path
+
+import pytest
+
+import parhelion as hl
+from parhelion.errors import Site, here, located
+
+x, y, xi = hl.vars("x y xi")
+
+
+def failed(program: object) -> tuple[str, str]:
+    assert callable(program)
+    with pytest.raises(hl.HalideError) as caught:
+        program()
+    lines = str(caught.value).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("  --> "))
+    line, under = (one.removeprefix("   |  ") for one in lines[at + 1 : at + 3])
+    assert set(under.strip()) == {"^"}
+    return line, line[len(under) - len(under.lstrip()) : len(under)]
+
+
+def func() -> hl.Func:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    return f
+
+
+def test_one_call_of_a_chain_is_marked() -> None:
+    f = func()
+
+    def program() -> None:
+        f.split(x, x, xi, 8).vectorize(y, 8, hl.TailStrategy.Auto).unroll(hl.Var("q"))
+
+    _, marked = failed(program)
+    assert marked == '.unroll(hl.Var("q"))'
+
+
+def test_a_chain_over_several_lines() -> None:
+    f = func()
+
+    def program() -> None:
+        (
+            f.split(x, x, xi, 8)
+            .vectorize(xi, 8)
+            .unroll(
+                hl.Var("q"),
+            )
+        )
+
+    line, marked = failed(program)
+    assert (line, marked) == (".unroll(", "unroll(")
+
+
+def test_operands_are_marked() -> None:
+    def program() -> None:
+        f = hl.Func("f")
+        f[x, y] = hl.select(x > 3, hl.u8(3) + 300, hl.u8(4))
+
+    _, marked = failed(program)
+    assert marked == "hl.u8(3) + 300"
+
+
+def test_of_a_definition_all_is_marked() -> None:
+    f = func()
+
+    def program() -> None:
+        f[x + 1, y] = hl.u8(3)
+
+    line, marked = failed(program)
+    assert marked == line == "f[x + 1, y] = hl.u8(3)"
+
+
+def test_letters_of_several_bytes() -> None:
+    f = func()
+
+    def program() -> None:
+        größe, _ = "日本", f.unroll(hl.Var("q"))  # noqa: F841
+
+    _, marked = failed(program)
+    assert marked == '.unroll(hl.Var("q"))'
+
+
+def test_what_has_no_text() -> None:
+    """A site without a line is only named; columns beyond the line mark all of it."""
+    error = hl.ScheduleError("what", at=Site("<nowhere>", 3))
+    assert str(error) == "what\n  --> <nowhere>:3"
+    error = hl.ScheduleError("what", at=Site("a", 3, (40, 50), "  abc"))
+    assert str(error) == "what\n  --> a:3\n   |  abc\n   |  ^^^"
+    error = hl.ScheduleError("what", at=Site("a", 3, (3, 50), "  abc"))
+    assert str(error) == "what\n  --> a:3\n   |  abc\n   |   ^^"
+
+
+def test_sites_are_values() -> None:
+    def mine() -> Site:
+        found = hl.Func("f")._function.site
+        assert found is not None
+        return found
+
+    site = mine()
+    again: Site = pickle.loads(pickle.dumps(site))
+    assert again == Site(site.file, site.line, site.span())
+    assert again.columns is not None and again.frame is None
+    assert again.marked() == site.marked()
+    assert copy.copy(site) == copy.deepcopy(again) or site.columns is None
+
+
+# Another front end: sites that are no lines of Python.
+
+PROGRAM = """\
+f(x, y) = x + y
+g(x, y) = f(x, y) + 300
+g: vectorize x 8
+g: vectorise x 8
+"""
+
+
+class Toy:
+    """A language of sums of bytes and of directives: a front end by the recipe of
+    docs/architecture.md."""
+
+    def __init__(self, text: str) -> None:
+        self.funcs: dict[str, hl.Func] = {}
+        for number, line in enumerate(text.splitlines(), 1):
+            mark, run = (" = ", self.define) if "=" in line else (": ", self.schedule)
+            head, rest = line.split(mark)
+            columns = len(head + mark), len(line)
+            with located(Site("toy.txt", number, columns, line)):
+                run(head, rest)
+
+    def define(self, head: str, value: str) -> None:
+        first, *others = value.split(" + ")
+        total = self.byte(first)
+        for term in others:
+            total += int(term) if term.isdigit() else self.byte(term)
+        self.funcs[head[0]] = f = hl.Func(head[0])
+        f[x, y] = total
+
+    def byte(self, term: str) -> hl.Expr:
+        called = {"x": x, "y": y}.get(term)
+        return hl.u8(self.funcs[term[0]][x, y] if called is None else called)
+
+    def schedule(self, name: str, words: str) -> None:
+        directive, var, size = words.split()
+        if directive != "vectorize":
+            raise hl.ScheduleError(f"there is no directive {directive!r}", at=here())
+        self.funcs[name].vectorize(hl.Var(var), int(size))
+
+
+def test_a_front_end_supplies_sites() -> None:
+    with pytest.raises(hl.HalideError) as caught:
+        Toy(PROGRAM)
+    assert "the literal 300 does not fit uint8" in str(caught.value)
+    lines = str(caught.value).splitlines()
+    assert lines[1:4] == [
+        "  --> toy.txt:2",
+        "   |  g(x, y) = f(x, y) + 300",
+        "   |            ^^^^^^^^^^^^^",
+    ]
+    legal = PROGRAM.replace("300", "200")
+    with pytest.raises(hl.ScheduleError) as caught:
+        Toy(legal)
+    lines = str(caught.value).splitlines()
+    assert lines[1:4] == [
+        "  --> toy.txt:4",
+        "   |  g: vectorise x 8",
+        "   |     ^^^^^^^^^^^^^",
+    ]
+
+
+def test_what_lowering_finds_is_at_the_line_of_a_front_end() -> None:
+    image = hl.ImageParam(hl.Int(32), 2, "image")
+    f, g = func().compute_root(), hl.Func("g")
+    with located(Site("toy.txt", 7, None, "g(x, y) = f(image(x, y), y)")):
+        g[x, y] = f[image[x, y], y]
+    with pytest.raises(hl.BoundsError, match="unbounded") as caught:
+        g.compile_jit()
+    assert "--> toy.txt:7\n   |  g(x, y) = f(image(x, y), y)" in str(caught.value)
+
+
+def test_what_a_front_end_says_is_of_its_block_and_thread() -> None:
+    found: list[Site | None] = []
+    site = Site("toy.txt", 1)
+    with located(site):
+        thread = threading.Thread(target=lambda: found.append(here()))
+        thread.start()
+        thread.join()
+        assert here() is site
+        with located(Site("toy.txt", 2)):
+            pass
+        assert here() is site
+    mine = here()
+    assert mine is not None and Path(mine.file) == Path(__file__)
+    assert found != [site]
