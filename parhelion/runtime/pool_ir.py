@@ -22,7 +22,7 @@ Rules that keep it correct:
   when `pushes` has changed: first it spins, then it sleeps on a condition variable.
 - After a fork the child has no workers. `@ph.pool.enter` notices by the process id
   and starts afresh (mutex, conditions, list, counters, locks).
-- The first iteration that returns an error stops the handing out of more; its code
+- The first iteration that returns an error is the last of each thread; its code
   is the loop's result. So does a signal that is to end the run.
 
 Everything is plain libc and pthreads, so that object files can carry it.
@@ -200,7 +200,7 @@ some:
   %last = select i1 %over, i64 %end, i64 %beyond
   br label %iterate
 iterate:
-  %i = phi i64 [ %first, %some ], [ %i1, %good ]
+  %i = phi i64 [ %first, %some ], [ %i1, %proceed ]
   %seen = call i32 @ph.watch.seen(ptr %ctx)
   %on = icmp eq i32 %seen, 0
   br i1 %on, label %one, label %error
@@ -212,10 +212,15 @@ one:
 good:
   %i1 = add nsw i64 %i, 1
   %more = icmp slt i64 %i1, %last
-  br i1 %more, label %iterate, label %take
+  br i1 %more, label %proceed, label %take
+proceed:
+  %err1 = load atomic i32, ptr %perr monotonic, align 4
+  %failed1 = icmp ne i32 %err1, 0
+  br i1 %failed1, label %leave, label %iterate
 error:
   %code = phi i32 [ %seen, %iterate ], [ %result, %one ]
   %x = cmpxchg ptr %perr, i32 0, i32 %code release monotonic
+  call void @ph.watch.failed(ptr %ctx)
   br label %leave
 leave:
   %s1 = call i32 @pthread_setspecific(i32 %key, ptr %outer)

@@ -6,9 +6,9 @@ main thread runs every TICK_MS (a word in the run's context, 0 until then). Comp
 code and the pool look at the word in outer loops, between iterations, and where they
 wait; where it is marked, the main thread asks Python whether a signal has come, which
 runs its handler, whatever that is. If the handler raises, the exception waits in
-`raised`, the word says stop, and all threads of the run leave as they do after a
-failure. Nothing of the process's signals is touched, and other threads' runs are none
-of Ctrl-C's business.
+`raised`, the word says stop, and all threads of the run leave. Where one thread of a
+run has failed, the word tells the others as well. Nothing of the process's signals is
+touched, and other threads' runs are none of Ctrl-C's business.
 
 The same thread has memory trimmed that nobody uses (`memory_ir`). It rests when the
 main thread has run nothing for a while, and nothing is kept.
@@ -21,9 +21,10 @@ from parhelion.ir.failures import INTERRUPTED
 from parhelion.runtime.context import Context
 from parhelion.runtime.python_ir import API, ATTEMPTS, PYTHON
 
-#: Where in a context the word is that is looked at, and what it says.
+#: Where in a context the word is that is looked at, and what it says: to look for
+#: signals, or to leave the run, as a handler has raised or a thread has failed.
 STOP_OFFSET: int = Context.stop.offset
-LOOK, STOP = 1, 2
+LOOK, STOP, FAILED = 1, 2, 3
 
 #: How often what the main thread runs is marked, and after how many marks without a
 #: run the ticker rests; how often it then looks for memory to give back.
@@ -238,6 +239,8 @@ define i32 @ph_watched(ptr %fn, ptr %ctx, ptr %argv) {
   br i1 %ours, label %watched, label %plain
 plain:
   %p = call i32 %fn(ptr %ctx, ptr %argv)
+  %marked = getelementptr i8, ptr %ctx, i64 STOP_OFFSET
+  store i32 0, ptr %marked
   ret i32 %p
 watched:
   ; What this run is part of, where a foreign stage runs a pipeline.
@@ -276,6 +279,7 @@ define internal i32 @ph.watch.look(ptr %ctx) {
   switch i32 %said, label %go [
     i32 LOOK, label %look
     i32 STOP, label %leave
+    i32 FAILED, label %leave
   ]
 go:
   ret i32 0
@@ -296,7 +300,7 @@ define KEEPING i32 @ph_look(ptr %ctx) {
 define i32 @ph_look_now(ptr %ctx) {
   %word = getelementptr i8, ptr %ctx, i64 STOP_OFFSET
   %said = load atomic i32, ptr %word acquire, align 4
-  %over = icmp eq i32 %said, STOP
+  %over = icmp uge i32 %said, STOP
   br i1 %over, label %leave, label %whose
 leave:
   ret i32 INTERRUPTED
@@ -311,7 +315,7 @@ whose:
 go:
   ret i32 0
 ask:
-  store atomic i32 0, ptr %word seq_cst, align 4
+  %c = cmpxchg ptr %word, i32 LOOK, i32 0 seq_cst seq_cst
   %ensure = load ptr, ptr @ph.watch.python
   %gil = call i32 %ensure()
   %p1 = getelementptr ptr, ptr @ph.watch.python, i64 1
@@ -341,6 +345,14 @@ define internal void @ph.watch.stop(ptr %ctx) {
   store atomic i32 STOP, ptr %word seq_cst, align 4
   %c = cmpxchg ptr %ctx, i32 0, i32 INTERRUPTED seq_cst seq_cst
   call void @ph.async.wake()
+  ret void
+}
+
+; Tells the other threads of a run that it has failed, so that they leave it as well.
+define internal void @ph.watch.failed(ptr %ctx) {
+  %word = getelementptr i8, ptr %ctx, i64 STOP_OFFSET
+  %a = cmpxchg ptr %word, i32 0, i32 FAILED seq_cst seq_cst
+  %b = cmpxchg ptr %word, i32 LOOK, i32 FAILED seq_cst seq_cst
   ret void
 }
 
@@ -397,6 +409,10 @@ define internal i32 @ph.watch.seen(ptr %ctx) {
   ret i32 0
 }
 
+define internal void @ph.watch.failed(ptr %ctx) {
+  ret void
+}
+
 define internal void @ph.watch.kept() {
   ret void
 }
@@ -417,6 +433,7 @@ def names(architecture: str) -> dict[str, str]:
         "STOP_OFFSET": str(STOP_OFFSET),
         "LOOK": str(LOOK),
         "STOP": str(STOP),
+        "FAILED": str(FAILED),
         "INTERRUPTED": str(INTERRUPTED),
         "TICK_MS": str(TICK_MS),
         "TICK_NS": str(TICK_MS * 1_000_000),
