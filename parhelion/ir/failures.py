@@ -43,6 +43,13 @@ FAILURES: dict[str, Failure] = {
         "split rounds up, realize([extents]) allocates what it writes, and "
         "TailStrategy.GuardWithIf writes no more than is asked for",
     ),
+    # (first buffer, buffer, dimension, first min, first max, min, max)
+    "tuple_differs": Failure(
+        BoundsError,
+        "the values of a Tuple are computed over one region, but output buffer {0!r} "
+        "covers {3} to {4} in dimension {2}, and {1!r} covers {5} to {6}",
+        "give buffers of one size",
+    ),
     # (buffer, dimension, extent)
     "extent_negative": Failure(
         BoundsError, "buffer {0!r} has the negative extent {2} in dimension {1}"
@@ -168,6 +175,7 @@ HALIDE_CODES: dict[str, int] = {
     **dict.fromkeys(FAILURES, -1),
     "input_too_small": -4,
     "output_too_small": -4,
+    "tuple_differs": -8,
     "extent_negative": -28,
     "size_overflow": -6,
     "allocation_too_large": -5,

@@ -65,6 +65,20 @@ def layout_checks(
     return out
 
 
+def tuple_checks(buffers: Sequence[BufferSym]) -> list[Stmt]:
+    """Asserts that the buffers for the values of a Tuple cover the same region."""
+    out: list[Stmt] = []
+    first, *others = buffers
+    for buffer in others:
+        for d, (a, b) in enumerate(zip(first.dims, buffer.dims, strict=True)):
+            last_a, last_b = [sub(add(x.min, x.extent), _ONE) for x in (a, b)]
+            alike = land(EQ(a.min, b.min), EQ(a.extent, b.extent))
+            names = (_text(first.name), _text(buffer.name), int32(d))
+            args = (*names, a.min, last_a, b.min, last_b)
+            out.append(Assert(alike, "tuple_differs", args))
+    return out
+
+
 def _size_checks(buffer: BufferSym) -> list[Stmt]:
     """Every flat index into the buffer fits in 31 bits."""
     limit = (1 << 31) - 1

@@ -14,7 +14,12 @@ from parhelion.ir.promises import Assumptions, symbol_of
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.lower.checks import buffer_checks, layout_checks, param_checks
+from parhelion.lower.checks import (
+    buffer_checks,
+    layout_checks,
+    param_checks,
+    tuple_checks,
+)
 from parhelion.lower.loops import Range
 from parhelion.lower.memoize import memo_keys
 from parhelion.lower.options import LowerOptions
@@ -93,6 +98,8 @@ def _checks(
     outputs = [b for f in written for b in f.buffers]
     for buffer in (*inputs, *outputs):
         checks += layout_checks(buffer, assumptions, options)
+    for f in written:
+        checks += tuple_checks(f.buffers)
     for buffer, region in required.items():
         checks += overflow.of_region(buffer.name, region)
         checks += buffer_checks(buffer, region, "input_too_small")

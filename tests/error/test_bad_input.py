@@ -104,6 +104,34 @@ def image_too_small() -> None:
     f.realize([4, 3])
 
 
+@bad(
+    hl.BoundsError,
+    """the values of a Tuple are computed over one region, but output buffer 'f.0' covers 0 to 4 in dimension 0, and 'f.1' covers 0 to 7
+-->
+   |  f.realize([ramp(5), ramp(8)])
+hint: give buffers of one size""",
+)
+def buffers_of_a_tuple_of_two_sizes() -> None:
+    f = hl.Func("f")
+    f[x] = (hl.u8(x), hl.u8(2 * x))
+    f.realize([ramp(5), ramp(8)])
+
+
+@bad(
+    hl.BoundsError,
+    """the values of a Tuple are computed over one region, but output buffer 'f.0' covers 0 to 4 in dimension 0, and 'f.1' covers 2 to 6
+-->
+   |  f.realize([hl.Buffer(ramp(5)), second])
+hint: give buffers of one size""",
+)
+def buffers_of_a_tuple_at_two_places() -> None:
+    f = hl.Func("f")
+    f[x] = (hl.u8(x), hl.u8(2 * x))
+    second = hl.Buffer(ramp(5))
+    second.set_min([2])
+    f.realize([hl.Buffer(ramp(5)), second])
+
+
 def photograph() -> np.ndarray:
     """Rows, columns, channels."""
     return np.zeros((48, 64, 3), np.uint8)
