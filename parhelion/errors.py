@@ -6,6 +6,7 @@ One root, `HalideError`; each subclass also inherits the Python builtin that fit
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import linecache
 import os
@@ -19,6 +20,8 @@ from itertools import islice
 from types import CodeType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+#: What stands between a ``with`` of the user's and a function of the package.
+_WITH = contextlib.__file__
 #: The command line, around which there is no program of the user's.
 _COMMANDS = _PACKAGE + "cli" + os.sep
 
@@ -133,7 +136,7 @@ def here() -> Site | None:
         name = frame.f_code.co_filename
         if name == threading.__file__ or name.startswith(_COMMANDS):
             return None
-        if not name.startswith((_PACKAGE, "<", _numpy())):
+        if not name.startswith((_PACKAGE, "<", _numpy())) and name != _WITH:
             at = frame.f_code, frame.f_lasti
             return Site(name, frame.f_lineno, frame=at)
         if frame.f_back is None:

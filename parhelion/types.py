@@ -41,10 +41,15 @@ class Type:
     _table: dict[tuple[int, int, int], Type] = {}
 
     def __new__(cls, code: TypeCode, bits: int, lanes: int = 1) -> Type:
-        key = (int(code), bits, lanes)
+        key = (code, bits, lanes)
         found = cls._table.get(key)
         if found is not None:
             return found
+        for what, number in (("code", code), ("width", bits), ("lanes", lanes)):
+            if not hasattr(type(number), "__index__"):
+                raise TypeMismatchError(
+                    f"the {what} of a type is an integer, not {number!r:.60}", at=here()
+                )
         if bits not in _WIDTHS[TypeCode(code)]:
             raise TypeMismatchError(
                 f"there is no {bits}-bit {TypeCode(code).name} type; "

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
 from parhelion.errors import DefinitionError, TypeMismatchError, here
+from parhelion.lang.checked import items
 from parhelion.lang.convert import literal_as, node_or_none
 from parhelion.lang.effects import likely
 from parhelion.lang.expr import Expr, ExprLike, is_undefined, to_expr, wrap
@@ -177,6 +178,7 @@ def _place(name: str, f: Source, bounds: Region | None) -> tuple[list[Var], _Lim
             f"{name} takes a Func, a Buffer or an ImageParam, not a {type(f).__name__}",
             at=here(),
         )
+    items(bounds, f"the bounds of {name}")
     if len(bounds) > len(args):
         raise TypeMismatchError(
             f"{name}: bounds for {len(bounds)} dimensions of {f.name()!r}, which has "

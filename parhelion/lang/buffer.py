@@ -22,6 +22,7 @@ from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
+from parhelion.lang.checked import integer
 from parhelion.lang.convert import check_type
 from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
 from parhelion.lang.views import Views
@@ -279,7 +280,7 @@ class Buffer(Views, Pointwise):
         return BufferDimension(layout.mins[d], layout.extents[d], layout.strides[d])
 
     def _dimension(self, d: SupportsIndex) -> int:
-        n = d.__index__()
+        n = integer(d, "a dimension")
         if not 0 <= n < self._pixels().ndim:
             raise BoundsError(
                 f"Buffer {self.name()!r} has {len(self._mins)} dimensions; "
@@ -343,7 +344,7 @@ class Buffer(Views, Pointwise):
                 f"{len(given)} coordinates are given",
                 at=here(),
             )
-        return [i.__index__() for i in given]
+        return [integer(i, "a coordinate") for i in given]
 
     def __repr__(self) -> str:
         if self._array is None:

@@ -92,6 +92,12 @@ def _symbol(argument: object) -> BufferSym | ParamSym:
 
 def symbols_of(arguments: Sequence[ArgumentLike]) -> list[BufferSym | ParamSym]:
     """What stands for each argument in code."""
+    if isinstance(arguments, ImageParam | Param):
+        raise TypeMismatchError(
+            f"the arguments are a list, not {arguments!r:.60}",
+            at=here(),
+            hint=f"[{arguments.name()}]",
+        )
     return [_symbol(a) for a in arguments]
 
 

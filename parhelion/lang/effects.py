@@ -10,7 +10,7 @@ from parhelion.ir import build
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import Intrinsic, Reinterpret
-from parhelion.lang.convert import FLOAT32, node_of
+from parhelion.lang.convert import FLOAT32, check_type, node_of
 from parhelion.lang.expr import Expr, ExprLike, is_undefined, wrap
 from parhelion.lang.functions import bounds_in_type
 from parhelion.lang.requirement import boolean, shown, spaced
@@ -63,9 +63,10 @@ def require(condition: ExprLike, value: ExprLike, *args: ExprLike | str) -> Expr
 def undef(type: Type) -> Expr:
     """No value in particular: a pure definition with it leaves the storage as it is,
     to be written by updates."""
-    if type.is_handle():
-        raise TypeMismatchError(f"undef of type {type}", at=here())
-    return wrap(Intrinsic(type, "undef", ()))
+    t = check_type(type, "undef has")
+    if t.is_handle():
+        raise TypeMismatchError(f"undef of type {t}", at=here())
+    return wrap(Intrinsic(t, "undef", ()))
 
 
 def strict_float(value: ExprLike) -> Expr:

@@ -9,6 +9,7 @@ from parhelion.errors import DefinitionError, TypeMismatchError, here
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import fresh, unique_name
+from parhelion.lang.checked import word
 from parhelion.lang.define_extern import ExternDefinition
 from parhelion.lang.definition import ANYTHING, Requirement, define
 from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
@@ -338,7 +339,9 @@ class Func(
 def funcs(names: str) -> tuple[Func, ...]:
     """One Func for each word of `names`: ``f, g = hl.funcs("f g")``. Commas may stand
     between the words."""
-    return tuple(Func(name) for name in names.replace(",", " ").split())
+    return tuple(
+        Func(name) for name in word(names, "a list of names").replace(",", " ").split()
+    )
 
 
 def lambda_func(*args: Var | ExprLike | Tuple) -> Func:

@@ -12,6 +12,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.checked import integer, items
 from parhelion.lang.convert import check_type
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.images import Pointwise, load
@@ -138,7 +139,7 @@ class OutputImageParam:
 
     def dim(self, dimension: int) -> Dimension:
         """One dimension: what it is, as expressions, and what is promised of it."""
-        d = dimension.__index__()
+        d = integer(dimension, "a dimension")
         if not 0 <= d < len(self._sym.dims):
             raise BoundsError(
                 f"{self._what()} has {len(self._sym.dims)} dimensions; there is no "
@@ -180,13 +181,18 @@ class OutputImageParam:
 
     def set_estimates(self, estimates: Sequence[tuple[ExprLike, ExprLike]]) -> Self:
         """``set_estimate(min, extent)`` for each dimension."""
+        from parhelion.lang.rdom import pair_of
+
+        what = f"set_estimates of {self._what()}"
+        given = items(estimates, "estimates")
+        pairs: list[Any] = [pair_of(one, what) for one in given]
         if len(estimates) != self.dimensions():
             raise TypeMismatchError(
                 f"{self._what()} has {self.dimensions()} dimensions; "
                 f"{len(estimates)} estimates are given",
                 at=here(),
             )
-        for d, (lo, extent) in enumerate(estimates):
+        for d, (lo, extent) in enumerate(pairs):
             self.dim(d).set_estimate(lo, extent)
         return self
 
@@ -238,7 +244,7 @@ class ImageParam(OutputImageParam, Pointwise):
     def __init__(self, type: Type, dimensions: int, name: str = "") -> None:
         check_type(type, "an ImageParam has")
         known = unique_name(name) if name else fresh("p")
-        n = dimensions.__index__()
+        n = integer(dimensions, "the number of dimensions")
         if n < 0:
             raise TypeMismatchError(f"an image cannot have {n} dimensions", at=here())
         self._sym = BufferSym(known, type, n, "input", site=here())

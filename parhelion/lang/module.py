@@ -25,6 +25,7 @@ from parhelion.lang.target_api import (
     Target,
     TargetArch,
     TargetFeature,
+    check_target,
     get_host_target,
 )
 from parhelion.runtime.program import compiling
@@ -280,8 +281,7 @@ def known_target(target: Target | None) -> Target:
     """The target of a Module: this computer, unless told otherwise."""
     if target is None:
         return get_host_target()
-    if not isinstance(target, Target):
-        raise TypeMismatchError(f"a target is a Target, not {target!r}", at=here())
+    check_target(target)
     return get_host_target() if target.arch is TargetArch.ArchUnknown else target
 
 

@@ -12,11 +12,11 @@ from parhelion.aot.header import header_text
 from parhelion.aot.interface import Interface
 from parhelion.aot.llvm_module import link, module_object
 from parhelion.aot.objects import Program
-from parhelion.errors import HalideError, TypeMismatchError, here
+from parhelion.errors import HalideError, here
 from parhelion.lang.loop_dump import file_name
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import Module
-from parhelion.lang.target_api import Target, TargetFeature, TargetOS
+from parhelion.lang.target_api import Target, TargetFeature, TargetOS, check_target
 
 #: Makes a Module of a name, for a target.
 Maker = Callable[[str, Target], Module]
@@ -107,8 +107,7 @@ def _for_windows(targets: Sequence[Target]) -> bool:
 
 def _check(targets: Sequence[Target]) -> None:
     for i, t in enumerate(targets):
-        if not isinstance(t, Target):
-            raise TypeMismatchError(f"a target is a Target, not {t!r:.60}", at=here())
+        check_target(t)
         if t in targets[:i]:
             raise HalideError(f"the target {t} is there twice", at=here())
     if not targets:

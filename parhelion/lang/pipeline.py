@@ -21,6 +21,7 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
 from parhelion.lang.boxes import Box
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.checked import integer
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.given import check_output
 from parhelion.lang.inferred import laid_out
@@ -109,7 +110,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         from parhelion.schedule.sites import realization_order
 
         order = realization_order(self._functions())
-        if not 0 <= index < len(order):
+        if not 0 <= integer(index, "the number of a Func") < len(order):
             raise BoundsError(
                 f"the Pipeline has {len(order)} Funcs; there is no Func {index}",
                 at=here(),
@@ -122,7 +123,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         from parhelion.lang.imageparam import ImageParam
 
         found = image_params(self._functions())
-        if not 0 <= index < len(found):
+        if not 0 <= integer(index, "the number of an ImageParam") < len(found):
             raise BoundsError(
                 f"the Pipeline has {len(found)} ImageParams; there is no ImageParam"
                 f" {index}",

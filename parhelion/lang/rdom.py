@@ -19,6 +19,7 @@ from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import DimName, ReductionDomain, var_label
 from parhelion.ir.names import fresh, user_rvar
 from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.lang.checked import integer
 from parhelion.lang.convert import is_literal, literal_as, node_of
 from parhelion.lang.expr import (
     Expr,
@@ -190,7 +191,7 @@ class RDom(Operand):
 
     def __getitem__(self, dimension: int) -> RVar:
         try:
-            return of_rvar(self._domain.vars[dimension])
+            return of_rvar(self._domain.vars[integer(dimension, "a dimension")])
         except IndexError:
             raise BoundsError(
                 f"an RDom of {len(self)} dimensions has no dimension {dimension}",

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from parhelion.codegen.target import host_target
 from parhelion.errors import HalideError, TypeMismatchError, here
+from parhelion.lang.convert import check_type
 from parhelion.runtime.program import PLAIN, Options
 from parhelion.types import Type
 
@@ -261,6 +262,10 @@ class Target:
         return True
 
     def has_feature(self, feature: TargetFeature) -> bool:
+        if not isinstance(feature, TargetFeature):
+            raise TypeMismatchError(
+                f"a feature is a TargetFeature, not {feature!r:.60}", at=here()
+            )
         return feature in self._features
 
     def features_any_of(self, features: Iterable[TargetFeature]) -> bool:
@@ -305,6 +310,7 @@ class Target:
 
     def natural_vector_size(self, type: Type) -> int:
         """How many lanes of a type fill one vector register."""
+        check_type(type, "a vector has")
         bits = 128
         if self.arch is TargetArch.X86:
             wide = (TargetFeature.AVX512_Skylake, TargetFeature.AVX512)
@@ -376,6 +382,15 @@ def get_jit_target_from_environment() -> Target:
     return found.with_feature(TargetFeature.JIT)
 
 
+def check_target(target: object) -> None:
+    """Raises TypeMismatchError for what is no Target."""
+    if not isinstance(target, Target):
+        meant = f"hl.Target({target!r})" if isinstance(target, str) else ""
+        raise TypeMismatchError(
+            f"a target is a Target, not {target!r:.60}", at=here(), hint=meant
+        )
+
+
 def strict(target: Target | None) -> bool:
     """Whether code for `target` rounds every float operation by itself."""
     return target is not None and target.has_feature(TargetFeature.StrictFloat)
@@ -388,4 +403,5 @@ def options(target: Target | None) -> Options:
         if not os.environ.get("HL_JIT_TARGET"):
             return PLAIN
         target = get_jit_target_from_environment()
+    check_target(target)
     return Options(strict(target), target.has_feature(TargetFeature.Profile))

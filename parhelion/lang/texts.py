@@ -16,6 +16,7 @@ from parhelion.lang.loop_dump import (
 )
 from parhelion.lang.module import c_file, named, needed, with_arguments
 from parhelion.lang.showing import LoopNest
+from parhelion.lang.target_api import check_target
 
 if TYPE_CHECKING:
     from parhelion.lang.callable import ArgumentLike
@@ -59,6 +60,8 @@ class Texts:
         target: Target | None = None,
     ) -> None:
         """Writes the lowered program to a file, as text or as a page of HTML."""
+        if target is not None:
+            check_target(target)
         runner = self._ready()
         with runner.lowered(self._variant(runner)) as lowered:
             write_lowered(lowered, filename, fmt)
@@ -72,6 +75,8 @@ class Texts:
     ) -> None:
         """Writes the loops that the schedule makes to a file, as text or as a page of
         HTML: with their bounds, before they are vectorised and optimised."""
+        if target is not None:
+            check_target(target)
         runner = self._ready()
         with runner.lowered(self._variant(runner)) as lowered:
             write_lowered(replace(lowered, body=lowered.nests), filename, fmt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import TypeAlias, cast, overload
 
 import numpy as np
@@ -85,4 +86,5 @@ def _is_sequence(x: object) -> bool:
         and not hasattr(kind, "_node")
         and not hasattr(kind, "_sym")
         and not isinstance(x, str | bytes | dict | np.ndarray | np.generic)
+        and not isinstance(x, Enum | type)  # whose members are a sequence
     )

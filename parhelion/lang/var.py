@@ -7,6 +7,7 @@ from typing import NoReturn
 from parhelion.errors import DefinitionError, here
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.names import fresh, user_var
+from parhelion.lang.checked import word
 from parhelion.lang.expr import Operand, not_iterable
 
 PLACEHOLDER = "_"
@@ -22,7 +23,8 @@ class Var(Operand):
     _var: IRVar
 
     def __init__(self, name: str | None = None) -> None:
-        self._var = user_var(fresh("v") if name is None else name)
+        known = fresh("v") if name is None else word(name, "the name of a Var")
+        self._var = user_var(known)
 
     @property
     def _node(self) -> IRVar:
@@ -90,7 +92,9 @@ def implicit_index(v: IRVar) -> int:
 def vars(names: str) -> tuple[Var, ...]:
     """One Var for each word of `names`: ``x, y = hl.vars("x y")``. Commas may stand
     between the words."""
-    return tuple(Var(name) for name in names.replace(",", " ").split())
+    return tuple(
+        Var(name) for name in word(names, "a list of names").replace(",", " ").split()
+    )
 
 
 _ = Var("_")

@@ -13,6 +13,7 @@ from typing import Any, Self, SupportsIndex
 import numpy as np
 
 from parhelion.errors import BoundsError, TypeMismatchError, here
+from parhelion.lang.checked import integer
 from parhelion.runtime.layout import Array
 
 
@@ -88,7 +89,7 @@ class Views:
 
     def embed(self, dimension: int, pos: int = 0) -> None:
         """Adds a dimension of extent 1, whose coordinate is `pos`."""
-        d = dimension.__index__()
+        d = integer(dimension, "a dimension")
         if not 0 <= d <= len(self._mins):
             self._dimension(d)
         array = np.expand_dims(self._pixels(), d)
@@ -109,10 +110,10 @@ class Views:
         coordinates, not the pixels."""
         mins = list(self._mins)
         if len(delta) == 2:
-            mins[self._dimension(delta[0])] += delta[1].__index__()
+            mins[self._dimension(delta[0])] += integer(delta[1], "a distance")
         else:
             for d, dx in enumerate(delta[0]):
-                mins[self._dimension(d)] += dx.__index__()
+                mins[self._dimension(d)] += integer(dx, "a distance")
         self._become(self._pixels(), mins)
 
     def translated(self, *delta: Any) -> Self:
@@ -127,7 +128,7 @@ class Views:
             mins = tuple(mins[0])
         if len(mins) > len(self._mins):
             self._dimension(len(mins) - 1)
-        given = [m.__index__() for m in mins]
+        given = [integer(m, "a coordinate") for m in mins]
         self._become(self._pixels(), given + self._mins[len(given) :])
 
     def transpose(self, *order: Any) -> None:
@@ -138,7 +139,7 @@ class Views:
             a, b = self._dimension(order[0]), self._dimension(order[1])
             places[a], places[b] = b, a
         else:
-            given = [o.__index__() for o in order[0]]
+            given = [integer(o, "a dimension") for o in order[0]]
             if sorted(given) != places:
                 raise TypeMismatchError(
                     f"{given} is no order of the {len(places)} dimensions of Buffer "

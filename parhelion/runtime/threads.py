@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -201,8 +201,7 @@ def get_num_threads() -> int:
 LIMIT: ContextVar[int] = ContextVar("parhelion.limit_threads", default=0)
 
 
-@contextmanager
-def limit_threads(n: int) -> Iterator[None]:
+def limit_threads(n: int) -> AbstractContextManager[None]:
     """Has calls made inside the ``with`` run by `n` threads at most, the caller's
     included: those of this Python thread, or asyncio task, and not those of others.
 
@@ -217,6 +216,11 @@ def limit_threads(n: int) -> Iterator[None]:
         raise ScheduleError(
             f"the limit of threads is 1 to {MOST_THREADS}, not {n!r}", at=here()
         )
+    return _limited(n)
+
+
+@contextmanager
+def _limited(n: int) -> Iterator[None]:
     before = LIMIT.get()
     token = LIMIT.set(min(n, before) if before else n)
     try:

@@ -1,0 +1,44 @@
+"""What users give for a number or a word: checked, with a sentence where it is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parhelion.errors import TypeMismatchError, here
+
+
+def integer(value: object, what: str) -> int:
+    """A Python or NumPy integer. what: as in ``a dimension``.
+
+    Raises TypeMismatchError for anything else.
+    """
+    kind = type(value)
+    # Expressions have an ``__index__`` as well, only to raise an error of their own.
+    if hasattr(kind, "__index__") and not hasattr(kind, "_node"):
+        return int(value)  # type: ignore[call-overload, no-any-return]
+    raise TypeMismatchError(f"{what} is an integer, not {value!r:.60}", at=here())
+
+
+def word(value: object, what: str) -> str:
+    """A string. what: as in ``the name of a Var``.
+
+    Raises TypeMismatchError for anything else.
+    """
+    if isinstance(value, str):
+        return value
+    raise TypeMismatchError(f"{what} is a string, not {value!r:.60}", at=here())
+
+
+def items(value: object, what: str) -> Sequence[object]:
+    """A list or tuple. what: as in ``the bounds of repeat_edge``.
+
+    Raises TypeMismatchError for anything else.
+    """
+    if isinstance(value, list | tuple):
+        return value
+    raise TypeMismatchError(
+        f"{what} are a list, not {value!r:.60}", at=here(), hint=f"[{value!r:.60}]"
+    )
+
+
+__all__ = ["integer", "items", "word"]

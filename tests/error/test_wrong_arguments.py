@@ -1,0 +1,106 @@
+"""What is no number, word, list or target where one is wanted: a sentence about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+
+x, y = hl.vars("x y")
+Call = Callable[[hl.Func, Any], object]
+
+CASES: dict[str, tuple[Call, str]] = {
+    "jit": (
+        lambda f, im: f.compile_jit("host"),  # type: ignore[arg-type]
+        "a target is a Target, not 'host'",
+    ),
+    "pipeline": (
+        lambda f, im: hl.Pipeline(f).compile_jit("host"),  # type: ignore[arg-type]
+        "a target is a Target, not 'host'",
+    ),
+    "callable": (
+        lambda f, im: f.compile_to_callable([im], "host"),  # type: ignore[arg-type]
+        "a target is a Target, not 'host'",
+    ),
+    "assembly": (
+        lambda f, im: f.compile_to_assembly("f.s", im),
+        "the arguments are a list, not <parhelion.ImageParam 'im'",
+    ),
+    "get_func": (
+        lambda f, im: hl.Pipeline(f).get_func("f"),  # type: ignore[arg-type]
+        "the number of a Func is an integer, not 'f'",
+    ),
+    "dim": (lambda f, im: im.dim("x"), "a dimension is an integer, not 'x'"),
+    "dim of a Buffer": (
+        lambda f, im: hl.Buffer(np.zeros(3)).dim("x"),  # type: ignore[arg-type]
+        "a dimension is an integer, not 'x'",
+    ),
+    "set_min": (
+        lambda f, im: hl.Buffer(np.zeros(3)).set_min(["a"]),
+        "a coordinate is an integer, not 'a'",
+    ),
+    "set_estimates": (
+        lambda f, im: im.set_estimates([4, 4]),
+        "set_estimates of ImageParam 'im' takes (min, extent) pairs, not 4",
+    ),
+    "bounds": (
+        lambda f, im: hl.BoundaryConditions.constant_exterior(im, 0, 5),  # type: ignore[arg-type]
+        "the bounds of constant_exterior are a list, not 5",
+    ),
+    "natural_vector_size": (
+        lambda f, im: hl.get_host_target().natural_vector_size("uint8"),  # type: ignore[arg-type]
+        "a vector has a scalar type such as hl.UInt(8), not 'uint8'",
+    ),
+    "has_feature": (
+        lambda f, im: hl.get_host_target().has_feature([]),  # type: ignore[arg-type]
+        "a feature is a TargetFeature, not []",
+    ),
+    "RDom": (
+        lambda f, im: hl.RDom([(0, 3)])["x"],  # type: ignore[index]
+        "a dimension is an integer, not 'x'",
+    ),
+    "vars": (lambda f, im: hl.vars(None), "a list of names is a string, not None"),  # type: ignore[arg-type]
+    "funcs": (lambda f, im: hl.funcs(3), "a list of names is a string, not 3"),  # type: ignore[arg-type]
+    "Var": (lambda f, im: hl.Var(3), "the name of a Var is a string, not 3"),  # type: ignore[arg-type]
+    "undef": (
+        lambda f, im: hl.undef(np.int32),  # type: ignore[arg-type]
+        "undef has a scalar type such as hl.UInt(8), not <class 'numpy.int32'>",
+    ),
+    "a member of an enumeration": (
+        lambda f, im: f.__setitem__((x, y), hl.TailStrategy.Auto),
+        "",
+    ),
+    "width": (
+        lambda f, im: hl.UInt(8).with_bits("a"),  # type: ignore[arg-type]
+        "the width of a type is an integer, not 'a'",
+    ),
+    "threads": (
+        lambda f, im: hl.limit_threads("a"),  # type: ignore[arg-type]
+        "the limit of threads is 1 to 1024, not 'a'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_sentence_at_the_users_line(name: str) -> None:
+    call, message = CASES[name]
+    image, f = hl.ImageParam(hl.UInt(8), 2, "im"), hl.Func("f")
+    f[x, y] = image[x, y]
+    with pytest.raises(hl.HalideError) as caught:
+        call(f, image)
+    first, place, *_ = str(caught.value).splitlines()
+    assert first.replace("$", "").startswith(message.split("'im'")[0])
+    assert place.startswith(f"  --> {Path(__file__)}:")
+
+
+def test_lowered_programs_are_for_a_target(tmp_path: Path) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    for write in (f.compile_to_lowered_stmt, f.compile_to_conceptual_stmt):
+        with pytest.raises(hl.TypeMismatchError, match="a target is a Target"):
+            write(tmp_path / "f", [], hl.StmtOutputFormat.Text, "host")  # type: ignore[arg-type]
