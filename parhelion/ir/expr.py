@@ -1,6 +1,6 @@
 """The expressions of the intermediate representation, and what they mean.
 
-Semantics (DESIGN.md, section 3, is the full text):
+Semantics:
 
 - Every expression has a `Type`; both operands of a binary node have the same one.
   Vectors work lane by lane; nothing broadcasts by itself.
