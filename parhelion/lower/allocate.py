@@ -11,7 +11,7 @@ is not constant is checked before it is allocated: every element must have an in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.analysis.rank import reads_data
@@ -251,7 +251,7 @@ class _Place(Rewriter):
         return Block((*moved, For(n.var, n.min, n.extent, n.kind, inside)))
 
     def on_block(self, n: Block) -> Stmt:
-        pieces = [self.go(item) for item in n.items]
+        pieces = _sharing(n.items, [self.go(item) for item in n.items])
         inside = _inner_storage(n.items, pieces, self.uses)
         items: list[Stmt] = []
         for item, made in zip(n.items, pieces, strict=True):
@@ -276,6 +276,37 @@ def _opened(items: list[Stmt], uses: _Uses) -> list[Stmt]:
     return items if own & uses.allocated_in(before) else [*before, *last.items]
 
 
+def _sharing(items: Sequence[Stmt], pieces: Sequence[Stmt]) -> list[Stmt]:
+    """`pieces`, what `items` have become, where loops that allocate the same storage
+    all allocate as much as the one that needs most: the first iteration of a sliding
+    window computes more rows than the others."""
+    most: dict[BufferSym, Allocate] = {}
+    came_out = [
+        type(piece) is Block and type(item) is For
+        for item, piece in zip(items, pieces, strict=True)
+    ]
+    for out, piece in zip(came_out, pieces, strict=True):
+        for a in piece.children() if out else ():
+            if type(a) is Allocate:
+                known = most.setdefault(a.buffer, a)
+                most[a.buffer] = a if _bytes(a) > _bytes(known) else known
+    return [
+        Block(tuple([_largest(a, most) for a in piece.children()])) if out else piece
+        for out, piece in zip(came_out, pieces, strict=True)
+    ]
+
+
+def _largest(s: Stmt, most: Mapping[BufferSym, Allocate]) -> Stmt:
+    return most[s.buffer] if type(s) is Allocate else s
+
+
+def _bytes(a: Allocate) -> int:
+    """The size of an allocation that has left a loop."""
+    size = constant_bytes(a.buffer.type, a.extents, a.padding)
+    assert size is not None
+    return size
+
+
 def _inner_storage(
     items: Sequence[Stmt], pieces: Sequence[Stmt], uses: _Uses
 ) -> set[BufferSym]:
@@ -297,8 +328,8 @@ def _joined(
     """What follows `before` in a block: a loop with the storage that came out of it.
 
     The storage may go further with the block's own. The pieces of a partitioned loop
-    share it; where they cannot, because one allocates it differently or `inside`, it
-    keeps a block to itself.
+    share it; where they cannot, because one allocates it `inside`, it keeps a block to
+    itself.
     """
     there = {a.buffer: a for a in before if type(a) is Allocate}
     new = [a for a in loop.items if type(a) is Allocate]

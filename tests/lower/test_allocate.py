@@ -116,6 +116,26 @@ def test_two_loops_with_the_same_storage() -> None:
     assert len([n for n in nodes(made) if isinstance(n, Allocate)]) >= 1
 
 
+@pytest.mark.parametrize("sizes", [(1, 3), (3, 1), (3, 3)], ids=str)
+def test_loops_share_what_the_one_with_most_needs(sizes: tuple[int, int]) -> None:
+    """The first iteration of a sliding window computes more rows than the others."""
+    g, out, x = internal("g"), internal("out"), Var("x", INT32)
+    loops = [
+        For(
+            x,
+            int32(i),
+            int32(1),
+            ForKind.SERIAL,
+            Block((heap(g, int32(n << 14)), *use(g, out, x))),
+        )
+        for i, n in enumerate(sizes)
+    ]
+    made = place_allocations(Block(tuple(loops)))
+    (one,) = [n for n in nodes(made) if isinstance(n, Allocate)]
+    assert one.extents == (int32(3 << 14),)
+    assert execute(made, {out: [None] * 2}).memory[out] == [0, 1]
+
+
 def nested(s: Stmt, around: frozenset[BufferSym] = frozenset()) -> bool:
     """Whether a buffer is allocated where it is allocated already."""
     for c in s.children():
