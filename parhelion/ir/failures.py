@@ -43,13 +43,6 @@ FAILURES: dict[str, Failure] = {
         "split rounds up, realize([extents]) allocates what it writes, and "
         "TailStrategy.GuardWithIf writes no more than is asked for",
     ),
-    # (first buffer, buffer, dimension, first min, first max, min, max)
-    "tuple_differs": Failure(
-        BoundsError,
-        "the values of a Tuple are computed over one region, but output buffer {0!r} "
-        "covers {3} to {4} in dimension {2}, and {1!r} covers {5} to {6}",
-        "give buffers of one size",
-    ),
     # (buffer, dimension, extent)
     "extent_negative": Failure(
         BoundsError, "buffer {0!r} has the negative extent {2} in dimension {1}"
@@ -162,6 +155,13 @@ FAILURES: dict[str, Failure] = {
     # (func, message)
     "specialize_fail": Failure(PipelineRuntimeError, "{0}: {1}"),
     "require": Failure(PipelineRuntimeError, "requirement failed: {0}"),
+    # (first buffer, buffer, dimension, first min, first max, min, max)
+    "tuple_differs": Failure(
+        BoundsError,
+        "the values of a Tuple are computed over one region, but output buffer {0!r} "
+        "covers {3} to {4} in dimension {2}, and {1!r} covers {5} to {6}",
+        "give buffers of one size",
+    ),
 }
 
 #: The result of a run that a signal's handler has ended: the code of no failure.

@@ -30,9 +30,14 @@ from parhelion.types import INT32, Type
 class Form(enum.Enum):
     """What a program may still contain."""
 
+    #: Loop nests before async Funcs have their threads: semaphores have no storage.
+    UNFORKED = "loop nests without threads"
     NESTS = "loop nests"  # Funcs and images at coordinates.
     FLAT = "flat"  # Buffers only; loops of all kinds.
     FINAL = "final"  # Nothing left to unroll or vectorise, and no marks.
+
+
+_NESTS = (Form.UNFORKED, Form.NESTS)
 
 
 def verify(
@@ -216,7 +221,7 @@ class _Checker:
             self.fail("shapes that do not fit the buffers", s)
 
     def realize(self, s: S.Realize) -> None:
-        if self.form is not Form.NESTS:
+        if self.form not in _NESTS:
             self.fail("a Realize in a flat program", s)
         if s.func in self.funcs:
             self.fail(f"{s.func.name} is realized twice, one inside the other", s)
@@ -250,7 +255,7 @@ class _Checker:
         if isinstance(s.source, Function):
             self.funcs_allowed(s.source, s)
             self.dimensions(s.source, len(s.bounds), s)
-        elif self.form is not Form.NESTS:
+        elif self.form not in _NESTS:
             self.fail("a PrefetchRegion in a flat program", s)
         for pair in s.bounds:
             for e in pair:
@@ -281,11 +286,13 @@ class _Checker:
             self.fail(f"a condition of type {e.type}", e)
 
     def buffer(self, b: BufferSym, n: Node) -> None:
+        if self.form is Form.UNFORKED:
+            return
         if b.role == "internal" and b not in self.buffers:
             self.fail(f"{b.name} is used outside of its allocation", n)
 
     def funcs_allowed(self, f: Function, n: Node) -> None:
-        if self.form is not Form.NESTS:
+        if self.form not in _NESTS:
             self.fail(f"{f.name} as a Func in a flat program", n)
         if f not in self.funcs and not f.buffers:
             self.fail(f"{f.name} is used outside of its Realize", n)
@@ -393,7 +400,7 @@ class _Checker:
             self.fail(f"{n.type} of a Func of {n.func.types[n.index]}", n)
 
     def image_load(self, n: E.ImageLoad) -> None:
-        if self.form is not Form.NESTS:
+        if self.form not in _NESTS:
             self.fail(f"{n.image.name} at coordinates in a flat program", n)
         if len(n.args) != len(n.image.dims):
             self.fail(

@@ -22,6 +22,7 @@ from parhelion.ir.promises import Assumptions
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target
+from parhelion.ir.verify import Form, verify
 from parhelion.lower import front
 from parhelion.lower.allocate import place_allocations
 from parhelion.lower.cse import common_subexpressions
@@ -85,12 +86,14 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[_C]):
-    """One step over a statement. `why_here`: see `Step`."""
+    """One step over a statement. `why_here`: see `Step`. leaves: what a program may
+    still contain behind it, where that is less than before."""
 
     name: str
     run: Callable[[Stmt, _C], Stmt]
     what: str
     why_here: str
+    leaves: Form | None = None
 
 
 def _simplify(s: Stmt, context: Context) -> Stmt:
@@ -172,6 +175,7 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: fork_async(s, c.syncs),
         "the loops around async Funcs become two threads, one of which produces",
         "while productions are marked, and behind what speaks of names of the one copy",
+        leaves=Form.NESTS,
     ),
     Pass(
         "trace_realizations",
@@ -196,6 +200,7 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: flatten_storage(s, c.outputs, c.assumptions, c.options),
         "Funcs become flat buffers: calls are loads, definitions are stores",
         "index arithmetic must exist before vectors are made of it",
+        leaves=Form.FLAT,
     ),
     Pass(
         "simplify_indices",
@@ -280,6 +285,7 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: mark_profile(s, c.profiled),
         "in code that is profiled, threads say which Func they compute",
         "last: what is measured is the code as it is without the marks",
+        leaves=Form.FINAL,
     ),
 )
 
@@ -342,7 +348,8 @@ def lower(
     trace: gets what each step and pass made.
 
     Set ``PARHELION_DUMP`` to ``all`` or to names of steps and passes, comma separated,
-    to print what they made.
+    to print what they made; set ``PARHELION_VERIFY`` to have the program verified after
+    each pass (`ir.verify`), which raises InternalError.
     """
     return _dumped(trace, lambda trace: _lower(spec, name, options, trace))
 
@@ -352,7 +359,7 @@ def for_processor(lowered: Lowered, target: Target) -> Stmt:
 
     def chosen(trace: Trace | None) -> Stmt:
         context = Processor(lowered, target)
-        return _passed(PROCESSOR_PASSES, lowered.body, context, trace)
+        return _passed(PROCESSOR_PASSES, lowered.body, context, trace, Form.FINAL)
 
     return _dumped(None, chosen)
 
@@ -377,13 +384,26 @@ def _drafted(draft: Draft, trace: Trace | None) -> Draft:
 
 
 def _passed(
-    passes: Sequence[Pass[_C]], body: Stmt, context: _C, trace: Trace | None
+    passes: Sequence[Pass[_C]],
+    body: Stmt,
+    context: _C,
+    trace: Trace | None,
+    form: Form = Form.UNFORKED,
+    vectors: bool = True,
 ) -> Stmt:
+    """What passes make of a program of some form. vectors: see `LowerOptions`."""
+    verifying = bool(os.environ.get("PARHELION_VERIFY"))
+    if verifying:
+        verify(body, form, after="build_nests")
     for step in passes:
         start = time.perf_counter()
         body = step.run(body, context)
         if trace is not None:
             trace.steps.append((step.name, body, time.perf_counter() - start))
+        if verifying:
+            final = step.leaves is Form.FINAL and not vectors
+            form = form if final else step.leaves or form
+            verify(body, form, after=step.name)
     return body
 
 
@@ -417,7 +437,7 @@ def _lower(
         name,
         spec.outputs,
         way_in.args,
-        _passed(passes, way_in.body, context, trace),
+        _passed(passes, way_in.body, context, trace, vectors=options.vectors),
         way_in.required,
         way_in.written,
         assumptions=spec.assumptions,

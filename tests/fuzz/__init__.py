@@ -4,3 +4,4 @@ import os
 
 # The harness changes the compiler; what it makes then must not be kept.
 os.environ["PARHELION_CACHE"] = "off"
+os.environ["PARHELION_VERIFY"] = "1"

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import parhelion as hl
 from parhelion.codegen.llvm import emit
 from parhelion.codegen.target import host_target
+from parhelion.errors import InternalError
+from parhelion.ir.build import block
+from parhelion.ir.stmt import LetStmt
 from parhelion.ir.target import Target, generic_target, plainest
 from parhelion.ir.text import text
+from parhelion.lower import passes as order
 from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import (
     PASSES,
     PROCESSOR_PASSES,
     STEPS,
+    Pass,
     Trace,
     for_processor,
     lower,
@@ -136,3 +143,25 @@ def test_the_guide_names_every_pass() -> None:
     ]
     wanted = [n for n in NAMES if not n.startswith("simplify")]
     assert [r for r in rows if r in wanted] == wanted
+
+
+@pytest.mark.parametrize("name", ["unroll_loops", "sum_by_lanes"])
+def test_a_pass_that_breaks_the_program_is_named(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a Var that nothing binds, in the lowered program or what becomes of it."""
+    loose = LetStmt(hl.Var("seen")._node, hl.Var("loose")._node)
+
+    def broken(passes: tuple[Pass[Any], ...]) -> tuple[Pass[Any], ...]:
+        return tuple(
+            [
+                replace(p, run=lambda s, c: block(loose, s)) if p.name == name else p
+                for p in passes
+            ]
+        )
+
+    monkeypatch.setattr(order, "PASSES", broken(PASSES))
+    monkeypatch.setattr(order, "PROCESSOR_PASSES", broken(PROCESSOR_PASSES))
+    monkeypatch.setenv("PARHELION_VERIFY", "1")
+    with pytest.raises(InternalError, match=f"malformed IR after {name}: .*loose"):
+        emit(lower(spec_of(brighter()), name="f"), generic_target(256))
