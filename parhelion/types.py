@@ -6,6 +6,7 @@ Types are interned: two equal types are one object, so ``is`` compares them.
 from __future__ import annotations
 
 import enum
+import math
 from typing import TYPE_CHECKING
 
 from parhelion.errors import TypeMismatchError, here
@@ -168,7 +169,7 @@ class Type:
             return self.lowest() <= value <= self.highest()
         if self.is_handle():
             return False
-        return _round_float(float(value), self) == value or value != value
+        return round_float(value, self) == value or value != value
 
     def _can_represent_type(self, other: Type) -> bool:
         if other is self:
@@ -254,14 +255,17 @@ _MANTISSA: dict[tuple[TypeCode, int], int] = {
 }
 
 
-def _round_float(value: float, to: Type) -> float:
-    """`value` rounded to the nearest number of float type `to`."""
+def round_float(value: int | float, to: Type) -> float:
+    """`value` rounded once, to the nearest number of the float type `to`; ties to
+    even."""
     import struct
 
+    if isinstance(value, int):
+        value = _as_double(value, to)
     if to.width == 64:
         return value
     if to.kind is TypeCode.BFloat:
-        return round_to_bfloat16(value)
+        return _round_to_bfloat16(value)
     code = "e" if to.width == 16 else "f"
     try:
         return float(struct.unpack(code, struct.pack(code, value))[0])
@@ -269,23 +273,31 @@ def _round_float(value: float, to: Type) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def round_to_bfloat16(value: float) -> float:
-    """`value` rounded to the nearest bfloat16, ties to even."""
-    import struct
-
-    if value != value or value in (float("inf"), float("-inf")):
-        return value
+def _as_double(value: int, to: Type) -> float:
+    """An integer as a float64 that is rounded to `to` next. What is dropped shows in
+    its last bit, which is odd then: the next rounding is the only one."""
+    excess = value.bit_length() - 53
+    kept = abs(value)
+    if to.width < 64 and excess > 0:
+        kept >>= excess
+        kept = (kept | 1 if kept << excess != abs(value) else kept) << excess
     try:
-        (bits,) = struct.unpack("I", struct.pack("f", value))
+        return float(kept if value >= 0 else -kept)
     except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
-    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-    return float(struct.unpack("f", struct.pack("I", bits & 0xFFFFFFFF))[0])
+        return math.inf if value > 0 else -math.inf
 
 
-def round_float(value: float, to: Type) -> float:
-    """`value` rounded to the nearest number of the float type `to`."""
-    return _round_float(value, to)
+def _round_to_bfloat16(value: float) -> float:
+    if value == 0.0 or not math.isfinite(value):
+        return value
+    if abs(value) >= 2.0**128:
+        return math.copysign(math.inf, value)
+    # In units of the last of 8 digits, or of the least number that there is.
+    unit = max(math.frexp(value)[1] - 8, -133)
+    rounded = math.ldexp(round(math.ldexp(value, -unit)), unit)
+    if rounded == 0.0:
+        return math.copysign(0.0, value)
+    return rounded if abs(rounded) < 2.0**128 else math.copysign(math.inf, value)
 
 
 def Int(bits: int, lanes: int = 1) -> Type:

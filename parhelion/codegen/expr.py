@@ -267,7 +267,8 @@ def _to_float(f: Function, a: str, old: Type, new: Type) -> str:
         # Through a float32 rounded to odd, so that the second rounding is right.
         if old.width <= 16:
             return _to_bfloat(f, _to_float(f, a, old, Float(32, lanes)), lanes)
-        wide = _to_float(f, a, old, Float(64, lanes))
+        exact = a if old.width <= 32 else _short_of_a_double(f, a, old)
+        wide = _to_float(f, exact, old, Float(64, lanes))
         return _to_bfloat(f, round_to_odd(f, wide, lanes), lanes)
     op = "sitofp" if old.kind is TypeCode.Int else "uitofp"
     if new.width == 16 and old.width > 16:
@@ -276,6 +277,22 @@ def _to_float(f: Function, a: str, old: Type, new: Type) -> str:
         text = f.op(f"{op} {value_type(old)} {a} to {value_type(single)}")
         return f.op(f"fptrunc {value_type(single)} {text} to {value_type(new)}")
     return f.op(f"{op} {value_type(old)} {a} to {value_type(new)}")
+
+
+def _short_of_a_double(f: Function, a: str, t: Type) -> str:
+    """64-bit integers, those that float64 cannot hold rounded to odd multiples of
+    2048, which it can: the next rounding then is right, to fewer than 51 bits."""
+    vt, bt = value_type(t), bool_type(t)
+    low = f.op(f"and {vt} {a}, {integers(t, 2047)}")
+    some = f.op(f"icmp ne {vt} {low}, {zero(t)}")
+    sticky = f.op(f"select {bt} {some}, {vt} {integers(t, 2048)}, {vt} {zero(t)}")
+    high = f.op(f"and {vt} {a}, {integers(t, -2048)}")
+    odd = f.op(f"or {vt} {high}, {sticky}")
+    # From -2**53 to 2**53; unsigned ones up to there.
+    least = 1 << 53 if t.kind is TypeCode.Int else 0
+    moved = f.op(f"add {vt} {a}, {integers(t, least)}")
+    exact = f.op(f"icmp ule {vt} {moved}, {integers(t, least + (1 << 53))}")
+    return f.op(f"select {bt} {exact}, {vt} {a}, {vt} {odd}")
 
 
 def _from_float(f: Function, a: str, old: Type, new: Type) -> str:

@@ -33,6 +33,24 @@ def round_bfloat16(a: Array) -> Array:
     return np.where(np.isfinite(a), rounded.view(np.float32), a)
 
 
+def _to_odd(a: Array) -> Array:
+    """Numbers as float32; those that it cannot hold are rounded to the neighbour whose
+    last bit is odd, so that rounding once more gives the nearest bfloat16."""
+    if a.dtype in (np.int64, np.uint64):
+        # Halves of integers beyond 2**53 are exact as float64.
+        odd = (a & ~a.dtype.type(2047)) | np.where(a & 2047, 2048, 0).astype(a.dtype)
+        large = (a > 1 << 53) | (a < -(1 << 53) if a.dtype == np.int64 else False)
+        a = np.where(large, odd, a)
+    wide = a.astype(np.float64)
+    with np.errstate(over="ignore"):
+        near = wide.astype(np.float32)
+    inside = np.where(
+        np.abs(near) > np.abs(wide), np.nextafter(near, np.float32(0)), near
+    )
+    bits = inside.view(np.uint32) | (np.isfinite(wide) & (near != wide))
+    return np.where(np.isfinite(wide), bits.astype(np.uint32).view(np.float32), near)
+
+
 def from_storage(a: Array, t: Type) -> Array:
     """An array as the user gives it (bfloat16 as uint16 bits) in our form."""
     if t.is_bfloat():
@@ -62,7 +80,7 @@ def cast(a: Array, src: Type, dst: Type) -> Array:
     if dst.is_bool():
         return np.not_equal(a, 0)
     if dst.is_bfloat():
-        return round_bfloat16(a.astype(np.float32))
+        return round_bfloat16(_to_odd(a))
     if dst.is_uint() and src.is_float():
         # A negative float to an unsigned type is unspecified; go through int64 so
         # that it at least wraps as integers do.

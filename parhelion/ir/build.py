@@ -45,7 +45,7 @@ def imm(value: int | float | bool, type: Type) -> Expr:
     if type.count > 1:
         return Broadcast(imm(value, type.element_of()), type.count)
     if type.is_float():
-        return FloatImm(type, float_bits(float(value), type))
+        return FloatImm(type, float_bits(value, type))
     if type.is_bool():
         return Imm(type, 1 if value else 0)
     return Imm(type, type.wrap(int(value)))

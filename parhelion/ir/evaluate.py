@@ -232,8 +232,6 @@ def binary(kind: type[Expr], of: Type, a: Value, b: Value) -> Value:
 def cast_value(value: Value, to: Type) -> Value:
     """`Cast` of a value (of whatever type) to `to`. Out of range floats saturate."""
     if to.is_float():
-        if isinstance(value, int):
-            return _round_int(value, to)
         return round_float(value, to)
     if to.is_bool():
         return value != 0
@@ -252,18 +250,6 @@ def saturate(value: Value, to: Type) -> int:
             return high if value > 0 else low
         value = math.trunc(value)
     return min(max(int(value), low), high)
-
-
-def _round_int(value: int, to: Type) -> float:
-    """An integer rounded once to a float type."""
-    excess = value.bit_length() - 53
-    if to.width == 64 or excess <= 0:
-        return round_float(float(value), to)
-    # Round to odd at 53 bits, so that the second rounding sees what was dropped.
-    kept = abs(value) >> excess
-    if kept << excess != abs(value):
-        kept |= 1
-    return round_float(math.copysign(math.ldexp(float(kept), excess), value), to)
 
 
 def _to_bits(value: Value, of: Type) -> int:

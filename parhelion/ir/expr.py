@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parhelion.errors import internal_assert
 from parhelion.ir.node import Node, node
-from parhelion.types import Bool, Type, TypeCode, round_to_bfloat16
+from parhelion.types import Bool, Type, TypeCode, round_float
 
 if TYPE_CHECKING:
     from parhelion.ir.function import Function
@@ -65,17 +65,13 @@ class FloatImm(Expr):
         return float(struct.unpack(code[1], struct.pack(code[0], self.bits))[0])
 
 
-def float_bits(value: float, to: Type) -> int:
+def float_bits(value: int | float, to: Type) -> int:
     """The bits of `value` rounded to the float type `to`."""
+    rounded = round_float(value, to)
     if to.kind is TypeCode.BFloat:
-        packed = struct.pack("f", round_to_bfloat16(value))
-        return int(struct.unpack("I", packed)[0]) >> 16
+        return int(struct.unpack("I", struct.pack("f", rounded))[0]) >> 16
     code = {16: "He", 32: "If", 64: "Qd"}[to.width]
-    try:
-        return int(struct.unpack(code[0], struct.pack(code[1], value))[0])
-    except OverflowError:
-        infinity = float("inf") if value > 0 else float("-inf")
-        return int(struct.unpack(code[0], struct.pack(code[1], infinity))[0])
+    return int(struct.unpack(code[0], struct.pack(code[1], rounded))[0])
 
 
 @node
