@@ -56,6 +56,7 @@ from parhelion.ir.build import FALSE, TRUE, imm
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.types import Type
 
@@ -455,7 +456,7 @@ class Bounds:
         return type_range(e.type) if handler is None else handler(self, e)
 
 
-_MARKS = ("likely", "likely_if_innermost", "strict_float")
+_MARKS = LIKELY | {"strict_float"}
 _LINEAR = (E.Add, E.Sub, E.Mul, E.Div)
 _CONSTANTS = (E.Imm, E.FloatImm)
 _FOLDABLE = frozenset((*_CONSTANTS, *E.BINARY, E.Cast, E.Select, E.Not))

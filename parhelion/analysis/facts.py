@@ -19,14 +19,13 @@ from parhelion.analysis.interval import (
 from parhelion.analysis.linear import Linear, difference
 from parhelion.analysis.rank import is_small, reads_data
 from parhelion.ir.expr import EQ, LE, LT, NE, And, Expr, Intrinsic, Not, Or, Var
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import free_vars
-
-_MARKS = ("likely", "likely_if_innermost")
 
 
 def unmarked(e: Expr) -> Expr:
     """`e` without the `likely` marks around it."""
-    while type(e) is Intrinsic and e.op in _MARKS:
+    while type(e) is Intrinsic and e.op in LIKELY:
         e = e.args[0]
     return e
 

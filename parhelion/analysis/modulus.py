@@ -30,11 +30,10 @@ from parhelion.ir.expr import (
     Sub,
     Var,
 )
+from parhelion.ir.intrinsics import MARKS
 
 Alignment = tuple[int, int]
 UNKNOWN: Alignment = (1, 0)
-#: Intrinsics that have the value of their first argument.
-_SAME = frozenset(("likely", "likely_if_innermost", "promise_clamped", "known_clamped"))
 
 _set_modulus = Expr._modulus.__set__  # type: ignore[attr-defined]
 
@@ -141,7 +140,7 @@ def _let(e: Let) -> Alignment:
 
 
 def _intrinsic(e: Intrinsic) -> Alignment:
-    if e.op in _SAME:
+    if e.op in MARKS:
         return alignment(e.args[0])
     if e.op == "shift_left":
         (m, r), (n, k) = alignment(e.args[0]), alignment(e.args[1])

@@ -28,7 +28,7 @@ from parhelion.analysis.rank import reads_data
 from parhelion.ir import expr as E
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.intrinsics import FUSED
+from parhelion.ir.intrinsics import FUSED, MARKS
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.types import Type
 
@@ -285,10 +285,7 @@ class _Slopes:
 
 
 #: Operations that have the value of their argument.
-_SAME = frozenset(
-    ("likely", "likely_if_innermost", "strict_float")
-    + ("promise_clamped", "known_clamped")
-)
+_SAME = MARKS | {"strict_float"}
 _GROWING = frozenset(("floor", "ceil", "round", "trunc", "sqrt", "saturating_cast"))
 _GROWING_IN_BOTH = frozenset(
     ("widening_add", "halving_add", "rounding_halving_add", "saturating_add")

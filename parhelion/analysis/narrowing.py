@@ -27,12 +27,11 @@ from parhelion.analysis.symbolic import (
 from parhelion.ir import expr as E
 from parhelion.ir.build import FALSE, TRUE, imm
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.types import Type
 
 if TYPE_CHECKING:
     from parhelion.analysis.bounds import Bounds
-
-_MARKS = ("likely", "likely_if_innermost")
 
 
 class Narrower:
@@ -73,7 +72,7 @@ class Narrower:
         while True:
             if type(cond) is E.Broadcast:
                 cond = cond.value
-            elif type(cond) is E.Intrinsic and cond.op in _MARKS:
+            elif type(cond) is E.Intrinsic and cond.op in LIKELY:
                 cond = cond.args[0]
             else:
                 break
@@ -196,7 +195,7 @@ class Narrower:
             return
         kind = type(e)
         t = e.type.element_of()
-        if kind is E.Intrinsic and e.op in _MARKS:  # type: ignore[attr-defined]
+        if kind is E.Intrinsic and e.op in LIKELY:  # type: ignore[attr-defined]
             self._above_or_below(e.args[0], lo, hi)  # type: ignore[attr-defined]
             return
         if is_index(t) and e.type.count == 1:

@@ -17,9 +17,9 @@ from parhelion.autoschedule.graph import Recoordinate, Stage
 from parhelion.autoschedule.numeric import Lookup, compiled
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import free_vars
 
-_MARKS = ("likely", "likely_if_innermost")
 #: The marks in these speak of other conditions. A clamp is as likely as what it clamps.
 _CLOSED = (E.Select, FuncCall, ImageLoad)
 #: No more points of a loop than this are looked at on either side.
@@ -53,7 +53,7 @@ class Steady(Recoordinate):
         return made
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
-        if n.op in _MARKS and self._clamps:
+        if n.op in LIKELY and self._clamps:
             return self.go(n.args[0])
         return n.map(self.go)
 
@@ -82,7 +82,7 @@ class Steady(Recoordinate):
     def _marked(self, e: Expr) -> bool:
         found = self._marks.get(e)
         if found is None:
-            if isinstance(e, Intrinsic) and e.op in _MARKS:
+            if isinstance(e, Intrinsic) and e.op in LIKELY:
                 found = True
             elif isinstance(e, _CLOSED):
                 found = False

@@ -17,10 +17,9 @@ from parhelion.ir import build, fixedpoint
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.externs import FUNCTIONS, known_as
-from parhelion.ir.intrinsics import FUSED, trace_parts
+from parhelion.ir.intrinsics import FUSED, MARKS, trace_parts
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.rounding import expanded
-from parhelion.lower.lanes import MARKS
 from parhelion.types import Type, TypeCode
 
 #: How strongly operators bind in C; an atom binds strongest.

@@ -13,16 +13,32 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class IntrinsicInfo:
-    """`data`: whether its value is pixel data, whatever its arguments are."""
+    """What there is to know of an operation; sets of names below are made of it.
+
+    arity: None for any. data: whether its value is pixel data, whatever its arguments
+    are. alike: whether its arguments and its value have one type. likely: whether it
+    says what holds in the steady state of a loop. clamped: whether it says that its
+    first argument lies between the others. Both have the value of the first, and are
+    only hints.
+    """
 
     arity: int | None
     pure: bool
     meaning: str
     data: bool = False
+    alike: bool = False
+    likely: bool = False
+    clamped: bool = False
 
 
-def _pure(arity: int | None, meaning: str) -> IntrinsicInfo:
-    return IntrinsicInfo(arity, True, meaning)
+def _pure(
+    arity: int | None, meaning: str, *, likely: bool = False, clamped: bool = False
+) -> IntrinsicInfo:
+    return IntrinsicInfo(arity, True, meaning, likely=likely, clamped=clamped)
+
+
+def _alike(arity: int | None, meaning: str, *, likely: bool = False) -> IntrinsicInfo:
+    return IntrinsicInfo(arity, True, meaning, alike=True, likely=likely)
 
 
 #: Products and sums in one: a * b + c, a * b - c, c - a * b.
@@ -30,10 +46,10 @@ FUSED = ("mul_add", "mul_sub", "sub_mul")
 
 INTRINSICS: dict[str, IntrinsicInfo] = {
     # Bits.
-    "bit_and": _pure(2, "a & b"),
-    "bit_or": _pure(2, "a | b"),
-    "bit_xor": _pure(2, "a ^ b"),
-    "bit_not": _pure(1, "~a"),
+    "bit_and": _alike(2, "a & b"),
+    "bit_or": _alike(2, "a | b"),
+    "bit_xor": _alike(2, "a ^ b"),
+    "bit_not": _alike(1, "~a"),
     "shift_left": _pure(2, "a << b; b has a's width; a negative b shifts right"),
     "shift_right": _pure(2, "a >> b, arithmetic for signed a; negative b: left"),
     "popcount": _pure(1, "number of one bits"),
@@ -42,8 +58,8 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     # Integers. Narrow means half the width, wide twice.
     "abs": _pure(1, "|a|; unsigned for signed integers"),
     "absd": _pure(2, "|a - b| without overflow; unsigned for integers"),
-    "div_round_to_zero": _pure(2, "a / b truncated; by zero gives 0"),
-    "mod_round_to_zero": _pure(2, "a - b * (a / b truncated); by zero gives 0"),
+    "div_round_to_zero": _alike(2, "a / b truncated; by zero gives 0"),
+    "mod_round_to_zero": _alike(2, "a - b * (a / b truncated); by zero gives 0"),
     "widening_add": _pure(2, "wide(a) + wide(b)"),
     "widening_sub": _pure(2, "wide(a) - wide(b), signed also for unsigned a, b"),
     "widening_mul": _pure(2, "wide(a) * wide(b)"),
@@ -52,43 +68,43 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "widen_right_add": _pure(2, "a + wide(b)"),
     "widen_right_sub": _pure(2, "a - wide(b)"),
     "widen_right_mul": _pure(2, "a * wide(b)"),
-    "halving_add": _pure(2, "(wide(a) + wide(b)) >> 1"),
-    "halving_sub": _pure(2, "(wide(a) - wide(b)) >> 1, narrowed to the type"),
-    "rounding_halving_add": _pure(2, "(wide(a) + wide(b) + 1) >> 1"),
+    "halving_add": _alike(2, "(wide(a) + wide(b)) >> 1"),
+    "halving_sub": _alike(2, "(wide(a) - wide(b)) >> 1, narrowed to the type"),
+    "rounding_halving_add": _alike(2, "(wide(a) + wide(b) + 1) >> 1"),
     "rounding_shift_left": _pure(2, "a << b; a negative b rounds to nearest"),
     "rounding_shift_right": _pure(2, "(a + half) >> b, without overflow"),
-    "saturating_add": _pure(2, "a + b, clamped to the type"),
-    "saturating_sub": _pure(2, "a - b, clamped to the type"),
+    "saturating_add": _alike(2, "a + b, clamped to the type"),
+    "saturating_sub": _alike(2, "a - b, clamped to the type"),
     "saturating_cast": _pure(1, "a clamped to the result type; NaN gives 0"),
     "mul_shift_right": _pure(3, "saturate((wide(a) * wide(b)) >> c); c unsigned"),
     "rounding_mul_shift_right": _pure(3, "saturate(rounding_shift_right(a * b, c))"),
     # Floats. What is rounded once: by `ir.rounding`, for float32 and float64. A machine
     # without such instructions rounds the product, too.
-    "mul_add": _pure(3, "a * b + c, rounded once"),
-    "mul_sub": _pure(3, "a * b - c, rounded once"),
-    "sub_mul": _pure(3, "c - a * b, rounded once"),
-    "sqrt": _pure(1, "square root, correctly rounded"),
-    "floor": _pure(1, "largest integer not above"),
-    "ceil": _pure(1, "smallest integer not below"),
-    "round": _pure(1, "nearest integer, ties to even"),
-    "trunc": _pure(1, "integer part"),
-    "exp": _pure(1, "e ** a"),
-    "log": _pure(1, "natural logarithm"),
-    "pow": _pure(2, "a ** b"),
-    "sin": _pure(1, "sine of radians"),
-    "cos": _pure(1, "cosine of radians"),
-    "tan": _pure(1, "tangent of radians"),
-    "asin": _pure(1, "arc sine"),
-    "acos": _pure(1, "arc cosine"),
-    "atan": _pure(1, "arc tangent"),
-    "atan2": _pure(2, "angle of the point (b, a)"),
-    "sinh": _pure(1, "hyperbolic sine"),
-    "cosh": _pure(1, "hyperbolic cosine"),
-    "tanh": _pure(1, "hyperbolic tangent"),
-    "asinh": _pure(1, "inverse hyperbolic sine"),
-    "acosh": _pure(1, "inverse hyperbolic cosine"),
-    "atanh": _pure(1, "inverse hyperbolic tangent"),
-    "erf": _pure(1, "error function"),
+    "mul_add": _alike(3, "a * b + c, rounded once"),
+    "mul_sub": _alike(3, "a * b - c, rounded once"),
+    "sub_mul": _alike(3, "c - a * b, rounded once"),
+    "sqrt": _alike(1, "square root, correctly rounded"),
+    "floor": _alike(1, "largest integer not above"),
+    "ceil": _alike(1, "smallest integer not below"),
+    "round": _alike(1, "nearest integer, ties to even"),
+    "trunc": _alike(1, "integer part"),
+    "exp": _alike(1, "e ** a"),
+    "log": _alike(1, "natural logarithm"),
+    "pow": _alike(2, "a ** b"),
+    "sin": _alike(1, "sine of radians"),
+    "cos": _alike(1, "cosine of radians"),
+    "tan": _alike(1, "tangent of radians"),
+    "asin": _alike(1, "arc sine"),
+    "acos": _alike(1, "arc cosine"),
+    "atan": _alike(1, "arc tangent"),
+    "atan2": _alike(2, "angle of the point (b, a)"),
+    "sinh": _alike(1, "hyperbolic sine"),
+    "cosh": _alike(1, "hyperbolic cosine"),
+    "tanh": _alike(1, "hyperbolic tangent"),
+    "asinh": _alike(1, "inverse hyperbolic sine"),
+    "acosh": _alike(1, "inverse hyperbolic cosine"),
+    "atanh": _alike(1, "inverse hyperbolic tangent"),
+    "erf": _alike(1, "error function"),
     "fast_exp": _pure(1, "approximate exp"),
     "fast_log": _pure(1, "approximate log"),
     "fast_pow": _pure(2, "approximate pow"),
@@ -99,19 +115,23 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "is_nan": _pure(1, "Bool"),
     "is_inf": _pure(1, "Bool"),
     "is_finite": _pure(1, "Bool"),
-    "strict_float": _pure(1, "a, every operation of its definition rounded by itself"),
+    "strict_float": _alike(1, "a, every operation of its definition rounded by itself"),
     # Marks: the value of the argument, with a hint to the compiler.
     # `likely` may have a second argument where it is the condition of an `If`: what to
     # mask, whatever the lanes' width, in vector code for lanes of which some fail it.
     # "all": loads and stores; "loads" or "stores": only these, the others happening
     # for all lanes, which whoever makes the mark knows to be harmless.
-    "likely": _pure(None, "a; loops are partitioned so that it holds inside"),
-    "likely_if_innermost": _pure(1, "likely, in innermost loops only"),
+    "likely": _alike(
+        None, "a; loops are partitioned so that it holds inside", likely=True
+    ),
+    "likely_if_innermost": _alike(1, "likely, in innermost loops only", likely=True),
     "promise_clamped": _pure(
-        3, "a, which the user swears lies in [b, c]; else any of those"
+        3, "a, which the user swears lies in [b, c]; else any of those", clamped=True
     ),
     "known_clamped": _pure(
-        3, "a, which lies in [b, c] wherever the value is used, by construction"
+        3,
+        "a, which lies in [b, c] wherever the value is used, by construction",
+        clamped=True,
     ),
     "streamed": _pure(1, "a, which is stored past the caches"),
     "line_aligned": _pure(1, "Bool: the element that a loads begins a cache line"),
@@ -160,6 +180,11 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     # Random numbers: a pure hash of the call's number and the coordinates.
     "random_int": _pure(None, "32 random bits from integer args (result uint32)"),
 }
+
+#: Those that say what holds in the steady state of a loop.
+LIKELY = frozenset([op for op, info in INTRINSICS.items() if info.likely])
+#: Hints: operations with the value of their first argument.
+MARKS = LIKELY | {op for op, info in INTRINSICS.items() if info.clamped}
 
 
 def trace_parts(line: str) -> list[str]:

@@ -18,7 +18,7 @@ from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.failures import FAILURES
 from parhelion.ir.function import Function
-from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.intrinsics import INTRINSICS, MARKS
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.stmt import Stmt
@@ -51,16 +51,6 @@ def verify(
     _Checker(stage, after).program(s, free)
 
 
-#: Intrinsics whose arguments and result all have one type.
-_ALIKE = frozenset(
-    ("bit_and", "bit_or", "bit_xor", "bit_not", "div_round_to_zero")
-    + ("mod_round_to_zero", "halving_add", "halving_sub", "rounding_halving_add")
-    + ("saturating_add", "saturating_sub", "sqrt", "floor", "ceil", "round", "trunc")
-    + ("exp", "log", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2")
-    + ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "strict_float")
-    + ("likely", "likely_if_innermost", "mul_add", "mul_sub", "sub_mul")
-)
-_MARKS = ("likely", "likely_if_innermost", "promise_clamped", "known_clamped")
 _REDUCTIONS = ("add", "mul", "min", "max", "and", "or")
 
 
@@ -446,10 +436,10 @@ class _Checker:
         if info.arity is not None and len(n.args) != info.arity:
             self.fail(f"{n.op} with {len(n.args)} arguments, not {info.arity}", n)
         alike = n.args[:1] if n.op == "likely" else n.args
-        if n.op in _ALIKE and any([a.type is not n.type for a in alike]):
+        if info.alike and any([a.type is not n.type for a in alike]):
             given = _listed([a.type for a in n.args])
             self.fail(f"{n.op} of {given} gives {n.type}", n)
-        if self.form is Form.FINAL and n.op in _MARKS:
+        if self.form is Form.FINAL and n.op in MARKS:
             self.fail(f"a mark ({n.op}) that has served", n)
 
 

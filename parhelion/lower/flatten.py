@@ -49,6 +49,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import Function
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.promises import Assumptions
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
@@ -160,7 +161,7 @@ class _Flatten(Rewriter):
         if found is None:
             if isinstance(e, (Add, Sub, Mul)):
                 found = _SUMS[type(e)](self.wide(e.a), self.wide(e.b))
-            elif type(e) is Intrinsic and e.op in ("likely", "likely_if_innermost"):
+            elif type(e) is Intrinsic and e.op in LIKELY:
                 found = Intrinsic(self.index, e.op, (self.wide(e.args[0]),))
             else:
                 found = cast(self.index, e)

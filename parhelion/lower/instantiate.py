@@ -35,6 +35,7 @@ from parhelion.ir.expr import (
     Sub,
     Var,
 )
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import _N, Rewriter, free_vars
 from parhelion.ir.stmt import NOP, For, If, LetStmt, Stmt
 
@@ -104,8 +105,7 @@ class _Instantiate(Rewriter):
 
     def fold_mark(self, e: Intrinsic) -> Expr:
         made = e.map(self.expr)
-        marks = ("likely", "likely_if_innermost")
-        return made.args[0] if e.op in marks and is_const(made.args[0]) else made
+        return made.args[0] if e.op in LIKELY and is_const(made.args[0]) else made
 
     def on_if(self, n: If) -> Stmt:
         cond = self.expr(n.cond)

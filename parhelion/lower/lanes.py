@@ -45,11 +45,8 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
+from parhelion.ir.intrinsics import MARKS
 from parhelion.types import Type
-
-#: Marks whose value is their first argument.
-MARKS = frozenset(("likely", "likely_if_innermost", "promise_clamped", "known_clamped"))
-
 
 _Lanes = dict[tuple[Expr, int], Expr]
 _Ends = tuple[Expr | None, Expr | None]
@@ -478,7 +475,6 @@ def any_lane(cond: Expr) -> Expr:
 
 
 __all__ = [
-    "MARKS",
     "all_lanes",
     "any_lane",
     "binary",

@@ -26,7 +26,7 @@ from parhelion.ir.expr import (
     Select,
     Var,
 )
-from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.intrinsics import INTRINSICS, LIKELY
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import (
     Allocate,
@@ -88,7 +88,7 @@ def runs_loops(s: Stmt) -> bool:
 class _Finder:
     def __init__(self, loop: For, innermost: bool) -> None:
         self.solver = Solver(loop)
-        self.marks = ("likely", "likely_if_innermost") if innermost else ("likely",)
+        self.marks = LIKELY if innermost else frozenset(("likely",))
         self.innermost = innermost
         self.found: list[Candidate] = []
         self._seen: set[tuple[Expr, bool]] = set()
@@ -337,7 +337,7 @@ def _leaves(cond: Expr, want: bool) -> list[tuple[Expr, bool]]:
             stack += [(e.b, value), (e.a, value)]
         elif isinstance(e, Not):
             stack.append((e.a, not value))
-        elif isinstance(e, Intrinsic) and e.op in ("likely", "likely_if_innermost"):
+        elif isinstance(e, Intrinsic) and e.op in LIKELY:
             stack.append((e.args[0], value))
         else:
             found[key] = None

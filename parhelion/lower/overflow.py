@@ -48,6 +48,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import Function
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Assert, LetStmt, Stmt
 from parhelion.ir.symbols import COORDINATE_LIMIT, ParamSym
@@ -62,7 +63,6 @@ _SUM_CUT, _FACTOR_CUT = 1 << 61, (1 << 31) + 1
 _NEAR = 1 << 16
 #: A reach that is as good as infinite: products of products have ever more digits.
 _FURTHEST = 1 << 200
-_MARKS = ("likely", "likely_if_innermost")
 
 
 class OverflowChecks:
@@ -131,7 +131,7 @@ class OverflowChecks:
             return self.reach(e.a)
         if isinstance(e, Mod):
             return min(self.reach(e.a), self.reach(e.b))
-        if isinstance(e, Intrinsic) and e.op in _MARKS:
+        if isinstance(e, Intrinsic) and e.op in LIKELY:
             return self.reach(e.args[0])
         return -_LEAST
 
@@ -181,7 +181,7 @@ class OverflowChecks:
             return select(e.cond, go(e.a), go(e.b))
         if isinstance(e, Div | Mod):
             return type(e)(go(e.a), go(e.b))
-        if isinstance(e, Intrinsic) and e.op in _MARKS:
+        if isinstance(e, Intrinsic) and e.op in LIKELY:
             return go(e.args[0])
         return Cast(INT64, e)
 

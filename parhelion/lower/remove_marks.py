@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from parhelion.ir.build import clamp
 from parhelion.ir.expr import Expr, Intrinsic
+from parhelion.ir.intrinsics import MARKS
 from parhelion.ir.rewrite import Rewriter
 from parhelion.ir.stmt import Stmt
-from parhelion.lower.lanes import MARKS
 
 
 def remove_marks(s: Stmt) -> Stmt:

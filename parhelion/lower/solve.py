@@ -51,10 +51,10 @@ from parhelion.ir.expr import (
     Sub,
     Var,
 )
-from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.intrinsics import INTRINSICS, MARKS
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import For
-from parhelion.lower.lanes import MARKS, binary, lane_bounds
+from parhelion.lower.lanes import binary, lane_bounds
 from parhelion.types import INT32
 
 #: How many questions one condition may become before it is given up.

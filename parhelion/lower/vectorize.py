@@ -50,6 +50,7 @@ from parhelion.ir.expr import (
     Var,
     VectorReduce,
 )
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import (
@@ -284,7 +285,7 @@ class _Vectorizer:
         if cond.type.count == 1:
             other = None if s.otherwise is None else self.go(s.otherwise)
             return If(cond, self.go(s.then), other)
-        if not (isinstance(s.cond, Intrinsic) and s.cond.op in _LIKELY):
+        if not (isinstance(s.cond, Intrinsic) and s.cond.op in LIKELY):
             return self.masked(s.cond, s.then, s.otherwise)
         masks = _masks_of(s.cond) if s.otherwise is None else ""
         plain = If(s.cond.args[0], s.then, s.otherwise)
@@ -458,9 +459,6 @@ class _Vectorizer:
             if var in used and not let.loads:
                 used |= {n for n in nodes(let.value) if type(n) is Var}
         return {var: let for var, let in self.lets.items() if var in used}
-
-
-_LIKELY = ("likely", "likely_if_innermost")
 
 
 def _masks_of(cond: Intrinsic) -> str:

@@ -35,6 +35,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import Definition, Function
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import Rewriter, free_vars, nodes
 from parhelion.schedule.spans import Span, Spans
 from parhelion.types import INT32
@@ -45,7 +46,7 @@ Point = tuple[Expr, ...]
 #: How many coordinates are formed for a pipeline before counting becomes an estimate.
 MOST_READS = 1000
 
-_MARKS = frozenset(("likely", "likely_if_innermost", "strict_float", "memoize_tag"))
+_MARKS = LIKELY | {"strict_float", "memoize_tag"}
 
 
 @dataclass(frozen=True, slots=True)

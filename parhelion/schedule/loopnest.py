@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from parhelion.ir.build import TRUE, const_int
 from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Function, dim_name
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.loop_id import LoopId
 from parhelion.ir.names import wished
 from parhelion.ir.rewrite import Rewriter, nodes
@@ -176,7 +177,7 @@ class _Steady(Rewriter):
         return n if n.value is None else self.go(n.value)
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
-        if n.op in ("likely", "likely_if_innermost"):
+        if n.op in LIKELY:
             return TRUE if n.type.is_bool() else self.go(n.args[0])
         return n.map(self.go)
 

@@ -24,6 +24,7 @@ from parhelion.ir.expr import (
     Sub,
     Var,
 )
+from parhelion.ir.intrinsics import LIKELY
 
 #: Inclusive bounds of a coordinate; None where it may be anything.
 Span = tuple[int, int] | None
@@ -36,7 +37,6 @@ _LIMIT = 1 << 62
 _ANY = (-_LIMIT, _LIMIT)
 
 _Range = tuple[int, int]
-_MARKS = frozenset(("likely", "likely_if_innermost"))
 
 
 class Spans:
@@ -132,7 +132,7 @@ def _cast(s: Spans, e: Cast) -> _Range:
 
 
 def _intrinsic(s: Spans, e: Intrinsic) -> _Range:
-    return s.range(e.args[0]) if e.op in _MARKS else _by_itself(e)
+    return s.range(e.args[0]) if e.op in LIKELY else _by_itself(e)
 
 
 _TABLE: dict[type[Expr], Callable[..., _Range]] = {

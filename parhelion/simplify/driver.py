@@ -329,7 +329,7 @@ class ExprSimplifier:
         made = self.again(n, intrinsics.simplified(n))
         if made is not None:
             return made
-        return n if n.op in intrinsics.MARKS else self.settled(n)
+        return n if n.op in intrinsics.SAME else self.settled(n)
 
 
 def _gains(side: Expr, cond: Expr) -> bool:

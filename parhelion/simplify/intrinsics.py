@@ -9,9 +9,10 @@ from parhelion.errors import HalideError
 from parhelion.ir.build import const_int, imm, is_const
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Broadcast, Cast, Expr, Imm, Intrinsic
+from parhelion.ir.intrinsics import LIKELY
 
 #: Marks are kept around whatever is not a constant.
-MARKS = ("likely", "likely_if_innermost", "strict_float")
+SAME = LIKELY | {"strict_float"}
 
 #: Integer operations that `ir.evaluate` computes exactly.
 _FOLDABLE = frozenset(
@@ -32,7 +33,7 @@ _FOLDABLE = frozenset(
 
 def simplified(n: Intrinsic) -> Expr | None:
     """What the intrinsic becomes; its arguments are simplified already."""
-    if n.op in MARKS:
+    if n.op in SAME:
         return _mark(n)
     if n.op in _FOLDABLE and n.args and all(const_int(a) is not None for a in n.args):
         made = _folded(n)

@@ -9,6 +9,7 @@ from parhelion.analysis.linear import linear
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Max, Min, Var
 from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym
@@ -192,7 +193,7 @@ def _constant(e: Expr | None) -> int | None:
 def _unclamped(e: Expr) -> Expr:
     """A coordinate without what keeps it inside of an image."""
     while True:
-        if isinstance(e, Intrinsic) and e.op in ("likely", "likely_if_innermost"):
+        if isinstance(e, Intrinsic) and e.op in LIKELY:
             e = e.args[0]
             continue
         if not isinstance(e, Min | Max):

@@ -7,6 +7,7 @@ import re
 from parhelion.ir.build import is_true
 from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, ReductionDomain
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.text import brief, text
@@ -29,7 +30,7 @@ class _Plain(Rewriter):
         return Var(rvar_name(n, n.origin), n.type)
 
     def on_intrinsic(self, n: Intrinsic) -> Expr:
-        if n.op in ("likely", "likely_if_innermost"):
+        if n.op in LIKELY:
             return self.go(n.args[0])
         return n.map(self.go)
 
