@@ -43,7 +43,7 @@ class Site:
     frame: tuple[CodeType, int] | None = field(default=None, compare=False, repr=False)
 
     def text(self) -> str:
-        """The line, without what is around it."""
+        """The line, without the white space around it."""
         return self._line().strip()
 
     def marked(self) -> tuple[str, str]:
