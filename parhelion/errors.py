@@ -72,6 +72,12 @@ class Site:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    def __copy__(self) -> Site:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Site:
+        return self
+
     def __reduce__(self) -> tuple[type[Site], tuple[object, ...]]:
         return Site, (self.file, self.line, self.span(), self.source)
 

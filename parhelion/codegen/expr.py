@@ -267,7 +267,7 @@ def _to_float(f: Function, a: str, old: Type, new: Type) -> str:
         # Through a float32 rounded to odd, so that the second rounding is right.
         if old.width <= 16:
             return _to_bfloat(f, _to_float(f, a, old, Float(32, lanes)), lanes)
-        exact = a if old.width <= 32 else _short_of_a_double(f, a, old)
+        exact = a if old.width <= 32 else _exact_as_double(f, a, old)
         wide = _to_float(f, exact, old, Float(64, lanes))
         return _to_bfloat(f, round_to_odd(f, wide, lanes), lanes)
     op = "sitofp" if old.kind is TypeCode.Int else "uitofp"
@@ -279,9 +279,12 @@ def _to_float(f: Function, a: str, old: Type, new: Type) -> str:
     return f.op(f"{op} {value_type(old)} {a} to {value_type(new)}")
 
 
-def _short_of_a_double(f: Function, a: str, t: Type) -> str:
-    """64-bit integers, those that float64 cannot hold rounded to odd multiples of
-    2048, which it can: the next rounding then is right, to fewer than 51 bits."""
+def _exact_as_double(f: Function, a: str, t: Type) -> str:
+    """64-bit integers that float64 holds exactly, and that round to the same bfloat16.
+
+    Beyond 2**53, where float64 does not hold all integers, each becomes a multiple of
+    2048: an odd one if anything was dropped, as in `round_to_odd`.
+    """
     vt, bt = value_type(t), bool_type(t)
     low = f.op(f"and {vt} {a}, {integers(t, 2047)}")
     some = f.op(f"icmp ne {vt} {low}, {zero(t)}")

@@ -37,7 +37,7 @@ def _to_odd(a: Array) -> Array:
     """Numbers as float32; those that it cannot hold are rounded to the neighbour whose
     last bit is odd, so that rounding once more gives the nearest bfloat16."""
     if a.dtype in (np.int64, np.uint64):
-        # Halves of integers beyond 2**53 are exact as float64.
+        # Beyond 2**53 float64 holds multiples of 2048: an odd one says what it dropped.
         odd = (a & ~a.dtype.type(2047)) | np.where(a & 2047, 2048, 0).astype(a.dtype)
         large = (a > 1 << 53) | (a < -(1 << 53) if a.dtype == np.int64 else False)
         a = np.where(large, odd, a)

@@ -31,10 +31,8 @@ class IntrinsicInfo:
     clamped: bool = False
 
 
-def _pure(
-    arity: int | None, meaning: str, *, likely: bool = False, clamped: bool = False
-) -> IntrinsicInfo:
-    return IntrinsicInfo(arity, True, meaning, likely=likely, clamped=clamped)
+def _pure(arity: int | None, meaning: str, *, clamped: bool = False) -> IntrinsicInfo:
+    return IntrinsicInfo(arity, True, meaning, clamped=clamped)
 
 
 def _alike(arity: int | None, meaning: str, *, likely: bool = False) -> IntrinsicInfo:

@@ -9,7 +9,7 @@ from parhelion.ir.build import block
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.pipeline import ArgKind, Argument
-from parhelion.ir.pipeline import Region as Shown
+from parhelion.ir.pipeline import Region as ArgumentRegion
 from parhelion.ir.promises import Assumptions, symbol_of
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, Stmt
@@ -38,8 +38,8 @@ class Entrance:
 
     body: Stmt
     args: tuple[Argument, ...]
-    required: dict[BufferSym, tuple[Shown, ...]]
-    written: dict[BufferSym, tuple[Shown, ...]]
+    required: dict[BufferSym, tuple[ArgumentRegion, ...]]
+    written: dict[BufferSym, tuple[ArgumentRegion, ...]]
     bounds: tuple[Expr, ...]
     demands: tuple[Assert, ...]
 
@@ -173,5 +173,5 @@ class _LetExpander:
             env[v] = self._known[v]
         return simplify(substitute(e, env))
 
-    def region(self, region: Region) -> tuple[Shown, ...]:
-        return tuple([Shown(self.of(r.lo), self.of(r.hi)) for r in region])
+    def region(self, region: Region) -> tuple[ArgumentRegion, ...]:
+        return tuple([ArgumentRegion(self.of(r.lo), self.of(r.hi)) for r in region])

@@ -383,6 +383,11 @@ def _drafted(draft: Draft, trace: Trace | None) -> Draft:
     return draft
 
 
+def _verifying() -> bool:
+    """Whether programs are to be verified after each pass."""
+    return bool(os.environ.get("PARHELION_VERIFY"))
+
+
 def _passed(
     passes: Sequence[Pass[_C]],
     body: Stmt,
@@ -392,15 +397,12 @@ def _passed(
     vectors: bool = True,
 ) -> Stmt:
     """What passes make of a program of some form. vectors: see `LowerOptions`."""
-    verifying = bool(os.environ.get("PARHELION_VERIFY"))
-    if verifying:
-        verify(body, form, after="build_nests")
     for step in passes:
         start = time.perf_counter()
         body = step.run(body, context)
         if trace is not None:
             trace.steps.append((step.name, body, time.perf_counter() - start))
-        if verifying:
+        if _verifying():
             final = step.leaves is Form.FINAL and not vectors
             form = form if final else step.leaves or form
             verify(body, form, after=step.name)
@@ -420,6 +422,8 @@ def _lower(
     if trace is not None:
         trace.steps.append(("loop_nests", way_in.body, time.perf_counter() - start))
         trace.origins = made.origins
+    if _verifying():
+        verify(way_in.body, Form.UNFORKED, after="build_nests")
     profiled = _numbered(program) if options.profile else {}
     context = Context(
         options,

@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Call, str]] = {
     ),
     "a member of an enumeration": (
         lambda f, im: f.__setitem__((x, y), hl.TailStrategy.Auto),
-        "",
+        "a TailStrategy is not an expression",
     ),
     "width": (
         lambda f, im: hl.UInt(8).with_bits("a"),  # type: ignore[arg-type]
