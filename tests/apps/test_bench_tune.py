@@ -33,7 +33,9 @@ from benchmarks.auto.supervise import Spoken
 from benchmarks.auto.table import DEFAULT, PAPERS, Row
 from benchmarks.auto.tuned_plot import throughput
 from benchmarks.cases import ORDER
+from parhelion.autoschedule import machine
 from parhelion.autoschedule.mullapudi_params import Limits, limits
+from tests.support.machines import at_hand
 
 
 def test_the_searches_have_as_many_points_as_in_the_paper() -> None:
@@ -329,7 +331,8 @@ def test_who_is_alone_waits_for_those_who_are_together(tmp_path: Path) -> None:
     assert events == ["together", "alone"]
 
 
-def test_schedules_are_made_by_other_processes() -> None:
+def test_schedules_are_made_by_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "processor", at_hand)
     each = [Maker("blur", "Baseline"), Maker("blur", "Baseline", (("none", "1"),))]
     with Makers(1) as makers:
         found = makers.make(each)

@@ -20,6 +20,10 @@ def _of(
     return make_target("x86_64-unknown-linux-gnu", cpu, features), (first, second, last)
 
 
+#: What tells of the processor that the tests run on, for which other processes
+#: schedule; `tests.conftest` has another one stand in for it.
+at_hand = machine.processor
+
 #: By LLVM's name of the processor, what `autoschedule.machine.processor` returns there:
 #: the target, and bytes of the caches.
 PROCESSORS = {
