@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import subprocess
 import sys
@@ -51,6 +52,8 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
+                # Programs are verified after each pass of the compiler.
+                env={**os.environ, "PARHELION_VERIFY": "1"},
             )
         return self.process
 

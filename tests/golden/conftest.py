@@ -1,8 +1,5 @@
 """What the golden tests lower is verified after each pass."""
 
-import pytest
+from tests.support.verified import verified
 
-
-@pytest.fixture(autouse=True)
-def verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARHELION_VERIFY", "1")
+__all__ = ["verified"]
