@@ -145,6 +145,18 @@ def test_the_compiler_reads_no_objects_of_the_users() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_compiler_knows_no_pixels_and_no_values() -> None:
+    """What images and Params stand for is asked where programs run, not where they are
+    compiled."""
+    from parhelion.ir.symbols import BufferSym, ParamSym
+
+    for layer in ("analysis", "simplify", "schedule", "lower", "codegen", "runtime"):
+        for path in sorted((PACKAGE / layer).rglob("*.py")):
+            assert "parhelion.ir.bindings" not in path.read_text(), path.name
+    for symbol in (BufferSym, ParamSym):
+        assert {"bound", "value"}.isdisjoint(symbol.__slots__)
+
+
 #: Where loops, Funcs and images are known by what they are, not by their names.
 NAMELESS = ("lower", "schedule", "views", "lang", "autoschedule")
 TAKES_APART = {

@@ -6,6 +6,7 @@ import numpy as np
 
 from parhelion.aot.interface import Interface, c_type, interface_of
 from parhelion.codegen.c import Constant, Head, emit_c
+from parhelion.ir.bindings import SET
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.symbols import BufferSym
 
@@ -36,9 +37,10 @@ def c_source(lowered: Lowered, name: str, user_context: bool = False) -> str:
 
 
 def _constant(symbol: BufferSym) -> Constant:
-    layout = symbol.bound._layout()
+    image = SET.of(symbol)
+    layout = image._layout()
     # Dimension 0, the array's last axis, is dense in the text.
-    pixels = np.asarray(symbol.bound).ravel().tolist()
+    pixels = np.asarray(image).ravel().tolist()
     return Constant(layout.mins, layout.extents, pixels)
 
 

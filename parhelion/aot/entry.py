@@ -21,6 +21,7 @@ from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import quoted
 from parhelion.codegen.structs import DEVICE_DIRTY, DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
+from parhelion.ir.bindings import SET
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import FloatImm, Imm, float_bits
 from parhelion.ir.failures import HALIDE_CODES
@@ -280,9 +281,10 @@ class _Entry:
 
     def _embedded(self, symbol: BufferSym, number: int) -> str:
         """The struct of an image that is part of the object file."""
-        layout = symbol.bound._layout()
+        image = SET.of(symbol)
+        layout = image._layout()
         # Dimension 0, the array's last axis, is dense there, whatever it is here.
-        raw = np.asarray(symbol.bound).tobytes()
+        raw = np.asarray(image).tobytes()
         pixels = self.text.constant(f"entry.pixels.{number}", self.text.bytes(raw), 64)
         stride, dims = 1, []
         for lo, extent in zip(layout.mins, layout.extents, strict=True):
@@ -529,7 +531,7 @@ class _Entry:
         if isinstance(a.symbol, ParamSym):
             s = a.symbol
             least, most = (_constant(e) for e in (s.lo, s.hi))
-            for i, value in enumerate((s.value, least, most, s.estimate)):
+            for i, value in enumerate((SET.of(s), least, most, s.estimate)):
                 if isinstance(value, int | float):
                     scalars[i] = f"ptr {self._scalar(value, t)}"
         else:

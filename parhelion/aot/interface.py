@@ -89,7 +89,7 @@ def interface_of(lowered: Lowered, name: str, user_context: bool = False) -> Int
     parameters: list[Parameter] = []
     embedded: list[BufferSym] = []
     for a in lowered.args:
-        if isinstance(a.symbol, BufferSym) and a.symbol.bound is not None:
+        if isinstance(a.symbol, BufferSym) and a.symbol.embedded:
             embedded.append(a.symbol)
             continue
         unique = _unique(_identifier(a.name), names)

@@ -39,7 +39,7 @@ def query_of(lowered: Lowered, name: str) -> tuple[Lowered, dict[BufferSym, int]
         return Load(INT32, table, int32(at), None)
 
     for a in lowered.args:
-        if not isinstance(a.symbol, BufferSym) or a.symbol.bound is not None:
+        if not isinstance(a.symbol, BufferSym) or a.symbol.embedded:
             continue
         needed = lowered.written if a.kind is ArgKind.OUTPUT else lowered.required
         sides = answer(a.symbol, needed.get(a.symbol), lowered.assumptions)

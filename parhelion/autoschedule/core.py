@@ -170,7 +170,7 @@ class Core:
     def reader(self, source: Source, funcs: Sequence[Function]) -> Function | None:
         """The one of these Funcs that reads a source, if it is just one, which mentions
         it itself, and the source can have a wrapper."""
-        if isinstance(source, BufferSym) and source.bound is not None:
+        if isinstance(source, BufferSym) and source.embedded:
             return None
         found = [
             f for f in funcs if any(source in s.sources() for s in self.graph.stages[f])

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TypeVar, overload
 
 from parhelion.autoschedule.script import Script
+from parhelion.ir.deep import run_deep
+from parhelion.runtime.program import compiling
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,22 +67,15 @@ class Decision:
 
 
 class Lazily(Sequence[Decision]):
-    """Decisions that are worked out when somebody looks at them.
-
-    make: works them out. within: calls a function while the Funcs are as the scheduler
-    found them; whoever holds the decisions says how.
-    """
+    """Decisions that are worked out when somebody looks at them."""
 
     def __init__(self, make: Callable[[], Sequence[Decision]]) -> None:
         self._make = make
         self._made: Sequence[Decision] | None = None
-        self.within: Callable[
-            [Callable[[], Sequence[Decision]]], Sequence[Decision]
-        ] = lambda make: make()
 
     def _decisions(self) -> Sequence[Decision]:
         if self._made is None:
-            self._made = self.within(self._make)
+            self._made = searching(self._make)
         return self._made
 
     def __len__(self) -> int:
@@ -92,6 +89,17 @@ class Lazily(Sequence[Decision]):
 
     def __getitem__(self, index: int | slice) -> Decision | Sequence[Decision]:
         return self._decisions()[index]
+
+
+def searching(make: Callable[[], _T]) -> _T:
+    """What `make` gives while no other thread compiles, or tries directives on the same
+    copies of Funcs."""
+
+    def alone() -> _T:
+        with compiling():
+            return make()
+
+    return run_deep(alone)
 
 
 class Explanation:
@@ -173,4 +181,4 @@ def cost_text(cost: float, unit: str) -> str:
     return f"{cost * 1e9:.3g} ns"
 
 
-__all__ = ["Decision", "Explanation", "Lazily", "Option", "cost_text"]
+__all__ = ["Decision", "Explanation", "Lazily", "Option", "cost_text", "searching"]

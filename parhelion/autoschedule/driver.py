@@ -13,6 +13,7 @@ from parhelion.autoschedule.finding import Extent, Given, Number, find_sizes
 from parhelion.autoschedule.measuring import fastest
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.errors import TypeMismatchError, here
+from parhelion.ir.bindings import SET
 from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
@@ -28,7 +29,9 @@ from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target
 from parhelion.runtime.program import compiling
 from parhelion.runtime.state import Reach
+from parhelion.schedule.directives import CHANGES
 from parhelion.schedule.snapshot import Snapshot
+from parhelion.schedule.spec import duplicates
 
 
 def apply(
@@ -37,34 +40,35 @@ def apply(
     params: AutoschedulerParams,
     given: Given | None = None,
 ) -> AutoSchedulerResults:
-    """Asks the scheduler that `params` names, and applies its script. If it fails, the
-    Funcs are as they were before."""
+    """Asks the scheduler that `params` names, and applies its script. What it looks
+    at, and tries directives on, are copies of the Funcs."""
     functions = tuple(pipeline._functions())
     scheduler = find_autoscheduler(params.name)
-    before = Snapshot(functions)
     start = time.perf_counter()
-    sizes = find_sizes(functions, given)
+    with CHANGES:
+        before = Snapshot(functions)
+        copies = duplicates(functions)
+        sizes = find_sizes(functions, given)
+    outputs, ours = tuple([copies[f] for f in functions]), sizes.on(copies)
 
     def search() -> AutoSchedulerResults:
         with compiling():
-            return scheduler.schedule(functions, sizes, target, params)
+            return scheduler.schedule(outputs, ours, target, params)
 
-    try:
-        # Expressions are as deep as those that passes walk, and nodes as short-lived.
-        result = run_deep(search)
-        candidates = [result, *result.candidates]
-        for one in candidates:
-            one.script.acknowledge()
-            one.sizes, one.before = sizes, before
-        if len(candidates) > 1:
-            images = {} if given is None else given.images
-            result = fastest(pipeline, candidates, sizes, images)
-        result = settled(result)
-        result.seconds = time.perf_counter() - start
-        result.apply()
-    except BaseException:
-        before.restore()
-        raise
+    # Expressions are as deep as those that passes walk, and nodes as short-lived.
+    result = run_deep(search)
+    candidates = [result, *result.candidates]
+    for one in candidates:
+        one.script.acknowledge()
+    if len(candidates) > 1:
+        images = {} if given is None else given.images
+        asked = pipeline._runner.reach.requirements
+        result = fastest(candidates, ours, images, asked)
+    result = settled(result)
+    result.seconds = time.perf_counter() - start
+    for one in {id(r): r for r in (result, *candidates)}.values():
+        one.belongs(copies, sizes, before)
+    result.apply()
     return result
 
 
@@ -101,7 +105,7 @@ def _given(
     functions = tuple(pipeline._functions())
     reach = Reach(functions)
     reach.look()
-    unbound = [s for s in reach.images if s.bound is None]
+    unbound = [s for s in reach.images if not s.embedded]
     symbols: list[BufferSym | ParamSym] = [*unbound, *reach.params]
     images: dict[BufferSym, Buffer] = {}
     params: dict[ParamSym, Number] = {}
@@ -122,7 +126,7 @@ def _given(
     elif left and isinstance(left[-1], list | tuple):
         left += left.pop()  # type: ignore[arg-type]
     lacking = [
-        s for s in symbols if s.value is None and s not in images and s not in params
+        s for s in symbols if SET.of(s) is None and s not in images and s not in params
     ]
     targets = [b for f in functions for b in f.buffers]
     if len(left) in (len(lacking), len(lacking) + len(targets)):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from parhelion.ir.bindings import SET
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
@@ -28,19 +30,29 @@ class Sizes:
     images: Mapping[BufferSym, Box | None] = field(default_factory=dict)
     params: Mapping[ParamSym, int | float | bool] = field(default_factory=dict)
 
+    def on(self, funcs: Mapping[Function, Function]) -> Sizes:
+        """The same for other Funcs, given by these."""
+        told = {funcs[f]: box for f, box in self.outputs.items()}
+        return replace(self, outputs=told)
+
+    @cached_property
+    def _buffers(self) -> dict[BufferSym, Box]:
+        """The boxes of outputs, by their buffers."""
+        return {b: box for f, box in self.outputs.items() for b in f.buffers}
+
     def lookup(self, v: Var) -> int | float | None:
         """The number that a Var of the algorithm stands for: a Param, or the min or
         extent of an image's dimension; None if there is none."""
         origin = v.origin
         if isinstance(origin, ParamSym):
-            found = self.params.get(origin, origin.value)
+            found = self.params.get(origin, SET.of(origin))
             return int(found) if isinstance(found, bool) else found
         if isinstance(origin, tuple):
             owner, what, d = origin
             if what == "stride":
                 return None
             box = (
-                self.outputs.get(owner.func)
+                self._buffers.get(owner)
                 if owner.role == "output"
                 else self.images.get(owner)
             )

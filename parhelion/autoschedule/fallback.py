@@ -30,7 +30,6 @@ from parhelion.runtime.program import Options
 from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.sites import realization_order
-from parhelion.schedule.snapshot import Snapshot
 from parhelion.schedule.spec import PipelineSpec
 
 
@@ -41,16 +40,13 @@ def refused(script: Script, target: Target | None = None) -> HalideError | None:
     target: what to lower the pipeline for, to the end. Some directives are refused only
     then; those that the schedulers give are not.
     """
-    before = Snapshot(script.outputs)
     try:
-        script.apply()
-        check_pipeline(PipelineSpec.of(script.outputs))
+        outputs = script.tried().outputs
+        check_pipeline(PipelineSpec.of(outputs))
         if target is not None:
-            _lower(script.outputs, strict(target))
+            _lower(outputs, strict(target))
     except HalideError as error:
         return error
-    finally:
-        before.restore()
     return None
 
 

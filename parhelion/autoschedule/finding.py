@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from parhelion.autoschedule.estimates import Box, Sizes
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.bindings import SET
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Definition, Function
@@ -77,7 +78,7 @@ class _Finder:
     def param(self, p: ParamSym) -> Number | None:
         if p in self.given.params:
             return self.given.params[p]
-        known = (p.estimate, p.value)
+        known = (p.estimate, SET.of(p))
         for value in reversed(known) if self.given.real else known:
             if isinstance(value, int | float):
                 return value
@@ -104,16 +105,17 @@ class _Finder:
         return tuple(known) if len(known) == len(sides) else None
 
     def image_side(self, s: BufferSym, d: int) -> tuple[int, int] | None:
-        given = self.given.images.get(s, s.bound)
-        if self.given.real and given is None:
-            given = s.value
+        known = SET.of(s)
+        given = self.given.images.get(s)
+        if given is None and (self.given.real or s.embedded):
+            given = known
         dim = s.dims[d]
         if isinstance(given, Buffer):
             return _side(given, d)
         low = self._first(dim.fixed_min, dim.estimate_min)
         extent = self._first(dim.fixed_extent, dim.estimate_extent)
-        if isinstance(s.value, Buffer) and (low is None or extent is None):
-            side = _side(s.value, d)
+        if isinstance(known, Buffer) and (low is None or extent is None):
+            side = _side(known, d)
             low = side[0] if low is None else low
             extent = side[1] - side[0] + 1 if extent is None else extent
         if extent is None or extent < 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from parhelion.autoschedule.graph import Stage
 from parhelion.autoschedule.regions import Regions
+from parhelion.ir.bindings import SET
 from parhelion.ir.build import add, conjunction, int32, le, sub
 from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Function
@@ -73,8 +74,8 @@ class Growth:
 def _within(image: BufferSym, d: int, lo: Expr, hi: Expr) -> bool:
     """Whether what is read of an image is there, whatever is asked for."""
     dim = image.dims[d]
-    if image.bound is not None:
-        at = image.bound.dim(d)
+    if image.embedded:
+        at = SET.of(image).dim(d)
         if at.extent() < 1:
             return False
         known: dict[Var, Expr] = {

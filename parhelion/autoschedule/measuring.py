@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,42 +11,43 @@ from parhelion.autoschedule.decisions import cost_text
 from parhelion.autoschedule.estimates import Box, Sizes
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.errors import HalideError
+from parhelion.ir.bindings import SET, Bindings
 from parhelion.ir.function import Function
+from parhelion.ir.pipeline import Requirement
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.inferred import laid_out
 from parhelion.lang.param import number_of
-from parhelion.lang.pipeline import Pipeline
-from parhelion.runtime.state import Reach
+from parhelion.lang.runner import Runner
 
 #: How often each candidate is run; the shortest time counts.
 RUNS = 3
 
 
 def fastest(
-    pipeline: Pipeline,
     candidates: Sequence[AutoSchedulerResults],
     sizes: Sizes,
     images: Mapping[BufferSym, Buffer],
+    requirements: Sequence[Requirement],
 ) -> AutoSchedulerResults:
     """The candidate that runs fastest, with a note of all times; the first one if none
     can be run.
 
-    Inputs that are not given or set are random, of the sizes that the schedule is made
-    for. The Funcs, and what is set, are afterwards as before.
+    Copies of the Funcs are run. Inputs that are not given or set are random, of the
+    sizes that the schedule is made for.
     """
-    functions = tuple(pipeline._functions())
     times: list[float] = []
     refusals: dict[str, None] = {}
+    bindings = _bindings(list(sizes.outputs), sizes, images)
+    boxes = [_extents(box) for f, box in sizes.outputs.items() for _ in f.buffers]
     for one in candidates:
-        one.apply()
         try:
-            with _arguments(pipeline, functions, sizes, images) as outputs:
-                times.append(_seconds(pipeline, outputs))
+            made = one.script.tried().outputs
+            runner = Runner(made, made[0].name, requirements, bindings=bindings)
+            times.append(_seconds(runner, _prepared(runner, boxes)))
         except HalideError as error:
             times.append(float("inf"))
             refusals[error.what] = None
-        finally:
-            one.undo()
     best = min(range(len(times)), key=times.__getitem__)
     found = candidates[best]
     ran = [t for t in times if t != float("inf")]
@@ -73,57 +73,74 @@ def _shown(candidates: Sequence[AutoSchedulerResults], times: Sequence[float]) -
     return "; ".join([f"{words}: {', '.join(t)}" for words, t in told.items() if t])
 
 
-def _seconds(pipeline: Pipeline, outputs: Sequence[Buffer]) -> float:
+def _prepared(runner: Runner, boxes: Sequence[list[tuple[int, int]]]) -> list[Buffer]:
+    """Outputs to write to, while all inputs have an image."""
+    runner.refresh()
+    made = [
+        runner.new_buffer(b, box) for b, box in zip(runner.targets, boxes, strict=True)
+    ]
+    if any([runner.bindings.of(s) is None for s in runner.reach.images]):
+        runner.bindings = Bindings(_needed(runner, made), runner.bindings)
+    return made
+
+
+def _seconds(runner: Runner, made: Sequence[Buffer]) -> float:
     """The shortest of some runs; the first one, which compiles, does not count."""
-    pipeline.realize(list(outputs))
+    inputs = runner.inputs()
+    runner.run(inputs, made)
     best = float("inf")
     for _ in range(RUNS):
         start = time.perf_counter()
-        pipeline.realize(list(outputs))
+        runner.run(inputs, made)
         best = min(best, time.perf_counter() - start)
     return best
 
 
-@contextmanager
-def _arguments(
-    pipeline: Pipeline,
-    functions: Sequence[Function],
-    sizes: Sizes,
-    images: Mapping[BufferSym, Buffer],
-) -> Iterator[list[Buffer]]:
-    """Outputs to write to, while all inputs have an image or a value, laid out as is
-    promised of them."""
-    runner = pipeline._ready()
-    reach = Reach(functions)
-    reach.look()
-    inputs = [s for s in reach.images if s.bound is None]
-    symbols: list[BufferSym | ParamSym] = [*inputs, *reach.params]
-    before = [s.value for s in symbols]
+def _needed(
+    runner: Runner, made: Sequence[Buffer]
+) -> dict[BufferSym | ParamSym, Buffer]:
+    """Images that are just as large as the outputs need, with random pixels."""
+    boxes = [
+        [(b.dim(d).min(), b.dim(d).extent()) for d in range(b.dimensions())]
+        for b in made
+    ]
+    strides = [b._layout().strides for b in made]
+    known = {
+        s: image._layout()
+        for s in runner.reach.images
+        if (image := runner.bindings.of(s)) is not None
+    }
+    variant = runner.fitting(boxes, runner.variant(known, boxes=boxes))
+    found = runner.infer_inputs(boxes, variant, strides)
+    images: dict[BufferSym | ParamSym, Buffer] = {
+        s: laid_out(s, sides) for s, sides in found.items()
+    }
+    rng = np.random.default_rng(2)
+    for image in images.values():
+        _fill(image, rng)
+    return images
+
+
+def _bindings(
+    outputs: Sequence[Function], sizes: Sizes, images: Mapping[BufferSym, Buffer]
+) -> Bindings:
+    """A value of each Param, and an image for each input whose size is known, laid out
+    as is promised of it."""
+    runner = Runner(outputs, outputs[0].name)
+    runner.refresh()
+    given: dict[BufferSym | ParamSym, object] = {}
+    for p in runner.reach.params:
+        value = SET.of(p)
+        given[p] = sizes.params.get(p, _some(p) if value is None else value)
     rng = np.random.default_rng(1)
-    try:
-        for p in reach.params:
-            p.value = sizes.params.get(p, _some(p) if p.value is None else p.value)
-        for s in inputs:
-            box = sizes.images.get(s)
-            s.value = images.get(s, s.value)
-            if s.value is None and box is not None:
-                s.value = runner.new_buffer(s, _extents(box))
-                _fill(s.value, rng)
-        outputs = [
-            runner.new_buffer(b, _extents(sizes.outputs[f]))
-            for f in functions
-            for b in f.buffers
-        ]
-        unset = [s for s in inputs if s.value is None]
-        if unset:
-            pipeline.infer_input_bounds(outputs)
-            for s in unset:
-                if s.value is not None:
-                    _fill(s.value, rng)
-        yield outputs
-    finally:
-        for symbol, value in zip(symbols, before, strict=True):
-            symbol.value = value
+    for s in runner.reach.images:
+        box = sizes.images.get(s)
+        if s in images:
+            given[s] = images[s]
+        elif SET.of(s) is None and box is not None:
+            made = given[s] = runner.new_buffer(s, _extents(box))
+            _fill(made, rng)
+    return Bindings(given, SET)
 
 
 def _extents(box: Box) -> list[tuple[int, int]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from parhelion.errors import HalideError, InternalError, here
 from parhelion.lang.autoscheduling import AutoschedulerParams
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from parhelion.autoschedule.script import Script
     from parhelion.ir.function import Function
     from parhelion.schedule.snapshot import Snapshot
-
-
-_T = TypeVar("_T")
 
 
 class Scheduler(Protocol):
@@ -33,8 +30,9 @@ class Scheduler(Protocol):
     ) -> AutoSchedulerResults:
         """Finds a schedule for the pipeline that computes the outputs.
 
-        It gives no directive (or takes it back): its script will be applied to the
-        Funcs as they are. Directives that they have already are to stay. Raises
+        outputs: copies of the user's Funcs, with the directives that these have, which
+        are to stay; sizes are of the copies. Its script will be applied to the user's
+        Funcs, so directives that it tries on the copies are taken back. Raises
         ScheduleError for parameters that it does not have.
         """
         ...
@@ -69,15 +67,21 @@ class AutoSchedulerResults:
     machine: str = ""
     featurization: bytes = b""
     candidates: Sequence[AutoSchedulerResults] = ()
-    #: The schedule as it was before, once the driver has it.
+    #: The schedule as it was before, once the driver has it, and the Funcs by the
+    #: copies of them that the scheduler was given.
     before: Snapshot | None = None
+    originals: Mapping[Function, Function] | None = None
 
     def __post_init__(self) -> None:
-        from parhelion.autoschedule.decisions import Lazily
-
         self.notes = tuple(self.notes)
-        if isinstance(self.decisions, Lazily):
-            self.decisions.within = self._as_before
+
+    def belongs(
+        self, copies: Mapping[Function, Function], sizes: Sizes, before: Snapshot
+    ) -> None:
+        """Says whose schedule it is: that of the Funcs whose copies these are."""
+        self.originals = {copy: f for f, copy in copies.items()}
+        self.script = self.script.on(self.originals)
+        self.sizes, self.before = sizes, before
 
     @property
     def scheduler_name(self) -> str:
@@ -105,8 +109,8 @@ class AutoSchedulerResults:
 
         told = ", ".join([f"{k}={v}" for k, v in sorted(params.extra.items())])
         by = f"{params.name} ({told})" if told else params.name
-        order = self.script.order
-        partial = not self._as_before(lambda: unscheduled(order))
+        before = self.script.order if self.originals is None else self.originals
+        partial = not unscheduled(list(before))
         return f"# Found by {by}.\n{self.script.to_python(partial)}"
 
     def explain(self) -> Explanation:
@@ -153,6 +157,8 @@ class AutoSchedulerResults:
                 f"the option {chosen.label!r} of the {which} cannot be applied",
                 at=here(),
             )
+        from parhelion.autoschedule.decisions import searching
+
         more = chosen.cost - decision.chosen.cost
         cost = None if self.cost is None else self.cost + more
         predicted = self.predicted_seconds
@@ -160,10 +166,13 @@ class AutoSchedulerResults:
             predicted += more
         elif predicted is not None:
             predicted = predicted * cost / self.cost if cost and self.cost else None
+        script = searching(chosen.make)
+        if self.originals is not None:
+            script = script.on(self.originals)
         told = f"{which}: {chosen.label} in place of {decision.chosen.label}"
         return replace(
             self,
-            script=self._as_before(chosen.make),
+            script=script,
             decisions=(),
             notes=(*self.notes, told),
             cost=cost,
@@ -209,21 +218,6 @@ class AutoSchedulerResults:
         if self.before is None:
             raise InternalError("internal error: nothing is known of the time before")
         return self.before
-
-    def _as_before(self, make: Callable[[], _T]) -> _T:
-        """What `make` gives while the Funcs are as the scheduler found them."""
-        from parhelion.ir.deep import run_deep
-
-        if self.before is None:
-            return run_deep(make)
-        from parhelion.schedule.snapshot import Snapshot
-
-        now = Snapshot(self.script.outputs, self.before.functions)
-        self.before.restore()
-        try:
-            return run_deep(make)
-        finally:
-            now.restore()
 
     def __repr__(self) -> str:
         name, count = self.scheduler_name, len(self.script.calls)

@@ -7,8 +7,8 @@ a user has, and `Script.to_python` prints them as a program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -25,6 +25,7 @@ from parhelion.lang.rdom import RVar, of_rvar
 from parhelion.lang.var import Var, of_var
 from parhelion.schedule.args import is_rvar
 from parhelion.schedule.sites import realization_order
+from parhelion.schedule.spec import duplicates
 
 #: Directives on the loops of one definition.
 STAGE_METHODS = frozenset(
@@ -203,6 +204,50 @@ class Script:
         made.parts = dict(self.parts)
         return made
 
+    def on(self, funcs: Mapping[Function, Function]) -> Script:
+        """The same directives for other Funcs, given by those of this script."""
+
+        def moved(value: Any) -> Any:
+            if isinstance(value, Function):
+                return funcs[value]
+            if isinstance(value, FuncArg | StageArg | LevelArg):
+                return replace(value, function=moved(value.function))
+            if isinstance(value, tuple):
+                return tuple([moved(one) for one in value])
+            return value
+
+        made = self.copy()
+        made.outputs, made.order = moved(self.outputs), moved(self.order)
+        made.rvars = {v: moved(place) for v, place in self.rvars.items()}
+        made.calls = [
+            replace(c, function=moved(c.function), args=moved(c.args))
+            for c in self.calls
+        ]
+        return made
+
+    def tried(self) -> Script:
+        """The same directives for copies of the Funcs, which have been given them.
+
+        Raises what the first directive raises that is refused.
+        """
+        made = self.on(duplicates(self.outputs))
+        made.calls = [made._of_readers(c) for c in made.calls]
+        made.apply()
+        return made
+
+    def _of_readers(self, call: Call) -> Call:
+        """A call that makes a wrapper of an image, for the Funcs of this pipeline and
+        not for all that ever read the image."""
+        image = call.function
+        if not isinstance(image, BufferSym) or call.args:
+            return call
+        readers = [
+            FuncArg(f)
+            for f in self.order
+            if any([image in d.mentions() for d in f.stages()])
+        ]
+        return replace(call, args=(tuple(readers),))
+
     def add(self, function: Target, stage: int, method: str, *args: object) -> Made:
         """Writes a call down. Returns what stands for its result, if that is a Func.
 
@@ -266,7 +311,7 @@ class Script:
         """Gives the directives to the Funcs. Returns what each of them returned.
 
         Raises what the directive raises that is refused, with those before it in
-        place: `schedule.snapshot.Snapshot` undoes them.
+        place; `tried` leaves the Funcs as they are.
         """
         results: list[Any] = []
         for call in self.calls:

@@ -46,7 +46,7 @@ def check_params(program: Program) -> None:
 
 def params_without_value(program: Program) -> list[str]:
     """The names of the Params that nothing gave a value."""
-    return [name for name, p in program.params.items() if p._sym.value is None]
+    return [name for name, p in program.params.items() if p.get() is None]
 
 
 def _check_other(program: Program, files: Sequence[str], output: str | None) -> None:

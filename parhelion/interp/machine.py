@@ -27,6 +27,7 @@ from parhelion.interp.operations import EXACT
 from parhelion.interp.region import Box, covers, hull, shape_of, volume
 from parhelion.interp.update import Updater, update_grid
 from parhelion.interp.values import Array
+from parhelion.ir.bindings import SET
 from parhelion.ir.deep import run_deep
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, var_label
@@ -113,7 +114,9 @@ class Machine:
     def scalar(self, var: Var) -> int | float | bool:
         origin = var.origin
         if isinstance(origin, ParamSym):
-            value = self.params.get(origin, origin.value)
+            value: int | float | bool | None = self.params.get(origin)
+            if value is None:
+                value = SET.of(origin)
             if value is None:
                 raise UnsetParamError(
                     f"Param {origin.name!r} has no value", at=origin.site
@@ -137,7 +140,7 @@ class Machine:
     def image(self, image: BufferSym) -> tuple[Array, tuple[int, ...]]:
         found = self.images.get(image)
         if found is None:
-            held = image.value if image.bound is None else image.bound
+            held = SET.of(image)
             if held is None:
                 raise DefinitionError(
                     f"input image {image.name!r} was not given", at=image.site

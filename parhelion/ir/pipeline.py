@@ -31,6 +31,11 @@ class Argument:
     kind: ArgKind
     symbol: ParamSym | BufferSym
 
+    @property
+    def embedded(self) -> bool:
+        """Whether it is a Buffer that definitions mention, and no user passes."""
+        return isinstance(self.symbol, BufferSym) and self.symbol.embedded
+
 
 @dataclass(frozen=True, slots=True)
 class Region:

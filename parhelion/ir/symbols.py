@@ -17,11 +17,11 @@ COORDINATE_LIMIT = (1 << 31) - (1 << 20)
 class ParamSym:
     """A scalar that is given when the pipeline runs. `var` stands for it in code.
 
-    lo, hi are the promised range (checked at each run); value is what the user set;
-    estimate serves the automatic scheduler.
+    lo, hi are the promised range (checked at each run); estimate serves the automatic
+    scheduler. What it is set to stands in `ir.bindings`.
     """
 
-    __slots__ = ("name", "type", "var", "lo", "hi", "value", "estimate", "site")
+    __slots__ = ("name", "type", "var", "lo", "hi", "estimate", "site", "__weakref__")
 
     def __init__(self, name: str, type: Type, site: Site | None = None) -> None:
         self.name = name
@@ -29,7 +29,6 @@ class ParamSym:
         self.var = Var(name, type, origin=self)
         self.lo: Expr | None = None
         self.hi: Expr | None = None
-        self.value: int | float | bool | None = None
         self.estimate: Any = None
         self.site = site
 
@@ -92,9 +91,8 @@ class BufferSym:
 
     role: "input" and "output" buffers come from the caller as buffer structs;
         "internal" ones are made by `Allocate`.
-    bound: for an input made from a concrete Buffer rather than an ImageParam, that
-        Buffer object; the runtime passes it without the user.
-    value: for an ImageParam, the Buffer that the user last set, as for `ParamSym`.
+    embedded: whether an input is a Buffer that definitions mention, which is passed
+        without the user, and not an ImageParam. Either's pixels stand in `ir.bindings`.
     func, value_index: for outputs and internal storage, whose value they hold.
     wrapper: the Function through which a schedule has all Funcs read this image.
     """
@@ -104,13 +102,13 @@ class BufferSym:
         "type",
         "dims",
         "role",
-        "bound",
-        "value",
+        "embedded",
         "func",
         "value_index",
         "site",
         "host_alignment",
         "wrapper",
+        "__weakref__",
     )
 
     def __init__(
@@ -120,7 +118,7 @@ class BufferSym:
         dimensions: int,
         role: str,
         *,
-        bound: Any = None,
+        embedded: bool = False,
         func: Any = None,
         value_index: int = 0,
         site: Site | None = None,
@@ -128,8 +126,7 @@ class BufferSym:
         self.name = name
         self.type = type
         self.role = role
-        self.bound = bound
-        self.value: Any = None
+        self.embedded = embedded
         self.func = func
         self.value_index = value_index
         self.site = site

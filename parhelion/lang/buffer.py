@@ -6,6 +6,7 @@ extents (W, H, C). The array is shared, never copied, and kept alive.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, overload
 
@@ -18,6 +19,7 @@ from parhelion.errors import (
     TypeMismatchError,
     here,
 )
+from parhelion.ir.bindings import SET
 from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
 from parhelion.ir.symbols import BufferSym
@@ -130,7 +132,7 @@ class Buffer(Views, Pointwise):
     ) -> None:
         # Halide's overloads share places: (type, sizes, [storage_order,] name) and
         # (buffer, name, reverse_axes).
-        self._symbol: BufferSym | None = None
+        self._symbol: weakref.ref[BufferSym] | None = None
         self._lay: Layout | None = None
         self._array = None
         self._mins = []
@@ -238,16 +240,19 @@ class Buffer(Views, Pointwise):
     @property
     def _sym(self) -> BufferSym:
         """What stands for this Buffer in expressions."""
-        found = self._symbol
+        found = None if self._symbol is None else self._symbol()
         if found is None or len(found.dims) != len(self._mins):
-            found = self._symbol = BufferSym(
+            found = BufferSym(
                 self.name(),
                 self._type,
                 self._pixels().ndim,
                 "input",
-                bound=self,
+                embedded=True,
                 site=here(),
             )
+            SET.set(found, self)
+            # Weakly: the symbol is kept by what mentions it, and keeps this Buffer.
+            self._symbol = weakref.ref(found)
         return found
 
     def defined(self) -> bool:

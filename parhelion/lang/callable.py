@@ -17,6 +17,7 @@ from parhelion.errors import (
     TypeMismatchError,
     here,
 )
+from parhelion.ir.bindings import SET
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
@@ -221,7 +222,7 @@ class Callable:
         for a in args:
             if a.symbol in places:
                 continue
-            if isinstance(a.symbol, BufferSym) and a.symbol.bound is not None:
+            if isinstance(a.symbol, BufferSym) and a.embedded:
                 places[a.symbol] = len(self._symbols) + len(bound)
                 bound.append(a.symbol)
             else:
@@ -241,7 +242,7 @@ class Callable:
             args = self._placed(args, named)
         layouts = [image(args[i]) for i, image in self._images]
         for sym in self._bound:
-            layouts.append(check_image(sym, sym.bound))
+            layouts.append(check_image(sym, SET.of(sym)))
         together = tuple(layouts)
         if together not in self._settled:
             if self._runner.is_new():
@@ -266,7 +267,7 @@ class Callable:
             raise
         except (BoundsError, InvalidBufferError) as error:
             if isinstance(error, KeptPixelsError):
-                error.hold([*args, *[sym.bound for sym in self._bound]])
+                error.hold([*args, *[SET.of(sym) for sym in self._bound]])
             if not error.failure:
                 raise  # foreign code of the user's raised it
             # An output smaller than a tile, perhaps, which has code of its own; what

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
+from parhelion.ir.bindings import SET
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.names import unique_name
@@ -178,7 +179,7 @@ class _Number(Param):
 
     @property
     def _known(self) -> Value:
-        value = self._sym.value
+        value: Value | None = SET.of(self._sym)
         assert value is not None
         return value
 
@@ -255,9 +256,9 @@ class Port:
         # The Buffer is a part of the algorithm, as where one is used without a name.
         known = unique_name(self.name)
         sym = BufferSym(
-            known, buffer.type(), self.dimensions, "input", bound=buffer, site=here()
+            known, buffer.type(), self.dimensions, "input", embedded=True, site=here()
         )
-        sym.value = buffer
+        SET.set(sym, buffer)
         return ImageParam._of(sym)
 
     def _scalar(self, given: object) -> Param:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from parhelion.errors import InvalidBufferError, TypeMismatchError, here
+from parhelion.ir.bindings import Bindings
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.runtime.layout import Array, Layout, overlap
@@ -128,11 +129,11 @@ def exact(sym: ParamSym, value: Number) -> Number:
     return round_float(value, sym.type) if sym.type.is_float() else value
 
 
-def value_of(sym: BufferSym | ParamSym) -> object:
+def value_of(sym: BufferSym | ParamSym, bindings: Bindings) -> object:
     """What regions may depend on of a Param or an image; None if it is not set."""
     if isinstance(sym, ParamSym):
-        return sym.value
-    given = sym.value if sym.bound is None else sym.bound
+        return bindings.of(sym)
+    given = bindings.of(sym)
     if not isinstance(given, Buffer) or not given.defined():
         return None
     dims = [given.dim(d) for d in range(given.dimensions())]

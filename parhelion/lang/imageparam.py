@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
+from parhelion.ir.bindings import SET
 from parhelion.ir.build import add, cast, int32, sub
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.names import fresh, unique_name
@@ -275,16 +276,16 @@ class ImageParam(OutputImageParam, Pointwise):
                 f"has {buffer.dimensions()}",
                 at=here(),
             )
-        self._sym.value = buffer
+        SET.set(self._sym, buffer)
 
     def get(self) -> Buffer:
         """The image that was set, or an undefined Buffer."""
-        given = self._sym.value
+        given = SET.of(self._sym)
         return given if isinstance(given, Buffer) else Buffer()
 
     def reset(self) -> None:
         """Forgets the image."""
-        self._sym.value = None
+        SET.set(self._sym, None)
 
     def trace_loads(self) -> NoReturn:
         """Raises HalideError: loads of images are not traced yet."""

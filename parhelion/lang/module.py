@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
+from parhelion.ir.bindings import SET
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.pipeline import Argument as IRArgument
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -112,8 +113,7 @@ class Module:
 
     def buffers(self) -> list[Buffer]:
         """The Buffers whose pixels the algorithm reads."""
-        bound = [getattr(a.symbol, "bound", None) for a in self._lowered.args]
-        return [b for b in bound if isinstance(b, Buffer)]
+        return [SET.of(a.symbol) for a in self._lowered.args if a.embedded]
 
     def submodules(self) -> list[Module]:
         """The Modules that were appended: none, as that is not available yet."""
@@ -317,8 +317,8 @@ def with_arguments(
         if s in given[:i]:
             raise DefinitionError(f"{s.name!r} is an argument twice", at=here())
     for a in lowered.args:
-        bound = getattr(a.symbol, "bound", None) is not None
-        if a.symbol not in given and a.kind is not ArgKind.OUTPUT and not bound:
+        passed = a.kind is ArgKind.OUTPUT or a.embedded
+        if a.symbol not in given and not passed:
             raise DefinitionError(
                 f"{name!r} needs {a.name!r}, which is not among the arguments",
                 at=here(),
@@ -336,7 +336,7 @@ def needed(lowered: Lowered) -> list[BufferSym | ParamSym]:
     return [
         a.symbol
         for a in lowered.args
-        if a.kind is not ArgKind.OUTPUT and getattr(a.symbol, "bound", None) is None
+        if a.kind is not ArgKind.OUTPUT and not a.embedded
     ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from parhelion.errors import BoundsError, LiteralError, TypeMismatchError, here
+from parhelion.ir.bindings import SET
 from parhelion.ir.build import const_int, imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FloatImm
@@ -102,11 +103,12 @@ class Param(Operand):
 
     def set(self, value: Value | np.generic) -> None:
         """Sets the value for the calls of `realize` that follow."""
-        self._sym.value = checked_value(value, self._sym.type, self._sym.name)
+        SET.set(self._sym, checked_value(value, self._sym.type, self._sym.name))
 
     def get(self) -> Value | None:
         """The value that was set, or None."""
-        return self._sym.value
+        value: Value | None = SET.of(self._sym)
+        return value
 
     def set_range(self, min: ExprLike, max: ExprLike) -> None:
         """Promises that the value lies in [min, max]; each run checks it."""

@@ -15,6 +15,7 @@ from parhelion.errors import (
     TypeMismatchError,
     here,
 )
+from parhelion.ir.bindings import SET
 from parhelion.ir.build import const_int
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym, ParamSym
@@ -320,9 +321,9 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         given = {
             s: b._layout()
             for s in runner.reach.images
-            if isinstance(b := s.value if s.bound is None else s.bound, Buffer)
+            if isinstance(b := SET.of(s), Buffer)
             and b.defined()
-            and not (copied and s.bound is not None)
+            and not (copied and s.embedded)
         }
         return runner.variant(given, options(target), boxes)
 
@@ -355,7 +356,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
             boxes = [_box_of(b) for b in given]
             variant = runner.fitting(boxes, self._variant(runner, boxes=boxes))
         for sym, sides in runner.infer_inputs(boxes, variant, strides).items():
-            sym.value = laid_out(sym, sides)
+            SET.set(sym, laid_out(sym, sides))
 
     def infer_arguments(self) -> list[Argument]:
         """The ImageParams and Params that the outputs depend on."""
@@ -367,7 +368,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         return [
             Argument._of(a.symbol)
             for a in program.lowered.args
-            if a.symbol not in outputs and getattr(a.symbol, "bound", None) is None
+            if a.symbol not in outputs and not a.embedded
         ]
 
     def compile_to_callable(
@@ -476,7 +477,7 @@ def image_params(outputs: Sequence[Function]) -> tuple[BufferSym, ...]:
     """The images that are given when a pipeline runs, in the order of their mention."""
     reach = Reach(outputs)
     reach.look()
-    return tuple([s for s in reach.images if s.bound is None])
+    return tuple([s for s in reach.images if not s.embedded])
 
 
 def _check_target(where: object, target: object, method: str) -> None:

@@ -18,6 +18,7 @@ from parhelion.errors import (
     UnsetParamError,
     here,
 )
+from parhelion.ir.bindings import SET, Bindings
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
@@ -82,6 +83,7 @@ class Runner:
 
     They are thrown away when a definition, a schedule or a promise changes.
     called: what failures call images, Params and outputs instead, by their names.
+    bindings: what images and Params stand for, where a call does not say.
     """
 
     def __init__(
@@ -90,10 +92,12 @@ class Runner:
         name: str,
         requirements: Sequence[Requirement] = (),
         called: Mapping[str, str] | None = None,
+        bindings: Bindings = SET,
     ) -> None:
         self.outputs = tuple(outputs)
         self.name = name
         self.called = called or {}
+        self.bindings = bindings
         self.reach = Reach(outputs)
         self.reach.requirements = tuple(requirements)
         self.targets: tuple[BufferSym, ...] = tuple(
@@ -249,7 +253,7 @@ class Runner:
         constants: dict[Var, int] = {}
         for p in self.reach.params:
             given = None if scalars is None else scalars.get(p)
-            value = p.value if given is None else given
+            value = self.bindings.of(p) if given is None else given
             if value is not None and p.type.is_int_or_uint():
                 constants[p.var] = int(value)
         for sym, layout in images.items():
@@ -279,7 +283,7 @@ class Runner:
 
     def image(self, sym: BufferSym) -> Buffer:
         """What the user has given for an input image."""
-        given = sym.value if sym.bound is None else sym.bound
+        given = self.bindings.of(sym)
         if not isinstance(given, Buffer) or not given.defined():
             raise UnsetParamError(
                 f"ImageParam {sym.name!r} has no image",
@@ -290,7 +294,7 @@ class Runner:
 
     def scalar(self, sym: ParamSym) -> Number:
         """What the user has set a Param to."""
-        value = sym.value
+        value: Number | None = self.bindings.of(sym)
         if value is None:
             raise UnsetParamError(
                 f"Param {sym.name!r} has no value",
@@ -332,7 +336,7 @@ class Runner:
             self._run(self.variant(layouts, options), layouts, scalars)
         except KeptPixelsError as error:
             error.hold([*destinations, *[instead for _, instead in spare]])
-            error.hold([s.bound or s.value for s in self.reach.images])
+            error.hold([self.bindings.of(s) for s in self.reach.images])
             raise
         for buffer, instead in spare:
             buffer._pixels()[...] = instead._pixels()
@@ -455,7 +459,7 @@ class Runner:
             if isinstance(symbol, ParamSym):
                 env[symbol.var] = exact(symbol, self.scalar(symbol))
             elif arg.kind is ArgKind.INPUT and symbol not in boxes:
-                given = symbol.value if symbol.bound is None else symbol.bound
+                given = self.bindings.of(symbol)
                 for d, dim in enumerate(symbol.dims):
                     known = given.dim(d) if isinstance(given, Buffer) else None
                     env[dim.min] = known.min() if known else 0
@@ -476,7 +480,7 @@ class Runner:
         return {
             v
             for s in self.reach.images
-            if s.bound is None and s.value is None and s not in known
+            if self.bindings.of(s) is None and s not in known
             for d in s.dims
             for v in (d.min, d.extent, d.stride)
             if isinstance(v, Var)
@@ -504,10 +508,10 @@ class Runner:
         key = (
             variant,
             tuple([tuple(box) for box in boxes]),
-            tuple([p.value for p in self.reach.params]),
+            tuple([self.bindings.of(p) for p in self.reach.params]),
             tuple([(lay.mins, lay.extents) for lay in self.inputs().values()]),
             # Factors of splits may depend on what only the schedule mentions.
-            tuple([value_of(s) for s in self.reach.others]),
+            tuple([value_of(s, self.bindings) for s in self.reach.others]),
         )
         written = self._written.get(key)
         if written is None:
@@ -559,7 +563,7 @@ class Runner:
         """
         program = self.program(self._of_sizes(variant, boxes))
         outputs = dict(zip(self.targets, boxes, strict=True))
-        missing = [s for s in self.reach.images if s.bound is None and s.value is None]
+        missing = [s for s in self.reach.images if self.bindings.of(s) is None]
         steps: dict[Var, Number] = {}
         if strides is None:
             strides = [self._dense(sym, box) for sym, box in outputs.items()]

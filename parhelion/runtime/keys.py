@@ -181,7 +181,7 @@ class _Teller:
             self._name(value.name, value.func)
             fields = ("type", "role", "func", "value_index", "host_alignment")
             self._fields(value, (*fields, "wrapper"))
-            self.tell((len(value.dims), value.bound is not None))
+            self.tell((len(value.dims), value.embedded))
             # What is promised is checked by the code, whoever mentions the image.
             for d in value.dims:
                 self._fields(d, ("fixed_min", "fixed_extent", "fixed_stride"))

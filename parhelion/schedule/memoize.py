@@ -141,11 +141,11 @@ def dependencies(f: Function) -> list[Expr | BufferSym]:
             if isinstance(e, FuncCall):
                 if e.func not in functions:
                     functions.append(e.func)
-            elif isinstance(e, ImageLoad) and e.image.bound is None:
+            elif isinstance(e, ImageLoad) and not e.image.embedded:
                 found[e.image] = None
             elif isinstance(e, Var) and (
                 isinstance(e.origin, ParamSym)
-                or (isinstance(e.origin, tuple) and e.origin[0].bound is None)
+                or (isinstance(e.origin, tuple) and not e.origin[0].embedded)
             ):
                 found[e] = None
             waiting += e.children()

@@ -223,8 +223,7 @@ def _domain(r: ReductionDomain) -> _Reduced:
 
 
 def _buffer(b: BufferSym) -> _Reduced:
-    bound = b.bound is not None
-    given = (b.name, b.type, len(b.dims), b.role, bound, b.value_index, b.site)
+    given = (b.name, b.type, len(b.dims), b.role, b.embedded, b.value_index, b.site)
     return _made_buffer, given
 
 
@@ -233,13 +232,18 @@ def _made_buffer(
     type: Type,
     dimensions: int,
     role: str,
-    bound: bool,
+    embedded: bool,
     value_index: int,
     site: Site | None,
 ) -> BufferSym:
-    image = ELSEWHERE if bound else None
     return BufferSym(
-        name, type, dimensions, role, bound=image, value_index=value_index, site=site
+        name,
+        type,
+        dimensions,
+        role,
+        embedded=embedded,
+        value_index=value_index,
+        site=site,
     )
 
 
@@ -272,4 +276,4 @@ class _Pickler(pickle.Pickler):
         return NotImplemented if shell is None else shell(obj)
 
 
-__all__ = ["ELSEWHERE", "bottom_up", "dumps", "loads"]
+__all__ = ["bottom_up", "dumps", "loads"]

@@ -89,6 +89,20 @@ class PipelineSpec:
         return dataclasses.replace(self, assumptions=self.assumptions.but(instead))
 
 
+def duplicates(outputs: Sequence[Function]) -> Mapping[Function, Function]:
+    """Funcs of their own, by the user's, producers first: with the same definitions and
+    directives, for others to be tried on.
+
+    Wrappers and clones stand where they are read, so that directives which mention them
+    know them as Funcs like all others. Images, Params and outputs' buffers are the
+    user's. Warns and raises as `PipelineSpec.of`.
+    """
+    made = PipelineSpec.of(outputs).copies
+    for f in made.values():
+        f.copy_of = None  # what is given to it from now on counts
+    return made
+
+
 def _loaded(told: bytes) -> PipelineSpec:
     outputs, order, requirements, assumptions = pickled.loads(told)
     return PipelineSpec(outputs, {f: f for f in order}, requirements, assumptions)
@@ -204,4 +218,4 @@ def _check_replacements(
         warn(f"{f.name}.in_() has no effect: no Func reads {f.name}", wrapper.site)
 
 
-__all__ = ["PipelineSpec"]
+__all__ = ["PipelineSpec", "duplicates"]

@@ -14,6 +14,7 @@ from html import escape
 from pathlib import Path
 
 from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
+from parhelion.ir.bindings import SET
 from parhelion.ir.deep import run_deep
 from parhelion.ir.evaluate import Value
 from parhelion.ir.expr import Var
@@ -239,7 +240,7 @@ def _executed(
 
 def _given(s: BufferSym) -> Buffer | None:
     """The image that the user has set."""
-    found = s.value if s.bound is None else s.bound
+    found = SET.of(s)
     return found if isinstance(found, Buffer) and found.defined() else None
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.autoschedule.script import Script
+from parhelion.ir.bindings import SET
 from parhelion.lang import autoscheduling
 from parhelion.runtime.state import Reach
 from parhelion.schedule.snapshot import Snapshot
@@ -250,7 +251,7 @@ def test_forms_of_autoschedule() -> None:
         program()
         assert seen() == (wanted, given)
         before.restore()
-    assert symbol.value is None
+    assert SET.of(symbol) is None
 
 
 def test_images_and_values_that_are_set_serve() -> None:
@@ -263,7 +264,8 @@ def test_images_and_values_that_are_set_serve() -> None:
     image.set_estimates([(0, 999), (0, 999)])
     width.set_estimate(9)
     result = hl.autoschedule(f, [8, 8])
-    assert TOY.seen is not None and result.sizes is TOY.seen
+    assert TOY.seen is not None and result.sizes is not None
+    assert TOY.seen == result.sizes.on({f._function: next(iter(TOY.seen.outputs))})
     assert seen()[1] == ((0, 29), (0, 19)), "the image will be there; estimates are old"
     assert {p.name.split("$")[0]: v for p, v in TOY.seen.params.items()} == {"width": 3}
     result.undo()

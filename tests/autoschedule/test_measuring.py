@@ -8,6 +8,7 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule import measuring
 from parhelion.interp import interpret_all
+from parhelion.lang.runner import Runner
 
 x, y = hl.Var("x"), hl.Var("y")
 
@@ -28,8 +29,8 @@ def test_the_fastest_of_the_candidates_stays(monkeypatch: pytest.MonkeyPatch) ->
     picture, gain, out = pipeline()
     ran: list[list[tuple[int, ...]]] = []
 
-    def seconds(pipeline: hl.Pipeline, outputs: list[hl.Buffer]) -> float:
-        pipeline.realize(outputs)
+    def seconds(runner: Runner, outputs: list[hl.Buffer]) -> float:
+        runner.run(runner.inputs(), outputs)
         ran.append([np.asarray(b).shape for b in outputs])
         return (3e-3, 1e-3, 2e-3, 4e-3)[len(ran) - 1]
 
@@ -74,9 +75,10 @@ def test_it_runs_on_what_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = np.zeros((80, 120), np.float32)
     seen: list[tuple[object, object]] = []
 
-    def seconds(pipeline: hl.Pipeline, outputs: list[hl.Buffer]) -> float:
-        seen.append((picture.get(), gain.get()))
-        pipeline.realize(outputs)
+    def seconds(runner: Runner, outputs: list[hl.Buffer]) -> float:
+        seen.append((runner.bindings.of(picture._sym), runner.bindings.of(gain._sym)))
+        assert not picture.get().defined() and gain.get() is None
+        runner.run(runner.inputs(), outputs)
         assert np.asarray(outputs[0])[0, 0] != 0
         return 1.0
 
@@ -102,9 +104,9 @@ def test_images_are_laid_out_as_is_promised(monkeypatch: pytest.MonkeyPatch) -> 
     picture.set_estimates([(0, 64), (0, 49), (0, 3)])
     values: list[object] = []
 
-    def seconds(pipeline: hl.Pipeline, outputs: list[hl.Buffer]) -> float:
-        pipeline.realize(outputs)
-        values.append(least.get())
+    def seconds(runner: Runner, outputs: list[hl.Buffer]) -> float:
+        runner.run(runner.inputs(), outputs)
+        values.append(runner.bindings.of(least._sym))
         return 1e-3
 
     monkeypatch.setattr(measuring, "_seconds", seconds)

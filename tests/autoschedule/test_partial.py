@@ -359,7 +359,7 @@ def test_what_is_refused_for_one_func_is_left_out(
     inner = f._function
 
     def place(freedom: Freedom, function: Function) -> None:
-        if function is inner:
+        if function.name == inner.name:
             freedom.placed.add(function)
 
     monkeypatch.setattr(Freedom, "_store", place)

@@ -20,6 +20,7 @@ import numpy as np
 
 import parhelion as hl
 from parhelion.interp import Rounding
+from parhelion.ir.bindings import SET
 from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.callable import Argument
@@ -53,7 +54,7 @@ def run_in_c(case: Case, where: Path, name: str) -> str:
         outputs = destinations(program)
         set_plain_images(program, pipeline, outputs)
         reach = pipeline._ready().reach
-        images = [b for b in reach.images if b.bound is None]
+        images = [b for b in reach.images if not b.embedded]
         others = [s for s in reach.others if isinstance(s, ParamSym)]
         params = [*reach.params, *others]
         symbols: list[BufferSym | ParamSym] = [*images, *params]
@@ -79,8 +80,8 @@ def run_in_c(case: Case, where: Path, name: str) -> str:
     function = getattr(library, name)
 
     def call(results: Sequence[Any]) -> int:
-        buffers = [struct_of(image.value) for image in images]
-        scalars = [_scalar(p.type, p.value) for p in params]
+        buffers = [struct_of(SET.of(image)) for image in images]
+        scalars = [_scalar(p.type, SET.of(p)) for p in params]
         return int(function(*buffers, *scalars, *results))
 
     if scheduler.params.some_unlawful:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import parhelion as hl
+from parhelion.ir.bindings import SET
 from parhelion.ir.expr import Intrinsic, Var
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.rewrite import nodes
@@ -103,9 +104,9 @@ def _bound(
     for a in lowered.args:
         s = a.symbol
         if isinstance(s, ParamSym):
-            env[s.var] = s.value
+            env[s.var] = SET.of(s)
             continue
-        buffer = results.get(s) or (s.value if s.bound is None else s.bound)
+        buffer = results.get(s) or SET.of(s)
         data = np.asarray(buffer).transpose()
         strides = [buffer.dim(d).stride() for d in range(buffer.dimensions())]
         for d, sym in enumerate(s.dims):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -91,6 +92,23 @@ def test_the_compiler_sweeps_now_and_then(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(program, "_sweep_at", 0)
     build(updated, 12)
     assert functions() <= before + 2
+
+
+def test_pixels_go_with_what_mentions_them() -> None:
+    """What images stand for is kept apart from them, and no longer than they are."""
+    buffer = hl.Buffer(np.zeros((5, 6), np.float32), "pixels")
+    f = hl.Func("f")
+    f[x] = buffer[x, 2] + 1
+    alive = weakref.ref(buffer)
+    del buffer
+    gc.collect()
+    assert alive() is not None and np.asarray(f.realize([6])).tolist() == [1] * 6
+    del f
+    for _ in range(3):
+        node.sweep()
+        sweep_cycles()
+        gc.collect()
+    assert alive() is None
 
 
 def test_what_is_held_stays() -> None:

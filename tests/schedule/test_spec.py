@@ -13,6 +13,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.llvm import emit
+from parhelion.ir.bindings import SET
 from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
@@ -22,7 +23,6 @@ from parhelion.ir.text import text
 from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import lower
 from parhelion.runtime.state import Reach
-from parhelion.schedule.pickled import ELSEWHERE
 from parhelion.schedule.spec import PipelineSpec
 from tests.golden.nests import CASES
 from tests.golden.test_lowered import LOWERED
@@ -221,9 +221,9 @@ def test_pixels_and_values_are_not_part_of_it() -> None:
     made = sent(spec_of(f))
     assert len(pickle.dumps(spec_of(f))) < 10_000
     (image,) = {s for d in made.outputs[0].stages() for s in d.mentions()}
-    assert isinstance(image, BufferSym) and image.bound is ELSEWHERE
+    assert isinstance(image, BufferSym) and image.embedded and SET.of(image) is None
     (param,) = made.assumptions.params
-    assert param.value is None
+    assert SET.of(param) is None
 
 
 PROGRAM = """
