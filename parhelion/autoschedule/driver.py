@@ -28,8 +28,8 @@ from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target
 from parhelion.runtime.program import compiling
-from parhelion.runtime.state import Reach
 from parhelion.schedule.directives import CHANGES
+from parhelion.schedule.reach import Reach
 from parhelion.schedule.snapshot import Snapshot
 from parhelion.schedule.spec import duplicates
 

@@ -15,7 +15,7 @@ from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.param import number_of
-from parhelion.runtime.state import Reach
+from parhelion.schedule.reach import Reach
 
 Number = int | float | bool
 #: Of one dimension: its first coordinate, if that is given too, and its extent.

@@ -46,7 +46,7 @@ from parhelion.lang.target_api import (
 )
 from parhelion.lang.texts import Texts
 from parhelion.runtime.program import Options, Variant, compiling
-from parhelion.runtime.state import Reach
+from parhelion.schedule.reach import Reach
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import AutoSchedulerResults

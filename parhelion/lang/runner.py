@@ -57,9 +57,9 @@ from parhelion.runtime.program import (
     standing,
     variant_for,
 )
-from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import Split, epoch, touch
+from parhelion.schedule.reach import Fingerprint, Reach
 from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
 from parhelion.schedule.spec import PipelineSpec
 from parhelion.schedule.tails import overrun

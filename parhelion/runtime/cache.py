@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from parhelion.runtime.digest import SIZE, digest
+from parhelion.ir.digest import SIZE, digest
 from parhelion.runtime.environment import number, warn
 from parhelion.runtime.folders import cache_folder, distrust, read_own
 

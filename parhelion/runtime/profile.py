@@ -406,7 +406,7 @@ def _build() -> dict[str, int]:
     with _LOCK:
         if not _addresses:
             from parhelion.runtime import jit, threads
-            from parhelion.runtime.keys import digest_of
+            from parhelion.runtime.versions import digest_of
 
             text = profile_ir.profile_ir()
             name = digest_of(text, host_target())

@@ -33,15 +33,15 @@ from parhelion.runtime.call import Call
 from parhelion.runtime.context import failed
 from parhelion.runtime.fork import COMPILER, DATA, RUNTIME, freed_by_forks
 from parhelion.runtime.layout import Layout
-from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.directives import CHANGES, Split
+from parhelion.schedule.reach import Fingerprint, Reach
 from parhelion.schedule.spec import PipelineSpec
 
 if TYPE_CHECKING:
     from parhelion.ir.target import Target
     from parhelion.lower.options import LowerOptions
     from parhelion.lower.passes import Trace
-    from parhelion.runtime import keys
+    from parhelion.schedule import keys
 
 #: One compilation at a time: the table of nodes is swept after each.
 LOCK = threading.RLock()
@@ -355,7 +355,8 @@ def _key(
     state: Fingerprint, name: str, variant: Variant, target: Target
 ) -> keys.Key | None:
     """What the cache knows the program by; None where it is not to be used."""
-    from parhelion.runtime import cache, keys
+    from parhelion.runtime import cache, versions
+    from parhelion.schedule import keys
 
     if cache.folder() is None or "PARHELION_DUMP" in os.environ:
         return None  # code that is found there was not lowered, with nothing to print
@@ -363,7 +364,7 @@ def _key(
         # Code that is traced has the names in it.
         functions = [f for f in state if isinstance(f, Function)]
         named = variant.trace or any([f.schedule.traced for f in functions])
-        told = (keys.compiler(), target, *state, variant)
+        told = (versions.compiler(), target, *state, variant)
         return keys.key_of((*told, name) if named else told, named)
     except keys.NotPortable:
         return None

@@ -26,7 +26,7 @@ from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.runtime import cache
 from parhelion.runtime.jit import is_object
-from parhelion.runtime.keys import Key, Symbol, findable
+from parhelion.schedule.keys import Key, Symbol, findable
 from parhelion.types import Handle, Type, TypeCode
 
 _HEAD = struct.Struct("<QQ")

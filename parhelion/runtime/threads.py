@@ -76,8 +76,8 @@ def _build() -> _Runtime:
         if _runtime is not None:
             return _runtime
         from parhelion.runtime import jit
-        from parhelion.runtime.keys import digest_of
         from parhelion.runtime.pool_ir import runtime_ir
+        from parhelion.runtime.versions import digest_of
 
         architecture = host_target().arch
         text = runtime_ir(architecture, Context.print_fn.offset, Context.user.offset)

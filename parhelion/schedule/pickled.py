@@ -30,13 +30,6 @@ from parhelion.schedule.directives import FuncSchedule, StageSchedule
 from parhelion.types import Type
 
 
-class _Elsewhere:
-    """Stands for an image that the process has which made the pipeline."""
-
-
-ELSEWHERE = _Elsewhere()
-
-
 @dataclass(frozen=True, slots=True)
 class _Stage:
     """What a definition is made of. rewritten: whether `rfactor` has made it."""

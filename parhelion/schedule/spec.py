@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from parhelion.errors import ScheduleError
 from parhelion.ir.deep import run_deep
@@ -50,6 +50,7 @@ class PipelineSpec:
     copies: Mapping[Function, Function]
     requirements: tuple[Requirement, ...]
     assumptions: Assumptions
+    _digest: list[str] = field(default_factory=list, init=False, repr=False)
 
     @staticmethod
     def of(
@@ -83,6 +84,31 @@ class PipelineSpec:
             self.outputs, self.order, self.requirements, self.assumptions
         )
         return _loaded, (told,)
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal digits that all specs have, in any process, of which the same
+        program is made, names included; of one with foreign code, in this process."""
+        if not self._digest:
+            self._digest.append(self._made_digest())
+        return self._digest[0]
+
+    def _made_digest(self) -> str:
+        from parhelion.schedule.keys import digest_apart
+        from parhelion.schedule.reach import contents
+
+        assumed = self.assumptions
+        dims = [(*d.min.origin, promise) for d, promise in assumed.dims.items()]
+        parts = [part for f in self.order for part in contents(f)]
+        params = list(assumed.params.items())
+        outputs = [(f, f.buffers) for f in self.outputs]
+        return digest_apart((outputs, parts, self.requirements, dims, params))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PipelineSpec) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def assuming(self, instead: Mapping[DimSym, Promise]) -> PipelineSpec:
         """The same pipeline, with other promises of some dimensions."""

@@ -14,7 +14,7 @@ import parhelion as hl
 from parhelion.autoschedule.script import Script
 from parhelion.ir.bindings import SET
 from parhelion.lang import autoscheduling
-from parhelion.runtime.state import Reach
+from parhelion.schedule.reach import Reach
 from parhelion.schedule.snapshot import Snapshot
 from tests.autoschedule.test_script import blur, exec_on, nest, state
 from tests.autoschedule.toy import TOY

@@ -11,8 +11,8 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.ir.function import Function
-from parhelion.runtime.state import Fingerprint, Reach
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
+from parhelion.schedule.reach import Fingerprint, Reach
 from parhelion.schedule.sites import realization_order
 from parhelion.schedule.spec import duplicates
 from tests.autoschedule.test_script import nest

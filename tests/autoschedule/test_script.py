@@ -12,7 +12,7 @@ import pytest
 import parhelion as hl
 from parhelion.autoschedule.script import FuncArg, Made, RVarArg, Script, VarArg
 from parhelion.ir.names import is_made, plain_name
-from parhelion.runtime.state import _FUNC_FIELDS, _frozen, _stage_parts
+from parhelion.schedule.reach import _FUNC_FIELDS, _frozen, _stage_parts
 from parhelion.schedule.sites import realization_order
 from parhelion.schedule.snapshot import Snapshot
 from tests.autoschedule.recording import recording

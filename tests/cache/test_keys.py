@@ -13,9 +13,10 @@ from benchmarks.cases import all_cases
 from parhelion.codegen.target import host_target
 from parhelion.ir import names
 from parhelion.ir.target import make_target
-from parhelion.runtime import keys
+from parhelion.runtime import versions
 from parhelion.runtime.program import Variant, _key
-from parhelion.runtime.state import Reach
+from parhelion.schedule import keys
+from parhelion.schedule.reach import Reach
 from tests.cache.programs import child
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -400,9 +401,9 @@ def test_images_that_only_a_schedule_mentions_are_no_inputs() -> None:
 def test_versions_and_passes_have_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
     before = made(plain(), monkeypatch)
     found = {before}
-    ours, llvm, passes = keys.compiler()
+    ours, llvm, passes = versions.compiler()
     for other in ((ours + "1", llvm, passes), (ours, "0", passes), (ours, llvm, "")):
-        monkeypatch.setattr(keys, "compiler", lambda told=other: told)
+        monkeypatch.setattr(versions, "compiler", lambda told=other: told)
         found.add(made(plain(), monkeypatch))
     assert len(found) == 4
 
@@ -411,15 +412,15 @@ def test_the_compiler_is_known_by_its_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     """A change of any file of the passes is a change of the compiler."""
-    for part in ("", *keys._PASSES):
+    for part in ("", *versions._PASSES):
         (tmp_path / part).mkdir(exist_ok=True)
         (tmp_path / part / "one.py").write_text("1")
-    monkeypatch.setattr(keys, "ROOT", tmp_path)
-    seen = {keys.compiler.__wrapped__()}
-    for part in ("", *keys._PASSES):
+    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    seen = {versions.compiler.__wrapped__()}
+    for part in ("", *versions._PASSES):
         (tmp_path / part / "one.py").write_text("11")
-        seen.add(keys.compiler.__wrapped__())
-    assert len(seen) == 2 + len(keys._PASSES)
+        seen.add(versions.compiler.__wrapped__())
+    assert len(seen) == 2 + len(versions._PASSES)
 
 
 def test_values_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:

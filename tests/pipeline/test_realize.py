@@ -516,7 +516,7 @@ def test_import_loads_neither_llvm_nor_imageio() -> None:
 def test_an_unchanged_pipeline_is_not_walked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from parhelion.runtime.state import Reach
+    from parhelion.schedule.reach import Reach
 
     looks = 0
     look = Reach.look

@@ -22,7 +22,7 @@ from parhelion.ir.target import generic_target
 from parhelion.ir.text import text
 from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import lower
-from parhelion.runtime.state import Reach
+from parhelion.schedule.reach import Reach
 from parhelion.schedule.spec import PipelineSpec
 from tests.golden.nests import CASES
 from tests.golden.test_lowered import LOWERED
@@ -96,7 +96,10 @@ def test_what_is_changed_later_is_not_compiled(name: str) -> None:
     before = lowered(spec_of(Pair().out))
     it = Pair()
     spec = spec_of(it.out)
+    same = spec_of(it.out)
+    assert spec == same and hash(spec) == hash(same) and spec is not same
     CHANGES[name](it)
+    assert spec == same and spec != spec_of(it.out)
     assert _plain(lowered(spec)) == _plain(before)
     assert _plain(lowered(spec_of(it.out))) != _plain(before)
 
@@ -187,7 +190,9 @@ def test_every_golden_pipeline_is_the_same_after_pickling(name: str) -> None:
     made = CASES[name](hl)
     outputs = made._functions() if isinstance(made, hl.Pipeline) else [made._function]
     spec = PipelineSpec.of(list(outputs))
-    assert lowered(sent(spec)) == lowered(spec)
+    made_again = sent(spec)
+    assert lowered(made_again) == lowered(spec)
+    assert made_again == spec and hash(made_again) == hash(spec)
 
 
 def test_a_factored_reduction_stays_one() -> None:
@@ -233,6 +238,7 @@ from parhelion.ir.target import generic_target
 from parhelion.lower.passes import lower
 spec = pickle.load(sys.stdin.buffer)
 sys.stdout.write(emit(lower(spec, name="out"), generic_target(512)))
+sys.stderr.write(spec.digest)
 """
 
 
@@ -241,9 +247,10 @@ def test_another_process_compiles_the_same_bytes() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=pickle.dumps(spec),
-        stdout=subprocess.PIPE,
+        capture_output=True,
         check=True,
     )
+    assert ran.stderr.decode() == spec.digest
     assert ran.stdout.decode() == emit(lower(spec, name="out"), generic_target(512))
 
 
@@ -252,3 +259,29 @@ def test_foreign_code_is_refused() -> None:
     f.define_extern(lambda out: None, [], hl.Float(32), [x, y])
     with pytest.raises(hl.HalideError, match="foreign code computes f"):
         pickle.dumps(spec_of(f))
+
+
+def test_specs_with_foreign_code_are_equal_where_the_code_is() -> None:
+    specs = []
+    for told in (lambda out: None, lambda out: None):
+        f = hl.Func("f")
+        f.define_extern(told, [], hl.Float(32), [x, y])
+        specs += [spec_of(f), spec_of(f)]
+    assert specs[0] == specs[1] and specs[2] == specs[3]
+    assert specs[0] != specs[2] and specs[0] != "spec"
+    assert len({*specs}) == 2
+
+
+def test_equal_programs_have_equal_specs() -> None:
+    """Two that have the same names, which two of one process have not."""
+    told = (
+        "from tests.schedule.test_spec import Pair, spec_of\n"
+        "print(spec_of(Pair().out).digest)"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", told], capture_output=True, check=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(digests) == 1 and spec_of(Pair().out) != spec_of(Pair().out)

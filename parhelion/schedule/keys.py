@@ -17,24 +17,21 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import os
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 from parhelion.errors import Site
 from parhelion.ir.deep import run_deep
+from parhelion.ir.digest import hasher
 from parhelion.ir.expr import Extern, Var
 from parhelion.ir.externs import is_of_this_process
 from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
 from parhelion.ir.names import plain_name
 from parhelion.ir.node import Node
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.runtime.digest import digest, hasher
 from parhelion.schedule.directives import PartitionChoice
 from parhelion.types import Type
-from parhelion.version import VERSION
 
 Symbol = BufferSym | ParamSym
 
@@ -88,34 +85,12 @@ def findable(name: str) -> bool:
     return _WORD.fullmatch(name) is not None and plain_name(name) not in words()
 
 
-@functools.cache
-def compiler() -> tuple[str, ...]:
-    """What tells this compiler from others: its version and LLVM's, and when the files
-    of its passes were last changed."""
-    import llvmlite
-
-    stamps: list[str] = []
-    for part in ("", *_PASSES):
-        for entry in sorted(os.scandir(ROOT / part), key=lambda e: e.name):
-            if entry.name.endswith(".py"):
-                told = entry.stat()
-                stamps.append(f"{part}/{entry.name} {told.st_size} {told.st_mtime_ns}")
-    whole = digest("\n".join(stamps).encode()).hex()
-    return (VERSION, llvmlite.__version__, whole)
-
-
-#: The folder of the package, and the folders of what decides about code.
-ROOT = Path(__file__).parent.parent
-_PASSES = ["ir", "analysis", "simplify", "schedule", "lower", "codegen", "runtime"]
-
-
-def digest_of(text: str, target: object) -> str:
-    """The name of what a module's text becomes on a target."""
-    return key_of((compiler(), text, target)).digest
-
-
 class _Teller:
     """Writes values into a hash."""
+
+    #: What tells whose a buffer is, and which points of a reduction domain count.
+    OWNER: tuple[str, ...] = ("func",)
+    WHERE: tuple[str, ...] = ("predicate",)
 
     def __init__(self, named: bool) -> None:
         self.hash = hasher()
@@ -161,40 +136,51 @@ class _Teller:
 
     def _contents(self, value: object) -> None:
         if isinstance(value, Extern) and is_of_this_process(value.name):
-            raise NotPortable(value.name)
+            self._foreign(value, value.name)
         if isinstance(value, Var):
             self._var(value)
         elif isinstance(value, Node):
             self._fields(value, value.FIELDS)
         elif isinstance(value, Function):
             if value.extern is not None:
-                raise NotPortable(value.name)
+                self._foreign(value.extern, value.name)
             self._name(value.name)
             self._name(value.label)
             self._fields(value, ("args", "types"))
         elif isinstance(value, ReductionDomain):
-            self._fields(value, ("vars", "mins", "extents", "predicate"))
+            self._fields(value, ("vars", "mins", "extents", *self.WHERE))
         elif isinstance(value, Definition):
             self._fields(value, ("args", "values", "rdom"))
         elif isinstance(value, BufferSym):
             self.symbols.append(value)
             self._name(value.name, value.func)
-            fields = ("type", "role", "func", "value_index", "host_alignment")
-            self._fields(value, (*fields, "wrapper"))
+            self._fields(value, ("type", "role", *self.OWNER, "value_index"))
             self.tell((len(value.dims), value.embedded))
-            # What is promised is checked by the code, whoever mentions the image.
-            for d in value.dims:
-                self._fields(d, ("fixed_min", "fixed_extent", "fixed_stride"))
+            self._promises(value)
         elif isinstance(value, ParamSym):
             self.symbols.append(value)
             self._name(value.name)
-            self._fields(value, ("type", "lo", "hi"))
+            self.tell(value.type)
+            self._promises(value)
         elif isinstance(value, PartitionChoice):
             self._fields(value, ("policy", "directive", "explicit"))
         elif dataclasses.is_dataclass(value):
             self._fields(value, [f.name for f in dataclasses.fields(value)])
         else:
             raise NotPortable(type(value).__name__)
+
+    def _promises(self, symbol: Symbol) -> None:
+        """What is promised is checked by the code, whoever mentions the symbol."""
+        if isinstance(symbol, ParamSym):
+            self._fields(symbol, ("lo", "hi"))
+            return
+        self._fields(symbol, ("host_alignment", "wrapper"))
+        for d in symbol.dims:
+            self._fields(d, ("fixed_min", "fixed_extent", "fixed_stride"))
+
+    def _foreign(self, value: object, name: str) -> None:
+        """Code at an address of this process."""
+        raise NotPortable(name)
 
     def _var(self, v: Var) -> None:
         if not isinstance(v.origin, tuple | ParamSym):
@@ -241,6 +227,29 @@ class _Teller:
             self.tell(one)
 
 
+class _Apart(_Teller):
+    """Of a pipeline whose promises are told by themselves, whatever is promised now.
+    Foreign code is told by its address: the digest is that of this process then."""
+
+    #: An output's buffer is that of a Func of the user's, whose Funcs a predicate
+    #: calls; definitions have one that calls copies.
+    OWNER = WHERE = ()
+
+    def _promises(self, symbol: Symbol) -> None:
+        pass
+
+    def _foreign(self, value: object, name: str) -> None:
+        self.tell((name, id(value)))
+
+
+def digest_apart(parts: Iterable[object]) -> str:
+    """The digest of a pipeline with its names, which does not depend on what is
+    promised of its images and Params now."""
+    teller = _Apart(named=True)
+    run_deep(lambda: teller.tell(tuple(parts)))
+    return teller.hash.hexdigest()
+
+
 def _text(value: Any) -> bytes:
     raw = value.encode()
     return b"s%d:%s" % (len(raw), raw)
@@ -257,4 +266,4 @@ _PLAIN: dict[type, Callable[[Any], bytes]] = {
     Type: lambda v: b"T%d.%d.%d;" % (v.kind, v.width, v.count),
 }
 
-__all__ = ["Key", "NotPortable", "Symbol", "key_of"]
+__all__ = ["Key", "NotPortable", "Symbol", "digest_apart", "key_of"]

@@ -67,6 +67,16 @@ def _stage_parts(schedule: StageSchedule) -> list[object]:
     return [_frozen(getattr(schedule, name)) for name in _STAGE_FIELDS]
 
 
+def contents(f: Function) -> list[object]:
+    """All that a copy of a Func is made of (see `spec`)."""
+    parts: list[object] = [f]
+    parts += [_frozen(getattr(f.schedule, name)) for name in _FUNC_FIELDS]
+    for d in f.stages():
+        parts += [d.args, d.values, d.rdom, d.predicate, d.original is not None]
+        parts += _stage_parts(d.schedule)
+    return parts
+
+
 @dataclasses.dataclass(slots=True)
 class _Mentions:
     """What the expressions of one definition refer to."""

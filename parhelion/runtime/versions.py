@@ -1,0 +1,40 @@
+"""What tells this compiler from others, in the keys of what the cache keeps."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from parhelion.ir.digest import digest
+from parhelion.schedule.keys import key_of
+from parhelion.version import VERSION
+
+
+@functools.cache
+def compiler() -> tuple[str, ...]:
+    """What tells this compiler from others: its version and LLVM's, and when the files
+    of its passes were last changed."""
+    import llvmlite
+
+    stamps: list[str] = []
+    for part in ("", *_PASSES):
+        for entry in sorted(os.scandir(ROOT / part), key=lambda e: e.name):
+            if entry.name.endswith(".py"):
+                told = entry.stat()
+                stamps.append(f"{part}/{entry.name} {told.st_size} {told.st_mtime_ns}")
+    whole = digest("\n".join(stamps).encode()).hex()
+    return (VERSION, llvmlite.__version__, whole)
+
+
+#: The folder of the package, and the folders of what decides about code.
+ROOT = Path(__file__).parent.parent
+_PASSES = ["ir", "analysis", "simplify", "schedule", "lower", "codegen", "runtime"]
+
+
+def digest_of(text: str, target: object) -> str:
+    """The name of what a module's text becomes on a target."""
+    return key_of((compiler(), text, target)).digest
+
+
+__all__ = ["ROOT", "compiler", "digest_of"]
