@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from parhelion.errors import Site
+from parhelion.ir.changes import Changing
 from parhelion.ir.expr import Expr, Var
 from parhelion.types import INT32, Type
 
@@ -32,7 +33,7 @@ class DimName(NamedTuple):
         return f"{self.of}${self.letter}" if self.letter else self.of
 
 
-class ReductionDomain:
+class ReductionDomain(Changing):
     """A box of integers walked in lexicographic order, first variable fastest.
 
     names: of the dimensions.
@@ -78,7 +79,7 @@ def var_label(v: Var) -> str:
     return str(dim_name(v))
 
 
-class Definition:
+class Definition(Changing):
     """One definition of a Func: ``f[args] = values``.
 
     For the pure definition `args` are the Func's own Vars. For an update, an arg is
@@ -169,7 +170,7 @@ class Definition:
         return self._symbols
 
 
-class Function:
+class Function(Changing):
     """A stage of the pipeline: a value, or a tuple of values, at each grid point.
 
     name: unique in the process. label: what messages call it; of a copy that lowering
@@ -205,7 +206,7 @@ class Function:
         self.args: tuple[Var, ...] = ()
         self.types: tuple[Type, ...] = ()
         self.pure: Definition | None = None
-        self.updates: list[Definition] = []
+        self.updates: tuple[Definition, ...] = ()
         self._buffers: tuple[BufferSym, ...] = ()
         self.frozen = False
         self.extern: ExternStage | None = None
@@ -251,7 +252,7 @@ class Function:
 
     def stages(self) -> list[Definition]:
         """The pure definition and the updates, in order."""
-        return ([self.pure] if self.pure is not None else []) + self.updates
+        return [] if self.pure is None else [self.pure, *self.updates]
 
     def as_written(self) -> list[Definition]:
         """The definitions as the user wrote them, whatever a schedule made of them."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from parhelion.errors import Site
 from parhelion.ir.build import const_int, int32
+from parhelion.ir.changes import Changing
 from parhelion.ir.expr import Expr, Var
 from parhelion.types import INT32, Type
 
@@ -14,7 +15,7 @@ from parhelion.types import INT32, Type
 COORDINATE_LIMIT = (1 << 31) - (1 << 20)
 
 
-class ParamSym:
+class ParamSym(Changing):
     """A scalar that is given when the pipeline runs. `var` stands for it in code.
 
     lo, hi are the promised range (checked at each run); estimate serves the automatic
@@ -36,7 +37,7 @@ class ParamSym:
         return f"<ParamSym {self.name}: {self.type}>"
 
 
-class DimSym:
+class DimSym(Changing):
     """One dimension of a `BufferSym`: Vars for its min, extent and stride, and what
     the user promised of them (`fixed_*`, checked at each run)."""
 
@@ -86,7 +87,7 @@ def known(promised: Expr | None, run_time: Var) -> Expr:
     return run_time if promised is None or const_int(promised) is None else promised
 
 
-class BufferSym:
+class BufferSym(Changing):
     """A buffer that code loads from or stores to.
 
     role: "input" and "output" buffers come from the caller as buffer structs;

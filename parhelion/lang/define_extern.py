@@ -27,7 +27,7 @@ from parhelion.lang.imageparam import OutputImageParam
 from parhelion.lang.param import Param
 from parhelion.lang.ref import describe
 from parhelion.lang.var import Var
-from parhelion.schedule.directives import CHANGES, DeviceAPI, StageSchedule, touch
+from parhelion.schedule.directives import CHANGES, DeviceAPI, StageSchedule
 from parhelion.types import Type
 
 
@@ -149,12 +149,11 @@ class ExternDefinition:
         values = tuple([Intrinsic(t, "extern_value", tuple(given)) for t in results])
         with CHANGES:
             f.args, f.types, f.site, f.extern = args, results, site, made
-            f.schedule.storage_order = list(range(len(args)))
+            f.schedule.storage_order = tuple(range(len(args)))
             f.pure = Definition(args, values, None, StageSchedule(), site)
             for n in given:
                 if isinstance(n, FuncCall):
                     n.func.frozen = True
-            touch()
 
     def is_extern(self) -> bool:
         """Whether foreign code computes it."""

@@ -36,7 +36,7 @@ from parhelion.lang.ref import (
 )
 from parhelion.lang.tuples import values_of
 from parhelion.lang.var import Var, implicit_index
-from parhelion.schedule.directives import CHANGES, touch
+from parhelion.schedule.directives import CHANGES
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.types import Type, TypeCode, UInt
 
@@ -172,11 +172,10 @@ def _pure(
     with CHANGES:
         f.args, f.types = args, tuple([n.type for n in bound])
         f.site = site
-        f.schedule.storage_order = list(range(len(args)))
+        f.schedule.storage_order = tuple(range(len(args)))
         schedule = initial_stage_schedule(args, args, None, function=f, values=bound)
         f.pure = Definition(args, bound, None, schedule, site)
         _freeze(f, survey)
-        touch()
 
 
 def _with_types(
@@ -321,11 +320,10 @@ def _update(
     args, final = bound[: len(args)], bound[len(args) :]
     schedule = initial_stage_schedule(args, f.args, rdom, function=f, values=final)
     with CHANGES:
-        f.updates.append(Definition(args, final, rdom, schedule, site))
+        f.updates = (*f.updates, Definition(args, final, rdom, schedule, site))
         if rdom is not None:
             rdom.frozen = True
         _freeze(f, survey)
-        touch()
 
 
 def _update_value(f: Function, number: int, i: int, v: object, t: Type) -> Node:

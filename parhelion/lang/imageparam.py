@@ -18,7 +18,7 @@ from parhelion.lang.convert import check_type
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.images import Pointwise, load
 from parhelion.lang.wrapping import Readers, wrap_in
-from parhelion.schedule.directives import MemoryType, touch
+from parhelion.schedule.directives import MemoryType
 from parhelion.types import INT32, Type
 
 if TYPE_CHECKING:
@@ -68,13 +68,11 @@ class Dimension:
     def set_min(self, min: ExprLike) -> Self:
         """Promises the first coordinate."""
         self._sym.fixed_min = _int32_or_none(min, "min")
-        touch()
         return self
 
     def set_extent(self, extent: ExprLike) -> Self:
         """Promises how many coordinates there are."""
         self._sym.fixed_extent = _int32_or_none(extent, "extent")
-        touch()
         return self
 
     def set_bounds(self, min: ExprLike, extent: ExprLike) -> Self:
@@ -85,7 +83,6 @@ class Dimension:
         """Promises the stride in elements; dimension 0 has a promise of 1 at first,
         which ``set_stride(hl.Expr())`` takes back."""
         self._sym.fixed_stride = _int32_or_none(stride, "stride")
-        touch()
         return self
 
     def set_estimate(self, min: ExprLike, extent: ExprLike) -> Self:

@@ -10,7 +10,6 @@ from parhelion.schedule.directives import (
     INLINED,
     FuncSchedule,
     Place,
-    touch,
 )
 from parhelion.schedule.directives import LoopLevel as _Level
 
@@ -120,7 +119,6 @@ class _Cell:
                 continue
             still.append((schedule, slot))
         self.users = still
-        touch()
 
 
 def _made(level: _Level) -> LoopLevel:

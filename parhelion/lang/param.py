@@ -16,7 +16,6 @@ from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import ParamSym
 from parhelion.lang.convert import check_type, node_or_none
 from parhelion.lang.expr import Expr, Operand, wrap
-from parhelion.schedule.directives import touch
 from parhelion.types import Type, round_float
 
 if TYPE_CHECKING:
@@ -118,13 +117,11 @@ class Param(Operand):
     def set_min_value(self, min: ExprLike) -> None:
         """Promises that the value is at least `min`; each run checks it."""
         self._sym.lo = self._limit(min)
-        touch()
         self._check_order()
 
     def set_max_value(self, max: ExprLike) -> None:
         """Promises that the value is at most `max`; each run checks it."""
         self._sym.hi = self._limit(max)
-        touch()
         self._check_order()
 
     def _limit(self, value: ExprLike) -> Node | None:

@@ -19,6 +19,7 @@ from parhelion.errors import (
     here,
 )
 from parhelion.ir.bindings import SET, Bindings
+from parhelion.ir.changes import epoch
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
@@ -58,7 +59,7 @@ from parhelion.runtime.program import (
     variant_for,
 )
 from parhelion.schedule.branches import schedules
-from parhelion.schedule.directives import Split, epoch, touch
+from parhelion.schedule.directives import Split
 from parhelion.schedule.reach import Fingerprint, Reach
 from parhelion.schedule.recomputing import unscheduled, warn_if_recomputed
 from parhelion.schedule.spec import PipelineSpec
@@ -118,7 +119,7 @@ class Runner:
     def require(self, more: Requirement) -> None:
         """Has one more condition checked when the pipeline runs."""
         self.reach.requirements = (*self.reach.requirements, more)
-        touch()
+        self._epoch = -1
 
     def refresh(self) -> bool:
         """Looks at the Functions again; true if nothing changed since the last time."""

@@ -10,7 +10,6 @@ from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.later import Later
-from parhelion.schedule.directives import touch
 
 if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
@@ -181,20 +180,17 @@ class Running(CompileTo, Later):
         """Prints a line for every value that is stored, where it is stored: the value,
         the Func and the coordinates."""
         self._function.schedule.trace_stores = True
-        touch()
         return self
 
     def trace_loads(self) -> Self:
         """Prints a line for every value that is loaded from the Func's storage."""
         self._function.schedule.trace_loads = True
-        touch()
         return self
 
     def trace_realizations(self) -> Self:
         """Prints a line where storage of the Func begins and ends, and where it is
         produced and used: its region, as min and extent of each dimension."""
         self._function.schedule.trace_realizations = True
-        touch()
         return self
 
     def add_trace_tag(self, tag: str) -> Self:
@@ -206,5 +202,4 @@ class Running(CompileTo, Later):
             )
         schedule = self._function.schedule
         schedule.trace_tags = (*schedule.trace_tags, tag)
-        touch()
         return self

@@ -14,7 +14,7 @@ from parhelion.ir.rewrite import nodes
 from parhelion.lang.convert import node_of
 from parhelion.schedule import rules
 from parhelion.schedule.branches import StageIndex, copied, path_of
-from parhelion.schedule.directives import CHANGES, Specialization, touch
+from parhelion.schedule.directives import CHANGES, Specialization
 
 if TYPE_CHECKING:
     from parhelion.lang.expr import ExprLike
@@ -70,12 +70,12 @@ class Specializing:
             )
         with CHANGES:
             inside = copied(schedule)
-            inside.specializations = []
+            inside.specializations = ()
             inside.touched = True
-            known.append(Specialization(wanted, inside, site=here()))
+            made = Specialization(wanted, inside, site=here())
+            schedule.specializations = (*schedule.specializations, made)
             schedule.touched = True
-            touch()
-            return self._branch(len(known) - 1)
+            return self._branch(len(schedule.specializations) - 1)
 
     def specialize_fail(self, message: str) -> None:
         """Runs for which none of the conditions holds fail with `message`
@@ -98,9 +98,9 @@ class Specializing:
                 at=here(),
                 detail=f"it was given at {known[-1].site}",
             )
-        known.append(Specialization(TRUE, None, message, here()))
+        made = Specialization(TRUE, None, message, here())
+        schedule.specializations = (*known, made)
         schedule.touched = True
-        touch()
 
     def _branch(self, k: int) -> Stage:
         from parhelion.lang.func import Stage

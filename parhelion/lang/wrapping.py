@@ -17,7 +17,7 @@ from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import unique_name, user_var, wished
 from parhelion.schedule.args import HasFunction, to_function
 from parhelion.schedule.branches import copied
-from parhelion.schedule.directives import CHANGES, FuncSchedule, Instead, touch
+from parhelion.schedule.directives import CHANGES, FuncSchedule, Instead
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.schedule.wrappers import Redirect, Source
 
@@ -35,7 +35,6 @@ def wrap_in(source: Source, given: object) -> Func:
         with CHANGES:
             if owner.wrapper is None:
                 owner.wrapper = _wrapper(source, f"{name}_global_wrapper")
-                touch()
         return _func(owner.wrapper)
     readers, label = _readers(source, given, "in_", "wrapper")
     with CHANGES:
@@ -144,8 +143,8 @@ def _known(
 
 def _enter(source: Source, readers: Sequence[Function], made: Function) -> None:
     for reader in readers:
-        reader.schedule.instead[source] = Instead(made, here())
-    touch()
+        known = reader.schedule.instead
+        reader.schedule.instead = {**known, source: Instead(made, here())}
 
 
 def _wrapper(source: Source, name: str) -> Function:
@@ -171,7 +170,7 @@ def _define(
     types: tuple[object, ...],
 ) -> None:
     made.args, made.types = args, types  # type: ignore[assignment]
-    made.schedule.storage_order = list(range(len(args)))
+    made.schedule.storage_order = tuple(range(len(args)))
     schedule = initial_stage_schedule(args, args, None, function=made, values=values)
     made.pure = Definition(args, values, None, schedule, here())
 
@@ -181,17 +180,15 @@ def _clone(source: Function, name: str) -> Function:
     source.frozen = True
     s = source.schedule
     schedule = copy.copy(s)
-    schedule.storage_order, schedule.bounds = list(s.storage_order), list(s.bounds)
-    schedule.estimates, schedule.instead = list(s.estimates), {}
-    schedule.wrapper = None
+    schedule.instead, schedule.wrapper = {}, None
     made = Function(unique_name(name), schedule, here())
     made.args, made.types, made.extern = source.args, source.types, source.extern
     into = Redirect({source: made})
     copies = [_copied(d, into) for d in source.stages()]
-    made.pure, made.updates = copies[0], copies[1:]
+    made.pure, made.updates = copies[0], tuple(copies[1:])
     if any(source in d.mentions() for d in copies):
         # A predicate belongs to the domain, which is not copied.
-        schedule.instead[source] = Instead(made, here())
+        schedule.instead = {source: Instead(made, here())}
     return made
 
 

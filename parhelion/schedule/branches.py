@@ -105,14 +105,14 @@ def _collect(
 def copied(schedule: StageSchedule) -> StageSchedule:
     """A schedule that says the same and can be changed apart, branches included."""
     made = copy.copy(schedule)
-    for one in dataclasses.fields(StageSchedule):
-        value = getattr(made, one.name)
-        if isinstance(value, list | dict | set):
-            setattr(made, one.name, copy.copy(value))
-    made.specializations = [
-        s if s.schedule is None else dataclasses.replace(s, schedule=copied(s.schedule))
-        for s in schedule.specializations
-    ]
+    made.specializations = tuple(
+        [
+            s
+            if s.schedule is None
+            else dataclasses.replace(s, schedule=copied(s.schedule))
+            for s in schedule.specializations
+        ]
+    )
     return made
 
 

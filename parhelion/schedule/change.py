@@ -21,7 +21,6 @@ from parhelion.schedule.directives import (
     Split,
     StageSchedule,
     TailStrategy,
-    touch,
 )
 from parhelion.types import INT32
 
@@ -40,8 +39,8 @@ class Change:
         CHANGES.acquire()
         try:
             s = self.schedule
-            self.before = (list(s.transforms), list(s.dims), dict(s.sites), s.generated)
-            self.partitions = dict(s.partitions)
+            self.before = s.transforms, s.dims, s.sites, s.generated
+            self.partitions = s.partitions
         except BaseException:  # a signal, say: nobody would release it
             CHANGES.release()
             raise
@@ -57,7 +56,6 @@ class Change:
         try:
             if kind is None:
                 s.touched = True
-                touch()
             else:
                 s.transforms, s.dims, s.sites, s.generated = self.before
                 s.partitions = self.partitions
@@ -117,19 +115,23 @@ class Change:
         auto = tail is TailStrategy.Auto
         what = f"{self.label}.{directive}"
         tail = tails.choose_tail(s, stage, dim, factor, tail, what)
-        s.dims[i : i + 1] = [
-            Dim(inner, dim.kind, dim.type),
-            Dim(outer, dim.kind, dim.type),
-        ]
+        made = (Dim(inner, dim.kind, dim.type), Dim(outer, dim.kind, dim.type))
+        s.dims = (*s.dims[:i], *made, *s.dims[i + 1 :])
         self._hand_on(old, outer, inner)
-        made = Split(old, outer, inner, factor, tail, here(), auto, directive)
-        s.transforms.append(made)
+        done = Split(old, outer, inner, factor, tail, here(), auto, directive)
+        s.transforms = (*s.transforms, done)
+
+    def _put(self, i: int, dim: Dim) -> None:
+        """Has a loop in the place of the one that is there."""
+        dims = self.schedule.dims
+        self.schedule.dims = (*dims[:i], dim, *dims[i + 1 :])
 
     def _hand_on(self, old: Var, *new: Var) -> None:
         """What was said of partitioning a loop goes for those that are made of it."""
-        choice = self.schedule.partitions.pop(old, None)
+        said = dict(self.schedule.partitions)
+        choice = said.pop(old, None)
         if choice is not None:
-            self.schedule.partitions.update(dict.fromkeys(new, choice))
+            self.schedule.partitions = {**said, **dict.fromkeys(new, choice)}
 
     def fuse(self, inner: Var, outer: Var, fused: Var) -> None:
         function, stage, s = self.function, self.stage, self.schedule
@@ -169,10 +171,10 @@ class Change:
                 f" that {var_label(outer)} was {was} is lost",
                 here(),
             )
-        s.dims = [made if d is one else d for d in order if d is not two]
+        s.dims = tuple([made if d is one else d for d in order if d is not two])
         self._hand_on(outer)
         self._hand_on(inner, fused)
-        s.transforms.append(Fuse(inner, outer, fused, here()))
+        s.transforms = (*s.transforms, Fuse(inner, outer, fused, here()))
 
     def rename(self, old: Var, new: Var) -> None:
         function, stage, s = self.function, self.stage, self.schedule
@@ -181,9 +183,9 @@ class Change:
         rules.check_new_var(function, stage, new, (old,), "rename")
         if new is old:
             return
-        s.dims[i] = Dim(new, s.dims[i].kind, s.dims[i].type)
+        self._put(i, Dim(new, s.dims[i].kind, s.dims[i].type))
         self._hand_on(old, new)
-        s.transforms.append(Rename(old, new, here()))
+        s.transforms = (*s.transforms, Rename(old, new, here()))
 
     def reorder(self, order: Sequence[Var], directive: str) -> None:
         function, stage, s = self.function, self.stage, self.schedule
@@ -198,7 +200,7 @@ class Change:
         for place, source in zip(sorted(places), places, strict=True):
             dims[place] = s.dims[source]
         rules.check_order(function, stage, dims, directive)
-        s.dims = dims
+        s.dims = tuple(dims)
         if directive == "reorder":  # tile is known by its splits
             s.reorder_site = here()
 
@@ -219,8 +221,8 @@ class Change:
                 f" {rules.KIND_WORD[kind]} only",
                 here(),
             )
-        s.dims[i] = Dim(v, kind, dim.type)
-        s.sites[v] = here()
+        self._put(i, Dim(v, kind, dim.type))
+        s.sites = {**s.sites, v: here()}
 
     def lanes(
         self,

@@ -24,7 +24,6 @@ from parhelion.schedule.args import (
 from parhelion.schedule.directives import (
     PrefetchAhead,
     PrefetchBoundStrategy,
-    touch,
 )
 
 
@@ -61,7 +60,6 @@ class ConcurrentLoops:
         schedule = rules.definition_of(self._function, self._stage).schedule
         schedule.allow_race_conditions = schedule.touched = True
         schedule.race_site = here()
-        touch()
         return self
 
     def atomic(self, override_associativity_test: bool = False) -> Self:
@@ -102,7 +100,6 @@ class ConcurrentLoops:
         schedule = definition.schedule
         schedule.atomic = schedule.touched = True
         schedule.atomic_site = here()
-        touch()
         return self
 
     def prefetch(
@@ -151,9 +148,8 @@ class ConcurrentLoops:
                 at=here(),
             )
         made = PrefetchAhead(source, loops[0], loops[1], ahead, strategy, here())
-        schedule.prefetches.append(made)
+        schedule.prefetches = (*schedule.prefetches, made)
         schedule.touched = True
-        touch()
         return self
 
 
@@ -180,7 +176,6 @@ class ConcurrentFuncs:
         rules.definition_of(self._function, 0)
         schedule = self._function.schedule
         schedule.async_, schedule.async_site = True, here()
-        touch()
         return self
 
     def ring_buffer(self, extent: IntLike = 2) -> Self:
@@ -214,5 +209,4 @@ class ConcurrentFuncs:
                 at=here(),
             )
         function.schedule.ring, function.schedule.ring_site = count, here()
-        touch()
         return self

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import enum
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from parhelion.errors import Site
+from parhelion.ir.changes import Changing
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.names import user_var
 from parhelion.ir.stmt import ForKind, MemoryKind
@@ -29,19 +31,6 @@ OUTERMOST: Var = user_var("__outermost")
 #: Held while a directive or definition changes what belongs together, and while a
 #: pipeline is read as a whole. The compiler's lock is taken before it, never inside.
 CHANGES = threading.RLock()
-
-_epoch = 0
-
-
-def touch() -> None:
-    """Notes that some schedule or definition of the process has changed."""
-    global _epoch
-    _epoch += 1
-
-
-def epoch() -> int:
-    """Grows with every `touch`: what was compiled under another epoch may be stale."""
-    return _epoch
 
 
 class MemoryType(enum.Enum):
@@ -235,7 +224,7 @@ class FusedWith:
 
 
 @dataclass(slots=True)
-class StageSchedule:
+class StageSchedule(Changing):
     """The loop nest of one definition.
 
     transforms: splits, fuses and renames in the order given.
@@ -250,21 +239,21 @@ class StageSchedule:
     spent: numbers of the splits and fuses that `rfactor` took from the stage.
     """
 
-    transforms: list[Split | Fuse | Rename] = field(default_factory=list)
-    dims: list[Dim] = field(default_factory=list)
+    transforms: tuple[Split | Fuse | Rename, ...] = ()
+    dims: tuple[Dim, ...] = ()
     allow_race_conditions: bool = False
     race_site: Site | None = None
     atomic: bool = False
     atomic_site: Site | None = None
     touched: bool = False
-    sites: dict[Var, Site | None] = field(default_factory=dict)
+    sites: Mapping[Var, Site | None] = field(default_factory=dict)
     reorder_site: Site | None = None
-    partitions: dict[Var, PartitionChoice] = field(default_factory=dict)
+    partitions: Mapping[Var, PartitionChoice] = field(default_factory=dict)
     generated: int = 0
-    specializations: list[Specialization] = field(default_factory=list)
-    prefetches: list[PrefetchAhead] = field(default_factory=list)
+    specializations: tuple[Specialization, ...] = ()
+    prefetches: tuple[PrefetchAhead, ...] = ()
     fused_with: FusedWith | None = None
-    spent: list[Spent] = field(default_factory=list)
+    spent: tuple[Spent, ...] = ()
 
 
 class Place(enum.Enum):
@@ -341,7 +330,7 @@ class Memo:
 
 
 @dataclass(slots=True)
-class FuncSchedule:
+class FuncSchedule(Changing):
     """Where a Func lives. The defaults are inline, stored innermost-first.
 
     store: None means the same level as `compute`.
@@ -365,18 +354,18 @@ class FuncSchedule:
     compute: LoopLevel = INLINED
     store: LoopLevel | None = None
     hoist: LoopLevel | None = None
-    storage_order: list[int] = field(default_factory=list)
+    storage_order: tuple[int, ...] = ()
     order_site: Site | None = None
-    storage: dict[int, StorageDim] = field(default_factory=dict)
-    bounds: list[Bound] = field(default_factory=list)
-    estimates: list[Bound] = field(default_factory=list)
+    storage: Mapping[int, StorageDim] = field(default_factory=dict)
+    bounds: tuple[Bound, ...] = ()
+    estimates: tuple[Bound, ...] = ()
     memory: MemoryKind = MemoryKind.AUTO
     memory_site: Site | None = None
     trace_stores: bool = False
     trace_loads: bool = False
     trace_realizations: bool = False
     trace_tags: tuple[str, ...] = ()
-    instead: dict[Function | BufferSym, Instead] = field(default_factory=dict)
+    instead: Mapping[Function | BufferSym, Instead] = field(default_factory=dict)
     wrapper: Function | None = None
     wraps: Function | BufferSym | None = None
     async_: bool = False

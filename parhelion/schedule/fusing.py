@@ -19,7 +19,6 @@ from parhelion.schedule.directives import (
     Dim,
     FusedWith,
     LoopAlignStrategy,
-    touch,
 )
 from parhelion.schedule.rules import KIND_WORD, stage_label
 from parhelion.schedule.sites import Nests, callees
@@ -103,7 +102,6 @@ class FusingLoops:
             leader[0], leader[1], var, everywhere, tuple(each), here()
         )
         definition.schedule.touched = True
-        touch()
         return self
 
 

@@ -16,7 +16,7 @@ from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.args import to_int
-from parhelion.schedule.directives import Memo, Place, touch
+from parhelion.schedule.directives import Memo, Place
 from parhelion.schedule.rules import stage_label, warn
 from parhelion.schedule.sites import Nests
 from parhelion.schedule.wrappers import body
@@ -64,7 +64,6 @@ class MemoizingFunc:
             what = f"{self._function.name}.memoize"
             key = cast(INT64, to_int(given._given, what, "eviction key"))
         self._function.schedule.memo = Memo(key, here())
-        touch()
         return self
 
 

@@ -15,7 +15,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule import rules
 from parhelion.schedule.args import HasVar, to_var, to_vars
-from parhelion.schedule.directives import Partition, PartitionChoice, touch
+from parhelion.schedule.directives import Partition, PartitionChoice
 
 
 class PartitionDirectives:
@@ -91,9 +91,8 @@ class PartitionDirectives:
             rules.find_dim(function, stage, v, directive)
         choice = PartitionChoice(policy, label, directive, given is not None, here())
         loops = [d.var for d in schedule.dims] if given is None else given
-        schedule.partitions.update(dict.fromkeys(loops, choice))
+        schedule.partitions = {**schedule.partitions, **dict.fromkeys(loops, choice)}
         schedule.touched = True
-        touch()
 
 
 __all__ = ["PartitionDirectives"]

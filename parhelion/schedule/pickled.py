@@ -111,7 +111,7 @@ def loads(data: bytes) -> Parts:
     for f, schedule, stages in zip(it.functions, it.schedules, it.stages, strict=True):
         f.schedule = schedule
         made = [_definition(s) for s in stages]
-        f.pure, f.updates = made[0], made[1:]
+        f.pure, f.updates = made[0], tuple(made[1:])
     outputs = tuple([it.functions[k] for k in it.outputs])
     for f, buffers in zip(outputs, it.buffers, strict=True):
         f.hold(buffers)

@@ -3,7 +3,7 @@
 A fingerprint is a tuple of everything that lowering reads of the Functions that a
 pipeline reaches. Its parts are compared by identity first, so an unchanged pipeline
 of ten Funcs is recognised in some 100 µs; where no directive, definition or promise of
-the process has changed since (`directives.epoch`), it is not even looked at.
+the process has changed since (`ir.changes.epoch`), it is not even looked at.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ def _frozen_branch(one: Specialization) -> object:
     return (one.condition, one.message, *inside)
 
 
-#: What can change without being replaced, and how it is kept as it is now.
+#: What holds parts that can change, or that do not count, and how it is kept.
 _FREEZE: dict[type, Callable[[Any], object]] = {
-    list: lambda found: tuple(map(_frozen, found)),
+    tuple: lambda found: tuple(map(_frozen, found)) if found else found,
     dict: lambda found: tuple([(k, _frozen(v)) for k, v in found.items()]),
-    set: frozenset,
     Specialization: _frozen_branch,
     Site: lambda _: True,
 }

@@ -65,7 +65,7 @@ def _is_plain(f: Function) -> bool:
     s = f.schedule
     # Estimates and tracing say nothing about where and when to compute.
     return s == FuncSchedule(
-        storage_order=list(range(f.dimensions)),
+        storage_order=tuple(range(f.dimensions)),
         estimates=s.estimates,
         trace_stores=s.trace_stores,
         trace_loads=s.trace_loads,

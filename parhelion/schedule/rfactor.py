@@ -61,7 +61,6 @@ from parhelion.schedule.directives import (
     Spent,
     Split,
     StageSchedule,
-    touch,
 )
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.simplify.driver import simplify
@@ -119,11 +118,12 @@ def _rfactor(function: Function, stage: int, kept: Kept) -> Function:
     inner = [a for a in loops if a.var not in chosen]
     outer = [a for a in loops if a.var in chosen]
     made, part = _intermediate(function, d, fold, kept, inner, values, guard)
-    function.updates[stage - 1] = _merge(function, d, fold, made, kept, outer)
-    function.updates[stage - 1].schedule.spent = [*d.schedule.spent, *spent]
-    made.updates = [part]
+    merge = _merge(function, d, fold, made, kept, outer)
+    merge.schedule.spent = (*d.schedule.spent, *spent)
+    updates = function.updates
+    function.updates = (*updates[: stage - 1], merge, *updates[stage:])
+    made.updates = (part,)
     made.frozen = True
-    touch()
     return made
 
 
@@ -392,7 +392,7 @@ def _intermediate(
     flag = fold.taken is not None
     made.args = (*function.args, *more)
     made.types = (*function.types, BOOL) if flag else function.types
-    made.schedule.storage_order = list(range(len(made.args)))
+    made.schedule.storage_order = tuple(range(len(made.args)))
     start = (*fold.start, FALSE) if flag else fold.start
     made.pure = Definition(
         made.args,
@@ -483,8 +483,8 @@ def _schedule(
     initial, old = made.dims, d.schedule
     types = {x.var: x.type for x in initial}
     pure = _pure_transforms(d)
-    made.transforms, made.dims = list(pure), []
-    made.sites, made.generated = dict(old.sites), old.generated
+    transforms, dims = list(pure), list[Dim]()
+    made.sites, made.generated = old.sites, old.generated
     made.touched = merging or old.touched
     if not merging:
         made.allow_race_conditions = old.allow_race_conditions
@@ -493,20 +493,21 @@ def _schedule(
     for x in d.schedule.dims:
         now = env.get(x.var)
         if x.type is DimType.PURE_VAR:
-            made.dims.append(x)
+            dims.append(x)
         elif isinstance(now, Var) and isinstance(now.origin, ReductionDomain):
-            made.transforms.append(Rename(now, x.var, here()))
+            transforms.append(Rename(now, x.var, here()))
             # Merging starts without what was said of the update's own loops.
             kind = ForKind.SERIAL if merging else x.kind
-            made.dims.append(Dim(x.var, kind, types[now]))
+            dims.append(Dim(x.var, kind, types[now]))
             named.add(now)
         elif isinstance(now, Var):
-            made.dims.append(Dim(now, x.kind, DimType.PURE_VAR))
+            dims.append(Dim(now, x.kind, DimType.PURE_VAR))
             named.add(now)
     looped = {t.old for t in pure if isinstance(t, Split | Rename)}
     looped |= {v for t in pure if isinstance(t, Fuse) for v in (t.inner, t.outer)}
-    have = {x.var for x in made.dims} | looped | named
-    made.dims += [x for x in initial if x.var not in have]
+    have = {x.var for x in dims} | looped | named
+    made.transforms = tuple(transforms)
+    made.dims = (*dims, *[x for x in initial if x.var not in have])
     return made
 
 

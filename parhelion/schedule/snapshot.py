@@ -13,7 +13,6 @@ from parhelion.schedule.directives import (
     FuncSchedule,
     Specialization,
     StageSchedule,
-    touch,
 )
 from parhelion.schedule.sites import realization_order
 
@@ -54,7 +53,7 @@ class Snapshot:
         self.functions = tuple(order)
         self._funcs = [_fields(f.schedule, _FUNC) for f in self.functions]
         self._pure = [f.pure for f in self.functions]
-        self._updates = [list(f.updates) for f in self.functions]
+        self._updates = [f.updates for f in self.functions]
         self._frozen = [f.frozen for f in self.functions]
         self._stages: dict[Definition, Fields] = {
             d: _stage_fields(d.schedule) for f in self.functions for d in f.stages()
@@ -81,28 +80,20 @@ class Snapshot:
             strict=True,
         ):
             _put(f.schedule, fields)
-            f.pure, f.updates, f.frozen = pure, list(updates), frozen
+            f.pure, f.updates, f.frozen = pure, updates, frozen
         for d, fields in self._stages.items():
             _put_stage(d.schedule, fields)
         for symbol, wrapper in self._wrappers.items():
             symbol.wrapper = wrapper
-        touch()
-
-
-def _copied(value: object) -> object:
-    """Lists and dicts are changed in place; all that is in them is not."""
-    if isinstance(value, list):
-        return list(value)
-    return dict(value) if isinstance(value, dict) else value
 
 
 def _fields(of: object, names: tuple[str, ...]) -> Fields:
-    return {name: _copied(getattr(of, name)) for name in names}
+    return {name: getattr(of, name) for name in names}
 
 
 def _put(into: object, fields: Fields) -> None:
     for name, value in fields.items():
-        setattr(into, name, _copied(value))
+        setattr(into, name, value)
 
 
 def _stage_fields(schedule: StageSchedule) -> Fields:
@@ -118,7 +109,7 @@ def _put_stage(schedule: StageSchedule, fields: Fields) -> None:
     branches = fields["specializations"]
     assert isinstance(branches, list)
     _put(schedule, fields)
-    schedule.specializations = [b.branch for b in branches]
+    schedule.specializations = tuple([b.branch for b in branches])
     for b in branches:
         if b.fields is not None:
             _put_stage(b.branch.schedule, b.fields)

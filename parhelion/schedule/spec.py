@@ -164,7 +164,7 @@ class _Copier:
         copy = self.copies[f]
         stages = [self._definition(f, d) for d in f.stages()]
         if stages:
-            copy.pure, *copy.updates = stages
+            copy.pure, copy.updates = stages[0], tuple(stages[1:])
         self._of_func(copy.schedule)
 
     def _definition(self, f: Function, d: Definition) -> Definition:
@@ -198,15 +198,17 @@ class _Copier:
         s.compute = self._level(s.compute)
         s.store = None if s.store is None else self._level(s.store)
         s.hoist = None if s.hoist is None else self._level(s.hoist)
-        s.storage_order, s.storage = list(s.storage_order), dict(s.storage)
-        s.bounds, s.estimates = list(s.bounds), list(s.estimates)
         s.wraps = None if s.wraps is None else self._copy(s.wraps)
         s.instead, s.wrapper = {}, None
 
     def _of_stage(self, s: StageSchedule) -> None:
-        s.prefetches = [
-            dataclasses.replace(p, source=self._copy(p.source)) for p in s.prefetches
-        ]
+        if s.prefetches:
+            s.prefetches = tuple(
+                [
+                    dataclasses.replace(p, source=self._copy(p.source))
+                    for p in s.prefetches
+                ]
+            )
         to = s.fused_with
         if to is not None and to.func in self.copies:
             s.fused_with = dataclasses.replace(to, func=self.copies[to.func])

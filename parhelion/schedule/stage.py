@@ -32,7 +32,6 @@ from parhelion.schedule.directives import (
     LoopLevel,
     Place,
     StageSchedule,
-    touch,
 )
 from parhelion.schedule.loops import LoopDirectives
 from parhelion.schedule.memoize import MemoizingFunc
@@ -69,7 +68,7 @@ def initial_stage_schedule(
         for own, arg in zip(func_args, args, strict=True)
         if arg is own
     ]
-    return StageSchedule(dims=dims)
+    return StageSchedule(dims=tuple(dims))
 
 
 class FuncDirectives(
@@ -118,7 +117,6 @@ class FuncDirectives(
         schedule = self._function.schedule
         schedule.compute = LoopLevel(Place.INLINED, site=here())
         schedule.store = schedule.hoist = None
-        touch()
         return self
 
     @overload
@@ -177,7 +175,7 @@ class FuncDirectives(
         function = self._function
         made = self._region("set_estimate", var, min, extent)
         kept = [b for b in function.schedule.estimates if b.var is not made.var]
-        function.schedule.estimates = [*kept, made]
+        function.schedule.estimates = (*kept, made)
         return self
 
     def set_estimates(self, estimates: Sequence[object]) -> Self:
@@ -216,7 +214,7 @@ class FuncDirectives(
                     site=here(),
                 )
             )
-        function.schedule.estimates = made
+        function.schedule.estimates = tuple(made)
         return self
 
     # Parts.
@@ -267,8 +265,7 @@ class FuncDirectives(
             for b in function.schedule.bounds
             if b.var is not made.var or b.modulus is not None
         ]
-        function.schedule.bounds = [*kept, made]
-        touch()
+        function.schedule.bounds = (*kept, made)
 
     def _align(
         self, directive: str, var: HasVar, modulus: IntLike, remainder: IntLike | None
@@ -301,5 +298,4 @@ class FuncDirectives(
         kept = [
             b for b in function.schedule.bounds if b.var is not v or b.modulus is None
         ]
-        function.schedule.bounds = [*kept, made]
-        touch()
+        function.schedule.bounds = (*kept, made)

@@ -33,7 +33,6 @@ from parhelion.schedule.directives import (
     MemoryType,
     Place,
     StorageDim,
-    touch,
 )
 
 _MEMORY = {
@@ -112,7 +111,6 @@ class StorageDirectives:
             )
         schedule = self._function.schedule
         schedule.memory, schedule.memory_site = kind, here()
-        touch()
         return self
 
     # How it is laid out.
@@ -137,13 +135,11 @@ class StorageDirectives:
                 legal=[v.name for v in function.args],
             )
         schedule = function.schedule
-        order = schedule.storage_order or list(range(function.dimensions))
+        order = list(schedule.storage_order or range(function.dimensions))
         places = sorted(order.index(d) for d in wanted)
-        order = list(order)
         for place, d in zip(places, wanted, strict=True):
             order[place] = d
-        schedule.storage_order, schedule.order_site = order, here()
-        touch()
+        schedule.storage_order, schedule.order_site = tuple(order), here()
         return self
 
     def fold_storage(
@@ -233,9 +229,9 @@ class StorageDirectives:
         return d, made
 
     def _lay_out(self, d: int, **said: Any) -> None:
-        storage = self._function.schedule.storage
-        storage[d] = replace(storage.get(d, StorageDim()), **said)
-        touch()
+        schedule = self._function.schedule
+        made = replace(schedule.storage.get(d, StorageDim()), **said)
+        schedule.storage = {**schedule.storage, d: made}
 
     def _dimension(self, v: Var, directive: str) -> int:
         """The position of one of the Func's own Vars."""
@@ -254,7 +250,6 @@ class StorageDirectives:
     def _set_level(self, slot: str, level: LoopLevel) -> None:
         """Sets one of the levels "compute", "store" and "hoist"."""
         setattr(self._function.schedule, slot, level)
-        touch()
 
     def _place(
         self,

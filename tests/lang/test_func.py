@@ -43,7 +43,7 @@ def test_a_pure_definition() -> None:
     assert f.type() is hl.UInt(8) and f.types() == [hl.UInt(8)]
     assert shown(f.value()) == "uint8(x) + u8(1)"
     assert not f.has_update_definition() and f.num_update_definitions() == 0
-    assert f._function.schedule.storage_order == [0, 1]
+    assert f._function.schedule.storage_order == (0, 1)
     dims = f._function.pure.schedule.dims  # type: ignore[union-attr]
     assert [d.var.name for d in dims] == ["x", "y"]
 

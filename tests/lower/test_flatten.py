@@ -272,7 +272,7 @@ def test_every_layout_reaches_its_own_element(seed: int) -> None:
     rng = random.Random(seed)
     dims = rng.choice([1, 2, 3])
     f, g = func("f", dims, Int(16)), func("g", dims, Int(16))
-    g.schedule.storage_order = rng.sample(range(dims), dims)
+    g.schedule.storage_order = tuple(rng.sample(range(dims), dims))
     mins = [rng.randint(-5, 5) for _ in range(dims)]
     extents = [rng.randint(1, 4) for _ in range(dims)]
     vs = [Var(f"v{d}", INT32) for d in range(dims)]

@@ -36,7 +36,7 @@ def test_a_directive_is_seen_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None
     split = change.Change._split
 
     def slow(self: change.Change, *given: Any) -> None:
-        dims = list(self.schedule.dims)
+        dims = self.schedule.dims
         split(self, *given)
         after, self.schedule.dims = self.schedule.dims, dims
         begun.set()

@@ -11,6 +11,7 @@ import pytest
 import parhelion as hl
 from parhelion.errors import Site
 from parhelion.ir.build import const_int
+from parhelion.ir.changes import epoch
 from parhelion.ir.stmt import MemoryKind
 from parhelion.schedule import rules
 from parhelion.schedule.directives import (
@@ -21,8 +22,8 @@ from parhelion.schedule.directives import (
     Rename,
     Split,
     StageSchedule,
-    epoch,
 )
+from parhelion.schedule.reach import Reach
 from parhelion.schedule.recomputing import RecomputeWarning
 
 x, y, z, u, v, w, t = (hl.Var(n) for n in ("x", "y", "z", "u", "v", "w", "t"))
@@ -272,11 +273,11 @@ def test_storage() -> None:
     f = hl.Func("f")
     f[x, y, z] = 0
     s = f._function.schedule
-    assert s.storage_order == [0, 1, 2]
+    assert s.storage_order == (0, 1, 2)
     f.reorder_storage(z, x)
-    assert s.storage_order == [2, 1, 0]
+    assert s.storage_order == (2, 1, 0)
     f.reorder_storage([x, y, z])
-    assert s.storage_order == [0, 1, 2]
+    assert s.storage_order == (0, 1, 2)
     memory = []
     for kind in (hl.MemoryType.Stack, hl.MemoryType.Auto):
         f.store_in(kind)
@@ -327,16 +328,16 @@ def test_a_refused_directive_changes_nothing(directive: object) -> None:
     f[x, y] += 1
     own = f._function.schedule
     before = [copy.copy(schedule(f, k)) for k in (0, 1)]
-    lists = [(list(s.dims), list(s.transforms)) for s in before]
-    places = (own.compute, own.store, list(own.storage_order), list(own.bounds))
-    mark = epoch()
+    loops = [(s.dims, s.transforms) for s in before]
+    places = (own.compute, own.store, own.storage_order, own.bounds)
+    state = Reach([f._function]).look()
     with pytest.raises(hl.ScheduleError):
         directive(f)  # type: ignore[operator]
     after = [schedule(f, k) for k in (0, 1)]
-    assert [(s.dims, s.transforms) for s in after] == lists
+    assert [(s.dims, s.transforms) for s in after] == loops
     assert places == (own.compute, own.store, own.storage_order, own.bounds)
     assert not any(s.touched for s in after)
-    assert epoch() == mark
+    assert Reach([f._function]).look() == state
 
 
 def test_directives_move_the_epoch() -> None:

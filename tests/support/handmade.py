@@ -33,7 +33,8 @@ def update(
     rdom: ReductionDomain | None = None,
 ) -> None:
     """Adds ``func[args] = values``."""
-    func.updates.append(Definition(tuple(args), values, rdom, StageSchedule(), None))
+    made = Definition(tuple(args), values, rdom, StageSchedule(), None)
+    func.updates = (*func.updates, made)
 
 
 def domain(
