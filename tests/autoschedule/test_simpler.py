@@ -139,7 +139,7 @@ def test_what_would_run_for_long_is_not_measured_bare(
     seen: list[Sequence[AutoSchedulerResults]] = []
 
     def first(
-        pipeline: hl.Pipeline, candidates: Sequence[AutoSchedulerResults], *_: object
+        candidates: Sequence[AutoSchedulerResults], *_: object
     ) -> AutoSchedulerResults:
         seen.append(candidates)
         return candidates[0]
