@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from parhelion.codegen.target import host_target
 from parhelion.errors import InternalError
 from parhelion.ir.target import Target, generic_target
-from parhelion.runtime import faults
+from parhelion.runtime import faults, helpers
 from parhelion.runtime.fork import LLVM, freed_by_forks
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 LOCK = threading.RLock()
 freed_by_forks(LOCK, LLVM)
 _NUMBER = itertools.count()
-
-#: What code calls that may run for long enough to be interrupted, or calls Python.
-_WATCHED = (b"ph_look", b"ph_par_for", b"ph_fork", b"ph_python", b"ph_print")
 
 #: Calls of compiled code: ``i32 f(ptr context, ptr argv)``. ctypes releases the GIL.
 EntryPoint = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
@@ -60,7 +57,8 @@ class Compiled:
     """A loaded module. It stays loaded as long as this object lives.
 
     source: gives the module as code generation wrote it. address: of the function
-    `name`. entry: that function, callable with two addresses.
+    `name`. helpers: what it calls of the run time. entry: that function, callable with
+    two addresses.
     """
 
     name: str
@@ -68,6 +66,7 @@ class Compiled:
     target: Target
     address: int
     object_code: bytes
+    helpers: frozenset[str]
     times: CompileTimes
     entry: Callable[[int, int], int]
     _library: Any = field(repr=False)
@@ -286,19 +285,25 @@ def object_code(
 
     level: how hard the code generator tries, 0 to 3.
     """
-    target = target or host_target()
-    times = times or CompileTimes()
+    return _object(text, target or host_target(), times or CompileTimes(), level)[0]
+
+
+def _object(
+    text: str, target: Target, times: CompileTimes, level: int = 2
+) -> tuple[bytes, frozenset[str]]:
+    """The object file, and the helpers that it calls."""
     with LOCK:
         start = time.perf_counter()
         module = parse(text)
         parsed = time.perf_counter()
         optimise(module, target)
         optimised = time.perf_counter()
+        called = helpers.called(module)
         code = emit_object(module, target, level)
         times.parse = parsed - start
         times.optimise = optimised - parsed
         times.emit = time.perf_counter() - optimised
-    return code
+    return code, called
 
 
 def load(
@@ -369,8 +374,8 @@ def compile_module(
     """
     times = CompileTimes()
     target = target or host_target()
-    code = object_code(text, target, times)
-    return load_module(code, name, lambda: text, target, foreign, times)
+    code, called = _object(text, target, times)
+    return load_module(code, name, lambda: text, target, called, foreign, times)
 
 
 def load_module(
@@ -378,36 +383,24 @@ def load_module(
     name: str,
     source: Callable[[], str],
     target: Target,
+    called: frozenset[str],
     foreign: Mapping[str, int] | None = None,
     times: CompileTimes | None = None,
     entry: str = "",
 ) -> Compiled:
     """Loads an object file that was made of a module as `compile_module` takes it.
-    `source` gives the module's text, for those who look at it. `entry` is what its
-    function is called, if not after `name`."""
+    `source` gives the module's text, for those who look at it. `called` has the helpers
+    that it calls. `entry` is what its function is called, if not after `name`."""
     from parhelion.runtime import threads
 
     times = times or CompileTimes()
     start = time.perf_counter()
     entry = entry or f"{name}_argv"
-    # The names stand in the object's symbol table.
-    imports = threads.symbols() if b"ph_" in code else {}
-    if b"ph_memo_" in code:
-        from parhelion.runtime import memo
-
-        imports = {**imports, **memo.symbols()}
-    if b"ph_trace" in code:
-        from parhelion.runtime import trace
-
-        imports = {**imports, **trace.symbols()}
-    if b"ph_profile_" in code:
-        from parhelion.runtime import profile
-
-        imports = {**imports, **profile.symbols()}
+    imports = helpers.addresses(called)
     imports = {**imports, **(foreign or {})}
     library, addresses = load(code, (entry,), imports)
     times.load = time.perf_counter() - start
     address = addresses[entry]
-    watched = any(name in code for name in _WATCHED)
-    called = threads.watched(address) if watched else EntryPoint(address)
-    return Compiled(name, source, target, address, code, times, called, library)
+    watched = not called.isdisjoint(helpers.WATCHED)
+    run = threads.watched(address) if watched else EntryPoint(address)
+    return Compiled(name, source, target, address, code, called, times, run, library)

@@ -23,15 +23,13 @@ from parhelion.ir.names import plain_name, shown_names
 from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING
 from parhelion.runtime import profile_ir
 from parhelion.runtime.fork import DATA, RUNTIME, freed_by_forks
+from parhelion.runtime.helpers import provided
 
 #: Nanoseconds from one look at the threads to the next.
 PERIOD = 1_000_000
 
 #: What profiled code calls.
-NAMES = (
-    *("ph_profile_enter", "ph_profile_leave", "ph_profile_count"),
-    *("ph_profile_allocate", "ph_profile_free"),
-)
+NAMES = provided(__name__)
 _RUN, _START, _STOP = "ph_profile_run", "ph_profile_start", "ph_profile_stop"
 _HOLD, _LET = "ph_profile_hold", "ph_profile_let"
 _FUNCTIONS = (*NAMES, _RUN, _START, _STOP, _HOLD, _LET)

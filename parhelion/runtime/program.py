@@ -327,7 +327,7 @@ def build(
         if record is not None:
             source = partial(records.module_text, record.text)
             compiled = jit.load_module(
-                record.code, name, source, target, entry=record.entry
+                record.code, name, source, target, record.helpers, entry=record.entry
             )
             _watch(compiled, variant, record.profiled)
             args = record.lowered.args
@@ -400,9 +400,8 @@ def _compiled(
     profiled = emitted.profiled
     _watch(compiled, variant, profiled)
     if key is not None and not emitted.imports and rules.given == warned:
-        code = compiled.object_code
         with suppress(records.NotRecordable):
-            kept = records.pack(lowered, failures, code, text, key, profiled)
+            kept = records.pack(lowered, failures, compiled, text, key, profiled)
             cache.store(key.digest, kept)
     call = Call(compiled, lowered.args, failures, sites)
     return Program(lowered, variant, call)

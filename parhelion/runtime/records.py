@@ -25,7 +25,8 @@ from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Region
 from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.runtime import cache
-from parhelion.runtime.jit import is_object
+from parhelion.runtime.helpers import is_known
+from parhelion.runtime.jit import Compiled, is_object
 from parhelion.schedule.keys import Key, Symbol, findable
 from parhelion.types import Handle, Type, TypeCode
 
@@ -44,13 +45,14 @@ class NotRecordable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """lowered: without its body. code: an object file. entry: its function. text: the
-    LLVM module that it was made of, compressed (see `module_text`). profiled: see
-    `module.Emitted`."""
+    """lowered: without its body. code: an object file. entry: its function. helpers:
+    what it calls of the run time. text: the LLVM module that it was made of, compressed
+    (see `module_text`). profiled: see `module.Emitted`."""
 
     lowered: Lowered
     failures: tuple[FailureSite, ...]
     entry: str
+    helpers: frozenset[str]
     code: bytes
     text: bytes
     profiled: tuple[tuple[str, int], ...]
@@ -59,20 +61,20 @@ class Record:
 def pack(
     lowered: Lowered,
     failures: Sequence[FailureSite],
-    code: bytes,
+    compiled: Compiled,
     text: str,
     key: Key,
     profiled: Sequence[tuple[str, int]] = (),
 ) -> bytes:
     """A compiled program as bytes. Raises NotRecordable."""
     # Regions of images that are read in many places are deep.
-    return run_deep(lambda: _pack(lowered, failures, code, text, key, profiled))
+    return run_deep(lambda: _pack(lowered, failures, compiled, text, key, profiled))
 
 
 def _pack(
     lowered: Lowered,
     failures: Sequence[FailureSite],
-    code: bytes,
+    compiled: Compiled,
     text: str,
     key: Key,
     profiled: Sequence[tuple[str, int]],
@@ -81,6 +83,7 @@ def _pack(
     told = {
         "entry": f"{lowered.name}_argv",
         "names": key.names,
+        "helpers": sorted(compiled.helpers),
         "args": [(a.kind.value, writer.symbol(a.symbol)) for a in lowered.args],
         "required": writer.regions(lowered.required),
         "written": writer.regions(lowered.written),
@@ -98,7 +101,7 @@ def _pack(
         "profiled": [list(told) for told in profiled],
         "nodes": writer.nodes,
     }
-    head = json.dumps(told).encode()
+    head, code = json.dumps(told).encode(), compiled.object_code
     return (
         _HEAD.pack(len(head), len(code)) + head + code + zlib.compress(text.encode(), 1)
     )
@@ -167,7 +170,10 @@ def unpack(raw: bytes, key: Key, name: str, outputs: tuple[Function, ...]) -> Re
     if end > len(raw) or not is_object(raw[start:end]):
         raise ValueError("there is no object file")
     profiled = tuple([(names.of(who), stack) for who, stack in told["profiled"]])
-    return Record(lowered, failures, told["entry"], raw[start:end], raw[end:], profiled)
+    helpers, code = frozenset(told["helpers"]), raw[start:end]
+    if not all(map(is_known, helpers)):
+        raise ValueError("it calls what the run time does not have")
+    return Record(lowered, failures, told["entry"], helpers, code, raw[end:], profiled)
 
 
 class _Names:

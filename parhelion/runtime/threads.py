@@ -22,6 +22,7 @@ from parhelion.errors import ScheduleError, here
 from parhelion.runtime.context import Context
 from parhelion.runtime.environment import number, warn
 from parhelion.runtime.fork import RUNTIME, freed_by_forks
+from parhelion.runtime.helpers import provided
 from parhelion.runtime.python_ir import API
 
 _LOCK = threading.Lock()
@@ -33,11 +34,7 @@ _THREADS, _KEPT = "HL_NUM_THREADS", "PARHELION_KEPT_MB"
 MOST_THREADS = 1024
 
 #: What compiled pipelines may call.
-NAMES = (
-    *("ph_malloc", "ph_free", "ph_par_for", "ph_print", "ph_lock", "ph_unlock"),
-    *("ph_fork", "ph_acquire", "ph_release"),
-    *("ph_watched", "ph_look", "ph_look_now", "ph_python", "ph_python_surely"),
-)
+NAMES = provided(__name__)
 _CONTROLS = (
     "ph_set_num_threads",
     "ph_get_num_threads",

@@ -45,7 +45,7 @@ class Memory:
         self._clock = _CLOCK(self._now)
         clock = ctypes.cast(self._clock, ctypes.c_void_p).value
         assert clock is not None
-        names = threads.NAMES + threads._CONTROLS
+        names = (*threads.NAMES, *threads._CONTROLS)
         self.library, self.at = jit.load(_object(), names, {"clock_gettime": clock})
         malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
         free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
