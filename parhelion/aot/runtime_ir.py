@@ -240,7 +240,7 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
     hooks = "".join([_hook(*h) for h in _HOOKS])
     if has_threads(target):
         own = runtime_ir(
-            _family(target),
+            target.arch,
             Context.print_fn.offset,
             Context.user.offset,
             target.bits,
@@ -270,12 +270,6 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
 def has_threads(target: Target) -> bool:
     """Whether the run time has a thread pool there."""
     return "linux" in target.triple
-
-
-def _family(target: Target) -> str:
-    """The processor family by its plain name: "arm" for "armv7a"."""
-    arch = target.arch
-    return "arm" if arch.startswith("arm") else arch
 
 
 def _shared(text: str, linkage: str) -> str:

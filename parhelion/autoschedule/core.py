@@ -24,7 +24,7 @@ from parhelion.autoschedule.throughput import (
     stage_speed,
 )
 from parhelion.autoschedule.waiting import in_order
-from parhelion.codegen.tables import MOST, WIDTH
+from parhelion.codegen.x86.tables import MOST, WIDTH
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym

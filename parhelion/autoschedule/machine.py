@@ -139,15 +139,15 @@ def processor() -> tuple[Target, tuple[int, int, int]]:
 def host(threads: int | None = None) -> Machine:
     """This computer, for so many threads (by default as many as run parallel loops:
     ``HL_NUM_THREADS``, else one for each core)."""
-    from parhelion.codegen.strided import longest_step
-    from parhelion.codegen.tables import permutes
+    from parhelion.codegen.backends import backend_of
+    from parhelion.codegen.x86.tables import permutes
 
     if threads is None:
         from parhelion.runtime.threads import asked_threads
 
         threads = asked_threads()[0]  # what is wrong with it the pool tells
     target, (first, second, last) = processor()
-    family = family_of(target)
+    family, backend = family_of(target), backend_of(target.arch)
     return Machine(
         threads=threads or len(os.sched_getaffinity(0)),
         vector_bytes=target.vector_bits // 8,
@@ -157,7 +157,7 @@ def host(threads: int | None = None) -> Machine:
         shared=last,
         family=family,
         permutes=permutes(target),
-        steps=tuple([longest_step(target, bits) for bits in (8, 16, 32, 64)]),
+        steps=tuple([backend.longest_step(target, bits) for bits in (8, 16, 32, 64)]),
         **family.costs,
     )
 

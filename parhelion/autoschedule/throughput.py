@@ -183,7 +183,7 @@ def one_by_one(work: Work, machine: Machine) -> float:
 
 def look_up_time(size: int, bits: int, machine: Machine, lanes: int) -> float:
     """One look-up of as many numbers as a vector has lanes, in a table of so many bytes
-    whose registers are permuted (see `codegen.tables`)."""
+    whose registers are permuted (see `codegen.x86.tables`)."""
     registers = -(-size // machine.vector_bytes)
     return registers * registers_of(lanes, bits, machine) * machine.shuffle
 

@@ -55,18 +55,6 @@ def _arithmetic(op: str, float_op: str) -> None:
             return f.op(f"{float_op} {value_type(t)} {a}, {b}")
         if t.kind is TypeCode.BFloat:
             return in_float32(f, e, t)
-        if op == "add" and t.count > 1 and t.width == 32:
-            from parhelion.codegen.dot import sum_with_dot
-
-            text = sum_with_dot(f, e)
-            if text is not None:
-                return text
-        if op == "mul" and t.count > 1 and t.width == 32:
-            from parhelion.codegen.short_products import short_product
-
-            text = short_product(f, cast(E.Mul, e))
-            if text is not None:
-                return text
         return f.op(f"{op} {value_type(t)} {f.value(e.a)}, {f.value(e.b)}")
 
     emits(kind)(emit)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from parhelion.codegen import effects, x86
+from parhelion.codegen import effects
 from parhelion.codegen.division import divide, not_negative
 from parhelion.codegen.expr import (
     bool_type,
@@ -45,6 +45,9 @@ def lowers(*names: str) -> Callable[[Emit], Emit]:
 
 @emits(E.Intrinsic)
 def emit_intrinsic(f: Function, e: E.Intrinsic) -> str:
+    found = f.module.attempt(e.op, f, e)
+    if found is not None:
+        return found
     emit = _TABLE.get(e.op)
     if emit is not None:
         return emit(f, e)
@@ -373,9 +376,6 @@ def _float(value: int, t: Type) -> str:
 
 @lowers("mul_shift_right", "rounding_mul_shift_right")
 def _mul_shift(f: Function, e: E.Intrinsic) -> str:
-    found = x86.mul_shift(f, e)
-    if found is not None:
-        return found
     t = e.type
     c = build.const_int(e.args[2])
     if e.op == "mul_shift_right" and c is not None and t.width <= c < 2 * t.width:

@@ -9,6 +9,7 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 from __future__ import annotations
 
 from parhelion.codegen import effects, extern, intrinsics, memo, memory, profiling
+from parhelion.codegen.backends import backend_of
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import Emitted, Module, quoted
 from parhelion.codegen.stmt import emit as emit_stmt
@@ -47,7 +48,8 @@ def emit_with_sites(
 
 
 def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
-    module = Module(target, strict_float=lowered.strict_float)
+    backend = backend_of(target.arch)
+    module = Module(target, backend, strict_float=lowered.strict_float)
     module.interruptible = interruptible
     module.profiled = lowered.profiled
     module.recorded = lowered.recorded

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parhelion.codegen import opaque, strided, tables
+from parhelion.codegen import opaque, strided
+from parhelion.codegen.backend import GATHER
 from parhelion.codegen.expr import broadcast
 from parhelion.codegen.types import memory_type, suffix, value_type
 from parhelion.codegen.vector import (
@@ -261,7 +262,7 @@ def load(f: Function, e: E.Load) -> str:
     if step == 0:
         one = f.value(E.Load(t.element_of(), buffer, base, None))
         return broadcast(f, one, t)
-    if step is None or abs(step) > strided.longest_step(f.target, t.width):
+    if step is None or abs(step) > f.module.backend.longest_step(f.target, t.width):
         return _load_lanes(f, e, base, stride)
     pointer, offset = address(f, buffer, base)
     if step == 1:
@@ -341,7 +342,7 @@ def _each_lane(f: Function, buffer: BufferSym, index: Expr) -> Iterator[str]:
 
 
 def _gather(f: Function, e: E.Load) -> str:
-    found = tables.look_up(f, e)
+    found = f.module.attempt(GATHER, f, e)
     if found is not None:
         return found
     f.module.note_lanes(e.buffer)

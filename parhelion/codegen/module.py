@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from parhelion.codegen.backend import Backend, Key
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -60,8 +62,11 @@ def quoted(name: str) -> str:
 class Module:
     """Everything of a module that is not inside a function."""
 
-    def __init__(self, target: Target, *, strict_float: bool) -> None:
+    def __init__(self, target: Target, backend: Backend, *, strict_float: bool) -> None:
         self.target = target
+        self.backend = backend
+        self._attempts = backend.attempts()
+        self.memories = backend.memories()
         self.strict_float = strict_float
         self.functions: list[str] = []
         self.failures: list[FailureSite] = []
@@ -95,6 +100,15 @@ class Module:
         self._reads: dict[Expr, frozenset[BufferSym]] = {}
         self._writes: dict[Stmt, frozenset[BufferSym]] = {}
         self._names: dict[str, int] = {}
+
+    def attempt(self, key: Key, f: Any, e: Expr) -> str | None:
+        """What the first attempt of the back end's gives that takes a node; None if
+        none does."""
+        for one in self._attempts.get(key, ()):
+            text = one(f, e)
+            if text is not None:
+                return text
+        return None
 
     def note_lanes(self, buffer: BufferSym) -> None:
         """Counts an access of a vector that goes to memory lane by lane."""

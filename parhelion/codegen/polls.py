@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from parhelion.analysis.interval import constant_interval
 from parhelion.codegen import effects
 from parhelion.codegen.module import Module
-from parhelion.codegen.target import keeping
 from parhelion.codegen.writer import Function
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Extern, Load
@@ -179,7 +178,7 @@ def look_now(f: Function) -> None:
 def _ask(f: Function, name: str, go: str) -> None:
     called = "i32"
     if name == "ph_look":
-        called = f"{keeping(f.target.arch)} i32"
+        called = f"{f.module.backend.rare_call} i32"
     f.module.declare(name, called, "ptr", "cold nounwind")
     code = f.op(f"call {called} @{name}(ptr %ctx)")
     fine = f.op(f"icmp eq i32 {code}, 0")

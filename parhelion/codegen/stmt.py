@@ -11,10 +11,9 @@ from parhelion.codegen import (
     closures,
     effects,
     extern,
-    memo,
+    memories,
     opaque,
     polls,
-    profiling,
 )
 from parhelion.codegen.memory import address, index_value, store, store_text
 from parhelion.codegen.types import memory_type, value_type
@@ -24,14 +23,9 @@ from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
-from parhelion.ir.symbols import BufferSym
+from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.types import INT32, INT64
 
-#: An AUTO allocation of a known size up to this many bytes lives on the stack.
-STACK_LIMIT = 16 * 1024
-#: All stack allocations of one function together stay below this many bytes.
-FRAME_LIMIT = 256 * 1024
 #: The size of a cache line in bytes, on all machines that code is made for.
 LINE = 64
 #: A Prefetch of up to this many cache lines is written out, a longer one is a loop.
@@ -53,21 +47,11 @@ def _emit(f: Function, s: Stmt) -> None:
 
 
 def _block(f: Function, s: S.Block) -> None:
-    outer = len(f.live), len(f.on_stack)
+    before = memories.mark(f)
     for at, item in enumerate(s.items):
         f.run = (s.items, at)
         _emit(f, item)
-    while len(f.on_stack) > outer[1]:
-        _end_lifetime(f, f.on_stack.pop())
-    while len(f.live) > outer[0]:
-        buffer, pointer = f.live.pop()
-        _release(f, pointer)
-        f.pointers.pop(buffer, None)
-
-
-def _release(f: Function, pointer: str) -> None:
-    profiling.freed(f, pointer)
-    f.out(f"  {f.release(pointer)}")
+    memories.end(f, before)
 
 
 def _let(f: Function, s: S.LetStmt) -> None:
@@ -383,114 +367,6 @@ def _produce(f: Function, s: S.Produce) -> None:
     emit(f, s.body)
 
 
-# Allocations.
-def _allocate(f: Function, s: S.Allocate) -> None:
-    buffer = s.buffer
-    f.forget_loads(buffer)
-    # Copies of a body allocate one buffer in several places, not always alike.
-    f.module.sizes.pop(buffer, None)
-    if s.kind is MemoryKind.CACHE:
-        memo.allocate(f, s)
-        return
-    size = _constant_size(s)
-    if size is not None and build.is_true(s.condition):
-        f.module.sizes[buffer] = size
-    if (
-        size is not None
-        and s.kind is not MemoryKind.HEAP
-        and build.is_true(s.condition)
-        and (s.kind is MemoryKind.STACK or size <= STACK_LIMIT)
-        and f.frame + size <= FRAME_LIMIT
-    ):
-        _on_stack(f, buffer, size)
-    else:
-        _on_heap(f, s)
-
-
-def _constant_size(s: S.Allocate) -> int | None:
-    """The size in bytes, if it is known."""
-    elements = 1
-    for extent in s.extents:
-        known = build.const_int(extent)
-        if known is None:
-            return None
-        elements *= max(known, 0)
-    return (elements + s.padding) * s.buffer.type.bytes()
-
-
-def _on_stack(f: Function, buffer: BufferSym, size: int) -> None:
-    one = memory_type(buffer.type)
-    count = max(size // buffer.type.bytes(), 1)
-    pointer = f.alloca(f"[{count} x {one}], align 64")
-    f.frame += (size + 63) // 64 * 64
-    at = f.module.declare("llvm.lifetime.start.p0", "void", "ptr")
-    f.out(f"  call void {at}(ptr {pointer})")
-    f.on_stack.append((buffer, pointer))
-    profiling.on_stack(f, buffer, size)
-    f.pointers[buffer] = (pointer, 0)
-
-
-def _end_lifetime(f: Function, of: tuple[BufferSym, str]) -> None:
-    buffer, pointer = of
-    at = f.module.declare("llvm.lifetime.end.p0", "void", "ptr")
-    f.out(f"  call void {at}(ptr {pointer})")
-    f.pointers.pop(buffer, None)
-
-
-def _on_heap(f: Function, s: S.Allocate) -> None:
-    """Memory from the run time, checked; a size beyond 63 bits counts as too much."""
-    buffer = s.buffer
-    sizes = [index_value(f, e) for e in s.extents]
-    total, wrong = str(buffer.type.bytes()), "false"
-    pair = "{ i64, i1 }"
-    times = f.module.declare("llvm.smul.with.overflow.i64", pair, "i64, i64")
-    for text in sizes:
-        at = f.module.declare("llvm.smax.i64", "i64", "i64, i64")
-        text = f.op(f"call i64 {at}(i64 {text}, i64 0)")
-        both = f.op(f"call {pair} {times}(i64 {total}, i64 {text})")
-        total = f.op(f"extractvalue {pair} {both}, 0")
-        over = f.op(f"extractvalue {pair} {both}, 1")
-        wrong = over if wrong == "false" else f.op(f"or i1 {wrong}, {over}")
-    # The padding, and the slack that `ph_malloc` rounds up by, must not wrap either.
-    extra = s.padding * buffer.type.bytes()
-    large = f.op(f"icmp ugt i64 {total}, {(1 << 62) - extra}")
-    wrong = large if wrong == "false" else f.op(f"or i1 {wrong}, {large}")
-    if extra:
-        total = f.op(f"add i64 {total}, {extra}")
-    total = f.op(f"select i1 {wrong}, i64 -1, i64 {total}")
-    if not build.is_true(s.condition):
-        cond = f.value(s.condition)
-        total = f.op(f"select i1 {cond}, i64 {total}, i64 0")
-    f.module.declare("ph_malloc", "noalias align 64 ptr", "ptr, i64", "nounwind")
-    f.module.declare("ph_free", "void", "ptr, ptr", "nounwind")
-    # All ones is never asked of the allocator.
-    refused = f.op(f"icmp eq i64 {total}, -1")
-    asked = f.op(f"select i1 {refused}, i64 9223372036854775744, i64 {total}")
-    pointer = f.op(f"call ptr @ph_malloc(ptr %ctx, i64 {asked})")
-    missing = f.op(f"icmp eq ptr {pointer}, null")
-    unwanted = f.op(f"icmp eq i64 {total}, 0")
-    ok = f.op(f"xor i1 {missing}, true")
-    ok = f.op(f"or i1 {ok}, {unwanted}")
-    name = buffer.func.label if buffer.func is not None else buffer.name
-    amount = Var("bytes", INT64)
-    f.bind(amount, total, f.top)
-    effects.unless(f, ok, "out_of_memory", (E.StringImm(INT32, name), amount))
-    f.live.append((buffer, pointer))
-    f.pointers[buffer] = (pointer, f.top)
-    profiling.allocated(f, buffer, pointer, total)
-
-
-def _free(f: Function, s: S.Free) -> None:
-    """Ends an allocation early. One of an enclosing construct stays to its end, as
-    the code after that construct frees it."""
-    f.forget_loads(s.buffer)
-    if f.live and f.live[-1][0] is s.buffer:
-        if f.pointers[s.buffer][1] == f.top:
-            _, pointer = f.live.pop()
-            _release(f, pointer)
-            f.pointers.pop(s.buffer, None)
-
-
 _STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
     S.Block: _block,
     S.LetStmt: _let,
@@ -506,6 +382,6 @@ _STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
     S.Fork: closures.fork,
     S.Acquire: closures.acquire,
     S.Release: closures.release,
-    S.Allocate: _allocate,
-    S.Free: _free,
+    S.Allocate: memories.allocate,
+    S.Free: memories.free,
 }

@@ -72,6 +72,7 @@ def _number(f: Function, at: Expr) -> str:
 
 def end_streams(f: Function) -> None:
     """Before the function returns: other threads see what went past the caches."""
-    if f.streams and f.target.is_x86():
-        fence = f.module.declare("llvm.x86.sse.sfence", "void", "")
-        f.out(f"  call void {fence}()")
+    fence = f.module.backend.fence
+    if f.streams and fence is not None:
+        f.module.declare(fence.name, "void", fence.parameters)
+        f.out(f"  {fence.call}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parhelion.codegen.backend import SHORT_STEP
 from parhelion.codegen.types import memory_type, suffix
 from parhelion.codegen.vector import concatenate, shuffle
 from parhelion.codegen.writer import Function
@@ -18,26 +19,7 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Var
 from parhelion.ir.rewrite import free_vars, nodes
-from parhelion.ir.target import Target
 from parhelion.types import Bool, Type
-
-#: By the width of elements, in bits, the feature of x86 with which one instruction puts
-#: the lanes of two registers into any order.
-_ANY_ORDER = {8: "avx512vbmi", 16: "avx512bw", 32: "avx512f", 64: "avx512f"}
-#: Steps up to this many are loaded densely everywhere; up to so many where they may be.
-_EVERYWHERE, _MOST = 4, 16
-
-
-def longest_step(target: Target, bits: int) -> int:
-    """The longest step between elements of so many bits that are loaded densely.
-
-    Of longer ones each lane is loaded by itself: a load and an insertion for each,
-    where dense parts take a load and a permutation for each element of a step.
-    """
-    feature = _ANY_ORDER.get(bits, "")
-    if not (target.is_x86() and feature and target.has(feature)):
-        return _EVERYWHERE
-    return max(_EVERYWHERE, min(_MOST, target.vector_bits // bits // 2))
 
 
 def load(f: Function, e: E.Load, pointer: str, offset: int, step: int) -> str:
@@ -47,7 +29,7 @@ def load(f: Function, e: E.Load, pointer: str, offset: int, step: int) -> str:
     low, high = _together(f, e, pointer, offset, step) if step > 0 else (offset, offset)
     beside = offset - low, high - offset
     # Of long steps, a register at a time, from parts as wide as one.
-    register = f.target.natural_vector_size(t) if abs(step) > _EVERYWHERE else 0
+    register = f.target.natural_vector_size(t) if abs(step) > SHORT_STEP else 0
     most = min(t.count, register or t.count)
     parts: list[tuple[str, Type]] = []
     for k in range(0, t.count, most):

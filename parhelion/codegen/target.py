@@ -1,4 +1,4 @@
-"""The computer at hand as a target, and how code calls what is rarely called."""
+"""The computer at hand as a target."""
 
 from __future__ import annotations
 
@@ -20,9 +20,3 @@ def host_target() -> Target:
         [name for name, on in found.items() if on],
         [name for name, on in found.items() if not on],
     )
-
-
-def keeping(arch: str) -> str:
-    """How a look is called that finds its word marked: so that the registers of the
-    loop around it are saved there, and not where it is called from, each time."""
-    return "preserve_mostcc" if arch in ("x86_64", "aarch64") else "ccc"

@@ -41,14 +41,14 @@ def concatenate(f: Function, parts: Sequence[tuple[str, Type]]) -> tuple[str, Ty
     while len(work) > 1:
         joined = []
         for i in range(0, len(work) - 1, 2):
-            joined.append(_pair(f, *work[i], *work[i + 1]))
+            joined.append(pair(f, *work[i], *work[i + 1]))
         if len(work) % 2:
             joined.append(work[-1])
         work = joined
     return work[0]
 
 
-def _pair(f: Function, a: str, at: Type, b: str, bt: Type) -> tuple[str, Type]:
+def pair(f: Function, a: str, at: Type, b: str, bt: Type) -> tuple[str, Type]:
     lanes = at.count + bt.count
     out = at.with_lanes(lanes)
     if bt.count == 1:
@@ -144,14 +144,20 @@ def _gather_scalars(f: Function, e: E.Shuffle) -> str:
     return text
 
 
+def interleaves(e: E.Shuffle) -> bool:
+    """Whether it takes the first lanes of all its vectors, then the second ones, …"""
+    count, t = len(e.vectors), e.vectors[0].type
+    if any(v.type is not t for v in e.vectors) or len(e.indices) != count * t.count:
+        return False
+    return e.indices == tuple(
+        c * t.count + i for i in range(t.count) for c in range(count)
+    )
+
+
 def _interleave(f: Function, e: E.Shuffle) -> str | None:
     """a0 b0 c0 a1 b1 c1 …, whose mask LLVM does better from concatenated halves."""
     count, t = len(e.vectors), e.vectors[0].type
-    if any(v.type is not t for v in e.vectors) or len(e.indices) != count * t.count:
-        return None
-    if e.indices != tuple(
-        c * t.count + i for i in range(t.count) for c in range(count)
-    ):
+    if not interleaves(e):
         return None
     if count == 4:
         a, b, c, d = [f.value(v) for v in e.vectors]
@@ -162,17 +168,7 @@ def _interleave(f: Function, e: E.Shuffle) -> str | None:
         mask = [x for i in range(2 * t.count) for x in (i, 2 * t.count + i)]
         return shuffle(f, wide, ac, bd, mask)
     if count == 3 and t.count & (t.count - 1) == 0:
-        vectors = [f.value(v) for v in e.vectors]
-        if t.bits() == 8 and t.count in (16, 32, 64) and f.target.is_x86():
-            # LLVM knows a sequence of its own for a store of just this shuffle.
-            wide = t.with_lanes(2 * t.count)
-            ab, _ = _pair(f, vectors[0], t, vectors[1], t)
-            c = widen(f, vectors[2], t, 2 * t.count)
-            mask = [j * t.count + i for i in range(t.count) for j in range(3)]
-            text = shuffle(f, wide, ab, c, mask)
-            f.pieces[text, 0, 3 * t.count] = text
-            return text
-        return _three(f, vectors, t)
+        return _three(f, [f.value(v) for v in e.vectors], t)
     return None
 
 
@@ -203,12 +199,6 @@ def fold(f: Function, e: E.VectorReduce) -> str:
         return f.value(e.value)
     if groups == 1 and t.is_int_or_uint():
         return _fold_all(f, e)
-    if t.width == 32 and t.is_int_or_uint():
-        from parhelion.codegen.dot import dot
-
-        text = dot(f, e)
-        if text is not None:
-            return text
     if f.module.strict_float and t.is_float():
         return fold_in_order(f, e)
     return _fold_tree(f, e.op, f.value(e.value), t, groups)

@@ -278,7 +278,7 @@ class Function:
         scope = self.scopes[index]
         before = self.out
         self.out = scope.lines.append
-        text = handler(self, e)
+        text = self.module.attempt(kind, self, e) or handler(self, e)
         self.out = before
         self.memo[e] = text
         scope.keys.append(e)

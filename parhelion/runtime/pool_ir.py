@@ -30,6 +30,7 @@ Everything is plain libc and pthreads, so that object files can carry it.
 
 from __future__ import annotations
 
+from parhelion.codegen.backends import backend_of
 from parhelion.runtime import kept_ir, memory_ir, print_ir, watch_ir
 from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
 from parhelion.runtime.context import Context
@@ -50,17 +51,6 @@ CHUNKS_PER_THREAD = 64
 
 #: Pauses before a thread that waits on a semaphore sleeps: about 20 µs.
 ACQUIRE_SPINS = 400
-
-_PAUSE = {
-    "x86_64": "call void @llvm.x86.sse2.pause()",
-    "aarch64": "call void @llvm.aarch64.hint(i32 1)",
-    "arm": "call void @llvm.arm.hint(i32 1)",
-}
-_PAUSE_DECL = {
-    "x86_64": "declare void @llvm.x86.sse2.pause()",
-    "aarch64": "declare void @llvm.aarch64.hint(i32)",
-    "arm": "declare void @llvm.arm.hint(i32)",
-}
 
 # Offsets in a task: what all threads read lies on its first cache line, what they
 # write (cursor, workers) on the second.
@@ -445,8 +435,9 @@ def runtime_ir(
     pointer to pass it, in bytes. bits: of a pointer. watched: whether it is for this
     process, with Python: signals end what its main thread runs (see `watch_ir`).
     """
+    pause = backend_of(architecture).pause
     names = {
-        "PAUSE": _PAUSE.get(architecture, "; no pause instruction"),
+        "PAUSE": "; no pause instruction" if pause is None else pause.call,
         "SPIN_ROUNDS": str(SPIN_ROUNDS),
         "SPIN_PAUSES": str(SPIN_PAUSES),
         "CHUNKS_PER_THREAD": str(CHUNKS_PER_THREAD),
@@ -459,9 +450,8 @@ def runtime_ir(
         **memory_ir.names(bits),
         **watch_ir.names(architecture),
     }
-    pause = _PAUSE_DECL.get(architecture, "")
     parts = (
-        pause,
+        "" if pause is None else pause.declaration,
         _TASK,
         COUNT,
         _POOL,

@@ -355,6 +355,7 @@ def _key(
     state: Fingerprint, name: str, variant: Variant, target: Target
 ) -> keys.Key | None:
     """What the cache knows the program by; None where it is not to be used."""
+    from parhelion.codegen.backends import backend_of
     from parhelion.runtime import cache, versions
     from parhelion.schedule import keys
 
@@ -364,7 +365,8 @@ def _key(
         # Code that is traced has the names in it.
         functions = [f for f in state if isinstance(f, Function)]
         named = variant.trace or any([f.schedule.traced for f in functions])
-        told = (versions.compiler(), target, *state, variant)
+        machine = (target, backend_of(target.arch).name)
+        told = (versions.compiler(), *machine, *state, variant)
         return keys.key_of((*told, name) if named else told, named)
     except keys.NotPortable:
         return None

@@ -29,7 +29,10 @@ def compiler() -> tuple[str, ...]:
 
 #: The folder of the package, and the folders of what decides about code.
 ROOT = Path(__file__).parent.parent
-_PASSES = ["ir", "analysis", "simplify", "schedule", "lower", "codegen", "runtime"]
+_PASSES = [
+    *("ir", "analysis", "simplify", "schedule", "lower"),
+    *("codegen", "codegen/x86", "runtime"),
+]
 
 
 def digest_of(text: str, target: object) -> str:

@@ -408,12 +408,22 @@ def test_versions_and_passes_have_other_names(monkeypatch: pytest.MonkeyPatch) -
     assert len(found) == 4
 
 
+def test_all_folders_of_the_compiler_are_looked_at() -> None:
+    parts = {part.split("/")[0] for part in versions._PASSES}
+    found = {
+        path.parent.relative_to(versions.ROOT).as_posix()
+        for part in parts
+        for path in (versions.ROOT / part).rglob("*.py")
+    }
+    assert found == set(versions._PASSES)
+
+
 def test_the_compiler_is_known_by_its_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     """A change of any file of the passes is a change of the compiler."""
     for part in ("", *versions._PASSES):
-        (tmp_path / part).mkdir(exist_ok=True)
+        (tmp_path / part).mkdir(exist_ok=True, parents=True)
         (tmp_path / part / "one.py").write_text("1")
     monkeypatch.setattr(versions, "ROOT", tmp_path)
     seen = {versions.compiler.__wrapped__()}

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from parhelion.codegen.strided import longest_step
+from parhelion.codegen.backends import backend_of
 from parhelion.codegen.target import host_target
 from parhelion.ir import build
 from parhelion.ir import expr as E
@@ -19,7 +19,7 @@ from parhelion.ir.build import int32
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
-from parhelion.ir.target import generic_target, make_target
+from parhelion.ir.target import Target, generic_target, make_target
 from parhelion.types import INT32, Float, Type, UInt
 
 from .harness import Compiled, lowered
@@ -33,6 +33,10 @@ ZEN4 = (
     *("avx512dq", "avx512vl", "avx512cd", "avx512vbmi"),
 )
 X = Var("x", INT32)
+
+
+def longest_step(target: Target, bits: int) -> int:
+    return backend_of(target.arch).longest_step(target, bits)
 
 
 def load(b: BufferSym, step: int, offset: int, lanes: int = LANES) -> Expr:

@@ -38,7 +38,7 @@ def _is_short(e: Expr) -> bool:
 def short_product(f: Function, e: E.Mul) -> str | None:
     """`e` by ``vpmaddwd``; None if it is no such product, or not on this machine."""
     t = e.type
-    if t is not Int(32, t.count) or not f.target.is_x86():
+    if t is not Int(32, t.count) or t.count < 2:
         return None
     for vector, shared in ((e.a, e.b), (e.b, e.a)):
         if not isinstance(shared, E.Broadcast) or not _is_short(shared.value):

@@ -1,4 +1,4 @@
-"""Instructions of x86 that LLVM does not find from portable code by itself."""
+"""Products of 16-bit numbers, shifted right by 15 and rounded, at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def mul_shift(f: Function, e: E.Intrinsic) -> str | None:
     t = e.type
     if (
         e.op != "rounding_mul_shift_right"
-        or not f.target.is_x86()
         or t is not Int(16, t.count)
         or t.count < 8
         or t.count & (t.count - 1)

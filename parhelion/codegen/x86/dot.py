@@ -22,6 +22,8 @@ def dot(f: Function, e: E.VectorReduce, start: Expr | None = None) -> str | None
     """The sums of each four products of bytes, plus `start`; None if this is not one,
     or the machine has no instruction for it."""
     count = e.value.type.count
+    if e.type.width != 32 or not e.type.is_int_or_uint():
+        return None
     if e.op != "add" or count != TERMS * e.lanes or e.lanes < 4:
         return None
     if not f.target.dots_bytes:

@@ -1,0 +1,195 @@
+"""The memories that storage can be in: what each takes, and how it is had and left.
+
+An allocation goes to the first memory of its back end that takes it. What a block has
+allocated is given up where the block ends (`end`), the latest first.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen import effects, memo, profiling
+from parhelion.codegen.memory import index_value
+from parhelion.codegen.types import memory_type
+from parhelion.codegen.writer import Function
+from parhelion.errors import InternalError
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Var
+from parhelion.ir.stmt import MemoryKind
+from parhelion.types import INT32, INT64
+
+#: An AUTO allocation of a known size up to this many bytes lives on the stack.
+STACK_LIMIT = 16 * 1024
+#: All stack allocations of one function together stay below this many bytes.
+FRAME_LIMIT = 256 * 1024
+
+
+class Memory:
+    """A place for the storage of Funcs."""
+
+    def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
+        """Whether an allocation can be had there. size: in bytes, where that is known
+        and the allocation surely happens."""
+        raise NotImplementedError
+
+    def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
+        """Writes the allocation, and has `f.pointers` say where the storage is."""
+        raise NotImplementedError
+
+
+class Cached(Memory):
+    """The cache of memoized Funcs, which has found the storage already."""
+
+    def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
+        return s.kind is MemoryKind.CACHE
+
+    def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
+        memo.allocate(f, s)
+
+
+class Stack(Memory):
+    """The frame of the function, for what is small and of a known size, or is asked to
+    be there."""
+
+    def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
+        if size is None or s.kind is MemoryKind.HEAP:
+            return False
+        wanted = s.kind is MemoryKind.STACK or size <= STACK_LIMIT
+        return wanted and f.frame + size <= FRAME_LIMIT
+
+    def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
+        assert size is not None
+        buffer = s.buffer
+        one = memory_type(buffer.type)
+        count = max(size // buffer.type.bytes(), 1)
+        pointer = f.alloca(f"[{count} x {one}], align 64")
+        f.frame += (size + 63) // 64 * 64
+        at = f.module.declare("llvm.lifetime.start.p0", "void", "ptr")
+        f.out(f"  call void {at}(ptr {pointer})")
+        f.on_stack.append((buffer, pointer))
+        profiling.on_stack(f, buffer, size)
+        f.pointers[buffer] = (pointer, 0)
+
+
+class Heap(Memory):
+    """Memory from the run time, for everything else; it is checked that there is some,
+    and a size beyond 63 bits counts as too much."""
+
+    def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
+        return s.kind is not MemoryKind.CACHE
+
+    def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
+        buffer = s.buffer
+        sizes = [index_value(f, e) for e in s.extents]
+        total, wrong = str(buffer.type.bytes()), "false"
+        pair = "{ i64, i1 }"
+        times = f.module.declare("llvm.smul.with.overflow.i64", pair, "i64, i64")
+        for text in sizes:
+            at = f.module.declare("llvm.smax.i64", "i64", "i64, i64")
+            text = f.op(f"call i64 {at}(i64 {text}, i64 0)")
+            both = f.op(f"call {pair} {times}(i64 {total}, i64 {text})")
+            total = f.op(f"extractvalue {pair} {both}, 0")
+            over = f.op(f"extractvalue {pair} {both}, 1")
+            wrong = over if wrong == "false" else f.op(f"or i1 {wrong}, {over}")
+        # Nor must the padding wrap, and the slack that `ph_malloc` rounds up by.
+        extra = s.padding * buffer.type.bytes()
+        large = f.op(f"icmp ugt i64 {total}, {(1 << 62) - extra}")
+        wrong = large if wrong == "false" else f.op(f"or i1 {wrong}, {large}")
+        if extra:
+            total = f.op(f"add i64 {total}, {extra}")
+        total = f.op(f"select i1 {wrong}, i64 -1, i64 {total}")
+        if not build.is_true(s.condition):
+            cond = f.value(s.condition)
+            total = f.op(f"select i1 {cond}, i64 {total}, i64 0")
+        f.module.declare("ph_malloc", "noalias align 64 ptr", "ptr, i64", "nounwind")
+        f.module.declare("ph_free", "void", "ptr, ptr", "nounwind")
+        # All ones is never asked of the allocator.
+        refused = f.op(f"icmp eq i64 {total}, -1")
+        asked = f.op(f"select i1 {refused}, i64 9223372036854775744, i64 {total}")
+        pointer = f.op(f"call ptr @ph_malloc(ptr %ctx, i64 {asked})")
+        missing = f.op(f"icmp eq ptr {pointer}, null")
+        unwanted = f.op(f"icmp eq i64 {total}, 0")
+        ok = f.op(f"xor i1 {missing}, true")
+        ok = f.op(f"or i1 {ok}, {unwanted}")
+        name = buffer.func.label if buffer.func is not None else buffer.name
+        amount = Var("bytes", INT64)
+        f.bind(amount, total, f.top)
+        effects.unless(f, ok, "out_of_memory", (E.StringImm(INT32, name), amount))
+        f.live.append((buffer, pointer))
+        f.pointers[buffer] = (pointer, f.top)
+        profiling.allocated(f, buffer, pointer, total)
+
+
+#: Those of processors, in the order in which they are asked.
+MEMORIES: tuple[Memory, ...] = (Cached(), Stack(), Heap())
+
+
+def allocate(f: Function, s: S.Allocate) -> None:
+    """Writes an allocation. Raises InternalError if no memory of the back end takes
+    it, which a pass was to see to."""
+    f.forget_loads(s.buffer)
+    # Copies of a body allocate one buffer in several places, not always alike.
+    f.module.sizes.pop(s.buffer, None)
+    size = _constant_size(s)
+    if size is not None and s.kind is not MemoryKind.CACHE:
+        f.module.sizes[s.buffer] = size
+    for memory in f.module.memories:
+        if memory.takes(f, s, size):
+            memory.allocate(f, s, size)
+            return
+    raise InternalError(
+        f"{f.module.backend.name} has no memory of the kind {s.kind.value!r}"
+    )
+
+
+def _constant_size(s: S.Allocate) -> int | None:
+    """The size in bytes, if it is known and the allocation surely happens."""
+    if not build.is_true(s.condition):
+        return None
+    elements = 1
+    for extent in s.extents:
+        known = build.const_int(extent)
+        if known is None:
+            return None
+        elements *= max(known, 0)
+    return (elements + s.padding) * s.buffer.type.bytes()
+
+
+#: What is allocated at a place: on the heap, and on the stack.
+Mark = tuple[int, int]
+
+
+def mark(f: Function) -> Mark:
+    """What is allocated so far."""
+    return len(f.live), len(f.on_stack)
+
+
+def end(f: Function, before: Mark) -> None:
+    """Gives up what has been allocated since, the latest first."""
+    while len(f.on_stack) > before[1]:
+        buffer, pointer = f.on_stack.pop()
+        at = f.module.declare("llvm.lifetime.end.p0", "void", "ptr")
+        f.out(f"  call void {at}(ptr {pointer})")
+        f.pointers.pop(buffer, None)
+    while len(f.live) > before[0]:
+        _release(f)
+
+
+def free(f: Function, s: S.Free) -> None:
+    """Ends an allocation early. One of an enclosing construct stays to its end, as
+    the code after that construct frees it."""
+    f.forget_loads(s.buffer)
+    if f.live and f.live[-1][0] is s.buffer:
+        if f.pointers[s.buffer][1] == f.top:
+            _release(f)
+
+
+def _release(f: Function) -> None:
+    """Gives back the latest storage on the heap."""
+    buffer, pointer = f.live.pop()
+    profiling.freed(f, pointer)
+    f.out(f"  {f.release(pointer)}")
+    f.pointers.pop(buffer, None)
+
+
+__all__ = ["FRAME_LIMIT", "MEMORIES", "STACK_LIMIT", "Memory"]

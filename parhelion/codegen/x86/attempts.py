@@ -1,0 +1,22 @@
+"""Which nodes x86-64 has instructions for that LLVM does not find by itself."""
+
+from __future__ import annotations
+
+from parhelion.codegen.backend import GATHER, Attempt, Key
+from parhelion.codegen.x86.dot import dot, sum_with_dot
+from parhelion.codegen.x86.interleaving import three_of_bytes
+from parhelion.codegen.x86.mul_shift import mul_shift
+from parhelion.codegen.x86.short_products import short_product
+from parhelion.codegen.x86.tables import look_up
+from parhelion.ir import expr as E
+
+ATTEMPTS: dict[Key, tuple[Attempt, ...]] = {
+    E.Add: (sum_with_dot,),
+    E.Mul: (short_product,),
+    E.VectorReduce: (dot,),
+    E.Shuffle: (three_of_bytes,),
+    "rounding_mul_shift_right": (mul_shift,),
+    GATHER: (look_up,),
+}
+
+__all__ = ["ATTEMPTS"]
