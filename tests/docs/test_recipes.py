@@ -1,0 +1,121 @@
+"""The recipes of docs/architecture.md, carried out on toys.
+
+That of a front end is in tests/error/test_sites.py, that of a back end in
+tests/codegen/test_backends.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.codegen.llvm import emit
+from parhelion.interp import interpret
+from parhelion.ir import expr as E
+from parhelion.ir import intrinsics, mathlib, rounding
+from parhelion.ir.expr import Expr
+from parhelion.ir.formula import V
+from parhelion.ir.intrinsics import IntrinsicInfo
+from parhelion.ir.rewrite import Rewriter
+from parhelion.ir.stmt import Stmt
+from parhelion.ir.target import generic_target
+from parhelion.ir.text import text
+from parhelion.lang.expr import wrap
+from parhelion.lower import passes
+from parhelion.lower.passes import PASSES, Context, Pass, Trace, lower
+from tests.support.spec import spec_of
+
+x, y, xi = hl.vars("x y xi")
+
+
+# A pass: a function from a statement to a statement, and its entry in the list.
+
+
+class _Halves(Rewriter):
+    """Divisions of unsigned numbers by two become shifts."""
+
+    def on_div(self, n: E.Div) -> Expr:
+        a, b = self.go(n.a), self.go(n.b)
+        if n.type.is_uint() and isinstance(b, E.Imm) and b.value == 2:
+            return E.Intrinsic(n.type, "shift_right", (a, E.Imm(n.type, 1)))
+        return E.Div(a, b)
+
+
+def shift_halves(s: Stmt, context: Context) -> Stmt:
+    return _Halves().go(s)
+
+
+TOY = Pass(
+    "shift_halves",
+    shift_halves,
+    "halves of unsigned numbers are shifts",
+    "before vectors are made of the divisions",
+)
+
+
+def halved() -> hl.Func:
+    f = hl.Func("f")
+    f[x, y] = hl.u16(x * y + 7) / 2
+    return f
+
+
+def test_a_pass(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted = interpret(halved()._function, [(0, 40), (0, 30)])[0]
+    at = [p.name for p in PASSES].index("vectorize_loops")
+    monkeypatch.setattr(passes, "PASSES", (*PASSES[:at], TOY, *PASSES[at:]))
+    monkeypatch.setenv("PARHELION_VERIFY", "1")
+    monkeypatch.setenv("PARHELION_DUMP", "shift_halves")
+    f = halved().split(x, x, xi, 8).vectorize(xi)
+    trace = Trace()
+    lower(spec_of(f), name="f", trace=trace)
+    steps = {name: text(s) for name, s, _ in trace}
+    before = [name for name, _, _ in trace]
+    previous = steps[before[before.index("shift_halves") - 1]]
+    assert "/u16(2)" in previous and "shift_right" not in previous
+    assert "/u16(2)" not in steps["shift_halves"]
+    assert "shift_right(" in steps["shift_halves"]
+    np.testing.assert_array_equal(np.asarray(f.realize([40, 30])).T, wanted)
+    assert "=== shift_halves" in capsys.readouterr().err
+
+
+# An intrinsic: what there is to know of it, and its expansion in basic nodes.
+
+
+@pytest.fixture
+def smoothstep(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """``smoothstep(a)``: 0 below 0, 1 above 1, and between them a * a * (3 - 2 * a)."""
+
+    def expansion(a: V) -> V:
+        inside = V(E.Min(E.Max(a.e, a.of(0.0)), a.of(1.0)))
+        return inside * inside * (inside * -2.0 + 3.0)
+
+    info = IntrinsicInfo(1, True, "a smooth step from 0 to 1", alike=True)
+    monkeypatch.setitem(intrinsics.INTRINSICS, "smoothstep", info)
+    monkeypatch.setitem(mathlib._FLOAT32, "smoothstep", expansion)
+    monkeypatch.setattr(rounding, "_DEFINITIONS", {})
+    yield
+
+
+@pytest.mark.usefixtures("smoothstep")
+def test_an_intrinsic() -> None:
+    """It is computed alike by the interpreter, in scalars and in vectors, on every
+    target."""
+    f, scalar = hl.Func("f"), hl.Func("scalar")
+    for made in (f, scalar):
+        a = hl.f32(x) / 16 - 0.5
+        called = E.Intrinsic(a._node.type, "smoothstep", (a._node,))
+        made[x] = wrap(called)
+    f.split(x, x, xi, 8).vectorize(xi)
+    got, plain = np.asarray(f.realize([40])), np.asarray(scalar.realize([40]))
+    wanted = interpret(f._function, [(0, 40)])[0]
+    np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(plain, wanted)
+    t = np.clip(np.arange(40) / 16 - 0.5, 0, 1)
+    np.testing.assert_allclose(wanted, t * t * (3 - 2 * t), atol=1e-6)
+    code = emit(lower(spec_of(f), name="f"), generic_target(256))
+    assert "smoothstep" not in code and "fmul <8 x float>" in code
