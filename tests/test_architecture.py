@@ -125,6 +125,59 @@ def test_imports_go_downwards_only() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def needed(path: Path) -> set[str]:
+    """The modules that a file imports, at the top or in a function, by their names;
+    not those that only types are taken from."""
+    found: set[str] = set()
+    for module, _ in imports(ast.parse(path.read_text())):
+        parts = module.split(".")
+        place = ROOT.joinpath(*parts)
+        if parts[0] == "parhelion" and place.with_suffix(".py").exists():
+            found.add(module)
+        elif parts[0] == "parhelion" and (place / "__init__.py").exists():
+            found.add(f"{module}.__init__")
+    return found
+
+
+def circles(needs: dict[str, set[str]]) -> list[list[str]]:
+    """Sets of modules each of which needs all others, by way of some."""
+    reached: dict[str, set[str]] = {}
+    for start in needs:
+        seen: set[str] = set()
+        waiting = list(needs[start])
+        while waiting:
+            one = waiting.pop()
+            if one not in seen:
+                seen.add(one)
+                waiting += needs.get(one, ())
+        reached[start] = seen
+    found = {
+        tuple(sorted(b for b in reached[a] if a in reached.get(b, ())))
+        for a in needs
+        if a in reached[a]
+    }
+    return [list(one) for one in sorted(found)]
+
+
+def test_no_modules_need_each_other() -> None:
+    """Imports inside of functions count, too."""
+    needs: dict[str, set[str]] = {}
+    for path in sources():
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(parts)
+        # A package's own file says what it has; importing a part of it is no need.
+        if parts[-1] != "__init__":
+            needs[name] = needed(path) - {name}
+    assert circles(needs) == []
+
+
+def test_a_circle_is_seen() -> None:
+    needs = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}
+    assert circles(needs) == [["b", "c"]]
+    path = PACKAGE / "runtime" / "threads.py"
+    assert "parhelion.runtime.jit" in needed(path)  # inside of a function
+
+
 #: What users set: lowering has it from a `PipelineSpec`.
 USERS = {
     *("fixed_min", "fixed_extent", "fixed_stride"),

@@ -9,13 +9,14 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from parhelion.autoschedule.calls import VarArg, var_arg
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.fallback import refused
 from parhelion.autoschedule.graph import Graph, Stage, can_inline
 from parhelion.autoschedule.params import Parameter, Parameters
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.result import AutoSchedulerResults
-from parhelion.autoschedule.script import Script, VarArg, var_arg
+from parhelion.autoschedule.script import Script
 from parhelion.ir.expr import FuncCall, ImageLoad
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name

@@ -18,9 +18,9 @@ from parhelion.analysis.ranges import (
     scale_interval,
     type_fact,
 )
-from parhelion.ir.evaluate import fused
 from parhelion.ir.expr import Intrinsic
 from parhelion.ir.intrinsics import FUSED
+from parhelion.ir.scalars import fused
 
 
 def _same(n: Intrinsic, get: Get) -> Fact:

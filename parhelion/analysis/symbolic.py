@@ -13,8 +13,8 @@ from parhelion.analysis.interval import Interval, constant_interval
 from parhelion.analysis.linear import build, linear
 from parhelion.ir.build import cast as build_cast
 from parhelion.ir.build import imm
-from parhelion.ir.evaluate import binary, cast_value
 from parhelion.ir.expr import Broadcast, Cast, Expr, FloatImm, Imm, Max, Min, Mul, Sub
+from parhelion.ir.scalars import binary, cast_value
 from parhelion.types import Type, TypeCode
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from parhelion.autoschedule.calls import RVarArg, VarArg, var_arg
 from parhelion.autoschedule.cost import Work, element_bytes
 from parhelion.autoschedule.frames import FEW_TASKS
 from parhelion.autoschedule.freedom import Freedom
@@ -16,7 +17,7 @@ from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.padding import Padding
 from parhelion.autoschedule.plan import Group, Level, Loops, Packed, Plan
 from parhelion.autoschedule.regions import Regions
-from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
+from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.throughput import fetches, looked_up
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function

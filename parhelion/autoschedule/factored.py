@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from parhelion.autoschedule.calls import Made, RVarArg, VarArg, var_arg
 from parhelion.autoschedule.graph import Graph, Stage
 from parhelion.autoschedule.layout import Layout
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Group, Level
 from parhelion.autoschedule.regions import Regions
-from parhelion.autoschedule.script import Made, RVarArg, Script, VarArg, var_arg
+from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search import GUESS, Search
 from parhelion.autoschedule.shapes import lanes_for
 from parhelion.autoschedule.state import State, sorted_members

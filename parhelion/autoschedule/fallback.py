@@ -11,17 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
+from parhelion.autoschedule.calls import MAKERS, Call, FuncArg, LevelArg, Made, var_arg
 from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.result import AutoSchedulerResults
-from parhelion.autoschedule.script import (
-    MAKERS,
-    Call,
-    FuncArg,
-    LevelArg,
-    Made,
-    Script,
-    var_arg,
-)
+from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.lang.runner import Runner

@@ -15,7 +15,7 @@ from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.symbols import BufferSym
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
 
 #: What must not be evaluated where the program does not ask for it.

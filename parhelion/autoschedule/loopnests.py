@@ -10,9 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 
+from parhelion.autoschedule.calls import RVarArg, VarArg, var_arg
 from parhelion.autoschedule.graph import Stage
 from parhelion.autoschedule.mullapudi_tiles import innermost
-from parhelion.autoschedule.script import RVarArg, Script, VarArg, var_arg
+from parhelion.autoschedule.script import Script
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Var
 from parhelion.schedule.args import is_rvar

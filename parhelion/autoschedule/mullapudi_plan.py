@@ -14,6 +14,7 @@ from math import inf
 
 import numpy as np
 
+from parhelion.autoschedule.calls import FuncArg
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.freedom import Freedom
 from parhelion.autoschedule.graph import Graph, Stage, TooLong, can_inline
@@ -27,7 +28,7 @@ from parhelion.autoschedule.mullapudi_params import Limits
 from parhelion.autoschedule.mullapudi_tiles import innermost, tile_sizes
 from parhelion.autoschedule.numeric import Number
 from parhelion.autoschedule.regions import Regions, extents
-from parhelion.autoschedule.script import FuncArg, Script
+from parhelion.autoschedule.script import Script
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place

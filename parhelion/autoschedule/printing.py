@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from parhelion.autoschedule.script import (
+from parhelion.autoschedule.calls import (
     MAKERS,
     Arg,
     Call,
@@ -20,7 +21,6 @@ from parhelion.autoschedule.script import (
     LevelArg,
     Made,
     RVarArg,
-    Script,
     StageArg,
     Target,
     VarArg,
@@ -31,6 +31,9 @@ from parhelion.ir.function import Function, dim_name, var_label
 from parhelion.ir.names import is_made, plain_name
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import OUTERMOST, TailStrategy
+
+if TYPE_CHECKING:
+    from parhelion.autoschedule.script import Script
 
 _WIDTH = 88
 _INDENT = "    "

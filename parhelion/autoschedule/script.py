@@ -9,161 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any
 
+from parhelion.autoschedule.calls import (
+    FUNC_METHODS,
+    LEVELS,
+    STAGE_METHODS,
+    Arg,
+    Call,
+    FuncArg,
+    ImageArg,
+    LevelArg,
+    Made,
+    RVarArg,
+    StageArg,
+    Target,
+    VarArg,
+    to_arg,
+)
+from parhelion.autoschedule.printing import python_text
 from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
-from parhelion.ir.function import Function, ReductionDomain
+from parhelion.ir.function import Function
 from parhelion.ir.names import user_rvar, user_var
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang.func import Func, Stage
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.loop_level import LoopLevel
 from parhelion.lang.pipeline import image_params
-from parhelion.lang.rdom import RVar, of_rvar
-from parhelion.lang.var import Var, of_var
-from parhelion.schedule.args import is_rvar
+from parhelion.lang.rdom import of_rvar
+from parhelion.lang.var import of_var
 from parhelion.schedule.sites import realization_order
 from parhelion.schedule.spec import duplicates
-
-#: Directives on the loops of one definition.
-STAGE_METHODS = frozenset(
-    (
-        *("split", "tile", "reorder", "fuse", "rename", "serial", "vectorize"),
-        *("unroll", "parallel", "unscheduled", "rfactor", "atomic", "prefetch"),
-        *("allow_race_conditions", "compute_with", "partition", "never_partition"),
-        *("never_partition_all", "always_partition"),
-    )
-)
-#: Directives on a Func as a whole, and on its storage.
-FUNC_METHODS = frozenset(
-    (
-        *("compute_root", "compute_at", "compute_inline", "store_at", "store_root"),
-        *("hoist_storage", "hoist_storage_root", "store_in", "reorder_storage"),
-        *("fold_storage", "align_storage", "bound_storage", "bound", "bound_extent"),
-        *("align_bounds", "align_extent", "in_", "clone_in", "async_", "ring_buffer"),
-    )
-)
-#: Those that return another Func.
-MAKERS = frozenset(("rfactor", "in_", "clone_in"))
-#: Those whose first argument is a Func and the next ones are loops of that Func.
-LEVELS = frozenset(("compute_at", "store_at", "hoist_storage"))
-
-
-@dataclass(frozen=True, slots=True)
-class VarArg:
-    """``hl.Var(name)``, or the pure Var of that name."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class RVarArg:
-    """A dimension of an RDom, or ``hl.RVar(name)``.
-
-    domain: the RDom's, if the Var is one of its dimensions. Without it, the name means
-    a dimension of the RDom of the definition that the call is about, and if there is
-    none of that name, ``hl.RVar(name)``.
-    """
-
-    name: str
-    domain: ReductionDomain | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FuncArg:
-    """A Func of the pipeline."""
-
-    function: Function
-
-
-@dataclass(frozen=True, slots=True)
-class ImageArg:
-    """An ImageParam of the pipeline, for `prefetch`."""
-
-    image: BufferSym
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """The Func that an earlier call returns (`in_`, `clone_in`, `rfactor`)."""
-
-    call: int
-
-
-@dataclass(frozen=True, slots=True)
-class StageArg:
-    """``func.update(stage - 1)``, for `compute_with`."""
-
-    function: Function | Made
-    stage: int
-
-
-@dataclass(frozen=True, slots=True)
-class LevelArg:
-    """``hl.LoopLevel(func, var, stage)``: a loop of one definition of a Func."""
-
-    function: Function | Made
-    var: VarArg | RVarArg
-    stage: int
-
-
-#: What a directive may be about: a Func, one that an earlier call makes, or an image.
-Target: TypeAlias = "Function | Made | BufferSym"
-#: What a call may be given; enumerations are those of the schedule (TailStrategy, …).
-Arg: TypeAlias = (
-    "VarArg | RVarArg | FuncArg | ImageArg | Made | StageArg | LevelArg | Enum | int |"
-    " None | tuple[Arg, ...]"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One directive: ``function.update(stage - 1).method(*args)``.
-
-    function: what it is about; of an image there is only ``image.in_``. stage: -1 for
-    directives on the Func as a whole, 0 for its pure definition, k for update k - 1.
-    """
-
-    function: Target
-    stage: int
-    method: str
-    args: tuple[Arg, ...] = ()
-
-
-def var_arg(v: IRVar) -> VarArg | RVarArg:
-    """The argument that stands for a loop that the user can name."""
-    if isinstance(v.origin, ReductionDomain):
-        return RVarArg(v.name, v.origin)
-    return RVarArg(v.name) if is_rvar(v) else VarArg(v.name)
-
-
-def to_arg(given: object) -> Arg:
-    """An argument of a directive as the script keeps it: IR or public Vars, RVars and
-    Funcs, numbers, choices, and lists of them."""
-    if isinstance(given, Func):
-        return FuncArg(given._function)
-    if isinstance(given, Stage):
-        return StageArg(given._function, given._stage)
-    if isinstance(given, Var | RVar):
-        return var_arg(given._var)
-    if isinstance(given, IRVar):
-        return var_arg(given)
-    if isinstance(given, Function):
-        return FuncArg(given)
-    if isinstance(given, ImageParam):
-        return ImageArg(given._sym)
-    if isinstance(given, BufferSym):
-        return ImageArg(given)
-    if isinstance(given, list | tuple):
-        return tuple([to_arg(one) for one in given])
-    if given is None or isinstance(
-        given,
-        VarArg | RVarArg | FuncArg | ImageArg | Made | StageArg | LevelArg | Enum | int,
-    ):
-        return given
-    raise InternalError(f"internal error: a script cannot hold the argument {given!r}")
 
 
 @dataclass
@@ -401,8 +278,6 @@ class Script:
 
         partial: whether the pipeline had directives before, which it must have again.
         """
-        from parhelion.autoschedule.printing import python_text
-
         return python_text(self, partial)
 
 
@@ -410,18 +285,4 @@ def _receiver(function: Function, stage: int) -> Func | Stage:
     return Func._of(function) if stage <= 0 else Stage._of(function, stage)
 
 
-__all__ = [
-    "Arg",
-    "Call",
-    "FuncArg",
-    "ImageArg",
-    "LevelArg",
-    "Made",
-    "RVarArg",
-    "Script",
-    "StageArg",
-    "Target",
-    "VarArg",
-    "to_arg",
-    "var_arg",
-]
+__all__ = ["Script"]

@@ -12,7 +12,7 @@ from parhelion.ir.promises import Assumptions
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 
 @dataclass(frozen=True, slots=True)

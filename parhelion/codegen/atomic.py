@@ -14,7 +14,8 @@ orders all of it before what follows; among themselves updates need no order.
 from __future__ import annotations
 
 from parhelion.analysis.linear import difference
-from parhelion.codegen import memory
+from parhelion.codegen import addresses
+from parhelion.codegen.lets import bind_let
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import InternalError, internal_assert
@@ -38,12 +39,10 @@ _BY_NODE: dict[type[Expr], tuple[str, str]] = {
 _BY_INTRINSIC = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
 
 
-def emit_atomic(f: Function, s: S.Atomic) -> None:
+def write_atomic(f: Function, s: S.Atomic) -> None:
     """Writes an atomic update."""
-    from parhelion.codegen.stmt import emit
-
     if not s.shared:
-        emit(f, s.body)
+        f.write(s.body)
     elif s.locked:
         _locked(f, s)
     else:
@@ -52,8 +51,6 @@ def emit_atomic(f: Function, s: S.Atomic) -> None:
 
 def _each_word(f: Function, s: Stmt) -> None:
     """The one store in `s`, and what leads to it."""
-    from parhelion.codegen.stmt import bind_let
-
     if isinstance(s, S.Block):
         f.push(ScopeKind.BRANCH)
         for item in s.items:
@@ -99,8 +96,8 @@ def _word(f: Function, s: S.Store) -> None:
             gap = difference(old.index, s.index)
             if gap.terms or gap.const:
                 raise InternalError(f"an atomic update of {s.buffer.name} reads aside")
-    pointer, offset = memory.address(f, s.buffer, s.index)
-    pointer = memory.offset_pointer(f, pointer, t, offset)
+    pointer, offset = addresses.address(f, s.buffer, s.index)
+    pointer = addresses.offset_pointer(f, pointer, t, offset)
     word = f"i{8 * t.bytes()}"
     if not olds:
         new = _as_word(f, f.value(s.value), t)
@@ -182,7 +179,7 @@ def _aligned(t: Type) -> str:
 
 def _as_word(f: Function, text: str, t: Type) -> str:
     """A value of type `t` as the integer that memory holds."""
-    text = memory.to_memory(f, text, t)
+    text = addresses.to_memory(f, text, t)
     kind = memory_type(t)
     word = f"i{8 * t.bytes()}"
     return text if kind == word else f.op(f"bitcast {kind} {text} to {word}")
@@ -193,7 +190,7 @@ def _from_word(f: Function, text: str, t: Type) -> str:
     word = f"i{8 * t.bytes()}"
     if kind != word:
         text = f.op(f"bitcast {word} {text} to {kind}")
-    return memory.from_memory(f, text, t)
+    return addresses.from_memory(f, text, t)
 
 
 # Several words.
@@ -201,12 +198,10 @@ def _from_word(f: Function, text: str, t: Type) -> str:
 
 def _locked(f: Function, s: S.Atomic) -> None:
     """The update with the lock of its first place held."""
-    from parhelion.codegen.stmt import emit
-
     lets = {n.var: n.value for n in nodes(s.body) if isinstance(n, S.LetStmt)}
     store = next((n for n in nodes(s.body) if isinstance(n, S.Store)), None)
     if store is None:
-        emit(f, s.body)
+        f.write(s.body)
         return
     index = _opened(store.index, lets)
     reads = f.module.reads(index)
@@ -216,8 +211,8 @@ def _locked(f: Function, s: S.Atomic) -> None:
     )
     if index.type.count > 1:
         raise InternalError("an atomic update of a vector")
-    pointer, offset = memory.address(f, store.buffer, index)
-    pointer = memory.offset_pointer(f, pointer, store.buffer.type, offset)
+    pointer, offset = addresses.address(f, store.buffer, index)
+    pointer = addresses.offset_pointer(f, pointer, store.buffer.type, offset)
     f.module.declare("ph_lock", "ptr", "ptr", "nounwind")
     f.module.declare("ph_unlock", "void", "ptr", "nounwind")
     written = f.module.writes(s.body)
@@ -225,7 +220,7 @@ def _locked(f: Function, s: S.Atomic) -> None:
     lock = f.op(f"call ptr @ph_lock(ptr {pointer})")
     f.push(ScopeKind.BODY, written)
     outer, f.lock = f.lock, lock
-    emit(f, s.body)
+    f.write(s.body)
     for buffer in written:
         f.forget_loads(buffer)
     f.lock = outer

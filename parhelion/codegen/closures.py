@@ -8,7 +8,7 @@ failure's code, 0 for none; the caller then frees what it holds and returns it t
 from __future__ import annotations
 
 from parhelion.codegen import effects
-from parhelion.codegen.memory import index_value
+from parhelion.codegen.addresses import index_value
 from parhelion.codegen.module import EFFECT, quoted
 from parhelion.codegen.streams import end_streams
 from parhelion.codegen.types import value_type
@@ -151,9 +151,7 @@ def _outlined(
             body.wide[index] = body.op("sext i32 %index to i64")
         else:
             body.bind(index, body.op("sext i32 %index to i64"), 0)
-    from parhelion.codegen.stmt import emit
-
-    emit(body, s)
+    body.write(s)
     end_streams(body)
     body.out("  ret i32 0")
     effects.write_exits(body)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.codegen import effects, polls
+from parhelion.codegen.addresses import index_value
 from parhelion.codegen.intrinsics import c_parameter, lowers
-from parhelion.codegen.memory import index_value
 from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function

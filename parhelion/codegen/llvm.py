@@ -8,11 +8,18 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 
 from __future__ import annotations
 
-from parhelion.codegen import effects, extern, intrinsics, memo, memory, profiling
+from parhelion.codegen import (
+    effects,
+    extern,
+    intrinsics,
+    memo,
+    memory,
+    profiling,
+    stmt,
+)
 from parhelion.codegen.backends import backend_of
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.module import Emitted, Module, quoted
-from parhelion.codegen.stmt import emit as emit_stmt
 from parhelion.codegen.streams import end_streams
 from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
@@ -28,7 +35,7 @@ from parhelion.ir.target import Target
 from parhelion.lower.passes import for_processor
 
 #: Importing these registers the emitters of their nodes.
-REGISTERED = (extern, intrinsics, memo, memory, profiling)
+REGISTERED = (extern, intrinsics, memo, memory, profiling, stmt)
 
 #: Byte offsets in a `halide_dimension_t`.
 _DIM_FIELDS = {"min": 0, "extent": 4, "stride": 8}
@@ -62,7 +69,7 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
         bound_twice(body),
     )
     _bind_arguments(f, lowered, body)
-    emit_stmt(f, body)
+    f.write(body)
     end_streams(f)
     f.out("  ret i32 0")
     effects.write_exits(f)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.codegen import effects, polls
+from parhelion.codegen.addresses import index_value
 from parhelion.codegen.intrinsics import lowers
-from parhelion.codegen.memory import index_value
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S

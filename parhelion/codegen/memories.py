@@ -7,7 +7,7 @@ allocated is given up where the block ends (`end`), the latest first.
 from __future__ import annotations
 
 from parhelion.codegen import effects, memo, profiling
-from parhelion.codegen.memory import index_value
+from parhelion.codegen.addresses import index_value
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from parhelion.codegen import (
     accumulate,
     atomic,
@@ -15,16 +12,16 @@ from parhelion.codegen import (
     opaque,
     polls,
 )
-from parhelion.codegen.memory import address, index_value, store, store_text
+from parhelion.codegen.addresses import address, index_value
+from parhelion.codegen.lets import bind_let
+from parhelion.codegen.memory import store, store_text
 from parhelion.codegen.types import memory_type, value_type
-from parhelion.codegen.writer import Function, ScopeKind
+from parhelion.codegen.writer import STATEMENTS, Function, ScopeKind
 from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
-from parhelion.ir.expr import Expr, Var
-from parhelion.ir.stmt import ForKind, Stmt
-from parhelion.types import INT32, INT64
+from parhelion.ir.stmt import ForKind
 
 #: The size of a cache line in bytes, on all machines that code is made for.
 LINE = 64
@@ -32,55 +29,16 @@ LINE = 64
 MOST_HINTS = 32
 
 
-def emit(f: Function, s: Stmt) -> None:
-    """Writes one statement."""
-    f.run = ((s,), 0)
-    _emit(f, s)
-
-
-def _emit(f: Function, s: Stmt) -> None:
-    f.forget_effects()
-    handler = _STATEMENTS.get(type(s))
-    if handler is None:
-        raise InternalError(f"code generation met a {type(s).__name__} statement")
-    handler(f, s)
-
-
 def _block(f: Function, s: S.Block) -> None:
     before = memories.mark(f)
     for at, item in enumerate(s.items):
         f.run = (s.items, at)
-        _emit(f, item)
+        f.write_next(item)
     memories.end(f, before)
 
 
 def _let(f: Function, s: S.LetStmt) -> None:
     bind_let(f, s.var, s.value)
-
-
-def bind_let(f: Function, var: Var, value: Expr) -> None:
-    """Binds a let. Indices see through it to the sum that it stands for.
-
-    Only where it follows a loop, which then steps the index: the terms of a stride or
-    of a storage's first coordinate would be multiplied anew in every row's offset, and
-    the time of LLVM's strength reduction grows with their number.
-    """
-    text = f.value(value)
-    level = f.level(value)
-    f.bind(var, text, level)
-    opaque.weigh_let(f, var, value)
-    plain = value
-    while isinstance(plain, E.Reinterpret):
-        plain = plain.a
-    if isinstance(plain, E.Load) and plain.predicate is not None:
-        f.masked.add(text)
-    if (
-        f.in_loop(level)
-        and (var.type is INT32 or var.type is INT64)
-        and isinstance(value, E.Add | E.Sub | E.Mul | E.Var)
-    ):
-        if not f.module.reads(value):
-            f.let_values[var] = value
 
 
 def _if(f: Function, s: S.If) -> None:
@@ -93,7 +51,7 @@ def _if(f: Function, s: S.If) -> None:
             continue
         f.push(ScopeKind.BRANCH)
         f.start(label)
-        emit(f, part)
+        f.write(part)
         f.out(f"  br label %{end}")
         f.append(f.pop())
     f.start(end)
@@ -179,7 +137,7 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
     if s.var.type.width == 64:
         f.vars[s.var] = (counter, f.top)
     if plan is None:
-        emit(f, s.body)
+        f.write(s.body)
         last: dict[E.Load, str] = {}
     else:
         last = _accumulate(f, plan, {cell: name for cell, _, name in cells})
@@ -301,7 +259,7 @@ def _accumulate(
     for at, item in enumerate(plan.rest):
         f.run = (plan.rest, at)
         if not isinstance(item, S.Store) or item.buffer not in buffers:
-            _emit(f, item)
+            f.write_next(item)
             continue
         text = opaque.stored(f, item.value, f.value(item.value))
         now[E.Load(item.value.type, item.buffer, item.index, None)] = text
@@ -364,10 +322,10 @@ def _assert(f: Function, s: S.Assert) -> None:
 
 
 def _produce(f: Function, s: S.Produce) -> None:
-    emit(f, s.body)
+    f.write(s.body)
 
 
-_STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
+STATEMENTS |= {
     S.Block: _block,
     S.LetStmt: _let,
     S.If: _if,
@@ -377,7 +335,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {
     S.Prefetch: _prefetch,
     S.Assert: _assert,
     S.Produce: _produce,
-    S.Atomic: atomic.emit_atomic,
+    S.Atomic: atomic.write_atomic,
     S.RunExtern: extern.run_extern,
     S.Fork: closures.fork,
     S.Acquire: closures.acquire,

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from parhelion.codegen.addresses import (
+    address,
+    offset_pointer,
+    powers_of_two,
+    to_memory,
+)
 from parhelion.codegen.intrinsics import lowers
-from parhelion.codegen.memory import address, offset_pointer, powers_of_two, to_memory
+from parhelion.codegen.memory import STORES
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.vector import slice_lanes
 from parhelion.codegen.writer import Function
@@ -41,6 +47,9 @@ def store_streamed(
         )
     f.streams = True
     return text
+
+
+STORES["streamed"] = store_streamed
 
 
 @lowers("line_aligned")

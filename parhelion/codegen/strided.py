@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parhelion.codegen.addresses import address, load_dense
 from parhelion.codegen.backend import SHORT_STEP
 from parhelion.codegen.types import memory_type, suffix
 from parhelion.codegen.vector import concatenate, shuffle
@@ -51,8 +52,6 @@ def _chosen(
     """The elements at these places past `pointer`, from dense parts that are shared
     with loads of so many elements less and more. least: lanes of a part, where there is
     room for so many."""
-    from parhelion.codegen.memory import load_dense
-
     if t.count == 1:
         return load_dense(f, e.buffer, pointer, places[0], t)
     low, high = min(places) - beside[0], max(places) + beside[1]
@@ -131,8 +130,6 @@ def _together(
 
 
 def _offsets(f: Function, e: E.Load, pointer: str, step: int) -> list[int]:
-    from parhelion.codegen.memory import address
-
     found: set[int] = set()
     later: set[Var] = set()
     # This load may have been moved out of loops, to where nothing that changes in them

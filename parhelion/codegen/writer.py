@@ -30,6 +30,9 @@ Handler = Callable[["Function", Any], str]
 #: Filled by the modules `expr`, `vector`, `memory` and `intrinsics`.
 EXPRESSIONS: dict[type[Expr], Handler] = {}
 
+#: Writes one kind of statement. Filled by the module `stmt`.
+STATEMENTS: dict[type[Stmt], Callable[[Function, Any], None]] = {}
+
 
 def emits(kind: type[Expr]) -> Callable[[Handler], Handler]:
     """Registers the emitter of an expression class."""
@@ -258,6 +261,20 @@ class Function:
         if self.rebound and not self.rebound.isdisjoint(free_vars(e)):
             for var in free_vars(e) & self.rebound:
                 self._dependents.setdefault(var, []).append(key)
+
+    # Statements.
+    def write(self, s: Stmt) -> None:
+        """Writes a statement."""
+        self.run = ((s,), 0)
+        self.write_next(s)
+
+    def write_next(self, s: Stmt) -> None:
+        """Writes the statement that is in hand in `run`."""
+        self.forget_effects()
+        handler = STATEMENTS.get(type(s))
+        if handler is None:
+            raise InternalError(f"code generation met a {type(s).__name__} statement")
+        handler(self, s)
 
     # Values.
     def value(self, e: Expr) -> str:

@@ -17,6 +17,20 @@ _T = TypeVar("_T")
 _TABLE: dict[tuple[Any, ...], Any] = {}
 
 
+def _bare(n: Node) -> str:
+    return "…"
+
+
+#: Shows a node in a few words: `ir.text` does, once it is loaded.
+_shown: Callable[[Node], str] = _bare
+
+
+def show_by(brief: Callable[[Node], str]) -> None:
+    """Has nodes shown by a function of a module that knows what they say."""
+    global _shown
+    _shown = brief
+
+
 class Node:
     """Base of expressions and statements. Fields are declared as annotations."""
 
@@ -43,9 +57,7 @@ class Node:
         return self
 
     def __repr__(self) -> str:
-        from parhelion.ir.text import brief
-
-        return f"<{type(self).__name__} {brief(self)}>"
+        return f"<{type(self).__name__} {_shown(self)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, name) for name in self.FIELDS)

@@ -23,6 +23,17 @@ from parhelion.ir.text import Symbol
 _KINDS = {kind.value: kind for kind in S.ForKind}
 
 
+def read(source: str, symbols: Mapping[str, Symbol]) -> Expr | Stmt:
+    """The node whose `text` this is; `symbols` are its `symbols_of`.
+
+    Text that ends with a newline is a statement. Raises DefinitionError where it
+    cannot be read.
+    """
+    if source.endswith("\n"):
+        return read_stmt(source, symbols)
+    return read_expr(source, symbols)
+
+
 def read_expr(source: str, symbols: Mapping[str, Symbol]) -> Expr:
     """The expression that `text` wrote. Raises DefinitionError where it cannot."""
     line = Line(source, symbols)

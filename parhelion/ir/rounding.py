@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from parhelion.ir import build, mathlib
 from parhelion.ir import expr as E
-from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
+from parhelion.ir.scalars import Value, binary, cast_value
 from parhelion.types import Type, TypeCode
 
 #: Of which the divisors of constants may be.
@@ -109,6 +109,16 @@ def _is_wide(t: Type) -> bool:
     return t.kind is TypeCode.Float and t.width >= 32
 
 
+def _value(e: Expr) -> Value:
+    """The value of what is made of constants alone."""
+    if isinstance(e, E.Imm | E.FloatImm):
+        return e.value
+    if isinstance(e, E.Cast):
+        return cast_value(_value(e.a), e.type)
+    assert isinstance(e, E.Add | E.Sub | E.Mul | E.Div)
+    return binary(type(e), e.a.type, _value(e.a), _value(e.b))
+
+
 def _reciprocal(e: Expr) -> Expr | None:
     """1 / e for a finite constant whose reciprocal is a normal number."""
     if isinstance(e, E.Broadcast):
@@ -117,7 +127,7 @@ def _reciprocal(e: Expr) -> Expr | None:
     if not all([isinstance(n, _CONSTANTS) for n in nodes(e)]):
         return None
     t = e.type
-    value = float(evaluate(e, {}))
+    value = float(_value(e))
     if value == 0 or value - value != 0:
         return None
     inverse = build.imm(1.0 / value, t)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from parhelion.ir import expr as E
@@ -22,7 +22,7 @@ from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, FloatImm, Var, float_bits
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.intrinsics import INTRINSICS
-from parhelion.ir.node import Node
+from parhelion.ir.node import Node, show_by
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
@@ -102,19 +102,6 @@ def symbols_of(n: Node) -> dict[str, Symbol]:
     """What `read` needs for the text of `n`: ``x`` for a Var, ``f()`` for a Func or
     an image read at coordinates, ``f[]`` for a flat buffer."""
     return Names(n).symbols
-
-
-def read(source: str, symbols: Mapping[str, Symbol]) -> Expr | Stmt:
-    """The node whose `text` this is; `symbols` are its `symbols_of`.
-
-    Text that ends with a newline is a statement. Raises DefinitionError where it
-    cannot be read.
-    """
-    from parhelion.ir.reader import read_expr, read_stmt
-
-    if source.endswith("\n"):
-        return read_stmt(source, symbols)
-    return read_expr(source, symbols)
 
 
 class Names:
@@ -597,4 +584,6 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Assert: Printer.assertion,
 }
 
-__all__ = ["Symbol", "brief", "read", "symbols_of", "text"]
+show_by(brief)
+
+__all__ = ["Symbol", "brief", "symbols_of", "text"]

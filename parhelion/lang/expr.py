@@ -116,9 +116,7 @@ class Arithmetic:
         return wrap(ops.bit_not(self))
 
     def __abs__(self) -> Expr:
-        from parhelion.lang import functions
-
-        return functions.abs(self)
+        return wrap(ops.magnitude(self))
 
     def __lt__(self, other: ExprLike) -> Expr:
         return wrap(ops.compare(build.lt, self, other))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.function import Function
+from parhelion.lang.handles import func_of
 from parhelion.schedule.args import HasVar, to_var
 from parhelion.schedule.rfactor import rfactor
 from parhelion.schedule.rules import stage_label
@@ -64,9 +65,7 @@ class Factoring:
                 raise _wrong(label)
             r, v = pair
             kept.append((to_var(r, what), to_var(v, what)))
-        from parhelion.lang.func import Func
-
-        return Func._of(rfactor(self._function, self._stage, kept))
+        return func_of(rfactor(self._function, self._stage, kept))
 
 
 def _wrong(label: str) -> ScheduleError:

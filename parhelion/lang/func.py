@@ -14,6 +14,7 @@ from parhelion.lang.define_extern import ExternDefinition
 from parhelion.lang.definition import ANYTHING, Requirement, define
 from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
 from parhelion.lang.factoring import Factoring
+from parhelion.lang.handles import made_of
 from parhelion.lang.rdom import RVar, of_rvar
 from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
 from parhelion.lang.running import Running
@@ -334,6 +335,9 @@ class Func(
 
     def __repr__(self) -> str:
         return f"<parhelion.Func {self._function.name!r}>"
+
+
+made_of(Func, Stage)
 
 
 def funcs(names: str) -> tuple[Func, ...]:

@@ -379,14 +379,7 @@ def max(*values: ExprLike) -> Expr:
 
 def abs(value: ExprLike) -> Expr:
     """The magnitude. Of a signed integer it is unsigned, so that -128 has one."""
-    n = node_of(value)
-    t = n.type
-    if t.is_uint():
-        return wrap(n)
-    if t.is_handle():
-        raise TypeMismatchError(f"abs of a value of type {t}", at=here())
-    to = UInt(t.width) if t.is_int() else t
-    return wrap(Intrinsic(to, "abs", (n,)))
+    return wrap(ops.magnitude(value))
 
 
 def absd(a: ExprLike, b: ExprLike) -> Expr:

@@ -23,7 +23,7 @@ from parhelion.lang.func import Func
 from parhelion.lang.generator_params import TypeLike, types_of
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, Value, number_of
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import Type
 
 

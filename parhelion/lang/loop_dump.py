@@ -11,7 +11,7 @@ from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import text
 from parhelion.schedule.sites import realization_order
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 
 class StmtOutputFormat(enum.Enum):

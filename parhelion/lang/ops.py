@@ -26,7 +26,7 @@ from parhelion.lang.convert import (
     promoted,
     resolve,
 )
-from parhelion.types import Int, Type
+from parhelion.types import Int, Type, UInt
 
 
 def _check_overflow(a: Node, b: Node, sign: str, f: Callable[[int, int], int]) -> None:
@@ -224,6 +224,17 @@ def bit_not(a: object) -> Node:
     x = node_of(a)
     integers("~", x)
     return build.lnot(x) if x.type.is_bool() else Intrinsic(x.type, "bit_not", (x,))
+
+
+def magnitude(a: object) -> Node:
+    """``abs(a)``: unsigned for signed integers."""
+    n = node_of(a)
+    t = n.type
+    if t.is_uint():
+        return n
+    if t.is_handle():
+        raise TypeMismatchError(f"abs of a value of type {t}", at=here())
+    return Intrinsic(UInt(t.width) if t.is_int() else t, "abs", (n,))
 
 
 def shift_operands(a: object, b: object, what: str) -> tuple[Node, Node]:

@@ -25,6 +25,7 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import integer
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.given import check_output
+from parhelion.lang.handles import func_of, is_func
 from parhelion.lang.inferred import laid_out
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import (
@@ -74,16 +75,14 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
     __slots__ = ("_funcs", "_runner")
 
     def __init__(self, outputs: Func | Iterable[Func] | None = None) -> None:
-        from parhelion.lang.func import Func
-
         if outputs is None:
             found: list[Func] = []
-        elif isinstance(outputs, Func):
+        elif is_func(outputs):
             found = [outputs]
         else:
             found = list(outputs)
         for f in found:
-            if not isinstance(f, Func):
+            if not is_func(f):
                 raise TypeMismatchError(
                     f"the outputs of a Pipeline are Funcs, not {f!r:.60}", at=here()
                 )
@@ -107,7 +106,6 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
 
     def get_func(self, index: int) -> Func:
         """The `index`-th Func in the order in which they are computed."""
-        from parhelion.lang.func import Func
         from parhelion.schedule.sites import realization_order
 
         order = realization_order(self._functions())
@@ -116,7 +114,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
                 f"the Pipeline has {len(order)} Funcs; there is no Func {index}",
                 at=here(),
             )
-        return Func._of(order[index])
+        return func_of(order[index])
 
     def get_image(self, index: int) -> ImageParam:
         """The `index`-th ImageParam in the order in which the definitions mention them,

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Self, SupportsIndex
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
 from parhelion.lang.compile_to import CompileTo
+from parhelion.lang.handles import is_func
 from parhelion.lang.later import Later
+from parhelion.lang.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
     from parhelion.lang.loop_dump import StmtOutputFormat
     from parhelion.lang.module import Module
-    from parhelion.lang.pipeline import Destination, Pipeline, Result
+    from parhelion.lang.pipeline import Destination, Result
     from parhelion.lang.report import Report
     from parhelion.lang.target_api import Target
     from parhelion.runtime.profile import Profile
@@ -36,10 +38,7 @@ class Running(CompileTo, Later):
 
     def _pipeline(self) -> Pipeline:
         if self._kept is None:
-            from parhelion.lang.func import Func
-            from parhelion.lang.pipeline import Pipeline
-
-            assert isinstance(self, Func)
+            assert is_func(self)
             self._kept = Pipeline([self])
         return self._kept
 

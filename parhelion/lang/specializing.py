@@ -12,6 +12,7 @@ from parhelion.ir.function import Function, ReductionDomain, var_label
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import nodes
 from parhelion.lang.convert import node_of
+from parhelion.lang.handles import stage_of
 from parhelion.schedule import rules
 from parhelion.schedule.branches import StageIndex, copied, path_of
 from parhelion.schedule.directives import CHANGES, Specialization
@@ -103,10 +104,8 @@ class Specializing:
         schedule.touched = True
 
     def _branch(self, k: int) -> Stage:
-        from parhelion.lang.func import Stage
-
         path = (*path_of(self._stage), k)
-        return Stage._of(self._function, StageIndex(self._stage, path))
+        return stage_of(self._function, StageIndex(self._stage, path))
 
 
 def _condition(label: str, given: ExprLike) -> Node:

@@ -15,6 +15,7 @@ from parhelion.errors import ScheduleError, here
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import unique_name, user_var, wished
+from parhelion.lang.handles import func_of
 from parhelion.schedule.args import HasFunction, to_function
 from parhelion.schedule.branches import copied
 from parhelion.schedule.directives import CHANGES, FuncSchedule, Instead
@@ -35,14 +36,14 @@ def wrap_in(source: Source, given: object) -> Func:
         with CHANGES:
             if owner.wrapper is None:
                 owner.wrapper = _wrapper(source, f"{name}_global_wrapper")
-        return _func(owner.wrapper)
+        return func_of(owner.wrapper)
     readers, label = _readers(source, given, "in_", "wrapper")
     with CHANGES:
         known = _known(source, readers, "in_")
         if known is None:
             known = _wrapper(source, f"{name}_{label}")
             _enter(source, readers, known)
-    return _func(known)
+    return func_of(known)
 
 
 def clone_in(source: Function, given: object) -> Func:
@@ -54,13 +55,7 @@ def clone_in(source: Function, given: object) -> Func:
         if known is None:
             known = _clone(source, f"{name}_{label}")
             _enter(source, readers, known)
-    return _func(known)
-
-
-def _func(function: Function) -> Func:
-    from parhelion.lang.func import Func
-
-    return Func._of(function)
+    return func_of(known)
 
 
 def _checked_name(source: Source, directive: str) -> str:

@@ -30,7 +30,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.rewrite import Rewriter, substitute
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 
 
 class Assuming:

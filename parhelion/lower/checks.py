@@ -16,7 +16,7 @@ from parhelion.ir.stmt import Assert, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lower.loops import Range
 from parhelion.lower.options import LowerOptions
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT64, Handle
 
 _ONE = int32(1)

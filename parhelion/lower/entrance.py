@@ -28,7 +28,7 @@ from parhelion.lower.prologue import number_checks
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.stages import Program
 from parhelion.schedule.spec import PipelineSpec
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 
 @dataclass(frozen=True, slots=True)

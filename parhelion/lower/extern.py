@@ -23,7 +23,7 @@ from parhelion.ir.stmt import Assert, ProvideExtern, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.loops import Range
 from parhelion.lower.stages import Stage
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32, Handle
 
 _ONE = int32(1)

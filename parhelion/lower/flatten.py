@@ -78,7 +78,7 @@ from parhelion.lower.checks import laid_out
 from parhelion.lower.instantiate import inline_lets
 from parhelion.lower.memoize import Remembered, decided_outside, remembered
 from parhelion.lower.options import PLAIN, LowerOptions
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32, INT64
 
 #: Storage of at most this many bytes takes a constant upper bound of its extents in

@@ -40,7 +40,7 @@ from parhelion.lower.sliding import Walk, loops_between, shared_between
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import StorageDim
 from parhelion.schedule.rules import warn
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import Handle
 
 _ONE = int32(1)

@@ -59,7 +59,7 @@ from parhelion.lower.ring import Turns
 from parhelion.lower.sites import Sites
 from parhelion.lower.sliding import Unfold, loops_between
 from parhelion.schedule.rules import warn
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 
 _ONE = int32(1)

@@ -40,7 +40,7 @@ from parhelion.lower.loops import Loop, Range, hull
 from parhelion.lower.stages import Program, Stage
 from parhelion.schedule.directives import LoopAlignStrategy
 from parhelion.schedule.fusing import fused_stages, groups, shared_prefix
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
 
 

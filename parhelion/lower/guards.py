@@ -44,7 +44,7 @@ from parhelion.ir.expr import (
 )
 from parhelion.ir.function import ReductionDomain
 from parhelion.ir.rewrite import free_vars, nodes
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 
 #: Conditions around a read, the outermost first. Those further in say most.

@@ -42,7 +42,7 @@ from parhelion.ir.expr import (
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import Stmt
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import Type
 
 #: The most phases. Beyond, a gather is as good as the shuffles.

@@ -51,7 +51,7 @@ from parhelion.schedule.tails import (
     blended_roots,
     colliding_roots,
 )
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
 
 _ZERO, _ONE = int32(0), int32(1)

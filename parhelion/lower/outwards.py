@@ -15,7 +15,7 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.lower.loops import Loop
 from parhelion.lower.sites import Site
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 if TYPE_CHECKING:
     from parhelion.lower.regions import Regions

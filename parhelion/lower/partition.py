@@ -69,7 +69,7 @@ from parhelion.lower.likely import Candidate, Rate, find_candidates, runs_loops
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.solve import Bound
 from parhelion.schedule.directives import Partition, PartitionChoice
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 
 #: Different bounds on one side of a steady state, and guards, at most. Conditions that
 #: would add more stay conditions: in unrolled code with hundreds of clamps, a state in

@@ -48,7 +48,7 @@ from parhelion.lower.unroll import unroll_loops
 from parhelion.lower.vectorize import vectorize_loops
 from parhelion.schedule.directives import PartitionChoice
 from parhelion.schedule.spec import PipelineSpec
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 _C = TypeVar("_C")
 

@@ -27,7 +27,7 @@ from parhelion.lower.sliding import Unfold
 from parhelion.lower.stages import Stage
 from parhelion.schedule.directives import PrefetchAhead, PrefetchBoundStrategy
 from parhelion.schedule.rules import stage_label, warn
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 _ONE = int32(1)
 

@@ -56,7 +56,7 @@ from parhelion.ir.stmt import (
 )
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.tuning import Tuning
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT64
 
 #: How many rows apart two accesses may be that are taken for one stream.

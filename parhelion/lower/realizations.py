@@ -21,7 +21,7 @@ from parhelion.lower.regions import Regions
 from parhelion.lower.relocate import Origins
 from parhelion.lower.ring import Turns, numbered_slot, take_turns
 from parhelion.lower.sites import Site
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 #: The (min, extent) of each dimension.
 Extents = tuple[tuple[Expr, Expr], ...]

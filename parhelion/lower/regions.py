@@ -45,7 +45,7 @@ from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import Program, Stage
 from parhelion.schedule.directives import Bound
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
 
 _ONE = int32(1)

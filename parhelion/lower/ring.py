@@ -18,7 +18,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt, Stmt, Store
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.regions import Regions
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 
 _ZERO, _ONE = int32(0), int32(1)

@@ -13,7 +13,7 @@ from parhelion.ir.build import const_int, int32, le, lt
 from parhelion.ir.expr import Div, Expr
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import For, ForKind, Stmt
-from parhelion.simplify.driver import can_prove
+from parhelion.simplify.simplifier import can_prove
 
 _PLAIN = (ForKind.SERIAL, ForKind.PARALLEL)
 

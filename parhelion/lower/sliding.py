@@ -37,7 +37,7 @@ from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import ForKind
 from parhelion.lower.loops import Loop, Range, Reach
 from parhelion.lower.sites import Site
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ from parhelion.ir.target import Target
 from parhelion.ir.tuning import Tuning
 from parhelion.lower.instantiate import instantiate
 from parhelion.lower.prefetch_streams import straight, vector_work
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT64, Bool
 
 #: At most so many pairs of rows are compared.

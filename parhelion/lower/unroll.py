@@ -12,7 +12,7 @@ from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import NOP, For, ForKind, If, Stmt
 from parhelion.lower.instantiate import instantiate
 from parhelion.schedule.rules import stage_label
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 #: The longest loop of non-constant extent that is unrolled behind guards.
 _MOST_GUARDED = 64

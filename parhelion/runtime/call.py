@@ -32,8 +32,8 @@ from parhelion.runtime.context import (
     renaming,
 )
 from parhelion.runtime.foreign import RAISED
-from parhelion.runtime.jit import Compiled
 from parhelion.runtime.layout import Layout
+from parhelion.runtime.loading import Compiled
 from parhelion.runtime.threads import LIMIT, raise_interrupt
 from parhelion.types import Type
 

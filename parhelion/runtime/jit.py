@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +35,6 @@ LOCK = threading.RLock()
 freed_by_forks(LOCK, LLVM)
 _NUMBER = itertools.count()
 
-#: Calls of compiled code: ``i32 f(ptr context, ptr argv)``. ctypes releases the GIL.
-EntryPoint = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-
 
 @dataclass(slots=True)
 class CompileTimes:
@@ -50,39 +47,6 @@ class CompileTimes:
 
     def total(self) -> float:
         return self.parse + self.optimise + self.emit + self.load
-
-
-@dataclass(slots=True)
-class Compiled:
-    """A loaded module. It stays loaded as long as this object lives.
-
-    source: gives the module as code generation wrote it. address: of the function
-    `name`. helpers: what it calls of the run time. entry: that function, callable with
-    two addresses.
-    """
-
-    name: str
-    source: Callable[[], str] = field(repr=False)
-    target: Target
-    address: int
-    object_code: bytes
-    helpers: frozenset[str]
-    times: CompileTimes
-    entry: Callable[[int, int], int]
-    _library: Any = field(repr=False)
-
-    @property
-    def text(self) -> str:
-        """The module as code generation wrote it."""
-        return self.source()
-
-    def llvm(self) -> str:
-        """The optimised LLVM module, as text."""
-        return optimised_text(self.text, self.target)
-
-    def assembly(self) -> str:
-        """The machine code, as assembly text."""
-        return assembly_text(self.text, self.target)
 
 
 @cache
@@ -285,10 +249,10 @@ def object_code(
 
     level: how hard the code generator tries, 0 to 3.
     """
-    return _object(text, target or host_target(), times or CompileTimes(), level)[0]
+    return made_object(text, target or host_target(), times or CompileTimes(), level)[0]
 
 
-def _object(
+def made_object(
     text: str, target: Target, times: CompileTimes, level: int = 2
 ) -> tuple[bytes, frozenset[str]]:
     """The object file, and the helpers that it calls."""
@@ -358,49 +322,3 @@ def is_object(code: bytes) -> bool:
     """Whether bytes look like an object file (LLVM ends the process for some that do
     not)."""
     return code.startswith(b"\x7fELF")
-
-
-def compile_module(
-    text: str,
-    name: str,
-    target: Target | None = None,
-    foreign: Mapping[str, int] | None = None,
-) -> Compiled:
-    """Compiles LLVM text for this computer and loads it.
-
-    The module defines ``i32 NAME_argv(ptr context, ptr argv)``. `foreign` has the
-    addresses of user's functions that it calls. Raises InternalError if LLVM refuses
-    the text.
-    """
-    times = CompileTimes()
-    target = target or host_target()
-    code, called = _object(text, target, times)
-    return load_module(code, name, lambda: text, target, called, foreign, times)
-
-
-def load_module(
-    code: bytes,
-    name: str,
-    source: Callable[[], str],
-    target: Target,
-    called: frozenset[str],
-    foreign: Mapping[str, int] | None = None,
-    times: CompileTimes | None = None,
-    entry: str = "",
-) -> Compiled:
-    """Loads an object file that was made of a module as `compile_module` takes it.
-    `source` gives the module's text, for those who look at it. `called` has the helpers
-    that it calls. `entry` is what its function is called, if not after `name`."""
-    from parhelion.runtime import threads
-
-    times = times or CompileTimes()
-    start = time.perf_counter()
-    entry = entry or f"{name}_argv"
-    imports = helpers.addresses(called)
-    imports = {**imports, **(foreign or {})}
-    library, addresses = load(code, (entry,), imports)
-    times.load = time.perf_counter() - start
-    address = addresses[entry]
-    watched = not called.isdisjoint(helpers.WATCHED)
-    run = threads.watched(address) if watched else EntryPoint(address)
-    return Compiled(name, source, target, address, code, called, times, run, library)

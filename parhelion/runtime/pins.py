@@ -14,6 +14,7 @@ import threading
 import weakref
 from typing import Any
 
+from parhelion.runtime import threads
 from parhelion.runtime.fork import RUNTIME, freed_by_forks
 
 _LOCK = threading.Lock()
@@ -38,8 +39,6 @@ _PINS: list[_Pin] = []
 def pin(low: int, owner: Any) -> None:
     """Keeps the block that has the address `low` while `owner` lives. The block must
     not have been freed yet."""
-    from parhelion.runtime import threads
-
     settle()
     with _LOCK:
         made = next((p for p in _PINS if not p.low and not p.block), None)
@@ -56,8 +55,6 @@ def pin(low: int, owner: Any) -> None:
 
 def settle() -> None:
     """Frees the blocks whose pins are all out of use."""
-    from parhelion.runtime import threads
-
     with _LOCK:
         owed = {p.block for p in _PINS if p.block and not p.low}
         owed -= {p.block for p in _PINS if p.low}
@@ -68,6 +65,9 @@ def settle() -> None:
         free = threads.memory_function("ph_free", ctypes.c_void_p, ctypes.c_void_p)
         for block in owed:
             free(None, block)
+
+
+threads.BEFORE_RELEASE.append(settle)
 
 
 def pinned() -> int:

@@ -28,7 +28,7 @@ from parhelion.ir.promises import Promise
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, DimSym
-from parhelion.runtime import jit
+from parhelion.runtime import loading
 from parhelion.runtime.call import Call
 from parhelion.runtime.context import failed
 from parhelion.runtime.fork import COMPILER, DATA, RUNTIME, freed_by_forks
@@ -326,7 +326,7 @@ def build(
         record = None if key is None else records.kept(key, name, reach.outputs)
         if record is not None:
             source = partial(records.module_text, record.text)
-            compiled = jit.load_module(
+            compiled = loading.load_module(
                 record.code, name, source, target, record.helpers, entry=record.entry
             )
             _watch(compiled, variant, record.profiled)
@@ -337,7 +337,7 @@ def build(
 
 
 def _watch(
-    compiled: jit.Compiled, variant: Variant, profiled: Sequence[tuple[str, int]]
+    compiled: loading.Compiled, variant: Variant, profiled: Sequence[tuple[str, int]]
 ) -> None:
     """Has calls of the code profiled or recorded, if the variant asks for that."""
     if variant.trace:
@@ -398,7 +398,7 @@ def _compiled(
         lowered = replace(lowered, outputs=reach.outputs, body=NOP, nests=NOP)
         lowered = replace(lowered, profiled={})
     text, failures = emitted.text, emitted.failures
-    compiled = jit.compile_module(text, name, target, emitted.imports)
+    compiled = loading.compile_module(text, name, target, emitted.imports)
     profiled = emitted.profiled
     _watch(compiled, variant, profiled)
     if key is not None and not emitted.imports and rules.given == warned:

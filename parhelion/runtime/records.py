@@ -26,7 +26,8 @@ from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.runtime import cache
 from parhelion.runtime.helpers import is_known
-from parhelion.runtime.jit import Compiled, is_object
+from parhelion.runtime.jit import is_object
+from parhelion.runtime.loading import Compiled
 from parhelion.schedule.keys import Key, Symbol, findable
 from parhelion.types import Handle, Type, TypeCode
 

@@ -62,6 +62,9 @@ class _Runtime:
     pipeline_symbols: dict[str, int]
 
 
+#: What others do before memory is given back, so that there is more of it.
+BEFORE_RELEASE: list[Callable[[], None]] = []
+
 _runtime: _Runtime | None = None
 #: Set before the pool exists; 0 leaves the choice to HL_NUM_THREADS.
 _wanted = 0
@@ -234,9 +237,8 @@ def live_workers() -> int:
 def release_memory() -> int:
     """Gives back the memory of intermediate results that is kept for the next run;
     returns how many bytes that were."""
-    from parhelion.runtime import pins
-
-    pins.settle()
+    for prepare in BEFORE_RELEASE:
+        prepare()
     return _of_memory("ph_release_memory")
 
 

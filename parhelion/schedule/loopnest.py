@@ -30,7 +30,7 @@ from parhelion.ir.stmt import (
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule
 from parhelion.schedule.sites import LoopSite, Nests, Stack
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 
 #: The words of a loop's name, from that of the variable that it came of.
 Path = tuple[str, ...]

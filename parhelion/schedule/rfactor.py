@@ -63,7 +63,7 @@ from parhelion.schedule.directives import (
     StageSchedule,
 )
 from parhelion.schedule.stage import initial_stage_schedule
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import BOOL, INT32, INT64
 
 #: How many steps a loop may have.

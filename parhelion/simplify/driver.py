@@ -1,4 +1,4 @@
-"""The simplifier: `simplify` for expressions and statements, and `can_prove`.
+"""The simplifier of expressions.
 
 An `ExprSimplifier` works under fixed facts and memoises by node. A node is simplified
 children first; then, in this order, constants are folded, linear forms are made
@@ -14,13 +14,12 @@ inside it is simplified.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any
 
 from parhelion.analysis.facts import Facts, unmarked
 from parhelion.analysis.linear import Linear, linear
 from parhelion.analysis.rank import rank, reads_data, sort_key, tree_size
 from parhelion.ir.build import FALSE, TRUE, const_int, imm, is_const
-from parhelion.ir.evaluate import binary, cast_value
 from parhelion.ir.expr import (
     BINARY,
     COMPARISONS,
@@ -54,7 +53,7 @@ from parhelion.ir.expr import (
 )
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.rule_table import Table
-from parhelion.ir.stmt import Stmt
+from parhelion.ir.scalars import binary, cast_value
 from parhelion.ir.sums import summands
 from parhelion.simplify import index, intrinsics, order, vector
 from parhelion.simplify.tables import BOOL_SELECT, SUMS, TABLES
@@ -541,32 +540,14 @@ def engine(facts: Facts) -> ExprSimplifier:
     return found
 
 
+def ready(facts: Facts) -> ExprSimplifier:
+    """As `engine`, for somebody who begins: memos that have grown are dropped."""
+    if len(engine(Facts.EMPTY).memo) > _MOST_MEMO:
+        forget()
+    return engine(facts)
+
+
 def forget() -> None:
     """Drops all memos. Call it before `node.sweep`, which frees unheld nodes only."""
     _ENGINES.clear()
     Facts.EMPTY.forget()
-
-
-@overload
-def simplify(n: Expr, facts: Facts = ...) -> Expr: ...
-@overload
-def simplify(n: Stmt, facts: Facts = ...) -> Stmt: ...
-def simplify(n: Expr | Stmt, facts: Facts = Facts.EMPTY) -> Expr | Stmt:
-    """`n` in a smaller or canonical form of the same value, where `facts` hold."""
-    if len(engine(Facts.EMPTY).memo) > _MOST_MEMO:
-        forget()
-    if isinstance(n, Expr):
-        return engine(facts).go(n)
-    from parhelion.simplify.stmt import simplify_stmt
-
-    return simplify_stmt(n, facts)
-
-
-def can_prove(cond: Expr, facts: Facts = Facts.EMPTY) -> bool:
-    """Whether `cond` certainly holds wherever its Vars are in scope and `facts` do.
-
-    False means only that no proof was found.
-    """
-    from parhelion.simplify.prove import prove
-
-    return prove(cond, facts)

@@ -11,8 +11,9 @@ import pytest
 from parhelion.errors import InternalError, PipelineRuntimeError
 from parhelion.ir import build as B
 from parhelion.ir import expr as E
-from parhelion.ir.evaluate import Value, cast_value, evaluate, evaluate_lanes
+from parhelion.ir.evaluate import Value, evaluate, evaluate_lanes
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.scalars import cast_value
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import BOOL, INT32, INT64, BFloat, Float, Handle, Int, Type, UInt
 

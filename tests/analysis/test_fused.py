@@ -16,10 +16,11 @@ from parhelion.analysis.symbolic import SymInterval
 from parhelion.interp.operations import OPERATIONS
 from parhelion.ir import build as B
 from parhelion.ir import expr as E
-from parhelion.ir.evaluate import evaluate, fused
+from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.intrinsics import FUSED
 from parhelion.ir.rounding import Decision, unfused
+from parhelion.ir.scalars import fused
 from parhelion.types import INT32, Float, Type
 from tests.simplify.generator import same_value, special_floats
 

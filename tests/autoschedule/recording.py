@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from typing import Any
 
 import parhelion as hl
-from parhelion.autoschedule.script import (
+from parhelion.autoschedule.calls import (
     FUNC_METHODS,
     MAKERS,
     STAGE_METHODS,
     FuncArg,
     LevelArg,
     Made,
-    Script,
     StageArg,
     to_arg,
     var_arg,
 )
+from parhelion.autoschedule.script import Script
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym
 

@@ -9,7 +9,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.autoschedule import found, layout
-from parhelion.autoschedule.script import VarArg
+from parhelion.autoschedule.calls import VarArg
 from parhelion.interp import interpret
 
 x, y, c = hl.vars("x y c")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.autoschedule.calls import Call
 from parhelion.autoschedule.freedom import Freedom
-from parhelion.autoschedule.script import Call
 from parhelion.interp import interpret
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place

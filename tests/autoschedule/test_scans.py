@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.script import RVarArg
+from parhelion.autoschedule.calls import RVarArg
 from parhelion.interp import interpret
 
 #: An output, the Func that scans, and the extents to compute.

@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.script import FuncArg, Made, RVarArg, Script, VarArg
+from parhelion.autoschedule.calls import FuncArg, Made, RVarArg, VarArg
+from parhelion.autoschedule.script import Script
 from parhelion.ir.names import is_made, plain_name
 from parhelion.schedule.reach import _FUNC_FIELDS, _frozen, _stage_parts
 from parhelion.schedule.sites import realization_order

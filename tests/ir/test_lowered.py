@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import parhelion as hl
-from parhelion.ir.text import read, symbols_of, text
+from parhelion.ir.reader import read
+from parhelion.ir.text import symbols_of, text
 from parhelion.ir.verify import Form, verify
 from parhelion.lower.passes import Trace, lower
 from tests.support.spec import spec_of

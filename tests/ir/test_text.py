@@ -12,9 +12,10 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, FloatImm, Var
 from parhelion.ir.function import Function
+from parhelion.ir.reader import read
 from parhelion.ir.stmt import ForKind, MemoryKind
 from parhelion.ir.symbols import BufferSym
-from parhelion.ir.text import brief, read, symbols_of, text
+from parhelion.ir.text import brief, symbols_of, text
 from parhelion.schedule.directives import FuncSchedule
 from parhelion.types import BOOL, INT32, BFloat, Float, Handle, Int, Type, UInt
 from tests.analysis.drawing import F32, NARROW, Drawing

@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from parhelion.ir import expr as E
-from parhelion.ir.evaluate import _TABLE, Evaluator, Value, cast_value
+from parhelion.ir.evaluate import _TABLE, Evaluator, Value
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.scalars import cast_value
 from parhelion.ir.stmt import (
     Allocate,
     Assert,

@@ -43,7 +43,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lower.flatten import flatten_storage
 from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.vectorize import vectorize_loops
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32, INT64, Int, Type
 from tests.lower.execute import AssertFailed, execute
 from tests.support.handmade import define, variables

@@ -31,7 +31,7 @@ from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Stmt, Store
 from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.passes import lower
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 from tests.lower.execute import execute
 from tests.lower.random_loops import internal

@@ -45,7 +45,7 @@ from parhelion.lower.partition import partition_loops
 from parhelion.lower.passes import lower
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.vectorize import vectorize_loops
-from parhelion.simplify.driver import simplify
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32, UInt
 from tests.lower.execute import execute
 from tests.lower.random_loops import (

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import parhelion as hl
-from parhelion.runtime import helpers, jit, memo, profile, threads, trace
+from parhelion.runtime import helpers, loading, memo, profile, threads, trace
 
 x = hl.Var("x")
 ADD = """
@@ -67,8 +67,8 @@ def test_another_part_of_the_run_time_can_provide_some(
     monkeypatch.setitem(sys.modules, "a_device", made)
     monkeypatch.setattr(helpers, "_PROVIDERS", dict(helpers._PROVIDERS))
     with pytest.raises(hl.InternalError, match="does not link"):
-        jit.compile_module(ADD, "add")
+        loading.compile_module(ADD, "add")
     helpers.provide("a_device", ["ph_test_add"])
-    compiled = jit.compile_module(ADD, "add")
+    compiled = loading.compile_module(ADD, "add")
     assert compiled.helpers == {"ph_test_add"}
     assert compiled.entry(0, 0) == 42

@@ -11,7 +11,7 @@ import pytest
 
 from parhelion.errors import InternalError
 from parhelion.ir.target import generic_target
-from parhelion.runtime import jit
+from parhelion.runtime import jit, loading
 
 ADD = """
 declare double @cos(double)
@@ -27,11 +27,11 @@ define i32 @add{0}_argv(ptr %ctx, ptr %argv) {{
 """
 
 
-def add(k: int) -> jit.Compiled:
-    return jit.compile_module(ADD.format(k), f"add{k}")
+def add(k: int) -> loading.Compiled:
+    return loading.compile_module(ADD.format(k), f"add{k}")
 
 
-def call(code: jit.Compiled, value: int) -> int:
+def call(code: loading.Compiled, value: int) -> int:
     cell = ctypes.c_int32(value)
     argv = (ctypes.c_void_p * 1)(ctypes.addressof(cell))
     return code.entry(0, ctypes.addressof(argv))
@@ -99,9 +99,9 @@ def test_a_jit_goes_with_the_last_of_its_libraries(
 
 def test_bad_text_is_an_internal_error() -> None:
     with pytest.raises(InternalError, match="LLVM refuses"):
-        jit.compile_module("define i32 @x_argv(ptr %c, ptr %a) { ret i64 0 }", "x")
+        loading.compile_module("define i32 @x_argv(ptr %c, ptr %a) { ret i64 0 }", "x")
     with pytest.raises(InternalError, match="does not link"):
-        jit.compile_module(
+        loading.compile_module(
             "declare i32 @no_such_function_anywhere()\n"
             "define i32 @x_argv(ptr %c, ptr %a) {\n"
             "  %r = call i32 @no_such_function_anywhere()\n  ret i32 %r\n}",

@@ -17,7 +17,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.target import host_target
-from parhelion.runtime import jit, kept_ir, memory_ir, threads
+from parhelion.runtime import jit, kept_ir, loading, memory_ir, threads
 from parhelion.runtime.context import Context
 from parhelion.runtime.pool_ir import runtime_ir
 
@@ -381,7 +381,7 @@ out:
 
 
 def hammer() -> Callable[[ctypes.c_int64], None]:
-    compiled = jit.compile_module(HAMMER, "hammer")
+    compiled = loading.compile_module(HAMMER, "hammer")
 
     def run(rounds: ctypes.c_int64) -> None:
         context = Context()

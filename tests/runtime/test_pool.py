@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from parhelion.runtime import jit, threads
+from parhelion.runtime import loading, threads
 from parhelion.runtime.context import Context
 
 DECLARATIONS = """
@@ -178,17 +178,17 @@ some:
 """
 
 
-def compiled(name: str, text: str) -> jit.Compiled:
+def compiled(name: str, text: str) -> loading.Compiled:
     used = [
         line
         for line in DECLARATIONS.strip().splitlines()
         if line.split("@")[1].split("(")[0] + "(" in text
     ]
-    return jit.compile_module("\n".join(used) + text, name)
+    return loading.compile_module("\n".join(used) + text, name)
 
 
 def call(
-    code: jit.Compiled, n: int, data: np.ndarray, context: Context | None = None
+    code: loading.Compiled, n: int, data: np.ndarray, context: Context | None = None
 ) -> int:
     count = ctypes.c_int64(n)
     argv = (ctypes.c_void_p * 2)(ctypes.addressof(count), data.ctypes.data)
@@ -197,7 +197,7 @@ def call(
 
 
 @pytest.fixture(scope="module")
-def count() -> jit.Compiled:
+def count() -> loading.Compiled:
     return compiled("count", COUNT)
 
 
@@ -210,7 +210,7 @@ def num_threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 @pytest.mark.parametrize("n", [-1, 0, 1, 2, 3, 100, 10_007])
 def test_every_iteration_runs_once(
-    count: jit.Compiled, n: int, num_threads: int
+    count: loading.Compiled, n: int, num_threads: int
 ) -> None:
     data = np.zeros(max(n, 0) + 8, np.int32)
     assert call(count, n, data) == 0
@@ -235,7 +235,7 @@ def test_an_error_stops_the_loop_and_is_returned(num_threads: int) -> None:
     assert call(code, 50, data) == 0
 
 
-def test_several_python_threads_at_once(count: jit.Compiled) -> None:
+def test_several_python_threads_at_once(count: loading.Compiled) -> None:
     threads.set_num_threads(3)
     nest = compiled("nest", NEST)
     wrong: list[str] = []
@@ -260,7 +260,7 @@ def test_several_python_threads_at_once(count: jit.Compiled) -> None:
     assert wrong == []
 
 
-def test_workers_start_lazily_and_leave_when_too_many(count: jit.Compiled) -> None:
+def test_workers_start_lazily_and_leave_when_too_many(count: loading.Compiled) -> None:
     threads.set_num_threads(5)
     call(count, 1000, np.zeros(1000, np.int32))
     assert 1 <= threads.live_workers() <= 4
@@ -284,7 +284,7 @@ def test_set_num_threads_gives_back_the_old_number() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_has_a_fresh_pool(count: jit.Compiled) -> None:
+def test_a_forked_child_has_a_fresh_pool(count: loading.Compiled) -> None:
     threads.set_num_threads(3)
     data = np.zeros(1000, np.int32)
     call(count, 1000, data)

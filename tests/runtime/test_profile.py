@@ -14,7 +14,7 @@ import pytest
 import parhelion as hl
 from parhelion.interp import interpret_all
 from parhelion.lower import profiling
-from parhelion.runtime import jit, profile_ir
+from parhelion.runtime import loading, profile_ir
 from parhelion.runtime import profile as profile_module
 from parhelion.runtime.context import CONTEXT_BYTES
 from parhelion.runtime.profile import Run, collect, profile_of
@@ -368,7 +368,7 @@ def test_runs_at_the_same_time_have_threads_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told = watchers(monkeypatch)
-    compiled = jit.compile_module(
+    compiled = loading.compile_module(
         "define i32 @nothing_argv(ptr %ctx, ptr %argv) {\n  ret i32 0\n}\n", "nothing"
     )
     entry = profile_module.Entry(compiled.address, "nothing", [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from parhelion.runtime import jit, profile, profile_ir
+from parhelion.runtime import loading, profile, profile_ir
 from parhelion.runtime.context import CONTEXT_BYTES, Context
 
 #: How many looks each phase of the program lasts.
@@ -48,7 +48,7 @@ define i32 @phases_argv(ptr %ctx, ptr %argv) {{
 
 
 def test_looks_are_shared_by_who_works() -> None:
-    compiled = jit.compile_module(PHASES, "phases")
+    compiled = loading.compile_module(PHASES, "phases")
     entry = profile.Entry(compiled.address, "phases", [("f", 0), ("g", 0)])
     context = ctypes.create_string_buffer(CONTEXT_BYTES)
     with profile.collect() as runs:

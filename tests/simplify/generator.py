@@ -10,9 +10,10 @@ from functools import partial
 from parhelion.analysis.rank import tree_size
 from parhelion.ir import build as B
 from parhelion.ir import expr as E
-from parhelion.ir.evaluate import Value, binary, evaluate_lanes
+from parhelion.ir.evaluate import Value, evaluate_lanes
 from parhelion.ir.expr import Expr, Intrinsic, Load, Var
 from parhelion.ir.rewrite import free_vars
+from parhelion.ir.scalars import binary
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import BOOL, INT32, INT64, BFloat, Float, Int, Type, UInt
 

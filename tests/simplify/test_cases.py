@@ -11,7 +11,7 @@ from parhelion.analysis.rank import tree_size
 from parhelion.ir import expr as E
 from parhelion.ir.build import FALSE, TRUE, int32
 from parhelion.ir.symbols import BufferSym
-from parhelion.simplify.driver import can_prove, simplify
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import BOOL, INT32, INT64, Float, Int, UInt
 from tests.simplify.generator import show
 from tests.simplify.notation import (

@@ -14,7 +14,8 @@ from parhelion.errors import InternalError
 from parhelion.ir import build as B
 from parhelion.ir.evaluate import evaluate, evaluate_lanes
 from parhelion.ir.expr import Expr, Select
-from parhelion.simplify.driver import can_prove, forget, simplify
+from parhelion.simplify.driver import forget
+from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32, Type, UInt
 from tests.simplify.generator import (
     EVERY_FLOAT,

@@ -27,7 +27,8 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.simplify.driver import forget, simplify
+from parhelion.simplify.driver import forget
+from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 from tests.lower.execute import AssertFailed, Machine, execute
 
