@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from parhelion.autoschedule.calls import VarArg, var_arg
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.fallback import refused
-from parhelion.autoschedule.graph import Graph, Stage, can_inline
+from parhelion.autoschedule.graph import Graph, GraphStage, can_inline
 from parhelion.autoschedule.params import Parameter, Parameters
 from parhelion.autoschedule.regions import Regions
 from parhelion.autoschedule.result import AutoSchedulerResults
@@ -65,7 +65,9 @@ def _extents(graph: Graph, sizes: Sizes) -> Extents:
     }
 
 
-def _write_rows(script: Script, stage: Stage, extents: list[int], lanes: int) -> None:
+def _write_rows(
+    script: Script, stage: GraphStage, extents: list[int], lanes: int
+) -> None:
     """Vectors along dimension 0, and the outermost long dimension in parallel, as far
     as the definition may be reordered along them."""
     f = stage.func
@@ -235,7 +237,7 @@ class _Draw:
         return found if not updates else []
 
     def _pure_loops(
-        self, script: Script, stage: Stage, lanes: int, inside: bool
+        self, script: Script, stage: GraphStage, lanes: int, inside: bool
     ) -> list[_Level]:
         f, extents = stage.func, self.extents[stage.func]
         names = [v.name for v in f.args]

@@ -45,7 +45,7 @@ class Wishes:
     asserts: bool = True
 
 
-class Program:
+class ObjectModules:
     """A lowered pipeline as the LLVM module of an object file.
 
     target_name: as users write the target. Raises HalideError for what cannot run
@@ -192,4 +192,4 @@ def _refuse_python(lowered: Lowered, text: str, imports: dict[str, int]) -> None
                 )
 
 
-__all__ = ["Program", "Wishes", "runtime_object", "without_asserts"]
+__all__ = ["ObjectModules", "Wishes", "runtime_object", "without_asserts"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from parhelion.autoschedule.cost import Copies, Work, element_bytes
-from parhelion.autoschedule.graph import Graph, Source, Stage
+from parhelion.autoschedule.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.length import length_of
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Loops
@@ -38,18 +38,18 @@ class Core:
 
     def __init__(self, graph: Graph, regions: Regions, machine: Machine) -> None:
         self.graph, self.regions, self.machine = graph, regions, machine
-        self._works: dict[Stage, Work] = {}
+        self._works: dict[GraphStage, Work] = {}
         self._copies: dict[object, Copies] = {}
-        self._speeds: dict[tuple[Stage, Loops], Speed] = {}
-        self._blocks: dict[tuple[tuple[Stage, ...], Loops], float] = {}
+        self._speeds: dict[tuple[GraphStage, Loops], Speed] = {}
+        self._blocks: dict[tuple[tuple[GraphStage, ...], Loops], float] = {}
         self._counts: dict[
-            tuple[tuple[Stage, ...], Loops],
+            tuple[tuple[GraphStage, ...], Loops],
             Sequence[tuple[Sequence[int], int, float, float]],
         ] = {}
-        self._lengths: dict[tuple[tuple[Stage, ...], Loops], float] = {}
-        self._edges: dict[tuple[Stage, Var], tuple[int, int]] = {}
+        self._lengths: dict[tuple[tuple[GraphStage, ...], Loops], float] = {}
+        self._edges: dict[tuple[GraphStage, Var], tuple[int, int]] = {}
         self._extents: dict[Function, Sequence[int]] = {}
-        self._foreseen: dict[tuple[tuple[Stage, ...], int], list[Source]] = {}
+        self._foreseen: dict[tuple[tuple[GraphStage, ...], int], list[Source]] = {}
 
     def know(self, other: Core) -> None:
         """Shares all that is known of stages with the same of another graph."""
@@ -59,13 +59,13 @@ class Core:
         self._foreseen, self._edges = other._foreseen, other._edges
         self._lengths = other._lengths
 
-    def work(self, stage: Stage) -> Work:
+    def work(self, stage: GraphStage) -> Work:
         found = self._works.get(stage)
         if found is None:
             found = self._works[stage] = Work(stage)
         return found
 
-    def speed(self, stage: Stage, loops: Loops) -> Speed:
+    def speed(self, stage: GraphStage, loops: Loops) -> Speed:
         key = (stage, loops)
         found = self._speeds.get(key)
         if found is None:
@@ -90,7 +90,11 @@ class Core:
         return found
 
     def _speed(
-        self, stage: Stage, loops: Loops, vector: Var | None, as_lanes: bool = False
+        self,
+        stage: GraphStage,
+        loops: Loops,
+        vector: Var | None,
+        as_lanes: bool = False,
     ) -> Speed:
         """as_lanes: whether narrow lanes are to cost no more than gathered ones, as
         they do where there is nothing else to do (0.27 ns for bytes and 0.37 for 16
@@ -116,7 +120,7 @@ class Core:
             self._tables(stage),
         )
 
-    def _tables(self, stage: Stage) -> dict[Source, int]:
+    def _tables(self, stage: GraphStage) -> dict[Source, int]:
         """The Funcs that a stage reads which fit a few registers, and their bytes."""
         found: dict[Source, int] = {}
         if self.machine.permutes:
@@ -127,7 +131,7 @@ class Core:
                         found[s] = size
         return found
 
-    def _sharing(self, stage: Stage, loops: Loops) -> tuple[float, float]:
+    def _sharing(self, stage: GraphStage, loops: Loops) -> tuple[float, float]:
         """What is left of operations and loads of a block's points."""
         if stage.index or stage.rvars or loops.vector < 0:
             return 1.0, 1.0
@@ -137,7 +141,7 @@ class Core:
         return self.shared(stage, tuple(counts))
 
     def shared(
-        self, stage: Stage, counts: tuple[tuple[int, int], ...]
+        self, stage: GraphStage, counts: tuple[tuple[int, int], ...]
     ) -> tuple[float, float]:
         """What is left of operations and loads when so many points of each of these
         dimensions are computed together (`Copies.left`)."""
@@ -277,7 +281,7 @@ class Core:
             ]
         return found
 
-    def _at_edges(self, stage: Stage, loops: Loops) -> float:
+    def _at_edges(self, stage: GraphStage, loops: Loops) -> float:
         """How much longer the vectors at both edges of one line take."""
         more = self.speed(stage, loops).edge
         if not more:

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from typing import TypeVar
 
 from parhelion.analysis.linear import linear
-from parhelion.autoschedule.graph import Recoordinate, Source, Stage
+from parhelion.autoschedule.graph import GraphStage, Recoordinate, Source
 from parhelion.autoschedule.steady import Steady
 from parhelion.ir import build
 from parhelion.ir import expr as E
@@ -190,7 +190,7 @@ class Copies:
     """
 
     def __init__(
-        self, stage: Stage, v: Var | None, known: Mapping[Var, range] | None = None
+        self, stage: GraphStage, v: Var | None, known: Mapping[Var, range] | None = None
     ) -> None:
         steady = Steady(clamps=True)
         values = [steady.go(e) for e in stage.values]
@@ -267,7 +267,7 @@ class Work:
     reads: its loads as they are written, which `loads` tells more of. stores: how many.
     """
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: GraphStage) -> None:
         self.stage = stage
         self._loops = frozenset(stage.loops)
         self.operations: list[Operation] = []

@@ -9,7 +9,7 @@ from parhelion.autoschedule.calls import RVarArg, VarArg, var_arg
 from parhelion.autoschedule.cost import Work, element_bytes
 from parhelion.autoschedule.frames import FEW_TASKS
 from parhelion.autoschedule.freedom import Freedom
-from parhelion.autoschedule.graph import Graph, Source, Stage
+from parhelion.autoschedule.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.levels import Levels
 from parhelion.autoschedule.machine import Machine
@@ -124,7 +124,7 @@ class _Emitter:
         return made
 
     def _stage(
-        self, stage: Stage, loops: Loops, names: list[_Names], outer: Sequence[int]
+        self, stage: GraphStage, loops: Loops, names: list[_Names], outer: Sequence[int]
     ) -> None:
         f, k = stage.func, stage.index
         if not self.freedom.loops(f, k):
@@ -183,7 +183,7 @@ class _Emitter:
         if f is self.group.root:
             self._parallel(stage, loops, names, around, inner)
 
-    def _alone(self, stage: Stage, loops: Loops) -> bool:
+    def _alone(self, stage: GraphStage, loops: Loops) -> bool:
         """Whether a definition takes less time without the vectors of the others."""
         vector = stage.func.args[loops.vector]
         if not looked_up(stage, vector) and not fetches(
@@ -204,7 +204,7 @@ class _Emitter:
 
     def _parallel(
         self,
-        stage: Stage,
+        stage: GraphStage,
         loops: Loops,
         names: list[_Names],
         around: list[str],
@@ -354,7 +354,7 @@ def _one_by_one(loops: Loops, names: list[_Names]) -> tuple[Loops, list[_Names]]
     return replace(loops, vector=-1, lanes=1, block=tuple(block)), made
 
 
-def _loop_over(stage: Stage, r: Var) -> VarArg | RVarArg:
+def _loop_over(stage: GraphStage, r: Var) -> VarArg | RVarArg:
     """The loop over a reduction's variable: those that `rfactor` makes have the names
     of the loops that they come from."""
     for t in stage.definition.schedule.transforms:

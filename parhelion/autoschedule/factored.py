@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from parhelion.autoschedule.calls import Made, RVarArg, VarArg, var_arg
-from parhelion.autoschedule.graph import Graph, Stage
-from parhelion.autoschedule.layout import Layout
+from parhelion.autoschedule.graph import Graph, GraphStage
+from parhelion.autoschedule.layout import StorageOrder
 from parhelion.autoschedule.model import Model
 from parhelion.autoschedule.plan import Group, Level
 from parhelion.autoschedule.regions import Regions
@@ -74,7 +74,7 @@ class Factoring:
         self,
         outputs: Sequence[Function],
         ways: Sequence[Way],
-        layouts: Sequence[Layout] = (),
+        layouts: Sequence[StorageOrder] = (),
     ) -> None:
         self.ways, self.layouts = tuple(ways), tuple(layouts)
         self._before = Snapshot(outputs)
@@ -171,7 +171,7 @@ def reductions(state: State, floats: bool) -> list[Reduction]:
     return found
 
 
-def _candidate(state: State, f: Function, floats: bool) -> Stage | None:
+def _candidate(state: State, f: Function, floats: bool) -> GraphStage | None:
     """The one update of a Func that takes its time, if it is ours to split."""
     model, freedom = state.model, state.search.freedom
     stages = model.graph.stages[f]
@@ -197,7 +197,7 @@ def _candidate(state: State, f: Function, floats: bool) -> Stage | None:
     return stage
 
 
-def _iterations(model: Model, stage: Stage) -> int:
+def _iterations(model: Model, stage: GraphStage) -> int:
     box = model.regions.bounds[stage.func]
     total = 1
     for lo, hi in model.regions.loops(stage, box):
@@ -205,7 +205,7 @@ def _iterations(model: Model, stage: Stage) -> int:
     return total
 
 
-def _ways(model: Model, g: Group, stage: Stage) -> Iterator[Way]:
+def _ways(model: Model, g: Group, stage: GraphStage) -> Iterator[Way]:
     """Over lanes, over strips, and both, as far as the loops that are there already
     leave vectors or threads idle."""
     lanes = _lanes(model, g, stage)
@@ -218,7 +218,7 @@ def _ways(model: Model, g: Group, stage: Stage) -> Iterator[Way]:
         yield _way(stage, lanes, strips)
 
 
-def _lanes(model: Model, g: Group, stage: Stage) -> tuple[IRVar, int] | None:
+def _lanes(model: Model, g: Group, stage: GraphStage) -> tuple[IRVar, int] | None:
     """The loop along which partial results fill vectors, and how many there are; None
     where vectors are busy, or the loop that would fill them says where to write."""
     f, machine = stage.func, model.machine
@@ -253,7 +253,7 @@ def _lanes(model: Model, g: Group, stage: Stage) -> tuple[IRVar, int] | None:
 
 
 def _strips(
-    model: Model, stage: Stage, lanes: tuple[IRVar, int] | None
+    model: Model, stage: GraphStage, lanes: tuple[IRVar, int] | None
 ) -> tuple[IRVar, int] | None:
     """The loop whose strips are tasks, and how long a strip is; None where there are
     tasks enough."""
@@ -279,13 +279,13 @@ def _strips(
     return r, size
 
 
-def _spans(model: Model, stage: Stage) -> dict[IRVar, int]:
+def _spans(model: Model, stage: GraphStage) -> dict[IRVar, int]:
     ends = model.regions.domain(stage.rdom)
     return {r: int(hi - lo + 1) for r, (lo, hi) in zip(stage.rvars, ends, strict=True)}
 
 
 def _way(
-    stage: Stage, lanes: tuple[IRVar, int] | None, strips: tuple[IRVar, int] | None
+    stage: GraphStage, lanes: tuple[IRVar, int] | None, strips: tuple[IRVar, int] | None
 ) -> Way:
     f = stage.func
     taken = {v.name for v in (*stage.loops, *f.args)}

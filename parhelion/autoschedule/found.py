@@ -16,7 +16,7 @@ from parhelion.autoschedule.emit import script_of
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.factored import Factoring, Reduction, Way, reductions
 from parhelion.autoschedule.fallback import refused
-from parhelion.autoschedule.layout import Layout, layouts
+from parhelion.autoschedule.layout import StorageOrder, layouts
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.script import Script
 from parhelion.autoschedule.search import Search
@@ -84,7 +84,7 @@ class Finder:
             return best
         return other
 
-    def trial(self, ways: Sequence[Way], layouts: Sequence[Layout]) -> Found:
+    def trial(self, ways: Sequence[Way], layouts: Sequence[StorageOrder]) -> Found:
         """The schedule that the search finds with these reductions in parts, and these
         storage orders."""
         if not ways and not layouts:
@@ -109,7 +109,7 @@ class Found:
         return () if self.factoring is None else self.factoring.ways
 
     @property
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[StorageOrder, ...]:
         return () if self.factoring is None else self.factoring.layouts
 
     def within(self, make: Callable[[], _T]) -> _T:
@@ -138,7 +138,7 @@ class Found:
         parts = [self._parts(one) for one in self.reductions]
         return parts + [self._layout(one) for one in self.layouts]
 
-    def _layout(self, layout: Layout) -> Decision:
+    def _layout(self, layout: StorageOrder) -> Decision:
         chosen = Option(layout.label, self.state.cost * _NANO)
         rest = [one for one in self.layouts if one is not layout]
         other = self.finder.trial(self.ways, rest)

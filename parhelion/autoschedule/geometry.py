@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.autoschedule.cost import element_bytes
-from parhelion.autoschedule.graph import Source, Stage
+from parhelion.autoschedule.graph import GraphStage, Source
 from parhelion.autoschedule.plan import Loops
 from parhelion.autoschedule.regions import Regions, Spans, hull
 from parhelion.ir.function import Function
@@ -118,7 +118,7 @@ class Nest:
         #: By what they are of; what the keys stand for is kept with them.
         self._known: dict[object, Need] = {}
         self._needs: dict[tuple[Source, int], tuple[Spans, Need]] = {}
-        self._touched: dict[tuple[Stage, int], dict[Source, Spans]] = {}
+        self._touched: dict[tuple[GraphStage, int], dict[Source, Spans]] = {}
         self._hulls: dict[tuple[int, int], tuple[Spans, Spans, Spans]] = {}
 
     def _find_levels(self) -> None:
@@ -212,7 +212,9 @@ class Nest:
                     found[source] = spans if old is None else self._hull(old, spans)
         return {source: self.need(source, spans) for source, spans in found.items()}
 
-    def _reads(self, regions: Regions, stage: Stage, box: Spans) -> dict[Source, Spans]:
+    def _reads(
+        self, regions: Regions, stage: GraphStage, box: Spans
+    ) -> dict[Source, Spans]:
         need = self.need(stage.func, box)
         found = self._touched.get((stage, id(need)))
         if found is None:

@@ -34,7 +34,7 @@ class TooLong(ScheduleError):
 
 
 @dataclass(eq=False)
-class Stage:
+class GraphStage:
     """One definition, all inlining done.
 
     loops: its loops, innermost first, as they are before any directive: the variables
@@ -170,11 +170,11 @@ class Graph:
     outputs: tuple[Function, ...]
     inlined: frozenset[Function] = frozenset()
     order: list[Function] = field(default_factory=list)
-    stages: dict[Function, tuple[Stage, ...]] = field(default_factory=dict)
+    stages: dict[Function, tuple[GraphStage, ...]] = field(default_factory=dict)
     consumers: dict[Function, list[Function]] = field(default_factory=dict)
     producers: dict[Function, list[Function]] = field(default_factory=dict)
     images: list[BufferSym] = field(default_factory=list)
-    known: dict[object, Stage] = field(default_factory=dict)
+    known: dict[object, GraphStage] = field(default_factory=dict)
     written: dict[Function, list[Function]] = field(default_factory=dict)
     whole: list[Function] = field(default_factory=list)
     below: dict[Function, frozenset[Function]] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class Graph:
     def of(
         outputs: Iterable[Function],
         inlined: Iterable[Function] = (),
-        known: dict[object, Stage] | None = None,
+        known: dict[object, GraphStage] | None = None,
     ) -> Graph:
         """The graph of what the outputs need. Raises DefinitionError where Funcs call
         each other in a circle.
@@ -307,7 +307,7 @@ class Graph:
         d: Definition,
         inliner: Inliner,
         guard: bool = True,
-    ) -> Stage:
+    ) -> GraphStage:
         # What is inlined elsewhere makes no difference here.
         short = (f, k, self.inlined & self.below[f])
         known = self.known.get(short)
@@ -326,7 +326,7 @@ class Graph:
                 args, values = exprs[: len(args)], exprs[len(args) :]
             own = [v for v, a in zip(f.args, it.args, strict=True) if k == 0 or a is v]
             rvars = () if d.rdom is None else d.rdom.vars
-            found = Stage(f, k, args, values, predicate, d.rdom, d, (*rvars, *own))
+            found = GraphStage(f, k, args, values, predicate, d.rdom, d, (*rvars, *own))
             self.known[key] = found
         self.known[short] = found
         return found
@@ -337,7 +337,7 @@ __all__ = [
     "Inliner",
     "Recoordinate",
     "Source",
-    "Stage",
+    "GraphStage",
     "TooLong",
     "can_inline",
 ]

@@ -7,7 +7,7 @@ not be computed further itself.
 
 from __future__ import annotations
 
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import GraphStage
 from parhelion.autoschedule.regions import Regions
 from parhelion.ir.bindings import SET
 from parhelion.ir.build import add, conjunction, int32, le, sub
@@ -51,7 +51,7 @@ class Growth:
         stages = self.regions.graph.stages.get(f, ())
         return all(self._stage(s, v) for s in stages if v in s.pure)
 
-    def _stage(self, stage: Stage, v: Var) -> bool:
+    def _stage(self, stage: GraphStage, v: Var) -> bool:
         for e in stage.exprs:
             if any(isinstance(n, Intrinsic) and n.op in _STRICT for n in nodes(e)):
                 return False

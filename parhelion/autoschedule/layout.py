@@ -20,7 +20,7 @@ _LEAST_SHARE, _MOST = 0.08, 2
 
 
 @dataclass(frozen=True)
-class Layout:
+class StorageOrder:
     """A storage order of a Func: its dimensions, the one that is side by side first."""
 
     function: Function
@@ -35,7 +35,7 @@ class Layout:
         return ", ".join(self.names)
 
 
-def layouts(state: State) -> list[Layout]:
+def layouts(state: State) -> list[StorageOrder]:
     """The storage orders that might gain, the one that seems to save most first."""
     saved: dict[tuple[Function, int], float] = {}
     for g in state.groups.values():
@@ -44,7 +44,7 @@ def layouts(state: State) -> list[Layout]:
     least = state.cost * state.model.machine.threads * _LEAST_SHARE
     found = sorted(saved, key=lambda one: -saved[one])
     return [
-        Layout(f, (d, *[k for k in range(f.dimensions) if k != d]))
+        StorageOrder(f, (d, *[k for k in range(f.dimensions) if k != d]))
         for f, d in found
         if saved[f, d] > least
     ][:_MOST]
@@ -101,4 +101,4 @@ def _free(state: State, f: Function) -> bool:
     )
 
 
-__all__ = ["Layout", "layouts"]
+__all__ = ["StorageOrder", "layouts"]

@@ -9,7 +9,7 @@ instructions, which LLVM takes many seconds for.
 from __future__ import annotations
 
 from parhelion.autoschedule.cost import Access, Work
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import GraphStage
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.plan import Loops
 from parhelion.autoschedule.throughput import apart, scatters
@@ -66,7 +66,7 @@ def length_of(work: Work, loops: Loops, machine: Machine) -> float:
     return copies * (body * (1 + 2 * times) + ends * edge)
 
 
-def _vector(stage: Stage, loops: Loops) -> Var | None:
+def _vector(stage: GraphStage, loops: Loops) -> Var | None:
     vector = stage.func.args[loops.vector] if loops.vector >= 0 else None
     return vector if vector in stage.pure else None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf, prod
 
 from parhelion.autoschedule.calls import RVarArg, VarArg, var_arg
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import GraphStage
 from parhelion.autoschedule.mullapudi_tiles import innermost
 from parhelion.autoschedule.script import Script
 from parhelion.ir.build import const_int
@@ -60,7 +60,7 @@ class _Loop:
     fixed: bool = False
 
 
-def write_loops(script: Script, stage: Stage, wishes: Wishes) -> Name | None:
+def write_loops(script: Script, stage: GraphStage, wishes: Wishes) -> Name | None:
     """Writes the directives for one definition. Returns the innermost loop over tiles;
     None if there is none."""
     if not stage.loops:
@@ -69,7 +69,7 @@ def write_loops(script: Script, stage: Stage, wishes: Wishes) -> Name | None:
 
 
 class _Writer:
-    def __init__(self, script: Script, stage: Stage, wishes: Wishes) -> None:
+    def __init__(self, script: Script, stage: GraphStage, wishes: Wishes) -> None:
         self.script, self.stage, self.wishes = script, stage, wishes
         self.rank = len(stage.rvars)
         self.taken = {v.name for v in (*stage.func.args, *stage.loops)}

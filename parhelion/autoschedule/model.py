@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from parhelion.autoschedule.core import Core
 from parhelion.autoschedule.frames import Frame, Frames
 from parhelion.autoschedule.geometry import Numbers, Tiles
-from parhelion.autoschedule.graph import Graph, Stage, TooLong
+from parhelion.autoschedule.graph import Graph, GraphStage, TooLong
 from parhelion.autoschedule.machine import Machine
 from parhelion.autoschedule.packing import Copied
 from parhelion.autoschedule.plan import Level, Loops
@@ -51,7 +51,7 @@ class Model(Core):
         self._too_long: set[frozenset[Function]] = set()
         self._frames = Frames()
         #: What `shapes.plain_loops` has found, by stages and extents.
-        self.plain: dict[tuple[tuple[Stage, ...], tuple[int, ...]], Loops] = {}
+        self.plain: dict[tuple[tuple[GraphStage, ...], tuple[int, ...]], Loops] = {}
 
     def with_inlined(self, f: Function) -> Model | None:
         """The model of the graph with `f` inlined, knowing what this one knows; None

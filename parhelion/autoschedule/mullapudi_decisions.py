@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from parhelion.autoschedule.decisions import Decision, Option
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import GraphStage
 from parhelion.autoschedule.mullapudi_groups import Choice, Group, Merge, Tile
 from parhelion.autoschedule.mullapudi_plan import Forced, Plan
 from parhelion.autoschedule.script import Script
@@ -134,7 +134,7 @@ class _Teller:
                 found.append(Decision("tile", name, chosen, tuple(options), "", _TILES))
         return found
 
-    def choices(self, group: Group, stage: Stage) -> Sequence[Choice]:
+    def choices(self, group: Group, stage: GraphStage) -> Sequence[Choice]:
         """The tiles of a definition: of the last merge, or of the definition alone."""
         for m in reversed(self.plan.grouping.merges):
             if m.consumer is group.output and m.host == stage.index:
@@ -171,14 +171,14 @@ class _Teller:
                 )
         return found
 
-    def _stages(self, group: Group) -> Sequence[Stage]:
+    def _stages(self, group: Group) -> Sequence[GraphStage]:
         if group.output.extern is not None:
             return ()
         stages = self.plan.graph.stages[group.output]
         return [s for s in stages if not self.plan.given(s)]
 
 
-def tile_label(stage: Stage, tile: Tile | None) -> str:
+def tile_label(stage: GraphStage, tile: Tile | None) -> str:
     """A tile in words: ``x 64, y 32``."""
     if tile is None:
         return "untiled"
@@ -187,7 +187,7 @@ def tile_label(stage: Stage, tile: Tile | None) -> str:
     )
 
 
-def _name(f: Function, stage: Stage) -> str:
+def _name(f: Function, stage: GraphStage) -> str:
     return f"{f.name}.update({stage.index - 1})" if stage.index else f.name
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import GraphStage
 from parhelion.autoschedule.mullapudi_model import Floats, Model, Sizes, counts
 from parhelion.autoschedule.mullapudi_params import Limits
 from parhelion.autoschedule.mullapudi_tiles import VECTORS, tile_sizes
@@ -75,7 +75,7 @@ class Merge:
 
 
 #: Gives the sizes to try for a stage, from its extents and its reuse.
-Shapes = Callable[[Stage, tuple[int, ...], Floats, int], Sizes]
+Shapes = Callable[[GraphStage, tuple[int, ...], Floats, int], Sizes]
 #: How many of the best tiles are kept to be shown.
 KEPT = 4
 
@@ -117,7 +117,7 @@ class Grouping:
 
     # Listing 1.
 
-    def single(self, stage: Stage) -> Tiled:
+    def single(self, stage: GraphStage) -> Tiled:
         """A definition by itself, tiled for the reuse of its inputs if it is no pure
         one."""
         model, load_cost = self.model, self.params.load_cost
@@ -139,12 +139,12 @@ class Grouping:
         self.singles[stage.func, stage.index] = choices
         return Tiled(choices[0].tile, choices[0].cost)
 
-    def _sizes(self, stage: Stage) -> Sizes:
+    def _sizes(self, stage: GraphStage) -> Sizes:
         extents = self.model.extents(stage)
         lanes = self.params.lanes(self.model.bits(stage))
         return self.shapes(stage, extents, self.model.reuse(stage), VECTORS * lanes)
 
-    def _fits(self, stage: Stage, sizes: Sizes, footprint: Floats) -> Sizes:
+    def _fits(self, stage: GraphStage, sizes: Sizes, footprint: Floats) -> Sizes:
         """Which tiles fit into the cache, and leave enough of them to be parallel."""
         rank = len(stage.rvars)
         number = counts(self.model.extents(stage), sizes)[:, rank:]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from parhelion.autoschedule.cost import Work
-from parhelion.autoschedule.graph import Graph, Inliner, Stage, TooLong, can_inline
+from parhelion.autoschedule.graph import Graph, GraphStage, Inliner, TooLong, can_inline
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Function
@@ -18,7 +18,7 @@ _MARKS = ("likely", "likely_if_innermost", "guarded")
 Points = Mapping[tuple[Function, int], float]
 
 
-_Stages = tuple[Stage, ...]
+_Stages = tuple[GraphStage, ...]
 _Made = tuple[tuple[_Stages, _Stages], _Stages, float]
 
 
@@ -56,7 +56,7 @@ class Inlines:
     ) -> None:
         self.graph, self.points, self.load_cost = graph, points, load_cost
         self.forced = forced or {}
-        self.stages: dict[Function, tuple[Stage, ...]] = dict(graph.stages)
+        self.stages: dict[Function, tuple[GraphStage, ...]] = dict(graph.stages)
         self.costs = {f: self._cost(stages) for f, stages in self.stages.items()}
         self.consumers = {f: list(graph.consumers[f]) for f in graph.order}
         self.candidates = {
@@ -113,7 +113,7 @@ class Inlines:
 
     # One Func.
 
-    def _cost(self, stages: tuple[Stage, ...]) -> float:
+    def _cost(self, stages: tuple[GraphStage, ...]) -> float:
         total = 0.0
         for s in stages:
             work = Work(s)
@@ -128,7 +128,7 @@ class Inlines:
         return found
 
     def _attempt(self, f: Function) -> _Trial:
-        stages: dict[Function, tuple[Stage, ...]] = {}
+        stages: dict[Function, tuple[GraphStage, ...]] = {}
         costs: dict[Function, float] = {}
         inliner = Inliner(frozenset((f,)), self.graph.written_size)
         inliner.bodies[f] = self.stages[f][0].values
@@ -178,7 +178,7 @@ class _Trial:
     infinity where a definition would become too long. once: it is read at one
     place, by a definition that runs once for each point."""
 
-    stages: dict[Function, tuple[Stage, ...]]
+    stages: dict[Function, tuple[GraphStage, ...]]
     costs: dict[Function, float]
     apart: float
     inlined: float
@@ -189,7 +189,7 @@ class _Trial:
         return self.apart - self.inlined
 
 
-def _inlined(s: Stage, inliner: Inliner) -> Stage:
+def _inlined(s: GraphStage, inliner: Inliner) -> GraphStage:
     made = replace(
         s,
         args=inliner.coordinates(s.args),
@@ -200,7 +200,7 @@ def _inlined(s: Stage, inliner: Inliner) -> Stage:
     return made
 
 
-def _calls(s: Stage, f: Function) -> set[tuple[Expr, ...]]:
+def _calls(s: GraphStage, f: Function) -> set[tuple[Expr, ...]]:
     """The different places at which a definition reads a Func."""
     return {
         n.args
@@ -210,7 +210,7 @@ def _calls(s: Stage, f: Function) -> set[tuple[Expr, ...]]:
     }
 
 
-def trivial(s: Stage) -> bool:
+def trivial(s: GraphStage) -> bool:
     """Whether a pure definition computes nothing but coordinates: a view of a Func or
     an image, or one behind a boundary condition.
 

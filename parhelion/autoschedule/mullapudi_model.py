@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parhelion.autoschedule.cost import Work, element_bytes
-from parhelion.autoschedule.graph import Graph, Source, Stage
+from parhelion.autoschedule.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.numeric import Number
 from parhelion.autoschedule.regions import Regions, Spans, hull
 from parhelion.ir.expr import FuncCall
@@ -38,17 +38,17 @@ class Model:
 
     def __init__(self, graph: Graph, regions: Regions) -> None:
         self.graph, self.regions = graph, regions
-        self._works: dict[Stage, Work] = {}
-        self._loads: dict[Stage, dict[Source, int]] = {}
-        self._reuse: dict[Stage, Floats] = {}
+        self._works: dict[GraphStage, Work] = {}
+        self._loads: dict[GraphStage, dict[Source, int]] = {}
+        self._reuse: dict[GraphStage, Floats] = {}
 
-    def work(self, stage: Stage) -> Work:
+    def work(self, stage: GraphStage) -> Work:
         found = self._works.get(stage)
         if found is None:
             found = self._works[stage] = Work(stage)
         return found
 
-    def loads(self, stage: Stage) -> dict[Source, int]:
+    def loads(self, stage: GraphStage) -> dict[Source, int]:
         """How many loads of each source one point of a stage makes."""
         found = self._loads.get(stage)
         if found is None:
@@ -59,20 +59,20 @@ class Model:
             self._loads[stage] = found
         return found
 
-    def whole(self, stage: Stage) -> Spans:
+    def whole(self, stage: GraphStage) -> Spans:
         """The spans of a stage's loops over the whole run."""
         return self.regions.loops(stage, self.regions.bounds[stage.func])
 
-    def extents(self, stage: Stage) -> tuple[int, ...]:
+    def extents(self, stage: GraphStage) -> tuple[int, ...]:
         """How often each loop of a stage runs, innermost first."""
         return tuple([max(1, int(hi - lo + 1)) for lo, hi in self.whole(stage)])
 
-    def points(self, stage: Stage) -> float:
+    def points(self, stage: GraphStage) -> float:
         return float(np.prod(self.extents(stage), dtype=np.float64))
 
     # Tiles.
 
-    def tiles(self, stage: Stage, sizes: Sizes) -> Spans:
+    def tiles(self, stage: GraphStage, sizes: Sizes) -> Spans:
         """The spans of a stage's loops in a tile in the middle, for each row of sizes
         (one column for each loop)."""
         made = []
@@ -84,7 +84,7 @@ class Model:
         return tuple(made)
 
     def tile_cost(
-        self, host: Stage, members: Sequence[Function], spans: Spans
+        self, host: GraphStage, members: Sequence[Function], spans: Spans
     ) -> TileCost:
         """What the spans of the host's loops cost, with what `members` (consumers
         before producers) compute for them.
@@ -113,7 +113,7 @@ class Model:
         return TileCost(arithmetic, loads, footprint)
 
     def boxes(
-        self, host: Stage, members: Sequence[Function], spans: Spans
+        self, host: GraphStage, members: Sequence[Function], spans: Spans
     ) -> dict[Source, Spans]:
         """What the spans of the host's loops need of everything."""
         box: dict[Source, Spans] = {}
@@ -124,7 +124,7 @@ class Model:
 
     def _through(
         self, members: Sequence[Function], box: dict[Source, Spans]
-    ) -> Iterator[tuple[Function, Stage, Spans]]:
+    ) -> Iterator[tuple[Function, GraphStage, Spans]]:
         """The definitions of what is needed of the members, and the spans of their
         loops; updates first: what they read of their own Func must be there."""
         for f in members:
@@ -134,7 +134,7 @@ class Model:
 
     def _read(
         self,
-        stage: Stage,
+        stage: GraphStage,
         spans: Spans,
         points: Number,
         box: dict[Source, Spans],
@@ -149,7 +149,7 @@ class Model:
 
     # Reuse.
 
-    def reuse(self, stage: Stage) -> Floats:
+    def reuse(self, stage: GraphStage) -> Floats:
         """For each loop of a stage, how much of what one step along it needs was needed
         by the step before, of all Funcs and images that it depends on: the overlap of
         two adjacent strips, in elements for each point of a strip (section 4.1)."""
@@ -160,7 +160,7 @@ class Model:
         return found
 
     def overlap(
-        self, stage: Stage, through: Sequence[Function], outside: bool
+        self, stage: GraphStage, through: Sequence[Function], outside: bool
     ) -> Floats:
         """The overlap for each loop of what is needed through Funcs that are computed
         just as far as needed: of all, or of what is `outside` of these Funcs."""
@@ -192,7 +192,7 @@ class Model:
         reused: Floats = total / strip
         return reused
 
-    def bits(self, stage: Stage) -> int:
+    def bits(self, stage: GraphStage) -> int:
         """The width of the widest numbers that a stage computes with."""
         work = self.work(stage)
         widths = [t.width for t in stage.func.types]

@@ -17,7 +17,7 @@ import numpy as np
 from parhelion.autoschedule.calls import FuncArg
 from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.freedom import Freedom
-from parhelion.autoschedule.graph import Graph, Stage, TooLong, can_inline
+from parhelion.autoschedule.graph import Graph, GraphStage, TooLong, can_inline
 from parhelion.autoschedule.growth import Growth
 from parhelion.autoschedule.loopnests import Name, Wishes, write_loops
 from parhelion.autoschedule.mullapudi_groups import Group, Grouping, Shapes, Tile
@@ -53,7 +53,7 @@ class Forced:
     first: Mapping[tuple[Function, int], int] = field(default_factory=dict)
 
 
-def anything(stage: Stage) -> bool:
+def anything(stage: GraphStage) -> bool:
     """Of any definition."""
     return True
 
@@ -74,7 +74,7 @@ class Style:
     tiles_reductions: bool = True
     reorders: bool = True
     shapes: Shapes = tile_sizes
-    analysed: Callable[[Stage], bool] = anything
+    analysed: Callable[[GraphStage], bool] = anything
     outermost: bool = False
 
     def tasks(self, params: Limits) -> int:
@@ -233,12 +233,12 @@ class Plan:
         if group.members:
             self._write_members(script, group, at)
 
-    def given(self, stage: Stage) -> bool:
+    def given(self, stage: GraphStage) -> bool:
         """Whether the loops of a definition are the user's."""
         f = stage.func
         return (f, stage.index) in self.freedom.looped or f in self.freedom.named
 
-    def movable(self, stage: Stage) -> list[int]:
+    def movable(self, stage: GraphStage) -> list[int]:
         """The loops that may be next to the innermost; reductions keep their order."""
         inner = innermost(stage)
         extents = self.model.extents(stage)
@@ -250,7 +250,7 @@ class Plan:
             if extent > 1 and d != inner and d not in last
         ]
 
-    def loop_reuse(self, group: Group, stage: Stage) -> list[float]:
+    def loop_reuse(self, group: Group, stage: GraphStage) -> list[float]:
         """By loop of a group's output, how much of the group's inputs one step along it
         uses again."""
         members = group.members if stage.index == group.host else []
@@ -287,7 +287,7 @@ class Plan:
                 )
                 write_loops(script, stage, wishes)
 
-    def _rounds(self, stage: Stage) -> list[Var]:
+    def _rounds(self, stage: GraphStage) -> list[Var]:
         """The loops of a Func with updates that may go past what is asked for."""
         f = stage.func
         if not f.updates:
@@ -298,7 +298,7 @@ class Plan:
             if v in stage.pure and self.growth.harmless(f, d)
         ]
 
-    def _member_reuse(self, stage: Stage) -> list[float] | None:
+    def _member_reuse(self, stage: GraphStage) -> list[float] | None:
         """Of members only updates are reordered, so that vectors go inside."""
         if not stage.index or not self.style.reorders:
             return None

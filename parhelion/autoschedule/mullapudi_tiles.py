@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import GraphStage
 from parhelion.autoschedule.mullapudi_model import Floats, Sizes
 
 #: Extents of a tile.
@@ -21,7 +21,7 @@ VECTORS = 2
 
 
 def tile_sizes(
-    stage: Stage,
+    stage: GraphStage,
     extents: Sequence[int],
     reuse: Floats,
     narrowest: int,
@@ -63,7 +63,7 @@ def tile_sizes(
     return np.asarray(rows, dtype=np.int64).reshape(len(rows), len(extents))
 
 
-def innermost(stage: Stage) -> int:
+def innermost(stage: GraphStage) -> int:
     """Which loop runs along the innermost dimension in memory: the one that becomes
     vectors; -1 if none does."""
     if not stage.pure:

@@ -15,7 +15,7 @@ import numpy as np
 from parhelion.analysis.rank import reads_data
 from parhelion.autoschedule.decisions import Lazily
 from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.graph import Stage
+from parhelion.autoschedule.graph import GraphStage
 from parhelion.autoschedule.mullapudi_decisions import decisions
 from parhelion.autoschedule.mullapudi_model import Floats
 from parhelion.autoschedule.mullapudi_model import Sizes as Rows
@@ -41,7 +41,7 @@ def style(tile_x: int, tile_y: int) -> Style:
     """What PolyMage considers, with tiles of this size."""
 
     def shapes(
-        stage: Stage, extents: Sequence[int], reuse: Floats, narrowest: int
+        stage: GraphStage, extents: Sequence[int], reuse: Floats, narrowest: int
     ) -> Rows:
         tile = list(extents)
         for v, size in zip(stage.func.args, (tile_x, tile_y), strict=False):
@@ -53,7 +53,7 @@ def style(tile_x: int, tile_y: int) -> Style:
     return Style(tiles_reductions=False, shapes=shapes, analysed=is_affine)
 
 
-def is_affine(stage: Stage) -> bool:
+def is_affine(stage: GraphStage) -> bool:
     """Whether PolyMage can tell what a definition depends on: it is a pure one, and
     reads at places that depend on its coordinates alone."""
     return stage.index == 0 and not any(

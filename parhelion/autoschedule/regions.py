@@ -13,7 +13,7 @@ from parhelion.analysis.bounds import SymInterval, bounds_of
 from parhelion.analysis.box import narrow
 from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.autoschedule.estimates import FAR, Box, Sizes
-from parhelion.autoschedule.graph import Graph, Source, Stage
+from parhelion.autoschedule.graph import Graph, GraphStage, Source
 from parhelion.autoschedule.numeric import Number, compiled, greatest, least, value_of
 from parhelion.autoschedule.steady import steady_choices
 from parhelion.autoschedule.touching import boxes_needed
@@ -31,12 +31,12 @@ Spans = tuple[Span, ...]
 class Reads:
     """What one definition touches of each of its sources, as a function of its loops.
 
-    boxes(spans): for a span of each loop, in the order of `Stage.loops`, the spans of
-    each source's dimensions; None where only a run knows. symbolic: the same as
+    boxes(spans): for a span of each loop, in the order of `GraphStage.loops`, the spans
+    of each source's dimensions; None where only a run knows. symbolic: the same as
     expressions of `ends`, Vars for the ends of each loop.
     """
 
-    def __init__(self, stage: Stage, sizes: Sizes, values: Values) -> None:
+    def __init__(self, stage: GraphStage, sizes: Sizes, values: Values) -> None:
         ends = [
             (Var(f"{v.name}.lo", INT32), Var(f"{v.name}.hi", INT32))
             for v in stage.loops
@@ -127,7 +127,7 @@ class Values:
 
     def __init__(self, graph: Graph, known: Values | None = None) -> None:
         self._graph = graph
-        self._known: dict[tuple[Stage, int], SymInterval] = (
+        self._known: dict[tuple[GraphStage, int], SymInterval] = (
             {} if known is None else known._known
         )
 
@@ -164,7 +164,7 @@ class Regions:
         self.graph, self.sizes, self.guess = graph, sizes, guess
         self.unknown: dict[Source | ReductionDomain, BoundsError] = {}
         self._values: Values = Values(graph, None if known is None else known._values)
-        self._reads: dict[Stage, Reads] = {} if known is None else known._reads
+        self._reads: dict[GraphStage, Reads] = {} if known is None else known._reads
         self._numbers: dict[object, dict[Source, Spans]] = (
             {} if known is None else known._numbers
         )
@@ -175,7 +175,7 @@ class Regions:
             self._whole() if known is None else known.bounds
         )
 
-    def reads(self, stage: Stage) -> Reads:
+    def reads(self, stage: GraphStage) -> Reads:
         found = self._reads.get(stage)
         if found is None:
             found = self._reads[stage] = Reads(stage, self.sizes, self._values)
@@ -201,16 +201,18 @@ class Regions:
             found = self._domains[rdom] = tuple(made)
         return found
 
-    def loops(self, stage: Stage, box: Sequence[Span]) -> Spans:
+    def loops(self, stage: GraphStage, box: Sequence[Span]) -> Spans:
         """The span of each loop of a stage that computes `box` of its Func."""
         return (*self.domain(stage.rdom), *[box[d] for d in stage.dimensions])
 
-    def touched(self, stage: Stage, box: Sequence[Span]) -> dict[Source, Spans]:
+    def touched(self, stage: GraphStage, box: Sequence[Span]) -> dict[Source, Spans]:
         """What a stage needs of each source in order to compute `box` of its Func, away
         from the edges; where only a run knows, what the whole pipeline needs."""
         return self.touched_by(stage, self.loops(stage, box))
 
-    def touched_by(self, stage: Stage, spans: Sequence[Span]) -> dict[Source, Spans]:
+    def touched_by(
+        self, stage: GraphStage, spans: Sequence[Span]
+    ) -> dict[Source, Spans]:
         """As `touched`, for spans of the loops of the stage."""
         reads = self.reads(stage)
         found = dict(reads.inside(spans))
@@ -218,7 +220,7 @@ class Regions:
             found[source] = self._filled(source, found[source])
         return found
 
-    def touched_by_points(self, stage: Stage, box: Spans) -> dict[Source, Spans]:
+    def touched_by_points(self, stage: GraphStage, box: Spans) -> dict[Source, Spans]:
         """As `touched`, for a box of numbers, not of arrays; it is kept."""
         # Some of them may be arrays without dimensions, which are no keys.
         key = stage, tuple([(float(lo), float(hi)) for lo, hi in box])

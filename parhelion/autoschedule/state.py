@@ -27,7 +27,7 @@ _MOST_BESIDE = 5
 
 
 @dataclass(frozen=True)
-class Place:
+class ComputeLevel:
     """Where a Func is computed: "inline", "root", or "at" a level of a group."""
 
     kind: str
@@ -39,8 +39,8 @@ class Place:
         return f"per {self.level.name.lower()}"
 
 
-INLINE, ROOT = Place("inline"), Place("root")
-LEVELS = tuple(Place("at", level) for level in Level)
+INLINE, ROOT = ComputeLevel("inline"), ComputeLevel("root")
+LEVELS = tuple(ComputeLevel("at", level) for level in Level)
 
 
 @dataclass
@@ -81,7 +81,7 @@ class State:
                 found[m] = root
         return found
 
-    def place(self, f: Function) -> Place:
+    def place(self, f: Function) -> ComputeLevel:
         """Where `f` is computed."""
         if f in self.model.graph.inlined:
             return INLINE
@@ -89,7 +89,7 @@ class State:
             if root is f:
                 return ROOT
             if f in g.members:
-                return Place("at", g.members[f])
+                return ComputeLevel("at", g.members[f])
         raise KeyError(f.name)
 
     # Changes.
@@ -116,7 +116,7 @@ class State:
         state = self
         for f in reversed(list(self.model.graph.order)):
             if f in state.groups and f not in state.model.graph.outputs:
-                state = state.moved(f, Place("at", level)) or state
+                state = state.moved(f, ComputeLevel("at", level)) or state
         return state
 
     def improved(self) -> State:
@@ -140,7 +140,7 @@ class State:
             state = best
         return state
 
-    def others(self, f: Function) -> Iterator[tuple[Place, State]]:
+    def others(self, f: Function) -> Iterator[tuple[ComputeLevel, State]]:
         """The states with `f` in another place."""
         if not self.search.freedom.move(f):
             return
@@ -151,7 +151,7 @@ class State:
                 if other is not None:
                     yield place, other
 
-    def moved(self, f: Function, place: Place) -> State | None:
+    def moved(self, f: Function, place: ComputeLevel) -> State | None:
         """This state with `f` in a place; None where it cannot be there."""
         graph = self.model.graph
         if not self.search.freedom.move(f):
@@ -174,7 +174,7 @@ class State:
         neighbours, or slide along with it, one alone gains nothing; and both again with
         what reads them inlined, which need not be kept as well."""
         for level in (Level.TILE, Level.ROW):
-            state = self.moved(f, Place("at", level))
+            state = self.moved(f, ComputeLevel("at", level))
             if state is None:
                 continue
             yield from state.slid(state.home()[f])
@@ -182,7 +182,7 @@ class State:
             beside = self._beside(f)
             for g in beside:
                 if together is not None:
-                    together = together.moved(g, Place("at", level))
+                    together = together.moved(g, ComputeLevel("at", level))
             if together is not None and together is not state:
                 yield together
                 yield from together.slid(together.home()[f])
@@ -253,7 +253,7 @@ class State:
             if other is not None:
                 yield other
 
-    def _restored(self, f: Function, place: Place) -> State | None:
+    def _restored(self, f: Function, place: ComputeLevel) -> State | None:
         """`f`, which is inlined here, in a place of its own."""
         model = self.model.without_inlined(f)
         graph = model.graph
@@ -403,4 +403,4 @@ def sorted_members(
     return sorted(members, key=lambda m: -place[m])
 
 
-__all__ = ["INLINE", "LEVELS", "ROOT", "Place", "State", "sorted_members"]
+__all__ = ["INLINE", "LEVELS", "ROOT", "ComputeLevel", "State", "sorted_members"]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from parhelion.analysis.rank import reads_data
-from parhelion.autoschedule.graph import Recoordinate, Stage
+from parhelion.autoschedule.graph import GraphStage, Recoordinate
 from parhelion.autoschedule.numeric import Lookup, compiled
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
@@ -110,7 +110,7 @@ class Edges:
     """
 
     def __init__(
-        self, stage: Stage, loads: Mapping[Load, Sequence[Load]], lookup: Lookup
+        self, stage: GraphStage, loads: Mapping[Load, Sequence[Load]], lookup: Lookup
     ) -> None:
         self._stage, self._loads, self._lookup = stage, loads, lookup
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from parhelion.analysis.rank import reads_data
 from parhelion.autoschedule.cost import Access, Work
-from parhelion.autoschedule.graph import Source, Stage
+from parhelion.autoschedule.graph import GraphStage, Source
 from parhelion.autoschedule.machine import Machine
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
@@ -237,7 +237,7 @@ def _storage(a: Access) -> Sequence[int]:
 
 
 def store_time(
-    stage: Stage, bits: int, machine: Machine, vector: Var | None, lanes: int
+    stage: GraphStage, bits: int, machine: Machine, vector: Var | None, lanes: int
 ) -> float:
     """One store of as many numbers as a vector has lanes."""
     if vector is None:
@@ -247,7 +247,7 @@ def store_time(
     return registers_of(lanes, bits, machine) * machine.store
 
 
-def scatters(stage: Stage, vector: Var) -> bool:
+def scatters(stage: GraphStage, vector: Var) -> bool:
     """Whether lanes are stored one by one: another coordinate than the innermost in
     memory moves with them, as by a look-up, or that one moves in other steps."""
     order = stage.func.schedule.storage_order or range(len(stage.args))
@@ -258,14 +258,14 @@ def scatters(stage: Stage, vector: Var) -> bool:
     )
 
 
-def looked_up(stage: Stage, vector: Var) -> bool:
+def looked_up(stage: GraphStage, vector: Var) -> bool:
     """Whether lanes, which would lie side by side, are stored where data say."""
     order = stage.func.schedule.storage_order or range(len(stage.args))
     dense = any(stage.args[d] is vector for d in list(order)[:1])
     return dense and any(reads_data(a) and vector in free_vars(a) for a in stage.args)
 
 
-def _written(stage: Stage) -> frozenset[Var]:
+def _written(stage: GraphStage) -> frozenset[Var]:
     """The loops that the place of a store depends on."""
     found = frozenset[Var]().union(*[free_vars(a) for a in stage.args])
     return found & frozenset(stage.loops)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from parhelion.analysis.monotonic import Monotonic
-from parhelion.autoschedule.graph import Source, Stage
+from parhelion.autoschedule.graph import GraphStage, Source
 from parhelion.autoschedule.regions import Regions, joint
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
@@ -42,7 +42,7 @@ def sliding(
     return frozenset([m for m in members if m in found and _slides(found[m])])
 
 
-def _loops(stage: Stage, ways: Ways) -> Mapping[Var, Monotonic]:
+def _loops(stage: GraphStage, ways: Ways) -> Mapping[Var, Monotonic]:
     """The loops of a stage that move when what is needed of its Func does."""
     own = {stage.func.args[d]: ways[d] for d in stage.dimensions}
     return {v: way for v, way in own.items() if way is not _STILL}

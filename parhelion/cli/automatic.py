@@ -8,19 +8,22 @@ from typing import Any
 import parhelion as hl
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.cli.problem import Problem
-from parhelion.cli.programs import Program
+from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import asked_extents, of_output
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.sites import realization_order
 
 
-def is_unscheduled(program: Program) -> bool:
+def is_unscheduled(program: NamedPipeline) -> bool:
     """Whether nothing says how any of its Funcs is to be computed."""
     return unscheduled(realization_order(program.pipeline._functions()))
 
 
 def find_schedule(
-    program: Program, extents: Sequence[int], scheduler: str = "Parhelion", **told: Any
+    program: NamedPipeline,
+    extents: Sequence[int],
+    scheduler: str = "Parhelion",
+    **told: Any,
 ) -> AutoSchedulerResults:
     """Schedules all outputs for these extents, of which each has as many as it has
     dimensions."""
@@ -34,7 +37,7 @@ def find_schedule(
     return hl.autoschedule(program.pipeline, scheduler=scheduler, **told)
 
 
-def ensure_schedule(program: Program, size: str | None) -> None:
+def ensure_schedule(program: NamedPipeline, size: str | None) -> None:
     """Schedules a program of several stages that has no schedule, for outputs of this
     size. Raises Problem where it is not given: all inlined, code grows beyond use."""
     outputs = program.pipeline._functions()

@@ -13,7 +13,7 @@ from parhelion.cli import options
 from parhelion.cli.automatic import ensure_schedule
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import (
-    Program,
+    NamedPipeline,
     check_name,
     generators,
     imported,
@@ -78,7 +78,7 @@ def _programs(
     words: Sequence[str],
     target: hl.Target,
     schedule: str | None,
-) -> list[Program]:
+) -> list[NamedPipeline]:
     """What is to be built: the one that is named, or all Generators of the file."""
     file = imported(path)
     known = generators(file)

@@ -9,7 +9,7 @@ from pathlib import Path
 import parhelion as hl
 from parhelion.cli.pictures import Array, fitted, is_array, read
 from parhelion.cli.problem import Problem
-from parhelion.cli.programs import Program
+from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import needed
 
 _WORDS = {
@@ -22,7 +22,7 @@ _WORDS = {
 }
 
 
-def given_params(program: Program, given: Sequence[str]) -> None:
+def given_params(program: NamedPipeline, given: Sequence[str]) -> None:
     """Sets Params from words like ``levels=8``."""
     for word in given:
         if word in program.chosen:
@@ -38,18 +38,20 @@ def given_params(program: Program, given: Sequence[str]) -> None:
         param.set(_value(text, param.type(), name))
 
 
-def check_params(program: Program) -> None:
+def check_params(program: NamedPipeline) -> None:
     """Raises Problem if a Param has no value yet."""
     for name in params_without_value(program):
         raise Problem(f"the Param {name!r} has no value", hint=f"say -p {name}=VALUE")
 
 
-def params_without_value(program: Program) -> list[str]:
+def params_without_value(program: NamedPipeline) -> list[str]:
     """The names of the Params that nothing gave a value."""
     return [name for name, p in program.params.items() if p.get() is None]
 
 
-def _check_other(program: Program, files: Sequence[str], output: str | None) -> None:
+def _check_other(
+    program: NamedPipeline, files: Sequence[str], output: str | None
+) -> None:
     """Raises Problem if the output would take an input's place."""
     if output is None:
         return
@@ -79,7 +81,7 @@ class Images:
 
 
 def given_images(
-    program: Program, files: Sequence[str], output: str | None = None
+    program: NamedPipeline, files: Sequence[str], output: str | None = None
 ) -> Images:
     """Files for the inputs: those that are given as NAME=FILE, and then the others, in
     the order of the inputs that are left. output: the file to be written."""
@@ -121,7 +123,9 @@ def given_images(
     return images
 
 
-def restore_opacity(program: Program, images: Images, extents: Sequence[int]) -> None:
+def restore_opacity(
+    program: NamedPipeline, images: Images, extents: Sequence[int]
+) -> None:
     """Gives inputs their opacity back, as a fourth plane, where outputs of these
     extents use it. Call it when the pipeline is scheduled, as `region.covered`."""
     if not images.transparent:

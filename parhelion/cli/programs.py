@@ -35,7 +35,7 @@ _USUAL = ("algorithm", "pipeline", "output")
 
 
 @dataclass(frozen=True)
-class Program:
+class NamedPipeline:
     """A pipeline out of a file. inputs, params: its images and scalars by name, in the
     order in which its function takes them. chosen: which of the words NAME=VALUE were
     for the Generator that built it."""
@@ -62,7 +62,7 @@ def load(
     schedule: str | None = None,
     params: Sequence[str] = (),
     target: hl.Target | None = None,
-) -> Program:
+) -> NamedPipeline:
     """The pipeline that FILE or FILE:NAME means. schedule: a name in the file's table
     of schedules. params: words NAME=VALUE, of which a Generator takes those that it
     knows. target: what a Generator builds for; this computer if it is None.
@@ -80,7 +80,7 @@ def program_of(
     schedule: str | None = None,
     params: Sequence[str] = (),
     target: hl.Target | None = None,
-) -> Program:
+) -> NamedPipeline:
     """The pipeline of a name in a file that is imported; see `load`."""
     name, maker = _chosen(module, path, wanted)
     if is_generator(maker):
@@ -147,7 +147,7 @@ def generators(module: ModuleType) -> dict[str, type[hl.Generator]]:
 
 def of_generator(
     generator: type[hl.Generator], target: hl.Target, params: Mapping[str, str]
-) -> Program:
+) -> NamedPipeline:
     """The pipeline that a Generator builds."""
     with hl.GeneratorContext(target):
         built = generator(params)._built()
@@ -160,7 +160,7 @@ def of_generator(
             inputs[name] = argument
     output = built.pipeline.outputs()[0]
     name = generator._registered_name.rpartition(".")[2]
-    return Program(name, built.pipeline, output, inputs, scalars, built)
+    return NamedPipeline(name, built.pipeline, output, inputs, scalars, built)
 
 
 def check_name(name: str, option: str) -> None:
@@ -295,10 +295,10 @@ def _needed(maker: Callable[..., object]) -> list[str]:
     ]
 
 
-def _program(name: str, path: Path, made: Any) -> Program:
+def _program(name: str, path: Path, made: Any) -> NamedPipeline:
     if hasattr(made, "output") and hasattr(made, "inputs"):
         pipeline = hl.Pipeline([made.output])
-        return Program(
+        return NamedPipeline(
             path.stem, pipeline, made.output, made.inputs, getattr(made, "params", {})
         )
     if isinstance(made, hl.Func):
@@ -319,11 +319,15 @@ def _program(name: str, path: Path, made: Any) -> Program:
         else:
             inputs[plain] = hl.ImageParam._of(a._symbol)
     stem = path.stem if name in _USUAL else name
-    return Program(stem, made, made.outputs()[0], inputs, params)
+    return NamedPipeline(stem, made, made.outputs()[0], inputs, params)
 
 
 def _schedule(
-    module: ModuleType, path: Path, program: Program, made: Any, wanted: str | None
+    module: ModuleType,
+    path: Path,
+    program: NamedPipeline,
+    made: Any,
+    wanted: str | None,
 ) -> None:
     """Applies the schedule that is asked for, or the file's own."""
     table: Mapping[str, Callable[..., object]] = getattr(module, "SCHEDULES", {})
@@ -338,7 +342,11 @@ def _schedule(
 
 
 def _apply(
-    maker: Callable[..., object], name: str, program: Program, made: Any, again: bool
+    maker: Callable[..., object],
+    name: str,
+    program: NamedPipeline,
+    made: Any,
+    again: bool,
 ) -> None:
     """Calls a function that schedules, with the Pipeline or with (hl, made). again:
     also a function of the Pipeline where something is scheduled already."""
@@ -362,7 +370,7 @@ def _apply(
 
 
 __all__ = [
-    "Program",
+    "NamedPipeline",
     "check_name",
     "generators",
     "imported",

@@ -10,7 +10,7 @@ import numpy as np
 import parhelion as hl
 from parhelion.cli.pictures import Array
 from parhelion.cli.problem import Problem
-from parhelion.cli.programs import Program
+from parhelion.cli.programs import NamedPipeline
 from parhelion.ir.build import const_int
 from parhelion.ir.names import plain_name
 
@@ -22,7 +22,7 @@ _SOME = ("640", "480", "3", "2")
 
 
 def asked_extents(
-    program: Program, images: Mapping[str, Array], size: str | None
+    program: NamedPipeline, images: Mapping[str, Array], size: str | None
 ) -> list[int]:
     """The extents that ``--size`` says, else those of the first image."""
     dims = max(f.dimensions() for f in program.pipeline.outputs())
@@ -55,7 +55,7 @@ def asked_extents(
 
 
 def destination(
-    program: Program, mins: Sequence[int], extents: Sequence[int]
+    program: NamedPipeline, mins: Sequence[int], extents: Sequence[int]
 ) -> list[hl.Buffer]:
     """Buffers for a part of the outputs: one for each value of each."""
     made = []
@@ -85,7 +85,7 @@ def promised_extents(f: hl.Func) -> list[int | None]:
 
 
 def covered(
-    program: Program, images: Mapping[str, Array], extents: Sequence[int]
+    program: NamedPipeline, images: Mapping[str, Array], extents: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Of that many pixels of the output from 0 on, those for which the images are large
     enough: mins and extents. A filter without boundary condition loses its edges, a
@@ -109,7 +109,7 @@ def covered(
 
 
 def needed(
-    program: Program,
+    program: NamedPipeline,
     images: Mapping[str, Array],
     mins: Sequence[int],
     extents: Sequence[int],
@@ -126,7 +126,7 @@ def needed(
 
 
 def _lack(
-    program: Program,
+    program: NamedPipeline,
     images: Mapping[str, Array],
     mins: Sequence[int],
     extents: Sequence[int],
@@ -163,7 +163,7 @@ def _too_small(images: Mapping[str, Array], wants: Mapping[str, hl.Buffer]) -> s
 
 
 def by_output(
-    program: Program, buffers: Sequence[hl.Buffer]
+    program: NamedPipeline, buffers: Sequence[hl.Buffer]
 ) -> list[Sequence[hl.Buffer]]:
     """The buffers of `destination`, those of each output together."""
     found, start = [], 0
@@ -173,7 +173,7 @@ def by_output(
     return found
 
 
-def pictures(program: Program, buffers: Sequence[hl.Buffer]) -> dict[str, Array]:
+def pictures(program: NamedPipeline, buffers: Sequence[hl.Buffer]) -> dict[str, Array]:
     """What was computed, by the outputs' names; several values of pixels are planes."""
     found: dict[str, Array] = {}
     outputs = program.pipeline.outputs()

@@ -27,7 +27,7 @@ from parhelion.cli.pictures import (
     size_of,
     write,
 )
-from parhelion.cli.programs import Program, load
+from parhelion.cli.programs import NamedPipeline, load
 from parhelion.cli.region import (
     asked_extents,
     by_output,
@@ -111,7 +111,7 @@ def _files(path: Path, found: Mapping[str, Array]) -> dict[Path, Array]:
     }
 
 
-def first_run(made: Program, out: Sequence[hl.Buffer]) -> float:
+def first_run(made: NamedPipeline, out: Sequence[hl.Buffer]) -> float:
     """Computes the output; the seconds that it took, without compiling: where there was
     no code for these images and sizes, it runs once more."""
     runner = made.pipeline._runner
@@ -132,7 +132,7 @@ def prepared(
     auto: bool,
     scheduler: str | None,
     output: str | None = None,
-) -> tuple[Program, list[hl.Buffer]]:
+) -> tuple[NamedPipeline, list[hl.Buffer]]:
     """The program with its inputs and schedule, and Buffers for its outputs."""
     made = load(program, schedule, params)
     given_params(made, params)

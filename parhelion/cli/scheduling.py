@@ -11,7 +11,7 @@ from parhelion.cli import options
 from parhelion.cli.automatic import find_schedule
 from parhelion.cli.given import given_images, given_params
 from parhelion.cli.problem import Problem
-from parhelion.cli.programs import Program, load
+from parhelion.cli.programs import NamedPipeline, load
 from parhelion.cli.region import asked_extents
 
 
@@ -66,7 +66,7 @@ def schedule(
         click.echo(found.explain())
 
 
-def _sizes(made: Program, files: tuple[str, ...], size: str | None) -> list[int]:
+def _sizes(made: NamedPipeline, files: tuple[str, ...], size: str | None) -> list[int]:
     if not files:
         if size is None:
             raise Problem(

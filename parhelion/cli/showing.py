@@ -10,7 +10,7 @@ import parhelion as hl
 from parhelion.cli import options
 from parhelion.cli.given import given_params, params_without_value
 from parhelion.cli.problem import Problem, note
-from parhelion.cli.programs import Program, load
+from parhelion.cli.programs import NamedPipeline, load
 from parhelion.cli.region import asked_extents, destination, promised_extents
 from parhelion.views.notebook import show_page
 
@@ -74,7 +74,7 @@ def show(
     click.echo(f"{path}: {path.stat().st_size} bytes")
 
 
-def _where(made: Program, extents: list[int]) -> list[int] | list[hl.Buffer]:
+def _where(made: NamedPipeline, extents: list[int]) -> list[int] | list[hl.Buffer]:
     """What `animate` is given: outputs of one number of dimensions have these extents,
     others a Buffer each, which takes memory."""
     if len({f.dimensions() for f in made.pipeline.outputs()}) == 1:
@@ -82,7 +82,7 @@ def _where(made: Program, extents: list[int]) -> list[int] | list[hl.Buffer]:
     return destination(made, [0] * len(extents), extents)
 
 
-def _small(made: Program, shown: int) -> list[int]:
+def _small(made: NamedPipeline, shown: int) -> list[int]:
     """A size that shows the order, and all of what has a promised extent."""
     outputs = made.pipeline.outputs()
     dims = max(f.dimensions() for f in outputs)

@@ -28,7 +28,7 @@ from parhelion.ir.rewrite import nodes
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class UfuncUpdate:
     """``f[at] = ufunc(f[at], operand)``"""
 
     ufunc: np.ufunc
@@ -40,12 +40,12 @@ class Order:
     """What an update allows.
 
     reads_itself: whether it reads the Func it updates.
-    folds: one `Fold` per value, if it is of that form.
+    folds: one `UfuncUpdate` per value, if it is of that form.
     independent: the RVars whose points commute.
     """
 
     reads_itself: bool
-    folds: tuple[Fold, ...] | None
+    folds: tuple[UfuncUpdate, ...] | None
     independent: frozenset[Var]
 
 
@@ -102,7 +102,7 @@ def _is_fixed(e: Expr, rvars: frozenset[Var]) -> bool:
     )
 
 
-def _folds(func: Function, update: Definition) -> tuple[Fold, ...] | None:
+def _folds(func: Function, update: Definition) -> tuple[UfuncUpdate, ...] | None:
     placing = list(update.args)
     if update.rdom is not None:
         placing.append(update.rdom.predicate)
@@ -117,7 +117,7 @@ def _folds(func: Function, update: Definition) -> tuple[Fold, ...] | None:
 
 def _fold(
     func: Function, args: tuple[Expr, ...], index: int, value: Expr
-) -> Fold | None:
+) -> UfuncUpdate | None:
     if value.type.is_bfloat() or value.type.is_bool():
         return None
     ufunc = _UFUNCS.get(type(value))
@@ -131,7 +131,7 @@ def _fold(
         operand = value.a
     else:
         return None
-    return None if _reads(operand, func) else Fold(ufunc, operand)
+    return None if _reads(operand, func) else UfuncUpdate(ufunc, operand)
 
 
 _UFUNCS: dict[type[Expr], np.ufunc] = {

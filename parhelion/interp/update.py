@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from parhelion.interp.grid import Grid, Guard, Realization, Source
-from parhelion.interp.order import Fold, order_of
+from parhelion.interp.order import UfuncUpdate, order_of
 from parhelion.interp.region import Box, Mask, shape_of, volume
 from parhelion.interp.values import Array
 from parhelion.ir import expr as E
@@ -121,7 +121,7 @@ class Updater:
         self,
         axes: list[tuple[Var, tuple[int, int]]],
         stepping: list[tuple[Var, tuple[int, int]]],
-        folds: tuple[Fold, ...] | None,
+        folds: tuple[UfuncUpdate, ...] | None,
         duplicates: bool,
     ) -> None:
         count = max(len(axes), 1)
@@ -142,7 +142,7 @@ class Updater:
         placing: Grid,
         valuing: Grid,
         shape: tuple[int, ...],
-        folds: tuple[Fold, ...] | None,
+        folds: tuple[UfuncUpdate, ...] | None,
         duplicates: bool,
     ) -> None:
         """Computes and writes the points of one step."""
@@ -235,7 +235,7 @@ class Updater:
         flat[at[bad]] = True
 
 
-def _operands(folds: tuple[Fold, ...]) -> tuple[Expr, ...]:
+def _operands(folds: tuple[UfuncUpdate, ...]) -> tuple[Expr, ...]:
     return tuple([f.operand for f in folds])
 
 

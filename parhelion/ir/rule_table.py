@@ -22,7 +22,7 @@ from parhelion.ir.rules import (
     COMMUTE,
     SYMBOLS,
     Const,
-    Fold,
+    FoldedConstant,
     Literal,
     Op,
     Pattern,
@@ -162,7 +162,7 @@ class _Writer:
             return f"_constant({context}, {p.name})"
         if isinstance(p, Literal):
             return f"_constant({'B' if p.boolean else context}, {p.value})"
-        if isinstance(p, Fold):
+        if isinstance(p, FoldedConstant):
             name = self.temp()
             self.emit(f"{name} = {self.number(p.arg)}")
             if self.rule.exact:

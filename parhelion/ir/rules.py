@@ -114,7 +114,7 @@ class Op(Pattern):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fold(Pattern):
+class FoldedConstant(Pattern):
     """An expression over constants, computed when the rule fires."""
 
     arg: Pattern
@@ -179,7 +179,7 @@ def intrinsic(name: str, *args: Pattern) -> Pattern:
 
 
 def fold(p: Pattern) -> Pattern:
-    return Fold(p)
+    return FoldedConstant(p)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -230,7 +230,7 @@ def show(p: Pattern) -> str:
         return p.name
     if isinstance(p, Literal):
         return str(bool(p.value)).lower() if p.boolean else str(p.value)
-    if isinstance(p, Fold):
+    if isinstance(p, FoldedConstant):
         return f"fold({show(p.arg)})"
     assert isinstance(p, Op)
     parts = [show(a) for a in p.args]
@@ -268,7 +268,7 @@ def _renamed(p: Pattern, names: dict[str, str]) -> str:
     if isinstance(p, Op):
         args = ",".join([_renamed(a, names) for a in p.args])
         return f"{p.kind.__name__}:{p.data}({args})"
-    if isinstance(p, Fold):
+    if isinstance(p, FoldedConstant):
         return f"fold({_renamed(p.arg, names)})"
     return show(p)
 

@@ -21,7 +21,7 @@ from parhelion.runtime.layout import Layout
 
 if TYPE_CHECKING:
     from parhelion.lang.runner import Runner
-    from parhelion.runtime.program import Program
+    from parhelion.runtime.program import CompiledPipeline
 
 #: Failures that other axes or sizes may explain.
 _ABOUT_SIZES = frozenset(
@@ -42,7 +42,7 @@ _Boxes = dict[BufferSym, _Box]
 def advise(
     error: HalideError,
     runner: Runner,
-    program: Program,
+    program: CompiledPipeline,
     images: Mapping[BufferSym, Layout],
     scalars: Mapping[ParamSym, Number] | None,
 ) -> None:
@@ -81,7 +81,7 @@ def advise(
 
 
 def _values(
-    runner: Runner, program: Program, given: Mapping[ParamSym, Number] | None
+    runner: Runner, program: CompiledPipeline, given: Mapping[ParamSym, Number] | None
 ) -> dict[Var, Number]:
     found: dict[Var, Number] = {}
     for arg in program.lowered.args:

@@ -33,7 +33,7 @@ from parhelion.runtime.program import compiling
 
 # Code generation is loaded when files are written, not by `import parhelion`.
 if TYPE_CHECKING:
-    from parhelion.aot.objects import Program
+    from parhelion.aot.objects import ObjectModules
 
 
 class OutputFileType(enum.Enum):
@@ -86,7 +86,7 @@ class Module:
     _c_text: Callable[[], str]
     _lowered: Lowered
     _target: Target
-    _made: Program | None
+    _made: ObjectModules | None
 
     def __init__(self, name: str, target: Target) -> None:
         raise HalideError(
@@ -197,9 +197,9 @@ class Module:
     def _symbol(self) -> str:
         return c_name(self.name())
 
-    def _program(self) -> Program:
+    def _program(self) -> ObjectModules:
         """Its code, made once."""
-        from parhelion.aot.objects import Program, Wishes
+        from parhelion.aot.objects import ObjectModules, Wishes
 
         if self._made is None:
             target = self._target
@@ -209,7 +209,7 @@ class Module:
                 asserts=not target.has_feature(TargetFeature.NoAsserts),
             )
             with compiling():
-                self._made = Program(
+                self._made = ObjectModules(
                     self._lowered,
                     self._symbol(),
                     machine_of(target),

@@ -11,7 +11,7 @@ from parhelion.aot.choose import chooser_text
 from parhelion.aot.header import header_text
 from parhelion.aot.interface import Interface
 from parhelion.aot.llvm_module import link, module_object
-from parhelion.aot.objects import Program
+from parhelion.aot.objects import ObjectModules
 from parhelion.errors import HalideError, here
 from parhelion.lang.loop_dump import file_name
 from parhelion.lang.machines import machine_of
@@ -36,7 +36,7 @@ def compiled_for(
     interface: Interface | None = None
     for target, suffix in zip(targets, suffixes, strict=True):
         own = f"{symbol}{suffix}"
-        program: Program = make(own, target)._program()
+        program: ObjectModules = make(own, target)._program()
         members.append(Member(f"{own}.o", program.object_code(), program.exports))
         choices.append((own, machine_of(target)))
         interface = program.interface

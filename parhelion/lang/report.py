@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from parhelion.lang.runner import Runner
     from parhelion.lower.realizations import Realizations
     from parhelion.lower.regions import Regions
-    from parhelion.lower.stages import Stage
+    from parhelion.lower.stages import LoopStage
     from parhelion.lower.tally import Tally
     from parhelion.runtime.program import Variant
 
@@ -212,7 +212,7 @@ def _unfolded(regions: Regions, f: Function) -> tuple[str, ...]:
     )
 
 
-def _regrouped(stages: Sequence[Stage]) -> tuple[str, ...]:
+def _regrouped(stages: Sequence[LoopStage]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for stage in stages:
         if not any([v.type.is_float() for v in stage.values]):

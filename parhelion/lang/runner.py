@@ -45,8 +45,8 @@ from parhelion.runtime.layout import Layout, overlap
 from parhelion.runtime.program import (
     LOCK,
     PLAIN,
+    CompiledPipeline,
     Options,
-    Program,
     Promises,
     Variant,
     build,
@@ -107,7 +107,7 @@ class Runner:
         self._state: Fingerprint | None = None
         self._epoch = -1
         self._promises: Promises = {}
-        self._programs: dict[Variant, Program] = {}
+        self._programs: dict[Variant, CompiledPipeline] = {}
         self._written: dict[object, list[Box]] = {}
         #: Variants with guarded tails that the schedule does not allow.
         self._unguarded: set[Variant] = set()
@@ -185,7 +185,7 @@ class Runner:
             self._unguarded = set()
             self._epoch = -1
 
-    def program(self, variant: Variant) -> Program:
+    def program(self, variant: Variant) -> CompiledPipeline:
         """The code for a variant, compiled at its first use."""
         found = self._programs.get(variant)
         if found is None:
@@ -425,7 +425,7 @@ class Runner:
 
     def _values(
         self,
-        program: Program,
+        program: CompiledPipeline,
         layouts: Mapping[BufferSym, Layout],
         scalars: Mapping[ParamSym, Number] | None,
     ) -> list[object]:
@@ -469,7 +469,10 @@ class Runner:
         return env
 
     def _check(
-        self, program: Program, env: Mapping[Var, Number], known: Collection[BufferSym]
+        self,
+        program: CompiledPipeline,
+        env: Mapping[Var, Number],
+        known: Collection[BufferSym],
     ) -> None:
         """Checks the schedule's numbers, as far as they do not depend on the sizes of
         images that nobody has given yet, but for those of `known` that are found."""

@@ -33,13 +33,13 @@ from parhelion.ir.intrinsics import FUSED, INTRINSICS
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.rounding import unfused
 from parhelion.ir.stmt import Atomic, ForKind, Provide, Stmt, Store
-from parhelion.lower.stages import Stage
+from parhelion.lower.stages import LoopStage
 from parhelion.schedule.associativity import OPERATIONS
 from parhelion.schedule.directives import DimType
 from parhelion.types import Bool
 
 
-def marked(stage: Stage, update: Provide) -> Stmt:
+def marked(stage: LoopStage, update: Provide) -> Stmt:
     """The update of a stage at one point, inside an `Atomic` where it needs one."""
     schedule = stage.schedule
     if not schedule.atomic:
@@ -69,7 +69,7 @@ def _is_one_word(update: Provide) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class AtomicUpdate:
     """An update ``old op plus - minus``: `plus` and `minus` do not read the buffer
     that `old` is in. `minus` goes with "add" only; one of them may be missing."""
 
@@ -80,7 +80,7 @@ class Fold:
     minus: Expr | None
 
 
-def fold_of(s: Store) -> Fold | None:
+def fold_of(s: Store) -> AtomicUpdate | None:
     """The store as a fold of something into the value that is there."""
     if isinstance(s.value, Intrinsic) and s.value.op in FUSED:
         # The order of the sum is free here, and so is where it is rounded.
@@ -113,10 +113,10 @@ def fold_of(s: Store) -> Fold | None:
         return None
     make = Add if kind is Sub else kind
     assert make in (Add, Mul, Min, Max, And, Or)
-    return Fold(op, make, old, _folded(make, plus), _folded(make, minus))
+    return AtomicUpdate(op, make, old, _folded(make, plus), _folded(make, minus))
 
 
-def _fold_of_floats(s: Store) -> Fold | None:
+def _fold_of_floats(s: Store) -> AtomicUpdate | None:
     """The fold of ``min(min(old, a), b)``, or of maxima, of floats.
 
     A NaN on the right is passed over by `min` and `max`, one on the left stays. So the
@@ -141,7 +141,7 @@ def _fold_of_floats(s: Store) -> Fold | None:
         select(Intrinsic(Bool(t.count), "is_nan", (leaf,)), neutral, leaf)
         for leaf in reversed(leaves)
     ]
-    return Fold(OPERATIONS[kind], kind, e, _folded(kind, numbers), None)
+    return AtomicUpdate(OPERATIONS[kind], kind, e, _folded(kind, numbers), None)
 
 
 def _folded(make: type[Expr], leaves: list[Expr]) -> Expr | None:
@@ -169,4 +169,4 @@ def without_private_marks(s: Stmt) -> Stmt:
     return _Unmark().go(s)
 
 
-__all__ = ["Fold", "fold_of", "marked", "surely_apart", "without_private_marks"]
+__all__ = ["AtomicUpdate", "fold_of", "marked", "surely_apart", "without_private_marks"]

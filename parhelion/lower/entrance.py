@@ -26,7 +26,7 @@ from parhelion.lower.options import LowerOptions
 from parhelion.lower.overflow import OverflowChecks, regions_further_in
 from parhelion.lower.prologue import number_checks
 from parhelion.lower.regions import Region, Regions
-from parhelion.lower.stages import Program
+from parhelion.lower.stages import StagedPipeline
 from parhelion.schedule.spec import PipelineSpec
 from parhelion.simplify.simplifier import simplify
 
@@ -111,7 +111,7 @@ def _checks(
 
 
 def _standing(
-    program: Program,
+    program: StagedPipeline,
     roots: Sequence[Stmt | Expr],
     outputs: Sequence[Function],
     assumptions: Assumptions,

@@ -22,14 +22,14 @@ from parhelion.ir.function import Function
 from parhelion.ir.stmt import Assert, ProvideExtern, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.loops import Range
-from parhelion.lower.stages import Stage
+from parhelion.lower.stages import LoopStage
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32, Handle
 
 _ONE = int32(1)
 
 
-def arguments(stage: Stage) -> tuple[Expr, ...]:
+def arguments(stage: LoopStage) -> tuple[Expr, ...]:
     """What the stage is given, in order: numbers, and stand-ins for buffers."""
     (first, *_) = stage.values
     internal_assert(
@@ -39,11 +39,11 @@ def arguments(stage: Stage) -> tuple[Expr, ...]:
     return first.children()
 
 
-def scalars(stage: Stage) -> tuple[Expr, ...]:
+def scalars(stage: LoopStage) -> tuple[Expr, ...]:
     return tuple([a for a in arguments(stage) if not _is_source(a)])
 
 
-def sources(stage: Stage) -> list[FuncCall | ImageLoad]:
+def sources(stage: LoopStage) -> list[FuncCall | ImageLoad]:
     """Its buffers, as calls at no particular coordinates."""
     return [a for a in arguments(stage) if isinstance(a, FuncCall | ImageLoad)]
 
@@ -57,7 +57,7 @@ def read_of(source: FuncCall | ImageLoad) -> Function | BufferSym:
     return source.func if isinstance(source, FuncCall) else source.image
 
 
-def query(stage: Stage, region: Sequence[Range]) -> Var:
+def query(stage: LoopStage, region: Sequence[Range]) -> Var:
     """A Var for the answers of the stage about a region; it is to be bound by a let."""
     assert stage.func.extern is not None
     box = [e for r in region for e in (r.lo, r.extent)]
@@ -66,7 +66,7 @@ def query(stage: Stage, region: Sequence[Range]) -> Var:
     return Var(f"{stage.func.name}.query", Handle(), value=asked)
 
 
-def answers(stage: Stage, asked: Var) -> list[tuple[Range, ...]]:
+def answers(stage: LoopStage, asked: Var) -> list[tuple[Range, ...]]:
     """The region of each source that a query's value holds."""
     numbers = _numbers(asked)
     out: list[tuple[Range, ...]] = []
@@ -87,7 +87,7 @@ def _numbers(asked: Var) -> Iterator[Expr]:
 
 
 def provide(
-    stage: Stage, region: Sequence[Range], read: Sequence[Sequence[Range]]
+    stage: LoopStage, region: Sequence[Range], read: Sequence[Sequence[Range]]
 ) -> Stmt:
     """The stage over `region`, given what it reads of each source."""
     placed: list[Expr] = []
@@ -108,7 +108,7 @@ def provide(
 
 
 def inside_check(
-    stage: Stage, number: int, read: Sequence[Range], there: Sequence[Range]
+    stage: LoopStage, number: int, read: Sequence[Range], there: Sequence[Range]
 ) -> list[Stmt]:
     """Asserts that what the stage reads of its input `number` is there, unless it
     reads nothing. Only a stage whose answers for parts exceed that for the whole fails

@@ -37,7 +37,7 @@ from parhelion.lower.outwards import greatest, loops_within, opened, visible
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.sites import Site
 from parhelion.lower.sliding import Walk, loops_between, shared_between
-from parhelion.lower.stages import Stage
+from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import StorageDim
 from parhelion.schedule.rules import warn
 from parhelion.simplify.simplifier import can_prove, simplify
@@ -397,7 +397,7 @@ def _along_vectors(regions: Regions, f: Function, d: int) -> bool:
     return False
 
 
-def _vectorized(regions: Regions, stage: Stage, e: Expr) -> bool:
+def _vectorized(regions: Regions, stage: LoopStage, e: Expr) -> bool:
     """Whether a coordinate of a stage varies over the lanes of a vector."""
     nest = regions.loops(stage)
     lanes = {p.var for p in nest.loops if p.dim.kind is ForKind.VECTORIZED}

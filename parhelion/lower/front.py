@@ -16,7 +16,7 @@ from parhelion.lower.options import LowerOptions
 from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.realizations import Realizations, lay_out
 from parhelion.lower.regions import Region, Regions
-from parhelion.lower.stages import Program, Stage, collect
+from parhelion.lower.stages import LoopStage, StagedPipeline, collect
 from parhelion.schedule.gpu import check_no_kernels
 from parhelion.schedule.legality import check_pipeline, check_strict
 from parhelion.schedule.spec import PipelineSpec
@@ -35,7 +35,7 @@ class Draft:
     spec: PipelineSpec
     options: LowerOptions
     printed: bool = False
-    program: Program = field(init=False)
+    program: StagedPipeline = field(init=False)
     regions: Regions = field(init=False)
     realizations: Realizations = field(init=False)
     nests: Stmt = field(init=False)
@@ -89,7 +89,7 @@ def show_stages(draft: Draft) -> str:
     return "\n".join([_stage(s) for f in program.order for s in program.stages[f]])
 
 
-def _stage(s: Stage) -> str:
+def _stage(s: LoopStage) -> str:
     values = ", ".join(map(text, s.values))
     shown = f"{s.name}({', '.join(map(text, s.args))}) = {values}"
     if not is_true(s.predicate):

@@ -37,7 +37,7 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt
 from parhelion.lower.loops import Loop, Range, hull
-from parhelion.lower.stages import Program, Stage
+from parhelion.lower.stages import LoopStage, StagedPipeline
 from parhelion.schedule.directives import LoopAlignStrategy
 from parhelion.schedule.fusing import fused_stages, groups, shared_prefix
 from parhelion.simplify.simplifier import can_prove, simplify
@@ -48,16 +48,16 @@ from parhelion.types import INT32
 class Follow:
     """A stage follows `leader` inside the outermost `depth` loops."""
 
-    leader: Stage
+    leader: LoopStage
     depth: int
 
 
 class Fusing:
     """What is shared in one program."""
 
-    def __init__(self, program: Program) -> None:
-        self.follows: dict[Stage, Follow] = {}
-        self.followers: dict[Stage, list[Stage]] = {}
+    def __init__(self, program: StagedPipeline) -> None:
+        self.follows: dict[LoopStage, Follow] = {}
+        self.followers: dict[LoopStage, list[LoopStage]] = {}
         self.groups: dict[Function, tuple[Function, ...]] = {}
         found = list(fused_stages(program.order))
         if not found:
@@ -85,7 +85,9 @@ class Fusing:
             ordered = self._ordered(program, group)
             self.groups.update(dict.fromkeys(ordered, ordered))
 
-    def _ordered(self, program: Program, group: list[Function]) -> tuple[Function, ...]:
+    def _ordered(
+        self, program: StagedPipeline, group: list[Function]
+    ) -> tuple[Function, ...]:
         """The Funcs of a group in the order in which their stages first run."""
         found: dict[Function, None] = {}
         for f in group:
@@ -94,13 +96,13 @@ class Fusing:
                     found.update(dict.fromkeys(m.func for m in self.members(s, 1)))
         return tuple(found)
 
-    def owner(self, stage: Stage, depth: int) -> Stage:
+    def owner(self, stage: LoopStage, depth: int) -> LoopStage:
         """Whose site the inside of `depth` loops of a stage is."""
         while (follow := self.follows.get(stage)) is not None and depth < follow.depth:
             stage = follow.leader
         return stage
 
-    def members(self, stage: Stage, depth: int) -> list[Stage]:
+    def members(self, stage: LoopStage, depth: int) -> list[LoopStage]:
         """The stages that run in loop number `depth` of a stage that owns it, itself
         included, in the order in which they do."""
         out = [stage]
@@ -109,14 +111,14 @@ class Fusing:
                 out += self.members(follower, depth)
         return out
 
-    def is_shared(self, stage: Stage, depth: int) -> bool:
+    def is_shared(self, stage: LoopStage, depth: int) -> bool:
         """Whether others run in loop number `depth` of a stage."""
         follow = self.follows.get(stage)
         if follow is not None and depth <= follow.depth:
             return True
         return len(self.members(stage, depth)) > 1
 
-    def shared(self, stage: Stage) -> int:
+    def shared(self, stage: LoopStage) -> int:
         """How many of a stage's loops are shared with another one."""
         own = self.follows.get(stage)
         depths = [0 if own is None else own.depth]
@@ -124,8 +126,8 @@ class Fusing:
         return max(depths)
 
     def clusters(
-        self, program: Program, unit: tuple[Function, ...]
-    ) -> Iterator[list[Stage]]:
+        self, program: StagedPipeline, unit: tuple[Function, ...]
+    ) -> Iterator[list[LoopStage]]:
         """The definitions of Funcs computed together that follow none, each after
         those that the definitions of its Funcs before have run with."""
         waiting = {f: program.definitions(f) for f in unit}
@@ -151,15 +153,15 @@ class SharedLoop:
     var: Var
     range: Range
     lets: tuple[LetStmt, ...]
-    conds: Mapping[Stage, Expr]
+    conds: Mapping[LoopStage, Expr]
 
 
 def shared_loop(
-    fusing: Fusing, owner: Stage, depth: int, loops: Mapping[Stage, Loop]
+    fusing: Fusing, owner: LoopStage, depth: int, loops: Mapping[LoopStage, Loop]
 ) -> SharedLoop:
     """Loop number `depth` of `owner`, for all that share it."""
-    shift: dict[Stage, Expr] = {}
-    ranges: dict[Stage, Range] = {}
+    shift: dict[LoopStage, Expr] = {}
+    ranges: dict[LoopStage, Range] = {}
     union: Range | None = None
     for stage in fusing.members(owner, depth):
         own = _range(loops[stage])
@@ -179,7 +181,7 @@ def shared_loop(
     name = f"{owner.name}.fused.{first.name}"
     var = Var(name, INT32, lo=union.lo, hi=union.hi, loop=which)
     lets: list[LetStmt] = []
-    conds: dict[Stage, Expr] = {}
+    conds: dict[LoopStage, Expr] = {}
     for stage, r in ranges.items():
         at: Expr = var
         cond: Expr = TRUE
@@ -201,7 +203,7 @@ def _range(loop: Loop) -> Range:
     return Range(loop.min, simplify(sub(add(loop.min, loop.extent), int32(1))))
 
 
-def _gap(stage: Stage, loop: Loop, own: Range, leader: Range) -> Expr:
+def _gap(stage: LoopStage, loop: Loop, own: Range, leader: Range) -> Expr:
     """What a follower's loop variable has more than its leader's."""
     to = stage.schedule.fused_with
     assert to is not None
@@ -214,7 +216,7 @@ def _gap(stage: Stage, loop: Loop, own: Range, leader: Range) -> Expr:
 
 
 def units(
-    program: Program, fusing: Fusing, here: Set[Function]
+    program: StagedPipeline, fusing: Fusing, here: Set[Function]
 ) -> list[tuple[Function, ...]]:
     """The Funcs of one place, producers first, those computed together as one."""
     order = [f for f in program.order if f in here]

@@ -42,7 +42,7 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import LetStmt
 from parhelion.lower.assume import Assuming
-from parhelion.lower.stages import Stage
+from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import Dim, Fuse, Rename, Split, TailStrategy
 from parhelion.schedule.tails import (
     BLENDS,
@@ -248,7 +248,7 @@ class StageLoops:
 
     def __init__(
         self,
-        stage: Stage,
+        stage: LoopStage,
         nominal: Mapping[Var, Range],
         *,
         guard: bool = False,

@@ -31,14 +31,14 @@ from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Releas
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.atomic import marked
 from parhelion.lower.extern import inside_check, provide, read_of, sources
-from parhelion.lower.fork import Sync, acquired, between, in_room
+from parhelion.lower.fork_async import Sync, acquired, between, in_room
 from parhelion.lower.fused import shared_loop, units
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
 from parhelion.lower.prologue import add_loop_checks
 from parhelion.lower.realizations import Realizations
 from parhelion.lower.sites import Site
-from parhelion.lower.stages import Stage
+from parhelion.lower.stages import LoopStage
 from parhelion.schedule.branches import branches
 from parhelion.types import Handle
 
@@ -58,7 +58,7 @@ class NestBuilder:
         self.syncs = realizations.syncs
         self._extents = realizations.extents
         self.fusing = regions.sites.fusing
-        self._conditions: dict[tuple[Stage, int], Expr] = {}
+        self._conditions: dict[tuple[LoopStage, int], Expr] = {}
         self._computed_at: dict[Site, list[Function]] = {}
         self._stored_at: dict[Site, list[Function]] = {}
         self._begun_at: dict[Site, list[Function]] = {}
@@ -132,7 +132,7 @@ class NestBuilder:
         leaders = self.fusing.clusters(self.program, unit)
         return block(*[self._definition(stages) for stages in leaders])
 
-    def _definition(self, stages: Sequence[Stage]) -> Stmt:
+    def _definition(self, stages: Sequence[LoopStage]) -> Stmt:
         """The loops of one definition; of a specialised one, those of the first
         branch whose condition holds."""
         schedule = stages[0].definition.schedule
@@ -153,11 +153,11 @@ class NestBuilder:
         assert made is not None
         return made
 
-    def _stage(self, stage: Stage) -> Stmt:
+    def _stage(self, stage: LoopStage) -> Stmt:
         nest = self.regions.loops(stage)
         return self._loop(stage, nest, 0)
 
-    def _loop(self, stage: Stage, nest: StageLoops, depth: int) -> Stmt:
+    def _loop(self, stage: LoopStage, nest: StageLoops, depth: int) -> Stmt:
         """The stage inside `depth` loops."""
         inside = self._rest(stage, nest, depth)
         if depth > 0:
@@ -178,11 +178,11 @@ class NestBuilder:
         around = self.fusing.members(stage, 1) if depth == 0 else [stage]
         return block(*[let for s in around for let in self._lets(s, depth)], inside)
 
-    def _lets(self, stage: Stage, depth: int) -> list[Stmt]:
+    def _lets(self, stage: LoopStage, depth: int) -> list[Stmt]:
         lets = self.regions.loops(stage).lets
         return [let for level, let in lets if level == depth]
 
-    def _rest(self, stage: Stage, nest: StageLoops, depth: int) -> Stmt:
+    def _rest(self, stage: LoopStage, nest: StageLoops, depth: int) -> Stmt:
         """What is left of a stage inside `depth` loops."""
         if depth == len(nest.loops):
             return self._provide(stage, nest)
@@ -194,7 +194,7 @@ class NestBuilder:
 
     # Loops that several stages share; see `lower.fused`.
 
-    def _shared(self, owner: Stage, depth: int) -> Stmt:
+    def _shared(self, owner: LoopStage, depth: int) -> Stmt:
         """Loop number `depth` of a stage and of those that follow it."""
         fusing, regions = self.fusing, self.regions
         members = fusing.members(owner, depth)
@@ -215,7 +215,7 @@ class NestBuilder:
         body = block(*loop.lets, *lets, body)
         return For(loop.var, loop.range.lo, loop.range.extent, kind, body)
 
-    def _own(self, stage: Stage, depth: int) -> Stmt:
+    def _own(self, stage: LoopStage, depth: int) -> Stmt:
         """What is a stage's alone, inside the innermost loop that it shares with those
         around, where its own range and guards allow it."""
         nest = self.regions.loops(stage)
@@ -234,7 +234,7 @@ class NestBuilder:
                 inside = If(cond, inside, None)
         return inside
 
-    def _provide(self, stage: Stage, nest: StageLoops) -> Stmt:
+    def _provide(self, stage: LoopStage, nest: StageLoops) -> Stmt:
         if stage.func.extern is not None:
             return self._foreign(stage)
         env: dict[Var, Expr] = dict(nest.values)
@@ -251,7 +251,7 @@ class NestBuilder:
             body = If(substitute(stage.predicate, env), body, None)
         return body
 
-    def _foreign(self, stage: Stage) -> Stmt:
+    def _foreign(self, stage: LoopStage) -> Stmt:
         """Foreign code over all that its Func is needed for, with checks that what it
         reads is there."""
         regions, f = self.regions, stage.func

@@ -54,7 +54,7 @@ from parhelion.ir.stmt import Assert, LetStmt, Stmt
 from parhelion.ir.symbols import COORDINATE_LIMIT, ParamSym
 from parhelion.lower.loops import Range
 from parhelion.lower.regions import Regions
-from parhelion.lower.stages import Program
+from parhelion.lower.stages import StagedPipeline
 from parhelion.types import INT32, INT64, Float, Handle
 
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
@@ -210,7 +210,7 @@ def regions_further_in(regions: Regions) -> dict[Function, tuple[Range, ...]]:
     return found
 
 
-def _indices(program: Program) -> Iterator[Expr]:
+def _indices(program: StagedPipeline) -> Iterator[Expr]:
     for f in program.order:
         for s in program.stages[f]:
             for e in s.exprs:

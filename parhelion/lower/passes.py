@@ -28,7 +28,7 @@ from parhelion.lower.allocate import place_allocations
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.entrance import entrance
 from parhelion.lower.flatten import flatten_storage
-from parhelion.lower.fork import Syncs, fork_async
+from parhelion.lower.fork_async import Syncs, fork_async
 from parhelion.lower.frames import fit_frames
 from parhelion.lower.front import Draft
 from parhelion.lower.interleave import interleave_phases
@@ -41,7 +41,7 @@ from parhelion.lower.profiling import mark_profile
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.single_blocks import drop_single_blocks
-from parhelion.lower.stages import Program
+from parhelion.lower.stages import StagedPipeline
 from parhelion.lower.stream_stores import stream_stores
 from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
 from parhelion.lower.unroll import unroll_loops
@@ -455,7 +455,7 @@ def _lower(
     )
 
 
-def _numbered(program: Program) -> dict[Function, int]:
+def _numbered(program: StagedPipeline) -> dict[Function, int]:
     """A number for each Func that the user knows, in the order of computation."""
     numbers: dict[Function, int] = {}
     found: dict[Function, int] = {}
@@ -467,7 +467,7 @@ def _numbered(program: Program) -> dict[Function, int]:
     return found
 
 
-def _partitions(program: Program) -> dict[LoopId, PartitionChoice]:
+def _partitions(program: StagedPipeline) -> dict[LoopId, PartitionChoice]:
     """What was said of partitioning loops."""
     return {
         stage.loop_id(v): choice

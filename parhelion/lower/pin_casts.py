@@ -16,11 +16,11 @@ from parhelion.analysis.rank import reads_data
 from parhelion.analysis.symbolic import number
 from parhelion.ir.expr import Add, Cast, Expr, FuncCall, ImageLoad, Imm, Max, Min, Sub
 from parhelion.ir.rewrite import Rewriter, nodes
-from parhelion.lower.stages import Program
+from parhelion.lower.stages import StagedPipeline
 from parhelion.types import INT32
 
 
-def pin_casts(program: Program, values: Values) -> None:
+def pin_casts(program: StagedPipeline, values: Values) -> None:
     """Rewrites the stages of `program`; `values` bounds what its Funcs hold."""
     pin = _Pin(values)
     for f in program.order:

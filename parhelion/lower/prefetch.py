@@ -24,7 +24,7 @@ from parhelion.lower.regions import Region, Regions
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.sites import Site
 from parhelion.lower.sliding import Unfold
-from parhelion.lower.stages import Stage
+from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import PrefetchAhead, PrefetchBoundStrategy
 from parhelion.schedule.rules import stage_label, warn
 from parhelion.simplify.simplifier import simplify
@@ -33,7 +33,7 @@ _ONE = int32(1)
 
 
 def prefetches(
-    regions: Regions, stage: Stage, nest: StageLoops, depth: int
+    regions: Regions, stage: LoopStage, nest: StageLoops, depth: int
 ) -> list[Stmt]:
     """The hints that stand at the start of the loop number `depth` of a stage."""
     loop = nest.loops[depth - 1].dim.var
@@ -43,7 +43,7 @@ def prefetches(
 
 
 def _hint(
-    regions: Regions, stage: Stage, nest: StageLoops, depth: int, p: PrefetchAhead
+    regions: Regions, stage: LoopStage, nest: StageLoops, depth: int, p: PrefetchAhead
 ) -> Stmt | None:
     site = regions.sites.inside(stage, depth)
     box = _used_inside(regions, p.source, site)

@@ -36,7 +36,7 @@ from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import Assert
 from parhelion.lower.overflow import OverflowChecks
 from parhelion.lower.regions import Regions
-from parhelion.lower.stages import Program, Stage
+from parhelion.lower.stages import LoopStage, StagedPipeline
 from parhelion.schedule.directives import Fuse, Rename, Split
 from parhelion.schedule.numbers import (
     Number,
@@ -54,7 +54,7 @@ _FAR = 1 << 40
 _NONE: Expr = int64(0)
 
 
-def number_checks(program: Program) -> list[Assert]:
+def number_checks(program: StagedPipeline) -> list[Assert]:
     """Asserts that the numbers which only runs know are what their directives take."""
     known = dict.fromkeys([program.origin.get(f, f) for f in program.order])
     return [check for f in known for n in numbers_of(f) for check in _checks(n)]
@@ -100,7 +100,7 @@ def _text(value: str) -> StringImm:
     return StringImm(Handle(), value)
 
 
-def add_loop_checks(regions: Regions, stage: Stage) -> None:
+def add_loop_checks(regions: Regions, stage: LoopStage) -> None:
     """Adds asserts that the loops of a stage count in 32 bits, where that is in doubt:
     that no fused loop is longer, and that splits of splits go no further.
 
@@ -125,7 +125,7 @@ class _Beyond:
     more than one split, with the place of the first.
     """
 
-    def __init__(self, regions: Regions, stage: Stage) -> None:
+    def __init__(self, regions: Regions, stage: LoopStage) -> None:
         self.regions, self.stage = regions, stage
         self.nest = regions.loops(stage)
         self.checks = OverflowChecks()

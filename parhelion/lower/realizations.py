@@ -3,7 +3,7 @@
 A Func's storage begins where `Sites.store` says, is allocated at `Sites.hoist`, and has
 at most one factor for each dimension (`lower.folding`). Copies of it, of a ring buffer,
 lie one after the other along the slowest dimension. An async Func has semaphores too,
-by which its thread and those that use it keep in step (`lower.fork`).
+by which its thread and those that use it keep in step (`lower.fork_async`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from parhelion.ir.build import add, int32, mul, sub
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
 from parhelion.lower.folding import find_folds, hoisted_extent, origins
-from parhelion.lower.fork import Syncs, has_thread, semaphores
+from parhelion.lower.fork_async import Syncs, has_thread, semaphores
 from parhelion.lower.prologue import add_ring_check
 from parhelion.lower.regions import Regions
 from parhelion.lower.relocate import Origins

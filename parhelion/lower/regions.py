@@ -43,7 +43,7 @@ from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.outwards import greatest_outside
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
-from parhelion.lower.stages import Program, Stage
+from parhelion.lower.stages import LoopStage, StagedPipeline
 from parhelion.schedule.directives import Bound
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
@@ -57,20 +57,20 @@ Scope = Mapping[Var, SymInterval]
 class Regions:
     """The answers for one program. All methods are memoised."""
 
-    def __init__(self, program: Program, options: LowerOptions = PLAIN) -> None:
+    def __init__(self, program: StagedPipeline, options: LowerOptions = PLAIN) -> None:
         self.program = program
         self._options = options
         self.sites = Sites(program)
         self._required: dict[tuple[Function, Site], Region] = {}
         self._computed: dict[Function, Region] = {}
-        self._scopes: dict[tuple[Function, Site], dict[Stage, Scope]] = {}
-        self._stores: dict[tuple[Function, Site], dict[Stage, Scope]] = {}
-        self._loops: dict[Stage, StageLoops] = {}
-        self._boxes: dict[tuple[Stage, Site], dict[Function | BufferSym, Box]] = {}
+        self._scopes: dict[tuple[Function, Site], dict[LoopStage, Scope]] = {}
+        self._stores: dict[tuple[Function, Site], dict[LoopStage, Scope]] = {}
+        self._loops: dict[LoopStage, StageLoops] = {}
+        self._boxes: dict[tuple[LoopStage, Site], dict[Function | BufferSym, Box]] = {}
         self._values: dict[tuple[Function, int], SymInterval] = {}
-        self._touches: dict[tuple[Stage, Site], Region] = {}
+        self._touches: dict[tuple[LoopStage, Site], Region] = {}
         self._names: dict[Expr, tuple[Var, Site]] = {}
-        self._foreign: dict[tuple[Stage, Site], list[Region]] = {}
+        self._foreign: dict[tuple[LoopStage, Site], list[Region]] = {}
         self._let_sites: dict[Var, Site] = {}
         #: What names of bounds are of, as the user calls it: a Func, an image, a Var.
         self.owners: dict[Var, str] = {}
@@ -133,7 +133,7 @@ class Regions:
         if new is not old and isinstance(new, Var):
             self.unslid[new] = old
 
-    def nest(self, stage: Stage, nominal: Mapping[Var, Range]) -> StageLoops:
+    def nest(self, stage: LoopStage, nominal: Mapping[Var, Range]) -> StageLoops:
         """The loop nest of a stage over given regions of its variables."""
         return StageLoops(
             stage,
@@ -154,7 +154,7 @@ class Regions:
         stages = fusing.members(site.stage, site.depth)
         return [self.loops(s).loops[site.depth - 1] for s in stages]
 
-    def loops(self, stage: Stage) -> StageLoops:
+    def loops(self, stage: LoopStage) -> StageLoops:
         """The loop nest of a stage."""
         if stage not in self._loops:
             self.scopes(stage.func, self.sites.compute(stage.func))
@@ -260,7 +260,7 @@ class Regions:
             r = Range(simplify(lo), simplify(sub(add(lo, rounded), _ONE)))
         return (*region[:d], r, *region[d + 1 :])
 
-    def inside(self, consumer: Stage, site: Site) -> bool:
+    def inside(self, consumer: LoopStage, site: Site) -> bool:
         """Whether the stage's loops run inside `site`, at least from some depth on."""
         if site.stage is not None and site.stage.func is consumer.func:
             return site.stage is consumer
@@ -268,7 +268,7 @@ class Regions:
             return True
         return site.contains(self.sites.compute(consumer.func))
 
-    def boxes(self, stage: Stage, site: Site) -> dict[Function | BufferSym, Box]:
+    def boxes(self, stage: LoopStage, site: Site) -> dict[Function | BufferSym, Box]:
         """What one stage reads, of each Func and image, inside `site`."""
         key = (stage, site)
         found = self._boxes.get(key)
@@ -280,7 +280,7 @@ class Regions:
             self._boxes[key] = found
         return found
 
-    def _asked(self, stage: Stage, site: Site) -> dict[Function | BufferSym, Box]:
+    def _asked(self, stage: LoopStage, site: Site) -> dict[Function | BufferSym, Box]:
         """What foreign code says that it reads."""
         found: dict[Function | BufferSym, Box] = {}
         regions = self.foreign(stage, site)
@@ -290,7 +290,7 @@ class Regions:
             found[read] = union(found[read], box) if read in found else box
         return found
 
-    def foreign(self, stage: Stage, site: Site) -> list[Region]:
+    def foreign(self, stage: LoopStage, site: Site) -> list[Region]:
         """What a foreign stage reads of each of its sources, inside `site`."""
         key = (stage, site)
         found = self._foreign.get(key)
@@ -313,7 +313,7 @@ class Regions:
             ]
         return found
 
-    def _read(self, stage: Stage, scope: Scope) -> dict[Function | BufferSym, Box]:
+    def _read(self, stage: LoopStage, scope: Scope) -> dict[Function | BufferSym, Box]:
         found = boxes_touched(
             stage.exprs, narrow(scope, stage.predicate), self.value_bounds
         )
@@ -324,13 +324,13 @@ class Regions:
                 found[key] = union(found[key], box) if key in found else box
         return found
 
-    def scope(self, stage: Stage, site: Site) -> Scope:
+    def scope(self, stage: LoopStage, site: Site) -> Scope:
         """The interval of each variable of a stage inside `site`."""
         if site.stage is stage or self.sites.shares(stage, site):
             return self.loops(stage).region(site.depth)
         return self.scopes(stage.func, site)[stage]
 
-    def scopes(self, f: Function, site: Site) -> dict[Stage, Scope]:
+    def scopes(self, f: Function, site: Site) -> dict[LoopStage, Scope]:
         """The intervals of the variables of each stage of `f`, seen from a site that
         is its compute site or further out."""
         key = (f, site)
@@ -339,11 +339,11 @@ class Regions:
             found = self._scopes[key] = self._find_scopes(f, site)
         return found
 
-    def _find_scopes(self, f: Function, site: Site) -> dict[Stage, Scope]:
+    def _find_scopes(self, f: Function, site: Site) -> dict[LoopStage, Scope]:
         at_home = site is self.sites.compute(f)
         region = self.computed(f) if at_home else self.required(f, site)
-        scopes: dict[Stage, Scope] = {}
-        stores: dict[Stage, Scope] = {}
+        scopes: dict[LoopStage, Scope] = {}
+        stores: dict[LoopStage, Scope] = {}
         for branches in reversed(self.program.definitions(f)):
             for stage in branches:
                 nominal = self.nominal(stage, region)
@@ -418,7 +418,7 @@ class Regions:
             return otherwise
         return self._name(v.name, "rounding", simplify(found), site)
 
-    def nominal(self, stage: Stage, region: Region) -> dict[Var, Range]:
+    def nominal(self, stage: LoopStage, region: Region) -> dict[Var, Range]:
         own = dict(zip(stage.func.args, region, strict=True))
         out = {v: own[v] for v in stage.pure_vars}
         if stage.rdom is not None:
@@ -431,8 +431,8 @@ class Regions:
         self,
         f: Function,
         site: Site,
-        branches: Sequence[Stage],
-        scopes: Mapping[Stage, Scope],
+        branches: Sequence[LoopStage],
+        scopes: Mapping[LoopStage, Scope],
         region: Region,
     ) -> Region:
         """What must be there before an update runs: what is required after it and
@@ -441,7 +441,7 @@ class Regions:
         assert touched is not None
         return self._named(f, site, _hulls(region, touched))
 
-    def _touch(self, f: Function, site: Site, stage: Stage, scope: Scope) -> Region:
+    def _touch(self, f: Function, site: Site, stage: LoopStage, scope: Scope) -> Region:
         """All of `f` that one of its own stages reads or writes within `scope`."""
         key = (stage, site)
         found = self._touches.get(key)
@@ -449,18 +449,18 @@ class Regions:
             found = self._touches[key] = self._find_touch(f, stage, scope)
         return found
 
-    def _find_touch(self, f: Function, stage: Stage, scope: Scope) -> Region:
+    def _find_touch(self, f: Function, stage: LoopStage, scope: Scope) -> Region:
         return self._with_own(f, stage, scope, self._written(f, stage, scope))
 
     def _with_own(
-        self, f: Function, stage: Stage, scope: Scope, region: Region
+        self, f: Function, stage: LoopStage, scope: Scope, region: Region
     ) -> Region:
         """`region`, and what a stage reads of its own Func within `scope`."""
         own = self._read(stage, scope).get(f)
         return region if own is None else _hulls(region, self._bounded(own, f, stage))
 
     def _touched_by_stages(
-        self, f: Function, site: Site, scopes: Mapping[Stage, Scope]
+        self, f: Function, site: Site, scopes: Mapping[LoopStage, Scope]
     ) -> Region:
         stores = self._stores[f, site]
         touched = _together(
@@ -473,14 +473,14 @@ class Regions:
         return self._named(f, site, _hulls(self.required(f, site), touched))
 
     def _stored_by(
-        self, f: Function, site: Site, stage: Stage, scope: Scope, store: Scope
+        self, f: Function, site: Site, stage: LoopStage, scope: Scope, store: Scope
     ) -> Region:
         """The storage of a stage that is evaluated in `scope` and stored in `store`."""
         if store is scope:
             return self._touch(f, site, stage, scope)
         return self._with_own(f, stage, scope, self._written(f, stage, store))
 
-    def _written(self, f: Function, stage: Stage, scope: Scope) -> Region:
+    def _written(self, f: Function, stage: LoopStage, scope: Scope) -> Region:
         """All of `f` that a stage stores within `scope`."""
         narrowed = narrow(scope, stage.predicate)
         written = tuple([bounds_of(a, narrowed, self.value_bounds) for a in stage.args])
@@ -531,7 +531,7 @@ class Regions:
         self._let_sites[var] = site
         return var
 
-    def _bounded(self, box: Box, of: Function | BufferSym, user: Stage) -> Region:
+    def _bounded(self, box: Box, of: Function | BufferSym, user: LoopStage) -> Region:
         out: list[Range] = []
         for d, i in enumerate(box):
             if i.lo is None or i.hi is None:
@@ -566,7 +566,7 @@ def _holds_nothing(region: Region) -> bool:
     return holds_nothing(tuple([SymInterval(r.lo, r.hi) for r in region]))
 
 
-def _together(found: Sequence[tuple[Stage, Region]]) -> Region | None:
+def _together(found: Sequence[tuple[LoopStage, Region]]) -> Region | None:
     """The hull of what several stages touch; of the branches of one definition, what
     that one touches which runs."""
     out: Region | None = None

@@ -9,7 +9,7 @@ from parhelion.errors import internal_assert
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import LetStmt, Stmt
 from parhelion.lower.fused import Fusing
-from parhelion.lower.stages import Program, Stage
+from parhelion.lower.stages import LoopStage, StagedPipeline
 from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 
 
@@ -22,7 +22,7 @@ class Site:
     lets: names defined here, in order. checks: asserts that follow them.
     """
 
-    stage: Stage | None
+    stage: LoopStage | None
     depth: int
     parent: Site | None
     lets: list[LetStmt] = field(default_factory=list)
@@ -56,10 +56,10 @@ class Site:
 class Sites:
     """The sites of a program, made when they are asked for."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: StagedPipeline) -> None:
         self.program = program
         self.root = Site(None, 0, None)
-        self._inside: dict[tuple[Stage, int], Site] = {}
+        self._inside: dict[tuple[LoopStage, int], Site] = {}
         self.fusing = Fusing(program)
 
     def __iter__(self) -> Iterator[Site]:
@@ -67,7 +67,7 @@ class Sites:
         yield self.root
         yield from self._inside.values()
 
-    def inside(self, stage: Stage, depth: int) -> Site:
+    def inside(self, stage: LoopStage, depth: int) -> Site:
         """The site inside `depth` loops of a stage. Around the one inside none is
         the place where the stage's Func is computed, so that sites form a tree."""
         stage = self.fusing.owner(stage, depth)
@@ -93,7 +93,7 @@ class Sites:
             return self.inside(host, len(host.schedule.dims))
         return self._in(host, f.schedule.compute)
 
-    def shares(self, stage: Stage, site: Site) -> bool:
+    def shares(self, stage: LoopStage, site: Site) -> bool:
         """Whether a stage runs inside a site of another one, with which it shares
         loops."""
         if site.stage is None or site.stage is stage:
@@ -129,7 +129,7 @@ class Sites:
                 return None if host in self.program.outputs else host
         return None
 
-    def _in(self, stage: Stage, level: LoopLevel) -> Site:
+    def _in(self, stage: LoopStage, level: LoopLevel) -> Site:
         """The site inside a loop of `stage`; `check_pipeline` has seen that it is
         there."""
         if level.var is OUTERMOST:

@@ -29,7 +29,7 @@ from parhelion.schedule.wrappers import Redirect
 
 
 @dataclass(eq=False, slots=True)
-class Stage:
+class LoopStage:
     """One definition as the compiler sees it: all inlining done.
 
     args: the left-hand side. A pure dimension's arg is the Func's own Var.
@@ -91,7 +91,7 @@ def _calls(exprs: Sequence[Expr]) -> list[Function]:
 
 
 @dataclass(eq=False, slots=True)
-class Program:
+class StagedPipeline:
     """All Funcs that become loops, producers before consumers.
 
     stages: the stages of each. host: the stage inside whose loops a Func is computed;
@@ -103,21 +103,21 @@ class Program:
     outputs: tuple[Function, ...]
     assumptions: Assumptions
     order: list[Function] = field(default_factory=list)
-    stages: dict[Function, list[Stage]] = field(default_factory=dict)
-    host: dict[Function, Stage] = field(default_factory=dict)
+    stages: dict[Function, list[LoopStage]] = field(default_factory=dict)
+    host: dict[Function, LoopStage] = field(default_factory=dict)
     at_innermost: set[Function] = field(default_factory=set)
     origin: dict[Function, Function] = field(default_factory=dict)
-    consumers: dict[Function, list[Stage]] = field(default_factory=dict)
+    consumers: dict[Function, list[LoopStage]] = field(default_factory=dict)
 
-    def definitions(self, f: Function) -> list[list[Stage]]:
+    def definitions(self, f: Function) -> list[list[LoopStage]]:
         """The stages of a Func, those of one definition together."""
         return [list(g) for _, g in groupby(self.stages[f], lambda s: s.index)]
 
-    def enclosing(self, inner: Stage | None, level: LoopLevel) -> Stage | None:
+    def enclosing(self, inner: LoopStage | None, level: LoopLevel) -> LoopStage | None:
         """`inner` or the first stage around it that has the loop of `level`; a stage
         that shares its outer loops with another one is inside those."""
         while inner is not None:
-            at: Stage | None = inner
+            at: LoopStage | None = inner
             while at is not None:
                 f = self.origin.get(at.func, at.func)
                 if f is level.func and level.stage in (-1, at.index):
@@ -128,7 +128,7 @@ class Program:
         return None
 
 
-def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[Stage]:
+def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[LoopStage]:
     """The stages of one definition: one, or one for each branch that computes."""
     it = inline.decided(f, d)
     made = inline.inlined(f, (*it.args, *it.values, it.predicate))
@@ -141,7 +141,7 @@ def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[Stage]
         if f.extern is None:
             exprs = guard_branches(exprs)
         stages.append(
-            Stage(
+            LoopStage(
                 f,
                 k,
                 exprs[:count],
@@ -157,13 +157,13 @@ def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[Stage]
     return stages
 
 
-def collect(spec: PipelineSpec, *, strict: bool = False) -> Program:
+def collect(spec: PipelineSpec, *, strict: bool = False) -> StagedPipeline:
     """The program of a pipeline: inlined, in order, with consumers and hosts known.
 
     strict: whether every float operation is rounded by itself.
     """
     outputs = spec.outputs
-    program = Program(outputs, spec.assumptions)
+    program = StagedPipeline(outputs, spec.assumptions)
     inline = Inline(frozenset(outputs), strict)
     reached = list(outputs)
     for f in reached:
@@ -183,7 +183,7 @@ def collect(spec: PipelineSpec, *, strict: bool = False) -> Program:
     return program
 
 
-def _find_hosts(program: Program) -> None:
+def _find_hosts(program: StagedPipeline) -> None:
     """Gives each Func its host, consumers first, and copies what has several."""
     namer = Namer()
     for f in program.order:
@@ -194,7 +194,7 @@ def _find_hosts(program: Program) -> None:
         order.append(f)
         if f in program.outputs or level.place is Place.ROOT:
             continue
-        groups: dict[Stage, list[Stage]] = {}
+        groups: dict[LoopStage, list[LoopStage]] = {}
         for c in program.consumers[f]:
             host = c if level.place is Place.INLINED else program.enclosing(c, level)
             internal_assert(host is not None, f"no host for {f.name}")
@@ -212,7 +212,7 @@ def _find_hosts(program: Program) -> None:
 
 
 def _copy(
-    program: Program, f: Function, name: str, callers: Sequence[Stage]
+    program: StagedPipeline, f: Function, name: str, callers: Sequence[LoopStage]
 ) -> Function:
     """A Func of its own, with the same stages as `f`, for some of its callers."""
     copy = Function(name, f.schedule, f.site)
@@ -237,7 +237,7 @@ def _copy(
     return copy
 
 
-def _redirected(s: Stage, redirect: Redirect) -> Stage:
+def _redirected(s: LoopStage, redirect: Redirect) -> LoopStage:
     return replace(
         s,
         args=tuple([redirect.go(a) for a in s.args]),

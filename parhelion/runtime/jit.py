@@ -25,7 +25,7 @@ from parhelion.codegen.target import host_target
 from parhelion.errors import InternalError
 from parhelion.ir.target import Target, generic_target
 from parhelion.runtime import faults, helpers
-from parhelion.runtime.fork import LLVM, freed_by_forks
+from parhelion.runtime.after_fork import LLVM, freed_by_forks
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parhelion.errors import BoundsError, here
-from parhelion.runtime.fork import DATA, freed_by_forks
+from parhelion.runtime.after_fork import DATA, freed_by_forks
 from parhelion.runtime.threads import python_function
 
 #: Halide's: a megabyte.

@@ -15,7 +15,7 @@ import weakref
 from typing import Any
 
 from parhelion.runtime import threads
-from parhelion.runtime.fork import RUNTIME, freed_by_forks
+from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
 
 _LOCK = threading.Lock()
 freed_by_forks(_LOCK, RUNTIME)

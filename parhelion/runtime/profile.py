@@ -22,7 +22,7 @@ from parhelion.errors import HalideError, here
 from parhelion.ir.names import plain_name, shown_names
 from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING
 from parhelion.runtime import profile_ir
-from parhelion.runtime.fork import DATA, RUNTIME, freed_by_forks
+from parhelion.runtime.after_fork import DATA, RUNTIME, freed_by_forks
 from parhelion.runtime.helpers import provided
 
 #: Nanoseconds from one look at the threads to the next.

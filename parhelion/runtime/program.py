@@ -29,9 +29,9 @@ from parhelion.ir.rewrite import free_vars
 from parhelion.ir.stmt import NOP, Assert
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.runtime import loading
+from parhelion.runtime.after_fork import COMPILER, DATA, RUNTIME, freed_by_forks
 from parhelion.runtime.call import Call
 from parhelion.runtime.context import failed
-from parhelion.runtime.fork import COMPILER, DATA, RUNTIME, freed_by_forks
 from parhelion.runtime.layout import Layout
 from parhelion.schedule.directives import CHANGES, Split
 from parhelion.schedule.reach import Fingerprint, Reach
@@ -176,7 +176,7 @@ def fitted(promises: Sequence[Expr | None], layout: Layout, strides: Strides) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class CompiledPipeline:
     """Loaded code. `lowered` has no body any more (it can be large)."""
 
     lowered: Lowered
@@ -314,7 +314,7 @@ def build(
     variant: Variant,
     sites: Mapping[str, Site | None],
     state: Fingerprint,
-) -> Program:
+) -> CompiledPipeline:
     """Lowers, compiles and loads a pipeline for this computer, or has its code from the
     persistent cache. state: the fingerprint of the pipeline."""
     with collector_off():
@@ -332,7 +332,7 @@ def build(
             _watch(compiled, variant, record.profiled)
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites)
-            return Program(record.lowered, variant, call)
+            return CompiledPipeline(record.lowered, variant, call)
     return _compiled(reach, name, variant, sites, state, target, key)
 
 
@@ -380,7 +380,7 @@ def _compiled(
     state: Fingerprint,
     target: Target,
     key: keys.Key | None,
-) -> Program:
+) -> CompiledPipeline:
     """A pipeline lowered, compiled and loaded, and kept under its key."""
     from parhelion.codegen.llvm import emit_with_sites
     from parhelion.runtime import cache, records
@@ -406,4 +406,4 @@ def _compiled(
             kept = records.pack(lowered, failures, compiled, text, key, profiled)
             cache.store(key.digest, kept)
     call = Call(compiled, lowered.args, failures, sites)
-    return Program(lowered, variant, call)
+    return CompiledPipeline(lowered, variant, call)

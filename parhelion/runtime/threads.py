@@ -19,9 +19,9 @@ from typing import Any, NoReturn
 
 from parhelion.codegen.target import host_target
 from parhelion.errors import ScheduleError, here
+from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
 from parhelion.runtime.context import Context
 from parhelion.runtime.environment import number, warn
-from parhelion.runtime.fork import RUNTIME, freed_by_forks
 from parhelion.runtime.helpers import provided
 from parhelion.runtime.python_ir import API
 

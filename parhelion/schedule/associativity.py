@@ -58,7 +58,7 @@ Values = tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class AssociativeFold:
     """An associative operation on the values of a Func.
 
     start: the values that a part begins with. merge: ``x . y``, `x` first in order.
@@ -77,7 +77,7 @@ class Fold:
 
 def fold_of(
     function: Function, args: Values, values: Values, *, numbers: bool = False
-) -> Fold | None:
+) -> AssociativeFold | None:
     """The operation by which ``function[args] = values`` folds, if one is found.
 
     numbers: also one that is associative only among floats that are numbers.
@@ -118,7 +118,7 @@ def _components(uses: Sequence[set[int]], count: int) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A `Fold` of some of the values: their positions, and the parts of the fold."""
+    """A fold of some of the values: their positions, and the parts of the fold."""
 
     at: list[int]
     start: Values
@@ -128,7 +128,7 @@ class _Part:
     counts: Expr = TRUE
 
 
-def _combined(parts: Sequence[_Part], values: Values) -> Fold:
+def _combined(parts: Sequence[_Part], values: Values) -> AssociativeFold:
     start: list[Expr] = list(values)
     taken: list[Expr] = list(values)
     for p in parts:
@@ -146,7 +146,7 @@ def _combined(parts: Sequence[_Part], values: Values) -> Fold:
         return tuple(out)
 
     needs = any(p.taken is not None for p in parts)
-    return Fold(
+    return AssociativeFold(
         tuple(start),
         merge,
         all(p.commutative for p in parts),
@@ -507,4 +507,4 @@ def _is_imaginary(e: Expr, a: Expr, b: Expr, c: Expr, d: Expr) -> bool:
     )
 
 
-__all__ = ["OPERATIONS", "Fold", "fold_of"]
+__all__ = ["OPERATIONS", "AssociativeFold", "fold_of"]

@@ -49,7 +49,7 @@ from parhelion.ir.stmt import ForKind
 from parhelion.ir.text import brief
 from parhelion.schedule import deps, rules
 from parhelion.schedule.args import is_rvar
-from parhelion.schedule.associativity import Fold, fold_of
+from parhelion.schedule.associativity import AssociativeFold, fold_of
 from parhelion.schedule.branches import path_of
 from parhelion.schedule.directives import (
     CHANGES,
@@ -214,7 +214,11 @@ def _not_associative(function: Function, stage: int, d: Definition) -> ScheduleE
 
 
 def _check_order(
-    function: Function, stage: int, d: Definition, kept: Sequence[Var], fold: Fold
+    function: Function,
+    stage: int,
+    d: Definition,
+    kept: Sequence[Var],
+    fold: AssociativeFold,
 ) -> None:
     """Where parts must be merged in order, the loops kept are outside the others."""
     if fold.commutative or d.schedule.allow_race_conditions:
@@ -379,7 +383,7 @@ class _Moved(Rewriter):
 def _intermediate(
     function: Function,
     d: Definition,
-    fold: Fold,
+    fold: AssociativeFold,
     kept: Kept,
     inner: Sequence[_Axis],
     values: dict[Var, Expr],
@@ -429,7 +433,7 @@ def _intermediate(
 def _merge(
     function: Function,
     d: Definition,
-    fold: Fold,
+    fold: AssociativeFold,
     made: Function,
     kept: Kept,
     outer: Sequence[_Axis],

@@ -19,7 +19,7 @@ from parhelion.ir.symbols import COORDINATE_LIMIT
 from parhelion.ir.text import brief
 from parhelion.schedule import deps
 from parhelion.schedule.args import is_rvar, nameable
-from parhelion.schedule.associativity import Fold, fold_of
+from parhelion.schedule.associativity import AssociativeFold, fold_of
 from parhelion.schedule.branches import branch_label, branch_of, path_of
 from parhelion.schedule.directives import (
     Dim,
@@ -144,7 +144,7 @@ def commutes(function: Function, d: Definition, *, exact: bool = True) -> bool:
     return fold is not None and fold.commutative
 
 
-def folded(function: Function, d: Definition) -> Fold | None:
+def folded(function: Function, d: Definition) -> AssociativeFold | None:
     """The operation by which an update folds, as far as its values tell."""
     return fold_of(function, d.args, d.values)
 

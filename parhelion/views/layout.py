@@ -24,7 +24,7 @@ _THIN = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Drawing:
     """centres: of the boxes. paths: of each edge, from box to box."""
 
     centres: tuple[Place, ...]
@@ -33,7 +33,7 @@ class Layout:
     height: float
 
 
-def layered(sizes: Sequence[Place], edges: Sequence[tuple[int, int]]) -> Layout:
+def layered(sizes: Sequence[Place], edges: Sequence[tuple[int, int]]) -> Drawing:
     """Places for boxes of these widths and heights; edges (without circles) go down."""
     return _Layered(sizes, edges).layout()
 
@@ -93,7 +93,7 @@ class _Layered:
                 rank[v] = min([rank[w] for w in out[v]]) - 1
         return rank
 
-    def layout(self) -> Layout:
+    def layout(self) -> Drawing:
         for layer in self.layers:
             self._pack(layer)
         down = list(range(1, len(self.layers)))
@@ -142,7 +142,7 @@ class _Layered:
         for v, at in zip(layer, placed, strict=True):
             self.x[v] = at - shift
 
-    def _measured(self) -> Layout:
+    def _measured(self) -> Drawing:
         left = min(
             [self.x[v] - w / 2 for v, (w, _) in enumerate(self.sizes)], default=0
         )
@@ -162,7 +162,7 @@ class _Layered:
             path[0] = (ax, ay + self.sizes[chain[0]][1] / 2)
             path[-1] = (bx, by - self.sizes[chain[-1]][1] / 2)
             paths.append(tuple(path))
-        return Layout(
+        return Drawing(
             tuple(places[: self.boxes]),
             tuple(paths),
             max(right, default=0.0) + _MARGIN,
@@ -170,4 +170,4 @@ class _Layered:
         )
 
 
-__all__ = ["Layout", "layered"]
+__all__ = ["Drawing", "layered"]

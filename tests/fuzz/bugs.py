@@ -176,7 +176,7 @@ BUGS: dict[str, Bug] = {
     ),
     "consumer_does_not_wait": Bug(
         "the thread that uses an async Func does not wait for its values",
-        "parhelion.lower.fork",
+        "parhelion.lower.fork_async",
         "acquired",
         "Acquire(sync.done, _ONE, f, ())",
         "Acquire(sync.done, build.int32(0), f, ())",

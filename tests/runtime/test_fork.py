@@ -15,7 +15,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.ir import deep
-from parhelion.runtime import fork, jit, memo, profile, program, threads
+from parhelion.runtime import after_fork, jit, memo, profile, program, threads
 
 LOCKS: dict[str, Any] = {
     "the compiler's": program.LOCK,
@@ -47,11 +47,11 @@ def is_free(lock: Any) -> bool:
 def test_a_fork_has_every_lock(lock: Any) -> None:
     """No other thread is in the middle of something when the process is copied."""
     assert is_free(lock)
-    fork._before()
+    after_fork._before()
     try:
         assert not is_free(lock)
     finally:
-        fork._after()
+        after_fork._after()
     assert is_free(lock)
 
 
@@ -141,13 +141,13 @@ def test_a_stage_forks_while_it_is_profiled() -> None:
 def test_a_fork_waits_for_the_look_of_a_watcher() -> None:
     """Its mutex is free in the child: held for the fork, and by nobody else."""
     with profile._watched(None, "p") as watcher:
-        fork._before()
+        after_fork._before()
         try:
             mutex = ctypes.c_int32.from_address(watcher.address)
             assert mutex.value != 0
             assert watcher in profile._WATCHERS._live
         finally:
-            fork._after()
+            after_fork._after()
     assert watcher not in profile._WATCHERS._live
 
 

@@ -13,7 +13,7 @@ from parhelion.ir.build import imm
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, FuncCall, Imm, Var
 from parhelion.ir.rewrite import Rewriter
-from parhelion.schedule.associativity import Fold, fold_of
+from parhelion.schedule.associativity import AssociativeFold, fold_of
 from parhelion.types import Type
 
 x = hl.Var("x")
@@ -107,7 +107,7 @@ PAIRS |= {
 }
 
 
-def made(t: Type, step: Step, several: bool) -> tuple[Any, Fold, Any, Any]:
+def made(t: Type, step: Step, several: bool) -> tuple[Any, AssociativeFold, Any, Any]:
     f = hl.Func("f")
     e, g = hl.Param(t, "e"), hl.Param(t, "g")
     c = hl.Param(hl.Bool(), "c")
@@ -154,7 +154,11 @@ def numbers(t: Type) -> list[int]:
 
 
 def fold_parts(
-    function: Any, fold: Fold, start: Any, steps: list[dict[Var, Expr]], cut: int
+    function: Any,
+    fold: AssociativeFold,
+    start: Any,
+    steps: list[dict[Var, Expr]],
+    cut: int,
 ) -> Any:
     """The steps in two parts, each folded by itself and then merged."""
     out = start
