@@ -14,6 +14,7 @@ from parhelion.autoschedule.measuring import fastest
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.bindings import SET
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Function
 from parhelion.ir.names import plain_name
@@ -28,7 +29,6 @@ from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target
 from parhelion.runtime.program import compiling
-from parhelion.schedule.directives import CHANGES
 from parhelion.schedule.reach import Reach
 from parhelion.schedule.snapshot import Snapshot
 from parhelion.schedule.spec import duplicates

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from parhelion.errors import HalideError, InternalError, here
+from parhelion.errors import HalideError, InternalError, ScheduleError, here
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
 
@@ -184,12 +184,13 @@ class AutoSchedulerResults:
 
     def apply(self) -> None:
         """Gives the directives to the Funcs, in place of all that they have been given
-        since the scheduler was asked.
+        since the scheduler was asked. Raises ScheduleError if a Func has been given
+        another definition since.
 
         Schedulers answer with legal schedules: a directive that is refused is a bug,
         InternalError, and leaves the Funcs as they were before the scheduler.
         """
-        from parhelion.schedule.directives import CHANGES
+        from parhelion.ir.changes import CHANGES
         from parhelion.schedule.legality import check_pipeline
         from parhelion.schedule.spec import PipelineSpec
 
@@ -211,12 +212,21 @@ class AutoSchedulerResults:
                 raise
 
     def undo(self) -> None:
-        """Takes the schedule back: all is as it was before the scheduler was asked."""
+        """Takes the schedule back: all is as it was before the scheduler was asked.
+        Raises ScheduleError as `apply` does.
+        """
         self._snapshot().restore()
 
     def _snapshot(self) -> Snapshot:
         if self.before is None:
             raise InternalError("internal error: nothing is known of the time before")
+        for f in self.before.redefined():
+            raise ScheduleError(
+                f"{f.label} has been given another definition since"
+                f" {self.scheduler_name} was asked, and its schedule is not for that",
+                at=here(),
+                hint="ask the scheduler again",
+            )
         return self.before
 
     def __repr__(self) -> str:

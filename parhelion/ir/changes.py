@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+
+from parhelion.ir.deep import is_deep
+
+#: Held while something is changed, and for longer by who changes what belongs together,
+#: or reads a pipeline as a whole. The compiler's lock is taken before it, never inside.
+CHANGES = threading.RLock()
+
 _epoch = 0
 
 
@@ -19,9 +27,15 @@ class Changing:
 
     def __setattr__(self, name: str, value: object) -> None:
         global _epoch
-        object.__setattr__(self, name, value)
-        if name[0] != "_":
+        if is_deep():
+            # Of copies: the thread that waits for this one may hold the lock.
+            object.__setattr__(self, name, value)
             _epoch += 1
+            return
+        with CHANGES:
+            object.__setattr__(self, name, value)
+            if name[0] != "_":
+                _epoch += 1
 
 
-__all__ = ["Changing", "epoch"]
+__all__ = ["CHANGES", "Changing", "epoch"]

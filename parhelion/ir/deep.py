@@ -26,10 +26,15 @@ _inside = threading.local()
 _users = 0
 
 
+def is_deep() -> bool:
+    """Whether this thread runs something deep, for another thread that waits."""
+    return getattr(_inside, "yes", False)
+
+
 def run_deep(f: Callable[[], _R]) -> _R:
     """``f()`` on a thread with a big stack; exceptions come through, with the line of
     the caller where they know of none."""
-    if getattr(_inside, "yes", False):
+    if is_deep():
         return f()
     results: list[_R] = []
     errors: list[BaseException] = []

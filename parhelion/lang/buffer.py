@@ -22,6 +22,7 @@ from parhelion.errors import (
 from parhelion.ir.bindings import SET
 from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
+from parhelion.ir.node import weigh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.checked import integer
@@ -237,6 +238,15 @@ class Buffer(Views, Pointwise):
             made = self._lay = Layout(self._type, self._pixels(), self._mins)
         return made
 
+    def __getstate__(self) -> dict[str, object]:
+        """For copies and pickles: their pixels are known to nobody yet."""
+        state = {n: getattr(self, n) for n in self.__slots__ if n != "__weakref__"}
+        return {**state, "_mins": list(self._mins), "_symbol": None, "_lay": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
     @property
     def _sym(self) -> BufferSym:
         """What stands for this Buffer in expressions."""
@@ -251,6 +261,7 @@ class Buffer(Views, Pointwise):
                 site=here(),
             )
             SET.set(found, self)
+            weigh(self._pixels().nbytes)
             # Weakly: the symbol is kept by what mentions it, and keeps this Buffer.
             self._symbol = weakref.ref(found)
         return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from parhelion.errors import DefinitionError, TypeMismatchError, here
 from parhelion.ir.build import int32
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad, Intrinsic
 from parhelion.ir.expr import Var as IRVar
@@ -27,7 +28,7 @@ from parhelion.lang.imageparam import OutputImageParam
 from parhelion.lang.param import Param
 from parhelion.lang.ref import describe
 from parhelion.lang.var import Var
-from parhelion.schedule.directives import CHANGES, DeviceAPI, StageSchedule
+from parhelion.schedule.directives import DeviceAPI, StageSchedule
 from parhelion.types import Type
 
 

@@ -18,6 +18,7 @@ from parhelion.errors import (
     here,
 )
 from parhelion.ir.build import imm
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, Intrinsic
 from parhelion.ir.expr import Var as IRVar
@@ -36,7 +37,6 @@ from parhelion.lang.ref import (
 )
 from parhelion.lang.tuples import values_of
 from parhelion.lang.var import Var, implicit_index
-from parhelion.schedule.directives import CHANGES
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.types import Type, TypeCode, UInt
 

@@ -98,27 +98,23 @@ class LoopLevel:
 class _Cell:
     """What all copies of a LoopLevel share."""
 
-    __slots__ = ("level", "users")
+    __slots__ = ("level", "been", "users")
 
     def __init__(self, level: _Level) -> None:
         self.level = level
+        #: All that it has been: an automatic schedule that is taken back may have put
+        #: a Func where this was before.
+        self.been = [level]
         self.users: list[tuple[FuncSchedule, str]] = []
 
     def move(self, to: _Level) -> None:
-        old, self.level = self.level, to
-        still: list[tuple[FuncSchedule, str]] = []
+        self.level = to
         for schedule, slot in self.users:
-            # A later directive may have put the Func elsewhere.
-            if slot == "compute" and schedule.compute is old:
-                schedule.compute = to
-            elif slot == "store" and schedule.store is old:
-                schedule.store = to
-            elif slot == "hoist" and schedule.hoist is old:
-                schedule.hoist = to
-            else:
-                continue
-            still.append((schedule, slot))
-        self.users = still
+            # Another directive may have put the Func elsewhere.
+            now = getattr(schedule, slot)
+            if any([now is old for old in self.been]):
+                setattr(schedule, slot, to)
+        self.been.append(to)
 
 
 def _made(level: _Level) -> LoopLevel:

@@ -24,7 +24,7 @@ from parhelion.lang.boxes import Box
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import integer
 from parhelion.lang.compile_to import CompileTo
-from parhelion.lang.given import check_output
+from parhelion.lang.given import check_image, check_output
 from parhelion.lang.handles import func_of, is_func
 from parhelion.lang.inferred import laid_out
 from parhelion.lang.machines import machine_of
@@ -317,7 +317,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         become dense, as parts of a text. boxes: those of the outputs' values, where
         they are known."""
         given = {
-            s: b._layout()
+            s: check_image(s, b)
             for s in runner.reach.images
             if isinstance(b := SET.of(s), Buffer)
             and b.defined()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from parhelion.errors import HalideError, ScheduleError, here
 from parhelion.ir.build import TRUE, is_false, is_true
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FuncCall, ImageLoad, Intrinsic, Load, Var
 from parhelion.ir.function import Function, ReductionDomain, var_label
@@ -15,7 +16,7 @@ from parhelion.lang.convert import node_of
 from parhelion.lang.handles import stage_of
 from parhelion.schedule import rules
 from parhelion.schedule.branches import StageIndex, copied, path_of
-from parhelion.schedule.directives import CHANGES, Specialization
+from parhelion.schedule.directives import Specialization
 
 if TYPE_CHECKING:
     from parhelion.lang.expr import ExprLike

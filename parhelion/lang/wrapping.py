@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.names import unique_name, user_var, wished
 from parhelion.lang.handles import func_of
 from parhelion.schedule.args import HasFunction, to_function
 from parhelion.schedule.branches import copied
-from parhelion.schedule.directives import CHANGES, FuncSchedule, Instead
+from parhelion.schedule.directives import FuncSchedule, Instead
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.schedule.wrappers import Redirect, Source
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from parhelion.errors import Site, here
 from parhelion.ir import deep, node
 from parhelion.ir.build import const_int, int32
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.cycles import sweep_cycles
 from parhelion.ir.evaluate import Value, evaluate
 from parhelion.ir.expr import Expr, StringImm, Var
@@ -33,7 +34,7 @@ from parhelion.runtime.after_fork import COMPILER, DATA, RUNTIME, freed_by_forks
 from parhelion.runtime.call import Call
 from parhelion.runtime.context import failed
 from parhelion.runtime.layout import Layout
-from parhelion.schedule.directives import CHANGES, Split
+from parhelion.schedule.directives import Split
 from parhelion.schedule.reach import Fingerprint, Reach
 from parhelion.schedule.spec import PipelineSpec
 
@@ -245,6 +246,9 @@ def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptio
 #: on them, nodes of programs that are gone take a KiB each.
 _LEAST_SWEPT = 20_000
 _sweep_at = _LEAST_SWEPT
+#: So is it when so many bytes of images have been mentioned since: those of programs
+#: that are gone go with them. That takes a tenth of a second.
+_MOST_WEIGHT = 256 << 20
 
 
 def _drop_nodes(since: int) -> None:
@@ -255,10 +259,20 @@ def _drop_nodes(since: int) -> None:
     global _sweep_at
     forget()
     node.sweep(since)
+    _drop_images()
     if node.table_size() > _sweep_at:
         node.sweep()
         sweep_cycles()
         _sweep_at = max(_LEAST_SWEPT, 2 * node.table_size())
+
+
+def _drop_images() -> None:
+    """Frees images of programs that are gone, where there may be many bytes of them.
+    Call it while the lock is held."""
+    if node.weight() > _MOST_WEIGHT:
+        gc.collect()  # what holds nodes in circles
+        node.sweep()
+        gc.collect()
 
 
 @contextmanager
@@ -332,6 +346,7 @@ def build(
             _watch(compiled, variant, record.profiled)
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites)
+            _drop_images()
             return CompiledPipeline(record.lowered, variant, call)
     return _compiled(reach, name, variant, sites, state, target, key)
 

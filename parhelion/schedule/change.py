@@ -7,13 +7,13 @@ from types import TracebackType
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.build import const_int
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule import rules, tails
 from parhelion.schedule.args import HasVar, IntLike, is_rvar, to_int, to_var
 from parhelion.schedule.directives import (
-    CHANGES,
     Dim,
     DimType,
     Fuse,

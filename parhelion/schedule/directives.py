@@ -9,7 +9,6 @@ only reads them.
 from __future__ import annotations
 
 import enum
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 
 #: The loop around all loops of a stage, ``hl.Var.outermost()``: it runs once.
 OUTERMOST: Var = user_var("__outermost")
-
-#: Held while a directive or definition changes what belongs together, and while a
-#: pipeline is read as a whole. The compiler's lock is taken before it, never inside.
-CHANGES = threading.RLock()
 
 
 class MemoryType(enum.Enum):

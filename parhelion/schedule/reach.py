@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from parhelion.errors import Site
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Imm, Load, Var
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.pipeline import Requirement
@@ -20,12 +21,7 @@ from parhelion.ir.promises import Symbol, mentioned, promises
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.schedule.branches import branches
-from parhelion.schedule.directives import (
-    CHANGES,
-    FuncSchedule,
-    Specialization,
-    StageSchedule,
-)
+from parhelion.schedule.directives import FuncSchedule, Specialization, StageSchedule
 from parhelion.schedule.mentions import of_schedules
 from parhelion.schedule.numbers import sites_of
 from parhelion.schedule.wrappers import body, changes

@@ -34,6 +34,7 @@ from parhelion.ir.build import (
     select,
     sub,
 )
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
 from parhelion.ir.function import (
     Definition,
@@ -52,7 +53,6 @@ from parhelion.schedule.args import is_rvar
 from parhelion.schedule.associativity import AssociativeFold, fold_of
 from parhelion.schedule.branches import path_of
 from parhelion.schedule.directives import (
-    CHANGES,
     Dim,
     DimType,
     FuncSchedule,

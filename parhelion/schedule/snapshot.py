@@ -6,14 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.symbols import BufferSym
-from parhelion.schedule.directives import (
-    CHANGES,
-    FuncSchedule,
-    Specialization,
-    StageSchedule,
-)
+from parhelion.schedule.directives import FuncSchedule, Specialization, StageSchedule
 from parhelion.schedule.sites import realization_order
 
 _FUNC = tuple(f.name for f in dataclasses.fields(FuncSchedule))
@@ -54,6 +50,7 @@ class Snapshot:
         self._funcs = [_fields(f.schedule, _FUNC) for f in self.functions]
         self._pure = [f.pure for f in self.functions]
         self._updates = [f.updates for f in self.functions]
+        self._written = [f.as_written() for f in self.functions]
         self._frozen = [f.frozen for f in self.functions]
         self._stages: dict[Definition, Fields] = {
             d: _stage_fields(d.schedule) for f in self.functions for d in f.stages()
@@ -64,6 +61,15 @@ class Snapshot:
             for s in d.mentions()
             if isinstance(s, BufferSym)
         }
+
+    def redefined(self) -> list[Function]:
+        """The Funcs that the user has given other definitions since, which `restore`
+        would lose; what a schedule makes of definitions does not count."""
+        return [
+            f
+            for f, written in zip(self.functions, self._written, strict=True)
+            if f.as_written() != written
+        ]
 
     def restore(self) -> None:
         """Puts everything back as it was."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parhelion.errors import ScheduleError
+from parhelion.ir.changes import CHANGES
 from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.pipeline import Requirement
@@ -19,12 +20,7 @@ from parhelion.ir.promises import Assumptions, Promise
 from parhelion.ir.symbols import DimSym
 from parhelion.schedule import pickled
 from parhelion.schedule.branches import copied
-from parhelion.schedule.directives import (
-    CHANGES,
-    FuncSchedule,
-    LoopLevel,
-    StageSchedule,
-)
+from parhelion.schedule.directives import FuncSchedule, LoopLevel, StageSchedule
 from parhelion.schedule.mentions import of_pipeline
 from parhelion.schedule.rules import warn
 from parhelion.schedule.sites import inlines, realization_order

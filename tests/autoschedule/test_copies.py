@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 
 import parhelion as hl
 from parhelion.autoschedule.result import AutoSchedulerResults
+from parhelion.autoschedule.script import Script
 from parhelion.ir.function import Function
-from parhelion.schedule.directives import FuncSchedule, StageSchedule
+from parhelion.schedule.directives import FuncSchedule, Place, StageSchedule
 from parhelion.schedule.reach import Fingerprint, Reach
 from parhelion.schedule.sites import realization_order
 from parhelion.schedule.spec import duplicates
@@ -122,3 +125,61 @@ def test_copies_have_the_wrappers_of_the_funcs() -> None:
     hl.Func._of(rows).in_().compute_root()
     assert len(realization_order([copies[out._function]])) == len(made) + 1
     assert len(realization_order([out._function])) == len(made)
+
+
+def test_definitions_that_came_later_are_not_lost() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.sqrt(hl.f32(x + y))
+    g[x, y] = f[x, y] + f[x + 1, y + 1]
+    result = hl.autoschedule(g, [40, 40])
+    g[x, 0] = 7.0
+    for program in (result.undo, result.apply):
+        with pytest.raises(hl.ScheduleError, match="g has been given another defin"):
+            program()
+    assert g.num_update_definitions() == 1
+    g.update(0).unscheduled()
+    assert np.asarray(g.realize([4, 2]))[0].tolist() == [7.0] * 4
+    again = hl.autoschedule(g, [40, 40])
+    again.undo()
+    again.apply()
+
+
+def test_a_schedule_is_given_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directive of another thread comes before it or after it."""
+    a, f = hl.Func("a"), hl.Func("f")
+    a[x, y] = hl.sqrt(hl.f32(x + y))
+    f[x, y] = a[x, y] + a[x + 1, y + 1]
+    begun, threads = threading.Event(), []
+    apply = Script.apply
+
+    def slow(script: Script) -> list[object]:
+        if a._function not in script.order:
+            return apply(script)  # of copies
+        threads.append(threading.Thread(target=a.compute_inline))
+        threads[0].start()
+        begun.wait(0.3)
+        assert threads[0].is_alive()  # it waits
+        return apply(script)
+
+    monkeypatch.setattr(Script, "apply", slow)
+    hl.autoschedule(f, [60, 60])
+    threads[0].join(20)
+    assert not threads[0].is_alive()
+    assert a._function.schedule.compute.place is Place.INLINED
+
+
+def test_a_level_moves_funcs_after_a_schedule_is_taken_back() -> None:
+    a, f = hl.Func("a"), hl.Func("f")
+    a[x, y] = hl.sqrt(hl.f32(x + y))
+    f[x, y] = a[x, y] + a[x + 1, y + 1]
+    level = hl.LoopLevel.inlined()
+    a.compute_at(level)
+    result = hl.autoschedule(f, [40, 40])
+    level.set(hl.LoopLevel(f, y))
+    result.undo()
+    assert a._function.schedule.compute.place is Place.INLINED
+    level.set(hl.LoopLevel(f, y))
+    assert a._function.schedule.compute.var is y._var
+    a.compute_root()
+    level.set(hl.LoopLevel(f, x))
+    assert a._function.schedule.compute.var is None

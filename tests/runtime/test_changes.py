@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.ir.changes import CHANGES
 from parhelion.schedule import change, spec
-from parhelion.schedule.directives import CHANGES
 from parhelion.schedule.reach import Reach
 
 x, y, xi = hl.Var("x"), hl.Var("y"), hl.Var("xi")
