@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 from parhelion.ir.deep import is_deep
@@ -10,11 +11,13 @@ from parhelion.ir.deep import is_deep
 #: or reads a pipeline as a whole. The compiler's lock is taken before it, never inside.
 CHANGES = threading.RLock()
 
+#: Each number is an epoch's once, whichever thread is faster.
+_NUMBERS = itertools.count(1)
 _epoch = 0
 
 
 def epoch() -> int:
-    """Grows with each change: what was looked at under another epoch may be stale."""
+    """Another number after each change: what was looked at before may be stale."""
     return _epoch
 
 
@@ -30,12 +33,12 @@ class Changing:
         if is_deep():
             # Of copies: the thread that waits for this one may hold the lock.
             object.__setattr__(self, name, value)
-            _epoch += 1
+            _epoch = next(_NUMBERS)
             return
         with CHANGES:
             object.__setattr__(self, name, value)
             if name[0] != "_":
-                _epoch += 1
+                _epoch = next(_NUMBERS)
 
 
 __all__ = ["CHANGES", "Changing", "epoch"]
