@@ -92,8 +92,8 @@ class Lazily(Sequence[Decision]):
 
 
 def searching(make: Callable[[], _T]) -> _T:
-    """What `make` gives while no other thread compiles, or tries directives on the same
-    copies of Funcs."""
+    """Calls `make` while no other thread compiles or searches, as both may try
+    directives on the same copies of Funcs."""
 
     def alone() -> _T:
         with compiling():

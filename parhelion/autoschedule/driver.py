@@ -40,8 +40,8 @@ def apply(
     params: AutoschedulerParams,
     given: Given | None = None,
 ) -> AutoSchedulerResults:
-    """Asks the scheduler that `params` names, and applies its script. What it looks
-    at, and tries directives on, are copies of the Funcs."""
+    """Asks the scheduler that `params` names, and applies its script. The scheduler is
+    given copies of the Funcs, so that the user's change only at the end."""
     functions = tuple(pipeline._functions())
     scheduler = find_autoscheduler(params.name)
     start = time.perf_counter()

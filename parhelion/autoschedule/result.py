@@ -78,7 +78,10 @@ class AutoSchedulerResults:
     def belongs(
         self, copies: Mapping[Function, Function], sizes: Sizes, before: Snapshot
     ) -> None:
-        """Says whose schedule it is: that of the Funcs whose copies these are."""
+        """Turns a result for copies of Funcs into one for the Funcs themselves.
+
+        copies: by the user's Funcs. sizes, before: of the user's Funcs.
+        """
         self.originals = {copy: f for f, copy in copies.items()}
         self.script = self.script.on(self.originals)
         self.sizes, self.before = sizes, before

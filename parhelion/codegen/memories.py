@@ -91,7 +91,7 @@ class Heap(Memory):
             total = f.op(f"extractvalue {pair} {both}, 0")
             over = f.op(f"extractvalue {pair} {both}, 1")
             wrong = over if wrong == "false" else f.op(f"or i1 {wrong}, {over}")
-        # Nor must the padding wrap, and the slack that `ph_malloc` rounds up by.
+        # Neither the padding may wrap nor the slack that `ph_malloc` rounds up by.
         extra = s.padding * buffer.type.bytes()
         large = f.op(f"icmp ugt i64 {total}, {(1 << 62) - extra}")
         wrong = large if wrong == "false" else f.op(f"or i1 {wrong}, {large}")

@@ -22,9 +22,9 @@ def epoch() -> int:
 
 
 class Changing:
-    """Has an epoch begin when an attribute is set, but for private ones, which hold
-    what is found anew from the others. What attributes hold is immutable, so that
-    nothing changes unnoticed."""
+    """A base of classes whose attributes are noticed when they are set: a new epoch
+    begins. Private attributes do not count, as they hold what is derived from others.
+    The values are immutable, so that nothing changes unnoticed."""
 
     __slots__ = ()
 

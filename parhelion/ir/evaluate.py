@@ -3,11 +3,8 @@
 This is the language's semantics as executable text: wrapping integers, division that
 leaves a non-negative remainder, division by zero giving 0, float operations rounded
 one by one. Fuzz tests compare the simplifier, the analyses and the code generator
-with it; the compiler uses it to fold constants.
-
-Floats are computed as Python floats and rounded to their type after each operation.
-For +, -, *, / and sqrt that is exact: double precision has more than twice the digits
-of every narrower type, so rounding twice gives what rounding once does.
+with it; the compiler uses it to fold constants. What an operation makes of numbers is
+in `ir.scalars`.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def touched_by_foreign(
 
 @dataclass(frozen=True, slots=True)
 class _Motion:
-    """What the iterations of a loop, or the steps of a walk along one
+    """What the iterations of a loop, or the steps of a walk, touch along one
     dimension, as expressions over the loops outside and the names that are visible
     where the storage is. at: what advances, the loop's variable or the walk's;
     value: the same in terms of the loops."""

@@ -69,7 +69,7 @@ def conflicts(
     """For each reduction variable, a conflict between two of its iterations.
 
     None means that any two iterations that differ in the variable, whatever the
-    others are different places: its loop may run in any order, and at once.
+    others are, touch different places: its loop may run in any order, and at once.
     """
     if rdom is None:
         return {}

@@ -186,10 +186,7 @@ class Threads:
                 self.done[what] += 1
 
     def _round(self, made: Made, rng: random.Random) -> str:
-        what = rng.choices(
-            ("run", "hand", "search", "paper", "spec", "shared"),
-            (32, 16, 15, 15, 10, 12),
-        )[0]
+        (what,) = rng.choices(list(SHARES), list(SHARES.values()))
         if made.scheduled and what in ("hand", *SCHEDULERS):
             what = "run"
         if what in SCHEDULERS and not made.alone:
