@@ -23,7 +23,7 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import nodes
 from parhelion.lang.autoscheduling import AutoschedulerParams, register_autoscheduler
 from parhelion.lang.target_api import Target
-from parhelion.schedule.sites import callees
+from parhelion.schedule.order import callees
 
 ROWS, RANDOM = "Rows8", "Random"
 #: How many random schedules a pipeline gets.

@@ -16,7 +16,7 @@ from benchmarks.case import Case
 from parhelion.autoschedule.default import NAME
 from parhelion.autoschedule.model import Costs, Model
 from parhelion.autoschedule.search import evaluations_for
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 
 #: By what the search's evaluations are multiplied.
 BUDGETS = {"fewer": 0.8, "more": 1.2}

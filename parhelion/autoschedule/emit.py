@@ -22,7 +22,7 @@ from parhelion.autoschedule.throughput import fetches, looked_up
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place, Rename, TailStrategy
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 
 #: How many tasks for each thread are enough if they are long.
 _MANY_TASKS = 32

@@ -21,8 +21,8 @@ from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, strict
 from parhelion.runtime.program import Options
 from parhelion.schedule.legality import check_pipeline, check_strict
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.recomputing import unscheduled
-from parhelion.schedule.sites import realization_order
 from parhelion.schedule.spec import PipelineSpec
 
 

@@ -15,7 +15,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import LoopLevel, Place
 from parhelion.schedule.idle import layout_calls
-from parhelion.schedule.sites import callees, realization_order
+from parhelion.schedule.order import callees, realization_order
 
 
 class Freedom:

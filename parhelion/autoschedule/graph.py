@@ -19,7 +19,7 @@ from parhelion.ir.rewrite import nodes, substitute
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.guards import guard_branches
 from parhelion.lower.inline import MOST_NODES, Recoordinate
-from parhelion.schedule.sites import callees, realization_order
+from parhelion.schedule.order import callees, realization_order
 from parhelion.schedule.wrappers import body
 
 Source = Function | BufferSym

@@ -32,7 +32,7 @@ from parhelion.autoschedule.script import Script
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
-from parhelion.schedule.sites import callees, realization_order
+from parhelion.schedule.order import callees, realization_order
 
 #: The extent of what nobody knows.
 GUESS = 64

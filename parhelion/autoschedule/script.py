@@ -39,7 +39,7 @@ from parhelion.lang.loop_level import LoopLevel
 from parhelion.lang.pipeline import image_params
 from parhelion.lang.rdom import of_rvar
 from parhelion.lang.var import of_var
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.spec import duplicates
 
 

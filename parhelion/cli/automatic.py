@@ -10,8 +10,8 @@ from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.cli.problem import Problem
 from parhelion.cli.programs import NamedPipeline
 from parhelion.cli.region import asked_extents, of_output
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.recomputing import unscheduled
-from parhelion.schedule.sites import realization_order
 
 
 def is_unscheduled(program: NamedPipeline) -> bool:

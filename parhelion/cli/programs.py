@@ -27,8 +27,8 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.symbols import ParamSym
 from parhelion.lang.generator import Built, find_generator, registered_generators
 from parhelion.lang.generator_io import declarations
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.recomputing import unscheduled
-from parhelion.schedule.sites import realization_order
 
 #: Names that are looked for when a file has several pipelines and none is named.
 _USUAL = ("algorithm", "pipeline", "output")

@@ -10,7 +10,7 @@ from parhelion.ir.build import add, int32, sub
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import text
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 from parhelion.simplify.simplifier import simplify
 
 

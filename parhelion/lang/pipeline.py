@@ -106,7 +106,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
 
     def get_func(self, index: int) -> Func:
         """The `index`-th Func in the order in which they are computed."""
-        from parhelion.schedule.sites import realization_order
+        from parhelion.schedule.order import realization_order
 
         order = realization_order(self._functions())
         if not 0 <= integer(index, "the number of a Func") < len(order):

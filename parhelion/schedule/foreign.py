@@ -5,8 +5,9 @@ from __future__ import annotations
 from parhelion.errors import ScheduleError
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
+from parhelion.schedule.order import callees
 from parhelion.schedule.rules import stage_label
-from parhelion.schedule.sites import Nests, Stack, callees
+from parhelion.schedule.sites import Nests, Stack
 
 
 def check_foreign(nests: Nests, f: Function) -> None:

@@ -20,8 +20,9 @@ from parhelion.schedule.directives import (
     FusedWith,
     LoopAlignStrategy,
 )
+from parhelion.schedule.order import callees
 from parhelion.schedule.rules import KIND_WORD, stage_label
-from parhelion.schedule.sites import Nests, callees
+from parhelion.schedule.sites import Nests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

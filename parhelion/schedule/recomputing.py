@@ -23,8 +23,9 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import free_vars
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
 from parhelion.schedule.footprint import Box, Tracer, hull, is_known, volume, work
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.rules import show_once
-from parhelion.schedule.sites import innermost, realization_order
+from parhelion.schedule.sites import innermost
 from parhelion.schedule.spans import Span
 
 #: What is recomputed more often than this is warned of.

@@ -8,13 +8,11 @@ messages show (legal sites, the loop nest) come from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parhelion.errors import DefinitionError
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad
 from parhelion.ir.function import Definition, Function
-from parhelion.ir.names import order_key
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
@@ -81,57 +79,6 @@ def innermost(f: Function, outputs: Sequence[Function]) -> bool:
         and (bool(f.updates) or f.extern is not None)
         and f not in outputs
     )
-
-
-def stage_callees(function: Function, stage: int) -> list[Function]:
-    """The other Funcs that one stage calls, in order of first appearance."""
-    return called(function, function.stages()[stage])
-
-
-def callees(function: Function) -> list[Function]:
-    """The other Funcs that any stage of `function` calls, in order."""
-    found: dict[Function, None] = {}
-    for k in range(len(function.stages())):
-        found.update(dict.fromkeys(stage_callees(function, k)))
-    return list(found)
-
-
-def realization_order(outputs: Sequence[Function]) -> list[Function]:
-    """All Funcs that the outputs need, each after those it calls.
-
-    Depth first, the callees of a Func by name, as Halide orders them, but for numbers
-    that make a name unique (`order_key`). Raises DefinitionError if Funcs call each
-    other in a circle.
-    """
-    order: dict[Function, None] = {}
-    open_: dict[Function, None] = {}
-
-    def callees_by_name(f: Function) -> Iterator[Function]:
-        return iter(sorted(callees(f), key=lambda g: order_key(g.name)))
-
-    for output in outputs:
-        if output in order:
-            continue
-        open_[output] = None
-        stack = [(output, callees_by_name(output))]
-        while stack:
-            f, rest = stack[-1]
-            g = next(rest, None)
-            if g is None:
-                stack.pop()
-                del open_[f]
-                order[f] = None
-            elif g in open_:
-                circle = [h.name for h in open_]
-                circle = [*circle[circle.index(g.name) :], g.name]
-                raise DefinitionError(
-                    f"Funcs call each other in a circle: {' -> '.join(circle)}",
-                    at=g.site,
-                )
-            elif g not in order:
-                open_[g] = None
-                stack.append((g, callees_by_name(g)))
-    return list(order)
 
 
 class Nests:
@@ -273,9 +220,6 @@ __all__ = [
     "Nests",
     "Stack",
     "Use",
-    "callees",
     "inlines",
     "innermost",
-    "realization_order",
-    "stage_callees",
 ]

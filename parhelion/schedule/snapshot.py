@@ -10,7 +10,7 @@ from parhelion.ir.changes import CHANGES
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import FuncSchedule, Specialization, StageSchedule
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 
 _FUNC = tuple(f.name for f in dataclasses.fields(FuncSchedule))
 _STAGE = tuple(f.name for f in dataclasses.fields(StageSchedule))

@@ -22,8 +22,9 @@ from parhelion.schedule import pickled
 from parhelion.schedule.branches import copied
 from parhelion.schedule.directives import FuncSchedule, LoopLevel, StageSchedule
 from parhelion.schedule.mentions import of_pipeline
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.rules import warn
-from parhelion.schedule.sites import inlines, realization_order
+from parhelion.schedule.sites import inlines
 from parhelion.schedule.wrappers import Redirect, Source, changes, unread
 
 

@@ -29,7 +29,7 @@ from parhelion.lang.runner import Runner
 from parhelion.lower.passes import Trace
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.program import Variant, compiling, fitted, lowered_for
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 from parhelion.views.execute import (
     End,
     Execution,

@@ -13,7 +13,8 @@ from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym
-from parhelion.schedule.sites import inlines, realization_order
+from parhelion.schedule.order import realization_order
+from parhelion.schedule.sites import inlines
 from parhelion.schedule.wrappers import Source, body
 from parhelion.views.listing import names_of
 from parhelion.views.wording import definitions, formula, place

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, SupportsIndex
 from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.rules import ScheduleWarning
-from parhelion.schedule.sites import inlines, realization_order
+from parhelion.schedule.sites import inlines
 from parhelion.views.animation import animate
 from parhelion.views.execute import TooManyEvents
 from parhelion.views.graph import inlined_most, stage_graph

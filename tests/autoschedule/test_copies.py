@@ -15,8 +15,8 @@ from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import FuncSchedule, Place, StageSchedule
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.reach import Fingerprint, Reach
-from parhelion.schedule.sites import realization_order
 from parhelion.schedule.spec import duplicates
 from tests.autoschedule.test_script import nest
 

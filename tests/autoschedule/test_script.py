@@ -13,8 +13,8 @@ import parhelion as hl
 from parhelion.autoschedule.calls import FuncArg, Made, RVarArg, VarArg
 from parhelion.autoschedule.script import Script
 from parhelion.ir.names import is_made, plain_name
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.reach import _FUNC_FIELDS, _frozen, _stage_parts
-from parhelion.schedule.sites import realization_order
 from parhelion.schedule.snapshot import Snapshot
 from tests.autoschedule.recording import recording
 from tests.fuzz.apply import Scheduler

@@ -9,7 +9,7 @@ from typing import Any
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.directives import DimType, StageSchedule
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.tails import objection
 from tests.fuzz import concurrency, fusing, places, rewriting, storage
 from tests.fuzz.build import Program

@@ -30,8 +30,8 @@ import numpy as np
 import parhelion as hl
 from parhelion.ir.expr import FuncCall
 from parhelion.ir.rewrite import nodes
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.rules import ScheduleWarning
-from parhelion.schedule.sites import realization_order
 from tests.fuzz.build import Program, buffer_of, build, set_plain_images
 from tests.fuzz.case import Case
 from tests.fuzz.draw import draw

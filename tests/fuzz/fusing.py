@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
 from parhelion.schedule.directives import Place
-from parhelion.schedule.sites import callees, realization_order
+from parhelion.schedule.order import callees, realization_order
 from tests.fuzz.case import Choices, Directive
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 
 import parhelion as hl
 from parhelion.schedule.legality import check_pipeline
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import Program, build
 from tests.fuzz.case import Case

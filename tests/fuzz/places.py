@@ -19,13 +19,8 @@ from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 from parhelion.schedule.memoize import dependencies
-from parhelion.schedule.sites import (
-    LoopSite,
-    Nests,
-    Stack,
-    innermost,
-    realization_order,
-)
+from parhelion.schedule.order import realization_order
+from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
 from tests.fuzz.case import Choices
 
 if TYPE_CHECKING:

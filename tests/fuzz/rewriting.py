@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import parhelion as hl
 from parhelion.schedule.associativity import fold_of
-from parhelion.schedule.sites import realization_order
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.wrappers import called
 from tests.fuzz import places
 from tests.fuzz.case import Choices, Directive, Numbers

@@ -7,13 +7,8 @@ import pytest
 import parhelion as hl
 from parhelion.schedule.directives import OUTERMOST
 from parhelion.schedule.legality import check_pipeline
-from parhelion.schedule.sites import (
-    Nests,
-    callees,
-    innermost,
-    realization_order,
-    stage_callees,
-)
+from parhelion.schedule.order import callees, realization_order, stage_callees
+from parhelion.schedule.sites import Nests, innermost
 from tests.support.spec import spec_of
 
 x, y, u, v, t = (hl.Var(n) for n in ("x", "y", "u", "v", "t"))
