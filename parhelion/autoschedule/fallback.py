@@ -20,7 +20,7 @@ from parhelion.ir.function import Function
 from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, strict
 from parhelion.runtime.program import Options
-from parhelion.schedule.legality import check_pipeline, check_strict
+from parhelion.schedule.legality import check_strict, resolve
 from parhelion.schedule.order import realization_order
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.spec import PipelineSpec
@@ -35,7 +35,7 @@ def refused(script: Script, target: Target | None = None) -> HalideError | None:
     """
     try:
         outputs = script.tried().outputs
-        check_pipeline(PipelineSpec.of(outputs))
+        resolve(PipelineSpec.of(outputs))
         if target is not None:
             _lower(outputs, strict(target))
     except HalideError as error:

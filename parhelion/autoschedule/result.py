@@ -194,7 +194,7 @@ class AutoSchedulerResults:
         InternalError, and leaves the Funcs as they were before the scheduler.
         """
         from parhelion.ir.changes import CHANGES
-        from parhelion.schedule.legality import check_pipeline
+        from parhelion.schedule.legality import resolve
         from parhelion.schedule.spec import PipelineSpec
 
         before = self._snapshot()
@@ -202,7 +202,7 @@ class AutoSchedulerResults:
             before.restore()
             try:
                 self.script.apply()
-                check_pipeline(PipelineSpec.of(self.script.outputs))
+                resolve(PipelineSpec.of(self.script.outputs))
             except HalideError as error:
                 before.restore()
                 raise InternalError(

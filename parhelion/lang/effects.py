@@ -144,7 +144,7 @@ def memoize_tag(result: ExprLike, *args: ExprLike) -> Expr:
     the algorithm, and holds whether or not the schedule memoizes a Func that uses it:
     where none is, it is just `result`, and no warning says so.
     """
-    from parhelion.schedule.memoize import untaggable
+    from parhelion.schedule.dependencies import untaggable
 
     value, tags = node_of(result), [node_of(a) for a in args]
     for tag in tags:

@@ -39,6 +39,7 @@ from parhelion.lower.sites import Site
 from parhelion.lower.sliding import Walk, loops_between, shared_between
 from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import StorageDim
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.rules import warn
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import Handle
@@ -101,10 +102,8 @@ def touched_by_foreign(
 ) -> bool:
     """Whether foreign code computes or reads `f`: it knows strides, but no folds."""
     program = regions.program
-    readers = [
-        s.func for s in program.consumers.get(f, ()) if s.func.extern is not None
-    ]
-    if f.extern is None and not readers:
+    readers = [s.func for s in program.consumers.get(f, ()) if not by_loops(s.func)]
+    if by_loops(f) and not readers:
         return False
     for d, wish in wishes.items():
         raise ScheduleError(

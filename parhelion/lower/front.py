@@ -18,7 +18,8 @@ from parhelion.lower.realizations import Realizations, lay_out
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.stages import LoopStage, StagedPipeline, collect
 from parhelion.schedule.gpu import check_no_kernels
-from parhelion.schedule.legality import check_pipeline, check_strict
+from parhelion.schedule.legality import check_strict, resolve
+from parhelion.schedule.sites import Nests
 from parhelion.schedule.spec import PipelineSpec
 
 
@@ -27,26 +28,29 @@ class Draft:
     """A pipeline on its way to its first statement.
 
     printed: whether the nests are to be read, and nothing is made of them: loops of
-    GPUs are among them, and storage begins where it is allocated. program: its stages,
-    all inlining done. regions: what of each Func is needed where. realizations: the
-    storage of each. nests: the loops.
+    GPUs are among them, and storage begins where it is allocated. resolved: where each
+    Func is computed. program: its stages, all inlining done. regions: what of each Func
+    is needed where. realizations: the storage of each. nests: the loops.
     """
 
     spec: PipelineSpec
     options: LowerOptions
     printed: bool = False
+    resolved: Nests = field(init=False)
     program: StagedPipeline = field(init=False)
     regions: Regions = field(init=False)
     realizations: Realizations = field(init=False)
     nests: Stmt = field(init=False)
 
 
-def check_schedule(draft: Draft) -> None:
-    check_pipeline(draft.spec)
+def resolve_schedule(draft: Draft) -> None:
+    draft.resolved = resolve(draft.spec)
 
 
 def inline(draft: Draft) -> None:
-    draft.program = collect(draft.spec, strict=draft.options.strict_float)
+    draft.program = collect(
+        draft.resolved, draft.spec.assumptions, strict=draft.options.strict_float
+    )
     if not draft.printed:
         check_no_kernels(draft.program.order)
     if draft.options.strict_float:
@@ -80,8 +84,10 @@ def build_nests(draft: Draft) -> None:
 # What dumps show.
 
 
-def show_order(draft: Draft) -> str:
-    return "\n".join([f.name for f in draft.spec.order])
+def show_placements(draft: Draft) -> str:
+    """Where each Func is computed, producers first."""
+    placements = draft.resolved.placements
+    return "\n".join([f"{f.name}: {at}" for f, at in placements.items()])
 
 
 def show_stages(draft: Draft) -> str:

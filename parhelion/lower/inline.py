@@ -13,7 +13,7 @@ help.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from parhelion.analysis.linear import built, linear
 from parhelion.analysis.symbolic import is_index
@@ -23,7 +23,7 @@ from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
 from parhelion.ir.rounding import Decision
 from parhelion.lower.guards import guard_branches, hides
-from parhelion.schedule.directives import Place
+from parhelion.schedule.placement import Placement
 from parhelion.schedule.wrappers import Body, body
 
 #: Nodes that inlining may add to what is written. Measured on chains of
@@ -32,13 +32,6 @@ from parhelion.schedule.wrappers import Body, body
 MOST_NODES = 50_000
 #: How many times as many may be copied, most of which come out the same.
 _COPIES = 20
-
-
-def inlines(f: Function) -> bool:
-    """Whether calls of `f` are replaced by its definition."""
-    return (
-        f.schedule.compute.place is Place.INLINED and not f.updates and f.extern is None
-    )
 
 
 class Recoordinate(Rewriter):
@@ -76,9 +69,9 @@ def _canonical(e: Expr) -> Expr:
 class Inline(Rewriter):
     """Replaces calls of inlined Funcs; their own bodies are inlined first, once."""
 
-    def __init__(self, keep: frozenset[Function], strict: bool) -> None:
+    def __init__(self, placements: Mapping[Function, Placement], strict: bool) -> None:
         super().__init__()
-        self.keep = keep
+        self.placements = placements
         self.rounding = None if strict else Decision()
         self.bodies: dict[Function, tuple[Expr, ...]] = {}
         self._guarded: dict[tuple[Function, int], Expr] = {}
@@ -156,7 +149,7 @@ class Inline(Rewriter):
             raise DefinitionError(
                 f"Func {f.name!r} is called but was never defined", at=f.site
             )
-        if f in self.keep or not inlines(f):
+        if not self.placements[f].substituted:
             return FuncCall(n.type, f, args, n.index)
         env = {v: a for v, a in zip(f.args, args, strict=True) if a is not v}
         it = self.guarded(f, n.index) if hides(args) else self.body(f)[n.index]

@@ -44,6 +44,7 @@ from parhelion.ir.stmt import LetStmt
 from parhelion.lower.assume import Assuming
 from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import Dim, Fuse, Rename, Split, TailStrategy
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.tails import (
     BLENDS,
     KEEP_WRITES,
@@ -285,7 +286,7 @@ class StageLoops:
                 self._unfuse(t)
             else:
                 _adopt(t)
-        if stage.func.extern is not None:
+        if not by_loops(stage.func):
             # Foreign code computes just what it is asked for, without loops.
             for axis in self._roots.values():
                 axis.reads = axis.writes = Reach(axis.range)

@@ -27,7 +27,7 @@ from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Evaluate, For, If, LetStmt, Produce, Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.text import text
-from parhelion.schedule.memoize import dependencies
+from parhelion.schedule.dependencies import dependencies
 from parhelion.types import BOOL, INT32, INT64, Handle, Int, Type
 
 

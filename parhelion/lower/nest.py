@@ -39,7 +39,7 @@ from parhelion.lower.prologue import add_loop_checks
 from parhelion.lower.realizations import Realizations
 from parhelion.lower.sites import Site
 from parhelion.lower.stages import LoopStage
-from parhelion.schedule.branches import branches
+from parhelion.schedule.modes import by_loops
 from parhelion.types import Handle
 
 
@@ -135,12 +135,12 @@ class NestBuilder:
     def _definition(self, stages: Sequence[LoopStage]) -> Stmt:
         """The loops of one definition; of a specialised one, those of the first
         branch whose condition holds."""
-        schedule = stages[0].definition.schedule
-        if not schedule.specializations:
+        definition = stages[0].definition
+        if not definition.schedule.specializations:
             return self._stage(stages[0])
         left = list(reversed(stages))
         made: Stmt | None = None
-        for branch in reversed(branches(schedule)):
+        for branch in reversed(self.program.resolved.branches(definition)):
             if branch.schedule is None:
                 inside = _failure(stages[0].func, branch.message)
             else:
@@ -235,7 +235,7 @@ class NestBuilder:
         return inside
 
     def _provide(self, stage: LoopStage, nest: StageLoops) -> Stmt:
-        if stage.func.extern is not None:
+        if not by_loops(stage.func):
             return self._foreign(stage)
         env: dict[Var, Expr] = dict(nest.values)
         values = tuple([substitute(e, env) for e in stage.values])

@@ -113,10 +113,10 @@ def _trace_realizations(s: Stmt, context: Context) -> Stmt:
 
 STEPS: tuple[Step, ...] = (
     Step(
-        "check_schedule",
-        front.check_schedule,
-        front.show_order,
-        "what the schedule must not ask for is refused",
+        "resolve_schedule",
+        front.resolve_schedule,
+        front.show_placements,
+        "every Func gets its place; what a schedule must not ask for is refused",
         "first: the steps after it trust the levels and loops that directives name",
     ),
     Step(

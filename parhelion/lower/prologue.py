@@ -38,6 +38,7 @@ from parhelion.lower.overflow import OverflowChecks
 from parhelion.lower.regions import Regions
 from parhelion.lower.stages import LoopStage, StagedPipeline
 from parhelion.schedule.directives import Fuse, Rename, Split
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.numbers import (
     Number,
     numbers_of,
@@ -109,7 +110,7 @@ def add_loop_checks(regions: Regions, stage: LoopStage) -> None:
     what that goes beyond.
     """
     transforms = stage.schedule.transforms
-    if stage.func.extern is not None or not transforms:
+    if not transforms or not by_loops(stage.func):
         return
     found = _Beyond(regions, stage)
     for place, t in reversed(list(enumerate(transforms))):

@@ -45,6 +45,7 @@ from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import LoopStage, StagedPipeline
 from parhelion.schedule.directives import Bound
+from parhelion.schedule.modes import by_loops
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
 
@@ -273,7 +274,7 @@ class Regions:
         key = (stage, site)
         found = self._boxes.get(key)
         if found is None:
-            if stage.func.extern is not None:
+            if not by_loops(stage.func):
                 found = self._asked(stage, site)
             else:
                 found = self._read(stage, self.scope(stage, site))

@@ -89,9 +89,12 @@ class Sites:
         host = self.program.host.get(f)
         if host is None:
             return self.root
-        if f in self.program.at_innermost:
-            return self.inside(host, len(host.schedule.dims))
-        return self._in(host, f.schedule.compute)
+        placement = self.program.placement(f)
+        level = placement.level()
+        if level is None:
+            around = placement.loops_around(len(host.schedule.dims))
+            return self.inside(host, around)
+        return self._in(host, level)
 
     def shares(self, stage: LoopStage, site: Site) -> bool:
         """Whether a stage runs inside a site of another one, with which it shares
@@ -110,11 +113,12 @@ class Sites:
 
     def _around(self, f: Function, level: LoopLevel) -> Site:
         """The site of a level around the computation of `f`."""
-        if f in self.program.at_innermost or f not in self.program.host:
+        host = self.program.host.get(f)
+        if host is None or self.program.placement(f).level() is None:
             return self.compute(f)
         if level.place is Place.ROOT:
             return self.root
-        stage = self.program.enclosing(self.program.host[f], level)
+        stage = self.program.enclosing(host, level)
         internal_assert(stage is not None, f"{f.name} is stored outside its loops")
         assert stage is not None
         return self._in(stage, level)
@@ -130,7 +134,7 @@ class Sites:
         return None
 
     def _in(self, stage: LoopStage, level: LoopLevel) -> Site:
-        """The site inside a loop of `stage`; `check_pipeline` has seen that it is
+        """The site inside a loop of `stage`; `resolve` has seen that it is
         there."""
         if level.var is OUTERMOST:
             return self.inside(stage, 0)

@@ -22,9 +22,10 @@ from parhelion.ir.rewrite import nodes
 from parhelion.lower.assume import Assuming
 from parhelion.lower.guards import guard_branches
 from parhelion.lower.inline import Inline
-from parhelion.schedule.branches import running
 from parhelion.schedule.directives import LoopLevel, Place, StageSchedule
-from parhelion.schedule.spec import PipelineSpec
+from parhelion.schedule.modes import by_loops
+from parhelion.schedule.placement import Placement
+from parhelion.schedule.sites import Nests
 from parhelion.schedule.wrappers import Redirect
 
 
@@ -94,20 +95,26 @@ def _calls(exprs: Sequence[Expr]) -> list[Function]:
 class StagedPipeline:
     """All Funcs that become loops, producers before consumers.
 
-    stages: the stages of each. host: the stage inside whose loops a Func is computed;
-    Funcs without one are computed at the root. at_innermost: Funcs without a place of
-    their own, computed inside all loops of their host. origin: of each copy, the Func
-    that the user knows. assumptions: see `PipelineSpec`.
+    resolved: their schedules. stages: the stages of each. host: the stage inside whose
+    loops a Func is computed; Funcs without one are computed at the root. origin: of
+    each copy, the Func that the user knows. assumptions: see `PipelineSpec`.
     """
 
-    outputs: tuple[Function, ...]
+    resolved: Nests
     assumptions: Assumptions
     order: list[Function] = field(default_factory=list)
     stages: dict[Function, list[LoopStage]] = field(default_factory=dict)
     host: dict[Function, LoopStage] = field(default_factory=dict)
-    at_innermost: set[Function] = field(default_factory=set)
     origin: dict[Function, Function] = field(default_factory=dict)
     consumers: dict[Function, list[LoopStage]] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> tuple[Function, ...]:
+        return self.resolved.outputs
+
+    def placement(self, f: Function) -> Placement:
+        """Where the schedule has `f` computed, which may be a copy."""
+        return self.resolved.placements[self.origin.get(f, f)]
 
     def definitions(self, f: Function) -> list[list[LoopStage]]:
         """The stages of a Func, those of one definition together."""
@@ -128,17 +135,19 @@ class StagedPipeline:
         return None
 
 
-def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[LoopStage]:
+def _branches(
+    resolved: Nests, f: Function, k: int, d: Definition, inline: Inline
+) -> list[LoopStage]:
     """The stages of one definition: one, or one for each branch that computes."""
     it = inline.decided(f, d)
     made = inline.inlined(f, (*it.args, *it.values, it.predicate))
     own, predicate = made[:-1], made[-1]
     count = len(it.args)
     stages = []
-    for n, (condition, schedule) in enumerate(running(d.schedule)):
+    for n, (condition, schedule) in enumerate(resolved.running(d)):
         where = Assuming(condition)
         exprs = tuple([where.simplified(e) for e in own])
-        if f.extern is None:
+        if by_loops(f):
             exprs = guard_branches(exprs)
         stages.append(
             LoopStage(
@@ -157,23 +166,28 @@ def _branches(f: Function, k: int, d: Definition, inline: Inline) -> list[LoopSt
     return stages
 
 
-def collect(spec: PipelineSpec, *, strict: bool = False) -> StagedPipeline:
+def collect(
+    resolved: Nests, assumptions: Assumptions, *, strict: bool = False
+) -> StagedPipeline:
     """The program of a pipeline: inlined, in order, with consumers and hosts known.
 
     strict: whether every float operation is rounded by itself.
     """
-    outputs = spec.outputs
-    program = StagedPipeline(outputs, spec.assumptions)
-    inline = Inline(frozenset(outputs), strict)
-    reached = list(outputs)
+    program = StagedPipeline(resolved, assumptions)
+    inline = Inline(resolved.placements, strict)
+    reached = list(resolved.outputs)
     for f in reached:
         if f in program.stages:
             continue
-        made = [s for k, d in enumerate(f.stages()) for s in _branches(f, k, d, inline)]
+        made = [
+            s
+            for k, d in enumerate(f.stages())
+            for s in _branches(resolved, f, k, d, inline)
+        ]
         program.stages[f] = made
         reached += [g for s in made for g in s.calls()]
     # Inlining may leave a Func without callers, an unused half of a Tuple.
-    program.order = [f for f in spec.order if f in program.stages]
+    program.order = [f for f in resolved.order if f in program.stages]
     for f in program.order:
         for s in program.stages[f]:
             for g in s.calls():
@@ -190,13 +204,13 @@ def _find_hosts(program: StagedPipeline) -> None:
         namer(f.name)
     order: list[Function] = []
     for f in reversed(program.order):
-        level = f.schedule.compute
+        level = program.placement(f).level()
         order.append(f)
-        if f in program.outputs or level.place is Place.ROOT:
+        if level is not None and level.place is Place.ROOT:
             continue
         groups: dict[LoopStage, list[LoopStage]] = {}
         for c in program.consumers[f]:
-            host = c if level.place is Place.INLINED else program.enclosing(c, level)
+            host = c if level is None else program.enclosing(c, level)
             internal_assert(host is not None, f"no host for {f.name}")
             assert host is not None
             groups.setdefault(host, []).append(c)
@@ -205,8 +219,6 @@ def _find_hosts(program: StagedPipeline) -> None:
             if g is not f:
                 order.append(g)
             program.host[g] = host
-            if level.place is Place.INLINED:
-                program.at_innermost.add(g)
     order.reverse()
     program.order = order
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parhelion.errors import Site
@@ -116,20 +117,17 @@ def copied(schedule: StageSchedule) -> StageSchedule:
     return made
 
 
-def running(schedule: StageSchedule) -> list[tuple[Expr, StageSchedule]]:
-    """The conditions and schedules of the branches that compute something.
-
-    Never empty: where every run fails, the default stands for what would have run.
-    """
-    found = [
-        (b.condition, b.schedule) for b in branches(schedule) if b.schedule is not None
-    ]
-    return found or [(TRUE, schedule)]
+def running(found: Sequence[Branch]) -> list[tuple[Expr, StageSchedule]]:
+    """The conditions and schedules of those branches that compute something."""
+    return [(b.condition, b.schedule) for b in found if b.schedule is not None]
 
 
 def schedules(schedule: StageSchedule) -> list[StageSchedule]:
-    """The schedules of the branches that compute something, the default last."""
-    return [s for _, s in running(schedule)]
+    """The schedules of the branches that compute something, the default last.
+
+    Never empty: where every run fails, the default stands for what would have run.
+    """
+    return [s for _, s in running(branches(schedule))] or [schedule]
 
 
 __all__ = [

@@ -37,6 +37,7 @@ from parhelion.ir.expr import (
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.rewrite import Rewriter, free_vars, nodes
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.spans import Span, Spans
 from parhelion.types import INT32
 
@@ -85,7 +86,7 @@ def reads_of(f: Function, d: Definition) -> Reads:
     """The reads of a definition of `f`, those of `f` itself aside. What foreign code
     reads is its own affair."""
     predicate = int32(1) if d.rdom is None else d.rdom.predicate
-    if f.extern is not None:
+    if not by_loops(f):
         return Reads([], [], predicate)
     calls: dict[tuple[Function, Point], None] = {}
     for e in dict.fromkeys((*d.values, *d.args, predicate)):

@@ -20,12 +20,14 @@ from parhelion.schedule.directives import (
     FusedWith,
     LoopAlignStrategy,
 )
+from parhelion.schedule.modes import modes
 from parhelion.schedule.order import callees
 from parhelion.schedule.rules import KIND_WORD, stage_label
-from parhelion.schedule.sites import Nests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from parhelion.schedule.sites import Nests
 
 
 @runtime_checkable
@@ -205,18 +207,8 @@ def _check_pair(nests: Nests, f: Function, k: int, to: FusedWith) -> None:
                 f"{one.name} is inlined and has no loops",
                 f"compute it: {one.name}.compute_root(), or compute_at",
             )
-        if one.extern is not None:
-            raise _fail(f, k, to, f"foreign code computes {one.name}, without loops")
-        if one.schedule.async_:
-            raise _fail(f, k, to, f"{one.name} is async: a thread of its own runs it")
-        if one.schedule.memo is not None:
-            raise _fail(
-                f,
-                k,
-                to,
-                f"{one.name} is memoized: its loops run only where its result is not"
-                " kept",
-            )
+        for mode in modes(one):
+            raise _fail(f, k, to, mode.alone)
         if one.stages()[stage].schedule.specializations:
             raise _fail(f, k, to, f"{stage_label(one, stage)} is specialized")
     if not (nests.computed[f] or nests.computed[g]):

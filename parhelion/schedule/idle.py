@@ -64,19 +64,6 @@ def _warn_of_partitions(label: str, schedule: StageSchedule) -> None:
             )
 
 
-def warn_idle_func(f: Function) -> None:
-    """Warns of what the directives on a whole Func cannot bring about."""
-    if f.extern is None or f.pure is None:
-        return
-    for one in f.pure.schedule.specializations:
-        if one.schedule is not None:
-            warn(
-                f"{f.name}.specialize has no effect: foreign code computes {f.name},"
-                " and has no loops that a branch could schedule",
-                one.site,
-            )
-
-
 def warn_idle_ring(f: Function) -> None:
     """Warns of turns that are taken by one copy of the storage."""
     ring = f.schedule.ring

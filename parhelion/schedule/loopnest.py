@@ -9,6 +9,7 @@ about schedules that cannot be lowered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from parhelion.ir.build import TRUE, const_int
 from parhelion.ir.expr import Expr, Intrinsic, Var
@@ -29,8 +30,10 @@ from parhelion.ir.stmt import (
 )
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule
-from parhelion.schedule.sites import LoopSite, Nests, Stack
 from parhelion.simplify.simplifier import simplify
+
+if TYPE_CHECKING:
+    from parhelion.schedule.sites import LoopSite, Nests, Stack
 
 #: The words of a loop's name, from that of the variable that it came of.
 Path = tuple[str, ...]

@@ -24,8 +24,8 @@ from parhelion.ir.rewrite import free_vars
 from parhelion.schedule.directives import FuncSchedule, StageSchedule
 from parhelion.schedule.footprint import Box, Tracer, hull, is_known, volume, work
 from parhelion.schedule.order import realization_order
+from parhelion.schedule.placement import placement_of
 from parhelion.schedule.rules import show_once
-from parhelion.schedule.sites import innermost
 from parhelion.schedule.spans import Span
 
 #: What is recomputed more often than this is warned of.
@@ -124,8 +124,9 @@ class _Factors:
     ) -> None:
         order = [f for f in reversed(realization_order(outputs)) if f.defined]
         self.outputs = frozenset(outputs)
-        looped = self.outputs | {f for f in order if innermost(f, outputs)}
-        self.looped = frozenset(looped)
+        self.looped = frozenset(
+            [f for f in order if not placement_of(f, outputs).substituted]
+        )
         self.order = order
         self.tracer = Tracer(order, self.looped, constants)
         self.boxes: dict[Function, Box] = dict(boxes)

@@ -1,9 +1,9 @@
-"""Where every Func of a pipeline is computed and stored, read off the schedule.
+"""The schedules of a pipeline as one value: where every Func is computed and stored.
 
 `Nests` works from the outputs towards the inputs. Each use of a Func stands inside
 some loops; its compute level must be one of them, for every use. What `lower` needs
-to know (which stage's loop a level means, in what order Funcs are produced) and what
-messages show (legal sites, the loop nest) come from here.
+to know (the order of Funcs, the placement of each, the branches of each definition) and
+what messages show (legal sites, the loop nest) come from here.
 """
 
 from __future__ import annotations
@@ -11,13 +11,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad
 from parhelion.ir.function import Definition, Function
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.args import nameable
-from parhelion.schedule.branches import schedules
-from parhelion.schedule.directives import OUTERMOST, Dim, DimType, LoopLevel, Place
+from parhelion.schedule.branches import Branch, branches, running
+from parhelion.schedule.directives import (
+    OUTERMOST,
+    Dim,
+    DimType,
+    LoopLevel,
+    StageSchedule,
+)
+from parhelion.schedule.placement import placement_of
 from parhelion.schedule.wrappers import called, read_instead
 
 
@@ -61,47 +69,44 @@ class Use:
     stack: Stack
 
 
-def inlines(f: Function, outputs: Sequence[Function]) -> bool:
-    """Whether calls of `f` are replaced by its definition."""
-    return (
-        f.schedule.compute.place is Place.INLINED
-        and not f.updates
-        and f.extern is None
-        and f not in outputs
-    )
-
-
-def innermost(f: Function, outputs: Sequence[Function]) -> bool:
-    """Whether `f`, left inline though it has updates or is foreign code's, is computed
-    anew inside the innermost loop of each stage that uses it."""
-    return (
-        f.schedule.compute.place is Place.INLINED
-        and (bool(f.updates) or f.extern is not None)
-        and f not in outputs
-    )
-
-
 class Nests:
-    """The loop nests of a pipeline, as far as the Funcs have been placed.
+    """The schedules of a pipeline, resolved: its loop nests, as far as the Funcs have
+    been placed (`schedule.legality.resolve` places them all).
 
-    order: all Funcs, producers first. uses: of each Func, who calls it, inside what.
-    computed, stored: the stacks inside which each Func is computed (several for one
-    computed in more than one stage of its consumer) and, in step, stored.
+    order: all Funcs, producers first. placements: where each is computed.
+    uses: of each Func, who calls it, inside what. computed, stored: the stacks inside
+    which each Func is computed (several for one computed in more than one stage of its
+    consumer) and, in step, stored.
     """
 
     def __init__(self, outputs: Sequence[Function], order: Sequence[Function]) -> None:
         self.outputs = tuple(outputs)
         self.order = list(order)
+        self.placements = {f: placement_of(f, self.outputs) for f in self.order}
         self.uses: dict[Function, list[Use]] = {f: [] for f in self.order}
         self.computed: dict[Function, list[Stack]] = {}
         self.stored: dict[Function, list[Stack]] = {}
+        self._branches: dict[Definition, Sequence[Branch]] = {}
         self._reached: dict[Function, list[list[Function]]] = {}
         self._has_tuples = any(
             [self.inlines(f) and len(f.stages()[0].values) > 1 for f in self.order]
         )
 
     def inlines(self, f: Function) -> bool:
-        return inlines(f, self.outputs)
+        """Whether calls of `f` are replaced by its definition."""
+        return self.placements[f].substituted
+
+    def branches(self, d: Definition) -> Sequence[Branch]:
+        """The branches of a definition, in the order in which they are tried."""
+        found = self._branches.get(d)
+        if found is None:
+            found = self._branches[d] = branches(d.schedule)
+        return found
+
+    def running(self, d: Definition) -> Sequence[tuple[Expr, StageSchedule]]:
+        """The conditions and schedules of the branches that compute something; where
+        every run fails, those of the default."""
+        return running(self.branches(d)) or [(TRUE, d.schedule)]
 
     def place(
         self, f: Function, computed: Sequence[Stack], stored: Sequence[Stack]
@@ -132,8 +137,7 @@ class Nests:
         at = [i for i, s in enumerate(leader) if s.func is to.func]
         return [leader[: at[0] + depth + 1] + own[depth:]] if at else made
 
-    @staticmethod
-    def sites(f: Function, stage: int) -> list[Stack]:
+    def sites(self, f: Function, stage: int) -> list[Stack]:
         """For each branch of one stage, its sites, from outside all its loops to the
         innermost."""
         return [
@@ -143,7 +147,7 @@ class Nests:
                     for d in (_OUTERMOST_DIM, *reversed(schedule.dims))
                 ]
             )
-            for branch, schedule in enumerate(schedules(f.stages()[stage].schedule))
+            for branch, (_, schedule) in enumerate(self.running(f.stages()[stage]))
         ]
 
     def reached(self, f: Function, stage: int) -> list[Function]:
@@ -215,11 +219,4 @@ class Nests:
         ]
 
 
-__all__ = [
-    "LoopSite",
-    "Nests",
-    "Stack",
-    "Use",
-    "inlines",
-    "innermost",
-]
+__all__ = ["LoopSite", "Nests", "Stack", "Use"]

@@ -23,8 +23,8 @@ from parhelion.schedule.branches import copied
 from parhelion.schedule.directives import FuncSchedule, LoopLevel, StageSchedule
 from parhelion.schedule.mentions import of_pipeline
 from parhelion.schedule.order import realization_order
+from parhelion.schedule.placement import placement_of
 from parhelion.schedule.rules import warn
-from parhelion.schedule.sites import inlines
 from parhelion.schedule.wrappers import Redirect, Source, changes, unread
 
 
@@ -223,7 +223,7 @@ def _check_replacements(
         clone = instead.func
         if clone.schedule.wraps is source or not isinstance(source, Function):
             continue
-        if inlines(source, outputs) and inlines(clone, outputs):
+        if all([placement_of(g, outputs).substituted for g in (source, clone)]):
             warn(
                 f"{source.name} and {clone.name} are both inlined:"
                 f" {source.name}.clone_in has no effect",

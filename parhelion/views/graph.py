@@ -14,7 +14,7 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.order import realization_order
-from parhelion.schedule.sites import inlines
+from parhelion.schedule.placement import placement_of
 from parhelion.schedule.wrappers import Source, body
 from parhelion.views.listing import names_of
 from parhelion.views.wording import definitions, formula, place
@@ -74,7 +74,7 @@ def inlined_most(outputs: Sequence[Function]) -> tuple[Function, int] | None:
     """The Func that is inlined most often, and into how many places, counting each way
     to it through other inlined ones; None if none is inlined."""
     order = realization_order(outputs)
-    places = {f: 0 for f in order if inlines(f, outputs)}
+    places = {f: 0 for f in order if placement_of(f, outputs).substituted}
     for f in reversed(order):
         for source, _ in reads_of(f):
             if source in places and isinstance(source, Function):
@@ -85,11 +85,10 @@ def inlined_most(outputs: Sequence[Function]) -> tuple[Function, int] | None:
 
 
 def _node(f: Function, outputs: Sequence[Function], name: str) -> Node:
-    is_output = f in outputs
-    kind = "output" if is_output else "inlined" if inlines(f, outputs) else "stage"
     types = ", ".join([str(t) for t in f.types])
-    note = f"{types} · {place(f, is_output)}"
-    return Node(name, kind, note, "\n".join(definitions(f)))
+    placement = placement_of(f, outputs)
+    note = f"{types} · {place(placement)}"
+    return Node(name, placement.kind, note, "\n".join(definitions(f)))
 
 
 def _image(s: BufferSym) -> Node:

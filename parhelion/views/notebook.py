@@ -12,8 +12,8 @@ from parhelion.errors import HalideError
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
 from parhelion.schedule.order import realization_order
+from parhelion.schedule.placement import placement_of
 from parhelion.schedule.rules import ScheduleWarning
-from parhelion.schedule.sites import inlines
 from parhelion.views.animation import animate
 from parhelion.views.execute import TooManyEvents
 from parhelion.views.graph import inlined_most, stage_graph
@@ -44,7 +44,8 @@ def func_html(func: Func) -> str:
         nest = _nest(func._pipeline())
     alone = f.schedule.compute.place is Place.LOOP
     if alone:
-        nest += f"\n<p class='ph-dim'>for its readers, {escape(place(f, False))}</p>"
+        where = escape(place(placement_of(f, ())))
+        nest += f"\n<p class='ph-dim'>for its readers, {where}</p>"
     head = "loops, computed by itself" if alone else "loops"
     return styled(f"{_described(f, shown(f))}\n<h2>{head}</h2>\n{nest}")
 
@@ -66,7 +67,7 @@ def show_page(
     stages = [
         _described(f, name)
         for f, name in names_of(realization_order(outputs)).items()
-        if not inlines(f, outputs)
+        if not placement_of(f, outputs).substituted
     ]
     size, order = _order(pipeline, sizes)
     parts = [

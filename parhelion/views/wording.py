@@ -12,6 +12,7 @@ from parhelion.ir.names import plain_name
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.text import brief, text
 from parhelion.schedule.directives import LoopLevel, Place
+from parhelion.schedule.placement import AtLevel, Placement
 from parhelion.views.listing import rvar_name, shown
 
 #: Distinct nodes of a value up to which all of it is shown.
@@ -84,13 +85,11 @@ def signature(f: Function) -> str:
     return f"{types}, {count} ({names})"
 
 
-def place(f: Function, is_output: bool) -> str:
-    """Where the Func is computed and stored."""
-    if is_output:
-        return "output"
-    s = f.schedule
-    if s.compute.place is Place.INLINED:
-        return "at each use" if f.updates or f.extern is not None else "inlined"
+def place(at: Placement) -> str:
+    """Where a Func is computed and stored."""
+    if not isinstance(at, AtLevel):
+        return str(at)
+    s = at.func.schedule
     words = _level(s.compute)
     if (s.store_level.func, s.store_level.var) != (s.compute.func, s.compute.var):
         words += f", stored {_level(s.store_level)}"

@@ -6,18 +6,22 @@ tests/codegen/test_backends.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Collection, Iterator
+from typing import Self, cast
 
 import numpy as np
 import pytest
 
 import parhelion as hl
 from parhelion.codegen.llvm import emit
+from parhelion.errors import ScheduleError, here
 from parhelion.interp import interpret
 from parhelion.ir import expr as E
 from parhelion.ir import intrinsics, mathlib, rounding
 from parhelion.ir.expr import Expr
 from parhelion.ir.formula import V
+from parhelion.ir.function import Function
 from parhelion.ir.intrinsics import IntrinsicInfo
 from parhelion.ir.rewrite import Rewriter
 from parhelion.ir.stmt import Stmt
@@ -26,6 +30,12 @@ from parhelion.ir.text import text
 from parhelion.lang.expr import wrap
 from parhelion.lower import passes
 from parhelion.lower.passes import PASSES, Context, Pass, Trace, lower
+from parhelion.schedule import placement
+from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
+from parhelion.schedule.legality import resolve
+from parhelion.schedule.placement import PLACEMENTS, Placement
+from parhelion.schedule.sites import Nests
+from parhelion.schedule.snapshot import Snapshot
 from tests.support.spec import spec_of
 
 x, y, xi = hl.vars("x y xi")
@@ -119,3 +129,104 @@ def test_an_intrinsic() -> None:
     np.testing.assert_allclose(wanted, t * t * (3 - 2 * t), atol=1e-6)
     code = emit(lower(spec_of(f), name="f"), generic_target(256))
     assert "smoothstep" not in code and "fmul <8 x float>" in code
+
+
+# A placement, and the directive that asks for it.
+
+
+class AtEachStage(Placement):
+    """Computed once for each stage that uses it, outside of all the stage's loops."""
+
+    @classmethod
+    def of(cls, f: Function, outputs: Collection[Function]) -> Self | None:
+        level = f.schedule.compute
+        return cls(f) if level.place is Place.LOOP and level.func is None else None
+
+    def settle(self, nests: Nests) -> None:
+        if self.func.updates:
+            raise ScheduleError(
+                f"{self.func.name}.compute_at_each_stage: {self.func.name} has updates",
+                at=self.func.schedule.compute.site,
+            )
+        uses = nests.uses[self.func]
+        stacks = [u.stack[: 1 + [s.func for s in u.stack].index(u.func)] for u in uses]
+        nests.place(self.func, stacks, stacks)
+
+    def level(self) -> LoopLevel | None:
+        return None
+
+    def loops_around(self, count: int) -> int:
+        return 0
+
+    def __str__(self) -> str:
+        return "at each stage"
+
+
+class ByStages:
+    """The directive, as a mixin of Func."""
+
+    _function: Function
+
+    def compute_at_each_stage(self) -> Self:
+        """Computes the Func once for each stage that uses it."""
+        schedule = self._function.schedule
+        schedule.compute = LoopLevel(Place.LOOP, None, OUTERMOST, site=here())
+        return self
+
+
+@pytest.fixture
+def each_stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    first, *others = PLACEMENTS
+    monkeypatch.setattr(placement, "PLACEMENTS", (first, AtEachStage, *others))
+    give = ByStages.compute_at_each_stage
+    monkeypatch.setattr(hl.Func, "compute_at_each_stage", give, raising=False)
+    yield
+
+
+def used_twice() -> tuple[hl.Func, hl.Func]:
+    """A Func that two stages of another one use, which is not computed at the root."""
+    f, g, h = hl.Func("f"), hl.Func("g"), hl.Func("h")
+    f[x, y] = x * 3 + y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g[x, 0] += f[x, 2]
+    h[x, y] = g[x, y] + g[x, y + 1]
+    g.compute_at(h, y)
+    return f, h
+
+
+@pytest.mark.usefixtures("each_stage")
+def test_a_placement(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of the two stages has a copy of the Func, of the size that it reads."""
+    monkeypatch.setenv("PARHELION_VERIFY", "1")
+    f, h = used_twice()
+    cast(ByStages, f).compute_at_each_stage()
+    f.vectorize(x, 4)
+    wanted = interpret(h._function, [(0, 23), (0, 9)])[0]
+    np.testing.assert_array_equal(np.asarray(h.realize([23, 9])).T, wanted)
+    h.print_loop_nest()
+    told = capsys.readouterr()
+    nest = (told.out + told.err).splitlines()
+    made = [line.strip() for line in nest if "produce" in line]
+    assert made == ["produce h:", "produce g:", "produce f:", "produce f:"]
+
+
+@pytest.mark.usefixtures("each_stage")
+def test_a_directive() -> None:
+    """It is part of the schedule like all others: copied, compared, taken back."""
+    f, h = used_twice()
+    before, plain = Snapshot([h._function]), spec_of(h)
+    cast(ByStages, f).compute_at_each_stage()
+    given = spec_of(h)
+    assert given != plain and pickle.loads(pickle.dumps(given)) == given
+    assert "at each stage" in map(str, resolve(given).placements.values())
+    before.restore()
+    assert spec_of(h) == plain
+    twice, reader = hl.Func("twice"), hl.Func("reader")
+    twice[x] = x
+    twice[3] += 1
+    reader[x] = twice[x]
+    cast(ByStages, twice).compute_at_each_stage()
+    with pytest.raises(hl.ScheduleError, match="compute_at_each_stage: twice has upd"):
+        reader.realize([4])

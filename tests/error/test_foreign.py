@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import parhelion as hl
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from tests.support.spec import spec_of
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -21,7 +21,7 @@ def chain() -> tuple[hl.Func, hl.Func, hl.Func]:
 
 def message(o: hl.Func) -> str:
     with pytest.raises(hl.ScheduleError) as error:
-        check_pipeline(spec_of(o))
+        resolve(spec_of(o))
     return error.value.what
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from tests.support.spec import spec_of
 
 x, y, z, yi = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Var("yi")
@@ -32,7 +32,7 @@ def refused(program: Callable[[], object]) -> hl.ScheduleError:
 
 
 def lower(*outputs: hl.Func) -> None:
-    check_pipeline(spec_of(*outputs))
+    resolve(spec_of(*outputs))
 
 
 def test_arguments() -> None:

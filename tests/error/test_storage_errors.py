@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 import parhelion as hl
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from parhelion.schedule.rules import ScheduleWarning
 from tests.support.spec import spec_of
 
@@ -208,7 +208,7 @@ def test_an_output_has_no_storage_to_lay_out(
     _, g = pair()
     directive(g)
     with pytest.warns(ScheduleWarning) as caught:
-        check_pipeline(spec_of(g))
+        resolve(spec_of(g))
     assert str(caught[0].message) == (
         "g is an output of the pipeline, stored in the caller's buffer:"
         f" {call} has no effect"
@@ -219,7 +219,7 @@ def test_inlined_funcs_have_no_storage() -> None:
     f, g = pair()
     f.fold_storage(y, 4)
     with pytest.warns(ScheduleWarning) as caught:
-        check_pipeline(spec_of(g))
+        resolve(spec_of(g))
     assert str(caught[0].message) == (
         "f is inlined: f.fold_storage(y, …) has no effect"
     )

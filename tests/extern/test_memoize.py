@@ -14,7 +14,7 @@ from parhelion.interp import interpret
 from parhelion.ir.text import text
 from parhelion.lower.passes import Trace, lower
 from parhelion.runtime import memo
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from tests.support.spec import spec_of
 
 x, y = hl.Var("x"), hl.Var("y")
@@ -275,7 +275,7 @@ def test_the_lowered_text_shows_it() -> None:
 
 def refused(o: hl.Func) -> str:
     with pytest.raises(hl.ScheduleError) as error:
-        check_pipeline(spec_of(o))
+        resolve(spec_of(o))
     return error.value.what
 
 

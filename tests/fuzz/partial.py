@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import parhelion as hl
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from parhelion.schedule.order import realization_order
 from tests.fuzz.apply import Scheduler
 from tests.fuzz.build import Program, build
@@ -35,7 +35,7 @@ def give_some(program: Program, case: Case, rng: random.Random) -> int:
     scheduler = Scheduler(program)
     try:
         scheduler.run()
-        check_pipeline(spec_of(*program.outputs()))
+        resolve(spec_of(*program.outputs()))
     except hl.ScheduleError as error:
         raise Refused(str(error).split("\n")[0]) from error
     return sum(scheduler.accepted.values())

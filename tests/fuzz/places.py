@@ -17,10 +17,10 @@ from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
+from parhelion.schedule.dependencies import dependencies
 from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
-from parhelion.schedule.memoize import dependencies
 from parhelion.schedule.order import realization_order
-from parhelion.schedule.sites import LoopSite, Nests, Stack, innermost
+from parhelion.schedule.sites import LoopSite, Nests, Stack
 from tests.fuzz.case import Choices
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ def nests_down_to(outputs: list[Any], function: Function) -> Nests | None:
             nests.place(g, [()], [()])
         elif nests.inlines(g):
             continue
-        elif innermost(g, nests.outputs):
-            nests.place(g, stacks, stacks)
         else:
-            depths = [_depth(s, g.schedule.compute) for s in stacks]
+            level = nests.placements[g].level()
+            depths = [len(s) if level is None else _depth(s, level) for s in stacks]
             if None in depths:
                 return None
             computed = [s[:d] for s, d in zip(stacks, depths, strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from parhelion.schedule.rules import ScheduleWarning
 from tests.support.spec import spec_of
 
@@ -81,6 +81,6 @@ def test_any_arguments(directive: str) -> None:
             args = [rng.choice(given) for _ in range(rng.randint(low, high))]
             try:
                 getattr(on, directive)(*args)
-                check_pipeline(spec_of(f))
+                resolve(spec_of(f))
             except hl.ScheduleError as error:
                 assert error.what

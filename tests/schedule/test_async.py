@@ -19,7 +19,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import symbols_of, text
 from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import Trace, lower
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from parhelion.schedule.rules import ScheduleWarning
 from tests.lower.interleaved import RULES, execute_interleaved
 from tests.support.spec import spec_of
@@ -488,7 +488,7 @@ def test_a_ring_needs_storage_further_out() -> None:
     p, f = two()
     p.compute_at(f, y).ring_buffer(2)
     with pytest.raises(hl.ScheduleError) as caught:
-        check_pipeline(spec_of(f))
+        resolve(spec_of(f))
     assert plain(caught.value) == (
         "p.ring_buffer: the storage of p is allocated where it begins, so that no"
         " iterations could take turns in copies of it\n"
@@ -509,7 +509,7 @@ def test_no_effect(where: str) -> None:
     p, f = two()
     (f if where == "output" else p).async_()
     with pytest.warns(ScheduleWarning, match=r"async_ has no effect"):
-        check_pipeline(spec_of(f))
+        resolve(spec_of(f))
 
 
 def test_c_output_has_no_threads() -> None:

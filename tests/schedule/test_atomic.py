@@ -13,7 +13,7 @@ import parhelion as hl
 from parhelion import interp
 from parhelion.lang.runner import Runner
 from parhelion.runtime.program import Variant
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from parhelion.schedule.rules import ScheduleWarning
 from tests.support.realized import several
 from tests.support.spec import spec_of
@@ -328,7 +328,7 @@ def test_no_effect(stage: int) -> None:
         f.atomic().parallel(x)
         f.update().unscheduled()
     with pytest.warns(ScheduleWarning, match="atomic has no effect"):
-        check_pipeline(spec_of(f))
+        resolve(spec_of(f))
 
 
 def _plain(error: hl.HalideError) -> str:

@@ -13,7 +13,7 @@ from parhelion.ir.text import symbols_of, text
 from parhelion.lang.runner import Runner
 from parhelion.lower.passes import Trace, lower
 from parhelion.runtime.program import Variant
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from parhelion.schedule.rules import ScheduleWarning
 from tests.support.spec import spec_of
 
@@ -167,7 +167,7 @@ def test_looking_ahead_along_an_inner_loop() -> None:
     image, _, o = two()
     o.prefetch(image, y, x)
     with pytest.raises(hl.ScheduleError) as caught:
-        check_pipeline(spec_of(o))
+        resolve(spec_of(o))
     assert plain(caught.value) == (
         "o.prefetch of image: the loop x, to look ahead along, is inside the loop y,"
         " where the hint stands\nloops, innermost first: x, y"
@@ -178,7 +178,7 @@ def test_a_loop_that_was_split_afterwards() -> None:
     image, _, o = two()
     o.prefetch(image, x, x).split(x, hl.Var("xo"), xi, 8)
     with pytest.raises(hl.ScheduleError) as caught:
-        check_pipeline(spec_of(o))
+        resolve(spec_of(o))
     assert plain(caught.value) == (
         "o.prefetch of image: o has no loop x any more\n"
         "loops, innermost first: xi, xo, y"

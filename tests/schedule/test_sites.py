@@ -6,9 +6,10 @@ import pytest
 
 import parhelion as hl
 from parhelion.schedule.directives import OUTERMOST
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from parhelion.schedule.order import callees, realization_order, stage_callees
-from parhelion.schedule.sites import Nests, innermost
+from parhelion.schedule.placement import AtUses, placement_of
+from parhelion.schedule.sites import Nests
 from tests.support.spec import spec_of
 
 x, y, u, v, t = (hl.Var(n) for n in ("x", "y", "u", "v", "t"))
@@ -50,14 +51,15 @@ def test_long_chains_need_no_deep_stack() -> None:
         g[x] = f[x] + 1
         f = g
     assert len(realization_order([f._function])) == 3001
-    check_pipeline(spec_of(f))
+    resolve(spec_of(f))
 
 
 def test_sites_outermost_first() -> None:
     f = hl.Func("f")
     f[x, y] = x
     f.tile(x, y, u, v, 8, 8)
-    assert [s.dim.var.name for s in Nests.sites(f._function, 0)[0][1:]] == list("yxvu")
+    (sites,) = Nests([f._function], [f._function]).sites(f._function, 0)
+    assert [s.dim.var.name for s in sites[1:]] == list("yxvu")
 
 
 def test_places_are_found() -> None:
@@ -69,7 +71,7 @@ def test_places_are_found() -> None:
     g.compute_at(h, x)
     f.store_at(h, x).compute_at(g, y)
     spec = spec_of(h)
-    nests, funcs = check_pipeline(spec), spec.copies
+    nests, funcs = resolve(spec), spec.copies
     (at,) = nests.computed[funcs[f._function]]
     assert [(s.func.name, s.dim.var.name) for s in at] == [
         (h.name(), "__outermost"),
@@ -90,7 +92,7 @@ def test_inlined_funcs_are_seen_through() -> None:
     h[x, y] = g[x, y]
     f.compute_at(h, x)
     spec = spec_of(h)
-    nests, funcs = check_pipeline(spec), spec.copies
+    nests, funcs = resolve(spec), spec.copies
     assert nests.inlines(funcs[g._function])
     assert [u.func for u in nests.uses[funcs[f._function]]] == [funcs[h._function]]
 
@@ -102,9 +104,9 @@ def test_reductions_left_inline_are_computed_innermost() -> None:
     f[x] += r
     g[x, y] = f[x]
     g[x, y] += f[y]
-    assert innermost(f._function, [g._function])
+    assert isinstance(placement_of(f._function, [g._function]), AtUses)
     spec = spec_of(g)
-    nests, funcs = check_pipeline(spec), spec.copies
+    nests, funcs = resolve(spec), spec.copies
     at = nests.computed[funcs[f._function]]
     assert [(s[-1].stage, s[-1].dim.var) for s in at] == [(0, x._var), (1, x._var)]
 
@@ -117,7 +119,7 @@ def test_the_stage_is_the_one_that_uses_it() -> None:
     g[x, y] += 1
     f.compute_at(g, y)
     spec = spec_of(g)
-    nests, funcs = check_pipeline(spec), spec.copies
+    nests, funcs = resolve(spec), spec.copies
     (at,) = nests.computed[funcs[f._function]]
     assert at[-1].stage == 1
 
@@ -142,7 +144,7 @@ def test_outputs_that_other_outputs_use() -> None:
     f[x, y] = x
     g[x, y] = f[x, y]
     spec = spec_of(g, f)
-    nests, funcs = check_pipeline(spec), spec.copies
+    nests, funcs = resolve(spec), spec.copies
     assert not nests.inlines(funcs[f._function])
     assert nests.computed[funcs[f._function]] == [()]
 
@@ -156,8 +158,8 @@ def test_storage_inside_the_parallel_loop_is_private(at: str) -> None:
     f.compute_at(g, v)
     if at == "store_at":
         f.store_at(g, y)
-        check_pipeline(spec_of(g))
+        resolve(spec_of(g))
     else:
         f.store_root()
         with pytest.raises(hl.ScheduleError, match="parallel loop y"):
-            check_pipeline(spec_of(g))
+            resolve(spec_of(g))

@@ -10,7 +10,7 @@ from textwrap import dedent
 import pytest
 
 import parhelion as hl
-from parhelion.schedule.legality import check_pipeline
+from parhelion.schedule.legality import resolve
 from tests.support.spec import spec_of
 
 x, y, z, u, v, w = (hl.Var(n) for n in ("x", "y", "z", "u", "v", "w"))
@@ -66,7 +66,7 @@ def plain(error: hl.HalideError, file: str) -> str:
 
 
 def lower(*outputs: hl.Func) -> None:
-    check_pipeline(spec_of(*outputs))
+    resolve(spec_of(*outputs))
 
 
 def one() -> hl.Func:
