@@ -3,6 +3,13 @@
 ``import parhelion as hl`` gives the names of Halide's Python module. An algorithm is
 made of `Func`s over `Var`s; directives on them say how to run it; `realize` compiles
 and runs. LLVM is loaded when the first pipeline is compiled, not here.
+
+Examples in docstrings begin after these lines::
+
+    import numpy as np
+    import parhelion as hl
+
+    x, y, c = hl.vars("x y c")
 """
 
 from __future__ import annotations

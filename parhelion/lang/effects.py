@@ -21,20 +21,45 @@ _RANDOM = itertools.count()
 
 
 def likely(value: ExprLike) -> Expr:
-    """`value`, with the hint that the branches and bounds it decides are as in the
-    interior of a loop: the loop is cut so that its steady state runs without them."""
+    """Returns `value`, and says that it is as in the middle of a loop.
+
+    A condition or a bound marked like this is one that holds for most iterations: the
+    loop is cut in pieces so that its middle, where the mark holds, runs without the
+    test. The value itself does not change.
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.select(hl.likely(x > 0), x, 100)
+    >>> np.asarray(f.realize([3])).tolist()
+    [100, 1, 2]
+    """
     return wrap(build.likely(node_of(value)))
 
 
 def likely_if_innermost(value: ExprLike) -> Expr:
-    """`likely`, for innermost loops only."""
+    """Returns `value`, marked as by `likely` for innermost loops only.
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.select(hl.likely_if_innermost(x > 0), x, 100)
+    >>> np.asarray(f.realize([3])).tolist()
+    [100, 1, 2]
+    """
     n = node_of(value)
     return wrap(Intrinsic(n.type, "likely_if_innermost", (n,)))
 
 
 def print(value: ExprLike, *args: ExprLike | str) -> Expr:
-    """`value`; prints it and the other arguments, with spaces between, whenever it is
-    computed."""
+    """Returns `value`; the compiled code prints it each time that it is computed.
+
+    The line has the value and then the other arguments, values or text, with spaces
+    between them. It goes to ``sys.stdout``. Raises TypeMismatchError if the first
+    argument is text.
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.print(x * x, "is the square of", x)
+    >>> squares = f.realize([2])
+    0 is the square of 0
+    1 is the square of 1
+    """
     if isinstance(value, str):
         raise TypeMismatchError(
             "the first argument of hl.print is the value that it stands for",
@@ -46,23 +71,51 @@ def print(value: ExprLike, *args: ExprLike | str) -> Expr:
 
 
 def print_when(condition: ExprLike, value: ExprLike, *args: ExprLike | str) -> Expr:
-    """`value`; prints as `print` does where `condition` holds."""
+    """Returns `value`; prints a line as `print` does where `condition` holds.
+
+    Raises TypeMismatchError if `condition` is not a Bool.
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.print_when(x == 2, x * x, "is the square of", x)
+    >>> squares = f.realize([4])
+    4 is the square of 2
+    """
     n = node_of(value)
     c = boolean(condition, "print_when")
     return wrap(Intrinsic(n.type, "print_when", (c, n, *shown(args))))
 
 
 def require(condition: ExprLike, value: ExprLike, *args: ExprLike | str) -> Expr:
-    """`value`, if `condition` holds; else the pipeline stops with a
-    PipelineRuntimeError that shows the other arguments, with spaces between."""
+    """Returns `value`, after a check that `condition` holds whenever it is computed.
+
+    Where it does not hold, the pipeline stops, and `realize` raises
+    PipelineRuntimeError with the other arguments as its text, with spaces between them.
+    Raises TypeMismatchError if `condition` is not a Bool.
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.require(x < 3, x, "x is too large:", x)
+    >>> np.asarray(f.realize([3])).tolist()
+    [0, 1, 2]
+    """
     n = node_of(value)
     c = boolean(condition, "require")
     return wrap(Intrinsic(n.type, "require", (c, n, *spaced(args))))
 
 
 def undef(type: Type) -> Expr:
-    """No value in particular: a pure definition with it leaves the storage as it is,
-    to be written by updates."""
+    """Returns an expression without a value: nothing is stored for it.
+
+    A pure definition by it leaves the storage as it is, and updates then write what is
+    needed. Pixels that no update writes have any value. Raises TypeMismatchError if
+    `type` is Handle.
+
+    >>> r = hl.RDom([(0, 3)])
+    >>> f = hl.Func()
+    >>> f[x] = hl.undef(hl.Int(32))
+    >>> f[r] = r * r
+    >>> np.asarray(f.realize([3])).tolist()
+    [0, 1, 4]
+    """
     t = check_type(type, "undef has")
     if t.is_handle():
         raise TypeMismatchError(f"undef of type {t}", at=here())
@@ -70,9 +123,15 @@ def undef(type: Type) -> Expr:
 
 
 def strict_float(value: ExprLike) -> Expr:
-    """`value`, every float operation in it rounded by itself: no fused multiply-add, no
-    division turned into multiplication. It concerns `value` as it is written here, not
-    the definitions of Funcs that it calls (docs/floats.md)."""
+    """Returns `value` with each float operation in it rounded by itself.
+
+    The compiler then makes no fused multiply-add of ``a * b + c`` and no multiplication
+    of a division. This holds for `value` as it is written here, and not for the
+    definitions of the Funcs that it calls: see docs/floats.md.
+
+    >>> hl.evaluate(hl.strict_float(hl.f32(1.0) / 3.0) * 3.0)
+    1.0
+    """
     n = node_of(value)
     return wrap(Intrinsic(n.type, "strict_float", (n,)))
 
@@ -80,11 +139,19 @@ def strict_float(value: ExprLike) -> Expr:
 def unsafe_promise_clamped(
     value: ExprLike, min: ExprLike | None = None, max: ExprLike | None = None
 ) -> Expr:
-    """`value`, with the promise that it lies in [min, max], which bounds inference
-    trusts and nobody reports. None (or ``hl.Expr()``) is an open end.
+    """Returns `value`, with the promise that it lies in [min, max].
 
-    Where the promise is broken the value is some number in [min, max]: unlike
-    Halide's, a false promise cannot make a pipeline read out of bounds.
+    The compiler believes the promise where it works out how large images must be, and
+    no run checks it. None or ``hl.Expr()`` leaves an end open. Where the promise is
+    broken, the value is some number in [min, max]: unlike in Halide, the pipeline
+    cannot read out of bounds. Raises TypeMismatchError for a bound that the type of
+    `value` cannot hold.
+
+    >>> table, index = hl.Buffer(np.arange(256)), hl.Buffer(np.array([5, 200]))
+    >>> f = hl.Func()
+    >>> f[x] = table[hl.i32(hl.unsafe_promise_clamped(index[x], 0, 255))]
+    >>> np.asarray(f.realize([2])).tolist()
+    [5, 200]
     """
     n = node_of(value)
     lo, hi = bounds_in_type(
@@ -111,12 +178,19 @@ def _random(seed: ExprLike | None, what: str, unsigned_seed: bool = True) -> Nod
 
 
 def random_float(seed: ExprLike | None = None) -> Expr:
-    """A Float(32) uniformly distributed in [0, 1).
+    """Returns a Float(32) that is uniformly distributed in [0, 1).
 
-    It is a hash of the call, the optional integer seed, the Func and the definition
-    that it stands in, and that definition's Vars: the same at every evaluation of a
-    point, whatever the schedule. Two calls are independent; a Python name for one
-    call is one variable.
+    Each point has a number of its own, which does not depend on the schedule and is the
+    same in each run: it is a hash of this call, the Func and definition that it stands
+    in, the values of that definition's Vars, and the optional integer `seed`. Two calls
+    give independent numbers; one call that is used twice through a Python name is one
+    number. Raises TypeMismatchError if `seed` is not an Int(32).
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.random_float()
+    >>> numbers = np.asarray(f.realize([1000]))
+    >>> bool(numbers.min() >= 0), bool(numbers.max() < 1)
+    (True, True)
     """
     bits = _random(seed, "random_float", unsigned_seed=False)
     # 23 random bits as the fraction of a number in [1, 2).
@@ -127,22 +201,41 @@ def random_float(seed: ExprLike | None = None) -> Expr:
 
 
 def random_uint(seed: ExprLike | None = None) -> Expr:
-    """A UInt(32) uniformly distributed over the type; see `random_float`."""
+    """Returns a UInt(32) that is uniformly distributed over all its values.
+
+    Otherwise it is as `random_float`; the seed may be a UInt(32), too.
+
+    >>> hl.random_uint().type()
+    <parhelion.Type uint32>
+    """
     return wrap(_random(seed, "random_uint"))
 
 
 def random_int(seed: ExprLike | None = None) -> Expr:
-    """An Int(32) uniformly distributed over the type; see `random_float`."""
+    """Returns an Int(32) that is uniformly distributed over all its values.
+
+    Otherwise it is as `random_float`; the seed may be a UInt(32), too.
+
+    >>> hl.random_int().type()
+    <parhelion.Type int32>
+    """
     return wrap(build.cast(INT32, _random(seed, "random_int")))
 
 
 def memoize_tag(result: ExprLike, *args: ExprLike) -> Expr:
-    """`result`; in the key of a memoized Func that uses it, `args` stand for all that
-    it depends on: ``hl.memoize_tag(image[x, y], version)``.
+    """Returns `result`, and says what the key of a memoized Func has in its place.
 
-    The args must not vary within a run: Params, and what is made of them. A tag is of
-    the algorithm, and holds whether or not the schedule memoizes a Func that uses it:
-    where none is, it is just `result`, and no warning says so.
+    A memoized Func is looked up by the values of what it depends on. In that key `args`
+    stand for everything that `result` depends on, such as the pixels of an image. They
+    must have one value in each run, as Params have. In a Func that is not memoized, the
+    tag does nothing.
+
+    Raises TypeMismatchError for `args` that depend on Vars, RVars, Funcs or pixels.
+
+    >>> image, version = hl.ImageParam(hl.UInt(8), 1), hl.Param(hl.Int(32), 1)
+    >>> f = hl.Func()
+    >>> f[x] = hl.memoize_tag(image[x], version) + 1
+    >>> f = f.compute_root().memoize()
     """
     from parhelion.schedule.dependencies import untaggable
 
@@ -160,12 +253,12 @@ def memoize_tag(result: ExprLike, *args: ExprLike) -> Expr:
 
 
 def gather(values: object) -> NoReturn:
-    """Not available yet: an update that reads several places before it writes."""
+    """Raises HalideError: an update cannot read several places first yet."""
     _not_yet("gather")
 
 
 def scatter(values: object) -> NoReturn:
-    """Not available yet: an update that writes several places at once."""
+    """Raises HalideError: an update cannot write several places at once yet."""
     _not_yet("scatter")
 
 

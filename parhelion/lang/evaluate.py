@@ -9,10 +9,14 @@ from parhelion.lang.tuples import Tuple, TupleLike, values_of
 
 
 def evaluate(expr: ExprLike | TupleLike) -> int | float | bool | tuple[object, ...]:
-    """Compiles and computes an expression (or a Tuple) that depends on no Var.
+    """Returns the value of an expression, or of a Tuple, that depends on no Var.
 
-    Params and images count with the values that they are set to. Returns a Python
-    number, or a tuple of them; raises what `Func.realize` raises.
+    The value is a Python number, or a tuple of them. The expression is compiled and run
+    at once. Params and images have the values that they are set to. Raises what
+    `Func.realize` raises, and DefinitionError if the expression depends on a Var.
+
+    >>> hl.evaluate(hl.sqrt(9.0) + 1)
+    4.0
     """
     several = values_of(expr)
     f = Func("evaluate")

@@ -265,7 +265,13 @@ def text_of(node: Node) -> str:
 
 
 def logical_not(e: ExprLike) -> Expr:
-    """``~e`` for a Bool; raises TypeMismatchError for anything else."""
+    """Returns the negation of a Bool; ``~e`` is the same.
+
+    Raises TypeMismatchError if `e` is not a Bool.
+
+    >>> hl.evaluate(hl.logical_not(hl.i32(3) > 2))
+    False
+    """
     x = node_of(e)
     if not x.type.is_bool():
         raise TypeMismatchError(

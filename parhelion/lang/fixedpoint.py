@@ -65,18 +65,37 @@ def _widening(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def widening_add(a: ExprLike, b: ExprLike) -> Expr:
-    """``wide(a) + wide(b)``"""
+    """Returns ``a + b`` in twice the width of the operands, which cannot overflow.
+
+    Raises TypeMismatchError for 64-bit operands, which have no wider type.
+
+    >>> hl.evaluate(hl.widening_add(hl.u8(200), hl.u8(100)))
+    300
+    """
     return _widening("widening_add", a, b)
 
 
 def widening_sub(a: ExprLike, b: ExprLike) -> Expr:
-    """``wide(a) - wide(b)``, signed also for unsigned operands."""
+    """Returns ``a - b`` in twice the width of the operands; it is always signed.
+
+    Raises TypeMismatchError for 64-bit operands, which have no wider type.
+
+    >>> hl.evaluate(hl.widening_sub(hl.u8(100), hl.u8(200)))
+    -100
+    """
     return _widening("widening_sub", a, b)
 
 
 def widening_mul(a: ExprLike, b: ExprLike) -> Expr:
-    """``wide(a) * wide(b)``; signed if one operand is, without converting the other
-    one before it is widened."""
+    """Returns ``a * b`` in twice the width of the operands, which cannot overflow.
+
+    If one operand is signed and the other is not, the product is signed, and each is
+    widened with its own sign. Raises TypeMismatchError for 64-bit operands, which have
+    no wider type.
+
+    >>> hl.evaluate(hl.widening_mul(hl.u8(200), hl.i8(-2)))
+    -400
+    """
     x, y = pair(a, b)
     if (
         x.type.is_int_or_uint()
@@ -100,12 +119,24 @@ def _widening_shift(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def widening_shift_left(a: ExprLike, b: ExprLike) -> Expr:
-    """``wide(a) << b``"""
+    """Returns ``a << b`` in twice the width of `a`.
+
+    Raises TypeMismatchError for 64-bit operands, which have no wider type.
+
+    >>> hl.evaluate(hl.widening_shift_left(hl.u8(200), 4))
+    3200
+    """
     return _widening_shift("widening_shift_left", a, b)
 
 
 def widening_shift_right(a: ExprLike, b: ExprLike) -> Expr:
-    """``wide(a) >> b``"""
+    """Returns ``a >> b`` in twice the width of `a`.
+
+    Raises TypeMismatchError for 64-bit operands, which have no wider type.
+
+    >>> hl.evaluate(hl.widening_shift_right(hl.u8(200), 4))
+    12
+    """
     return _widening_shift("widening_shift_right", a, b)
 
 
@@ -132,52 +163,109 @@ def _widen_right(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def widen_right_add(a: ExprLike, b: ExprLike) -> Expr:
-    """``a + wide(b)``, where `a` has twice the width of `b` already."""
+    """Returns ``a + b`` in the type of `a`, which has twice the width of `b`.
+
+    Raises TypeMismatchError unless `a` has twice the width of `b`.
+
+    >>> hl.evaluate(hl.widen_right_add(hl.u16(300), hl.u8(200)))
+    500
+    """
     return _widen_right("widen_right_add", a, b)
 
 
 def widen_right_sub(a: ExprLike, b: ExprLike) -> Expr:
-    """``a - wide(b)``, where `a` has twice the width of `b` already."""
+    """Returns ``a - b`` in the type of `a`, which has twice the width of `b`.
+
+    Raises TypeMismatchError unless `a` has twice the width of `b`.
+
+    >>> hl.evaluate(hl.widen_right_sub(hl.i16(300), hl.i8(-100)))
+    400
+    """
     return _widen_right("widen_right_sub", a, b)
 
 
 def widen_right_mul(a: ExprLike, b: ExprLike) -> Expr:
-    """``a * wide(b)``, where `a` has twice the width of `b` already."""
+    """Returns ``a * b`` in the type of `a`, which has twice the width of `b`.
+
+    Raises TypeMismatchError unless `a` has twice the width of `b`.
+
+    >>> hl.evaluate(hl.widen_right_mul(hl.u16(300), hl.u8(200)))
+    60000
+    """
     return _widen_right("widen_right_mul", a, b)
 
 
 def halving_add(a: ExprLike, b: ExprLike) -> Expr:
-    """``(a + b) >> 1`` without overflow: the average, rounded down."""
+    """Returns the average of two integers, rounded down: ``(a + b) >> 1``.
+
+    The sum in between does not overflow.
+
+    >>> hl.evaluate(hl.halving_add(hl.u8(200), hl.u8(101)))
+    150
+    """
     return _same("halving_add", a, b)
 
 
 def halving_sub(a: ExprLike, b: ExprLike) -> Expr:
-    """``(a - b) >> 1`` without overflow in between, narrowed to the type."""
+    """Returns half the difference of two integers, rounded down: ``(a - b) >> 1``.
+
+    The difference in between does not overflow; the result is narrowed to the type.
+
+    >>> hl.evaluate(hl.halving_sub(hl.i8(100), hl.i8(-101)))
+    100
+    """
     return _same("halving_sub", a, b)
 
 
 def rounding_halving_add(a: ExprLike, b: ExprLike) -> Expr:
-    """``(a + b + 1) >> 1`` without overflow: the average, rounded up."""
+    """Returns the average of two integers, rounded up: ``(a + b + 1) >> 1``.
+
+    The sum in between does not overflow.
+
+    >>> hl.evaluate(hl.rounding_halving_add(hl.u8(200), hl.u8(101)))
+    151
+    """
     return _same("rounding_halving_add", a, b)
 
 
 def saturating_add(a: ExprLike, b: ExprLike) -> Expr:
-    """``a + b``, clamped to the type."""
+    """Returns ``a + b`` clamped to the range of the type.
+
+    >>> hl.evaluate(hl.saturating_add(hl.u8(200), hl.u8(100)))
+    255
+    """
     return _same("saturating_add", a, b)
 
 
 def saturating_sub(a: ExprLike, b: ExprLike) -> Expr:
-    """``a - b``, clamped to the type."""
+    """Returns ``a - b`` clamped to the range of the type.
+
+    >>> hl.evaluate(hl.saturating_sub(hl.u8(100), hl.u8(200)))
+    0
+    """
     return _same("saturating_sub", a, b)
 
 
 def rounding_shift_left(a: ExprLike, b: ExprLike) -> Expr:
-    """``a << b``; a negative `b` shifts right and rounds to nearest, ties up."""
+    """Returns ``a << b``; a negative `b` shifts right and rounds to nearest.
+
+    Ties are rounded up.
+
+    >>> hl.evaluate(hl.rounding_shift_left(hl.i32(7), -1))
+    4
+    """
     return wrap(ops.shift(a, b, "rounding_shift_left", "rounding_shift_left"))
 
 
 def rounding_shift_right(a: ExprLike, b: ExprLike) -> Expr:
-    """``(a + (1 << (b - 1))) >> b`` without overflow; a negative `b` shifts left."""
+    """Returns ``a >> b`` rounded to nearest: ``(a + (1 << (b - 1))) >> b``.
+
+    Ties are rounded up, the sum in between does not overflow, and a negative `b` shifts
+    left.
+
+    >>> hl.evaluate(hl.rounding_shift_right(hl.i32(7), 1))
+    4
+    """
     return wrap(ops.shift(a, b, "rounding_shift_right", "rounding_shift_right"))
 
 
@@ -209,14 +297,26 @@ def _mul_shift(op: str, a: ExprLike, b: ExprLike, q: ExprLike) -> Expr:
 
 
 def mul_shift_right(a: ExprLike, b: ExprLike, q: ExprLike) -> Expr:
-    """``(wide(a) * wide(b)) >> q``, clamped to the type of `a` and `b`; `q` is
-    unsigned."""
+    """Returns ``(a * b) >> q`` clamped to the type of `a` and `b`.
+
+    The product has twice the width and does not overflow. Raises TypeMismatchError if
+    the operands are not integers or `q` is not unsigned.
+
+    >>> hl.evaluate(hl.mul_shift_right(hl.i16(20000), hl.i16(16384), 15))
+    10000
+    """
     return _mul_shift("mul_shift_right", a, b, q)
 
 
 def rounding_mul_shift_right(a: ExprLike, b: ExprLike, q: ExprLike) -> Expr:
-    """``rounding_shift_right(wide(a) * wide(b), q)``, clamped to the type of `a` and
-    `b`; `q` is unsigned."""
+    """Returns ``(a * b) >> q`` rounded to nearest and clamped to the type.
+
+    The product has twice the width and does not overflow; ties are rounded up. Raises
+    TypeMismatchError if the operands are not integers or `q` is not unsigned.
+
+    >>> hl.evaluate(hl.rounding_mul_shift_right(hl.i16(3), hl.i16(16384), 15))
+    2
+    """
     return _mul_shift("rounding_mul_shift_right", a, b, q)
 
 
@@ -229,12 +329,22 @@ def _round_to_zero(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def div_round_to_zero(a: ExprLike, b: ExprLike) -> Expr:
-    """``a / b`` of integers, truncated as in C; by zero gives 0."""
+    """Returns ``a / b`` of integers, truncated as in C; a division by 0 gives 0.
+
+    >>> hl.evaluate(hl.div_round_to_zero(hl.i32(-7), 2))
+    -3
+    """
     return _round_to_zero("div_round_to_zero", a, b)
 
 
 def mod_round_to_zero(a: ExprLike, b: ExprLike) -> Expr:
-    """``a - b * div_round_to_zero(a, b)``, of `a`'s sign; by zero gives 0."""
+    """Returns the remainder of `div_round_to_zero`, which has the sign of `a`.
+
+    Where `b` is 0, the remainder is 0.
+
+    >>> hl.evaluate(hl.mod_round_to_zero(hl.i32(-7), 2))
+    -1
+    """
     return _round_to_zero("mod_round_to_zero", a, b)
 
 
@@ -247,17 +357,37 @@ def _count(op: str, value: ExprLike) -> Expr:
 
 
 def popcount(value: ExprLike) -> Expr:
-    """The number of one bits, in the type of the integer."""
+    """Returns the number of one bits, in the type of the integer.
+
+    Raises TypeMismatchError if the value is not an integer.
+
+    >>> hl.evaluate(hl.popcount(hl.u8(0b1011)))
+    3
+    """
     return _count("popcount", value)
 
 
 def count_leading_zeros(value: ExprLike) -> Expr:
-    """The number of zero bits above the highest one bit; the width for 0."""
+    """Returns the number of zero bits above the highest one bit.
+
+    For 0 it is the width of the type. Raises TypeMismatchError if the value is not an
+    integer.
+
+    >>> hl.evaluate(hl.count_leading_zeros(hl.u8(1)))
+    7
+    """
     return _count("clz", value)
 
 
 def count_trailing_zeros(value: ExprLike) -> Expr:
-    """The number of zero bits below the lowest one bit; the width for 0."""
+    """Returns the number of zero bits below the lowest one bit.
+
+    For 0 it is the width of the type. Raises TypeMismatchError if the value is not an
+    integer.
+
+    >>> hl.evaluate(hl.count_trailing_zeros(hl.u8(8)))
+    3
+    """
     return _count("ctz", value)
 
 
@@ -271,8 +401,14 @@ def _from_unsigned(n: Node, to: Type) -> Expr:
 
 
 def extract_bits(type: Type, value: ExprLike, lsb: ExprLike) -> Expr:
-    """The bits of `value` from number `lsb` (0 is the lowest) on, read as `type`;
-    bits beyond the value are 0."""
+    """Returns some bits of `value`, from bit number `lsb` upwards, read as `type`.
+
+    Bit 0 is the lowest. Bits beyond those of `value` are 0. Raises TypeMismatchError if
+    `lsb` is not an integer.
+
+    >>> hl.evaluate(hl.extract_bits(hl.UInt(8), hl.u32(0x12345678), 8))
+    86
+    """
     n, amount = node_of(value), node_of(lsb)
     ops.integers("extract_bits: the bit number", amount)
     bits = _as_unsigned(n)
@@ -287,8 +423,15 @@ def extract_bits(type: Type, value: ExprLike, lsb: ExprLike) -> Expr:
 
 
 def concat_bits(values: Sequence[ExprLike]) -> Expr:
-    """The bits of 1, 2, 4 or 8 values of one type side by side, the first lowest: a
-    value of the same kind and of that many times the width."""
+    """Returns 1, 2, 4 or 8 values of one type as one wider value, the first lowest.
+
+    The result is of the same kind and of that many times the width. Raises
+    TypeMismatchError for another number of values, for values of different types, and
+    where there is no type so wide.
+
+    >>> hl.evaluate(hl.concat_bits([hl.u8(0x34), hl.u8(0x12)]))
+    4660
+    """
     nodes = [node_of(v) for v in values]
     count = len(nodes)
     if count == 0 or count & (count - 1):

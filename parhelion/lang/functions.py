@@ -88,12 +88,19 @@ def select(
 @overload
 def select(condition: ExprLike, true_value: ExprLike, /, *rest: ExprLike) -> Expr: ...
 def select(*args: object) -> Expr | Tuple:
-    """``select(c, a, b)`` is `a` where `c` holds, else `b`; ``select(c0, v0, c1, v1,
-    …, v)`` is the value after the first condition that holds, else the last one.
+    """Returns the value that stands after the first condition that holds.
 
-    All values are computed. They have one type, which literals take. With Tuples (or
-    references to Funcs with several values) the result is a Tuple; the condition may
-    then be a Tuple of conditions. Raises TypeMismatchError.
+    ``select(c, a, b)`` is `a` where `c` holds and `b` elsewhere. ``select(c0, v0, c1,
+    v1, …, v)`` tests its conditions in order and is `v` where none of them holds. All
+    values are computed, also those that are not chosen.
+
+    The values must have one type; Python numbers take the type of the others. Tuples,
+    and references to Funcs with several values, give a Tuple; the condition may then be
+    a Tuple of conditions. Raises TypeMismatchError for values of different types and
+    for conditions that are not Bool.
+
+    >>> hl.evaluate(hl.select(hl.i32(3) > 2, 10, 20))
+    10
     """
     if len(args) < 3 or len(args) % 2 == 0:
         raise TypeMismatchError(
@@ -145,10 +152,17 @@ def mux(id: ExprLike, values: Sequence[TupleLike]) -> Tuple: ...
 @overload
 def mux(id: ExprLike, values: Sequence[ExprLike] | Tuple) -> Expr: ...
 def mux(id: ExprLike, values: object) -> Expr | Tuple:
-    """The `id`-th of `values` (counted from 0); out of range gives the last one.
+    """Returns the value number `id` of a sequence of values, counted from 0.
 
-    ``hl.mux(c, [r, g, b])`` makes a dimension out of separate expressions. Values of
-    one type give an `Expr`; a sequence of Tuples gives a Tuple.
+    An `id` out of range gives the last value. ``hl.mux(c, [r, g, b])`` joins separate
+    expressions along a new dimension. Values of one type give an `Expr`; a sequence of
+    Tuples gives a Tuple. Raises TypeMismatchError if there are no values, if their
+    types differ, or if `id` is not an integer.
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.mux(x, [7, 8, 9])
+    >>> np.asarray(f.realize([4])).tolist()
+    [7, 8, 9, 9]
     """
     choices = values_of(values)
     if not choices:
@@ -167,10 +181,17 @@ def mux(id: ExprLike, values: object) -> Expr | Tuple:
 
 
 def cast(type: Type, value: ExprLike) -> Expr:
-    """`value` converted to `type`.
+    """Returns `value` converted to `type`.
 
-    Float to integer truncates toward zero (out of range is unspecified, but never
-    traps); integer to narrower integer wraps, literals too; to Bool is ``!= 0``.
+    A float becomes an integer by truncation toward zero; where the integer type cannot
+    hold it, the result is unspecified, but nothing traps. An integer that is too wide
+    wraps, also if it is a Python number. A cast to Bool is ``value != 0``.
+
+    Raises TypeMismatchError for casts from or to Handle, and LiteralError for a Python
+    float that is infinite or NaN and would become an integer.
+
+    >>> hl.evaluate(hl.cast(hl.UInt(8), 300))
+    44
     """
     if check_type(type, "hl.cast(type, value) takes").is_handle():
         raise TypeMismatchError(f"no value can be cast to {type}", at=here())
@@ -190,65 +211,115 @@ def cast(type: Type, value: ExprLike) -> Expr:
 
 
 def i8(value: ExprLike) -> Expr:
-    """``cast(Int(8), value)``"""
+    """Returns `value` converted to Int(8): ``cast(Int(8), value)``.
+
+    >>> hl.evaluate(hl.i8(300))
+    44
+    """
     return cast(Int(8), value)
 
 
 def i16(value: ExprLike) -> Expr:
-    """``cast(Int(16), value)``"""
+    """Returns `value` converted to Int(16): ``cast(Int(16), value)``.
+
+    >>> hl.evaluate(hl.i16(2.9))
+    2
+    """
     return cast(Int(16), value)
 
 
 def i32(value: ExprLike) -> Expr:
-    """``cast(Int(32), value)``"""
+    """Returns `value` converted to Int(32): ``cast(Int(32), value)``.
+
+    >>> hl.evaluate(hl.i32(-1.5))
+    -1
+    """
     return cast(INT32, value)
 
 
 def i64(value: ExprLike) -> Expr:
-    """``cast(Int(64), value)``"""
+    """Returns `value` converted to Int(64): ``cast(Int(64), value)``.
+
+    >>> hl.evaluate(hl.i64(7))
+    7
+    """
     return cast(INT64, value)
 
 
 def u8(value: ExprLike) -> Expr:
-    """``cast(UInt(8), value)``"""
+    """Returns `value` converted to UInt(8): ``cast(UInt(8), value)``.
+
+    >>> hl.evaluate(hl.u8(-1))
+    255
+    """
     return cast(UInt(8), value)
 
 
 def u16(value: ExprLike) -> Expr:
-    """``cast(UInt(16), value)``"""
+    """Returns `value` converted to UInt(16): ``cast(UInt(16), value)``.
+
+    >>> hl.evaluate(hl.u16(65537))
+    1
+    """
     return cast(UInt(16), value)
 
 
 def u32(value: ExprLike) -> Expr:
-    """``cast(UInt(32), value)``"""
+    """Returns `value` converted to UInt(32): ``cast(UInt(32), value)``.
+
+    >>> hl.evaluate(hl.u32(-1))
+    4294967295
+    """
     return cast(UInt(32), value)
 
 
 def u64(value: ExprLike) -> Expr:
-    """``cast(UInt(64), value)``"""
+    """Returns `value` converted to UInt(64): ``cast(UInt(64), value)``.
+
+    >>> hl.evaluate(hl.u64(-1))
+    18446744073709551615
+    """
     return cast(UInt(64), value)
 
 
 def f16(value: ExprLike) -> Expr:
-    """``cast(Float(16), value)``"""
+    """Returns `value` converted to Float(16): ``cast(Float(16), value)``.
+
+    >>> hl.evaluate(hl.f16(2049))
+    2048.0
+    """
     return cast(Float(16), value)
 
 
 def f32(value: ExprLike) -> Expr:
-    """``cast(Float(32), value)``"""
+    """Returns `value` converted to Float(32): ``cast(Float(32), value)``.
+
+    >>> hl.evaluate(hl.f32(hl.u8(3)) / 2)
+    1.5
+    """
     return cast(Float(32), value)
 
 
 def f64(value: ExprLike) -> Expr:
-    """``cast(Float(64), value)``: a Python float keeps all its bits."""
+    """Returns `value` converted to Float(64): ``cast(Float(64), value)``.
+
+    A Python float keeps all its bits.
+
+    >>> hl.evaluate(hl.f64(0.1))
+    0.1
+    """
     return cast(Float(64), value)
 
 
 def saturating_cast(type: Type, value: ExprLike) -> Expr:
-    """`value` converted to `type`, clamped to its range; NaN gives 0 in an integer.
+    """Returns `value` converted to `type` and clamped to its range.
 
-    Floats round toward zero first. To a float type it is a plain `cast`, which gives
-    infinity beyond the greatest finite value.
+    Floats are truncated toward zero first; NaN becomes 0 in an integer type. To a float
+    type this is a plain `cast`, which gives infinity beyond the greatest finite value.
+    Raises TypeMismatchError if `type` is Handle.
+
+    >>> hl.evaluate(hl.saturating_cast(hl.UInt(8), 300))
+    255
     """
     if check_type(type, "hl.saturating_cast(type, value) takes").is_handle():
         raise TypeMismatchError(f"no value can be cast to {type}", at=here())
@@ -269,47 +340,85 @@ def saturating_cast(type: Type, value: ExprLike) -> Expr:
 
 
 def i8_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(Int(8), value)``"""
+    """Returns `value` as Int(8), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.i8_sat(300))
+    127
+    """
     return saturating_cast(Int(8), value)
 
 
 def i16_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(Int(16), value)``"""
+    """Returns `value` as Int(16), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.i16_sat(2.9))
+    2
+    """
     return saturating_cast(Int(16), value)
 
 
 def i32_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(Int(32), value)``"""
+    """Returns `value` as Int(32), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.i32_sat(-1.5))
+    -1
+    """
     return saturating_cast(INT32, value)
 
 
 def i64_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(Int(64), value)``"""
+    """Returns `value` as Int(64), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.i64_sat(1e30))
+    9223372036854775807
+    """
     return saturating_cast(INT64, value)
 
 
 def u8_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(UInt(8), value)``"""
+    """Returns `value` as UInt(8), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.u8_sat(-1))
+    0
+    """
     return saturating_cast(UInt(8), value)
 
 
 def u16_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(UInt(16), value)``"""
+    """Returns `value` as UInt(16), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.u16_sat(65537))
+    65535
+    """
     return saturating_cast(UInt(16), value)
 
 
 def u32_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(UInt(32), value)``"""
+    """Returns `value` as UInt(32), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.u32_sat(-1))
+    0
+    """
     return saturating_cast(UInt(32), value)
 
 
 def u64_sat(value: ExprLike) -> Expr:
-    """``saturating_cast(UInt(64), value)``"""
+    """Returns `value` as UInt(64), clamped to its range: see `saturating_cast`.
+
+    >>> hl.evaluate(hl.u64_sat(-1))
+    0
+    """
     return saturating_cast(UInt(64), value)
 
 
 def reinterpret(type: Type, value: ExprLike) -> Expr:
-    """The bits of `value` read as `type`, which has as many of them."""
+    """Returns the bits of `value` read as a value of `type`.
+
+    Raises TypeMismatchError unless both types have the same number of bits.
+
+    >>> hex(hl.evaluate(hl.reinterpret(hl.UInt(32), hl.f32(1.0))))
+    '0x3f800000'
+    """
     check_type(type, "hl.reinterpret(type, value) takes")
     n = node_of(value)
     t = n.type
@@ -346,7 +455,14 @@ def bounds_in_type(t: Type, what: str, *bounds: object) -> list[Node]:
 
 
 def clamp(value: ExprLike, min: ExprLike, max: ExprLike) -> Expr:
-    """``max(min(value, max), min)``, of `value`'s type; so `min` wins if they cross."""
+    """Returns `value` limited to [min, max], in the type of `value`.
+
+    It is ``max(min(value, max), min)``: where `min` is greater than `max`, the result
+    is `min`. Raises TypeMismatchError if that type cannot hold a bound.
+
+    >>> hl.evaluate(hl.clamp(hl.i32(12), 0, 9))
+    9
+    """
     if is_literal(value):
         v, lo, hi = same_type((value, min, max), "clamp")
     else:
@@ -367,23 +483,47 @@ def _fold(what: str, values: tuple[ExprLike, ...]) -> Expr:
 
 
 def min(*values: ExprLike) -> Expr:
-    """The least of two or more values, promoted to one type. NaN on either side of a
-    pair gives the left one: ``min(a, b)`` is ``select(b < a, b, a)``."""
+    """Returns the least of two or more values, promoted to one type.
+
+    ``min(a, b)`` is ``select(b < a, b, a)``, so that a NaN on either side gives `a`.
+    Raises TypeMismatchError for fewer than two values.
+
+    >>> hl.evaluate(hl.min(hl.i32(3), 7, 5))
+    3
+    """
     return _fold("min", values)
 
 
 def max(*values: ExprLike) -> Expr:
-    """The greatest of two or more values; ``max(a, b)`` is ``select(b > a, b, a)``."""
+    """Returns the greatest of two or more values, promoted to one type.
+
+    ``max(a, b)`` is ``select(b > a, b, a)``, so that a NaN on either side gives `a`.
+    Raises TypeMismatchError for fewer than two values.
+
+    >>> hl.evaluate(hl.max(hl.i32(3), 7, 5))
+    7
+    """
     return _fold("max", values)
 
 
 def abs(value: ExprLike) -> Expr:
-    """The magnitude. Of a signed integer it is unsigned, so that -128 has one."""
+    """Returns the magnitude of a value.
+
+    The magnitude of a signed integer is unsigned and of the same width, so that -128
+    has one in 8 bits.
+
+    >>> hl.evaluate(hl.abs(hl.i8(-128)))
+    128
+    """
     return wrap(ops.magnitude(value))
 
 
 def absd(a: ExprLike, b: ExprLike) -> Expr:
-    """``|a - b|`` without overflow: unsigned for integers."""
+    """Returns ``|a - b|``, which does not overflow: it is unsigned for integers.
+
+    >>> hl.evaluate(hl.absd(hl.i8(-100), hl.i8(100)))
+    200
+    """
     x, y = matched_all((a, b))
     t = x.type
     if t.is_bool():

@@ -138,12 +138,21 @@ def sum(
     expr: ExprLike | None = None,
     name: str | Func = "sum",
 ) -> Expr:
-    """The sum of an expression over an RDom, in the expression's own type, which
-    wraps: cast it first if it may overflow.
+    """Returns the sum of an expression over all points of an RDom.
 
-    Without an RDom as first argument, the RVars in the expression say which one; with
-    it, RVars of others are free, like Vars. `name` names the Func that is made, or is
-    an undefined Func to use. Raises DefinitionError and TypeMismatchError.
+    ``sum(e)`` sums over the RDom whose RVars stand in `e`; ``sum(r, e)`` sums over `r`,
+    and RVars of other RDoms are then free, like Vars. The sum has the type of `e` and
+    wraps on overflow: convert `e` first where the type is too narrow. `name` is the
+    name of the Func that computes the sum, or an undefined Func to be used for it.
+
+    Raises DefinitionError if `e` mentions no RDom, or several and none is given, and
+    TypeMismatchError for arguments of other kinds.
+
+    >>> r = hl.RDom([(0, 4)])
+    >>> f = hl.Func()
+    >>> f[x] = hl.sum(x + r.x)
+    >>> np.asarray(f.realize([3])).tolist()
+    [6, 10, 14]
     """
     r = _reduction("sum", _collect(given, rdom, expr), name)
     return _accumulate(r, imm(0, r.value.type), lambda a, b: ops.add(wrap(a), wrap(b)))
@@ -159,7 +168,14 @@ def product(
     expr: ExprLike | None = None,
     name: str | Func = "product",
 ) -> Expr:
-    """The product of an expression over an RDom; otherwise as `sum`."""
+    """Returns the product of an expression over all points of an RDom.
+
+    The arguments are those of `sum`, and so are the errors.
+
+    >>> r = hl.RDom([(1, 5)])
+    >>> hl.evaluate(hl.product(r.x))
+    120
+    """
     r = _reduction("product", _collect(given, rdom, expr), name)
     return _accumulate(r, imm(1, r.value.type), lambda a, b: ops.mul(wrap(a), wrap(b)))
 
@@ -174,8 +190,15 @@ def maximum(
     expr: ExprLike | None = None,
     name: str | Func = "maximum",
 ) -> Expr:
-    """The greatest value of an expression over an RDom, the type's least value if the
-    RDom is empty; otherwise as `sum`."""
+    """Returns the greatest value of an expression over all points of an RDom.
+
+    If the RDom has no points, it is the least value of the type (minus infinity for
+    floats). The arguments are those of `sum`, and so are the errors.
+
+    >>> r = hl.RDom([(0, 4)])
+    >>> hl.evaluate(hl.maximum(r.x * (3 - r.x)))
+    2
+    """
     r = _reduction("maximum", _collect(given, rdom, expr), name)
     t = r.value.type
     return _accumulate(r, imm(t.lowest(), t), ops.maximum)
@@ -191,8 +214,15 @@ def minimum(
     expr: ExprLike | None = None,
     name: str | Func = "minimum",
 ) -> Expr:
-    """The least value of an expression over an RDom, the type's greatest value if the
-    RDom is empty; otherwise as `sum`."""
+    """Returns the least value of an expression over all points of an RDom.
+
+    If the RDom has no points, it is the greatest value of the type (infinity for
+    floats). The arguments are those of `sum`, and so are the errors.
+
+    >>> r = hl.RDom([(0, 4)])
+    >>> hl.evaluate(hl.minimum(r.x * (r.x - 3)))
+    -2
+    """
     r = _reduction("minimum", _collect(given, rdom, expr), name)
     t = r.value.type
     return _accumulate(r, imm(t.highest(), t), ops.minimum)
@@ -208,8 +238,17 @@ def argmax(
     expr: ExprLike | None = None,
     name: str | Func = "argmax",
 ) -> tuple[Expr, ...]:
-    """Where in an RDom an expression is greatest (the first such point), one Int(32)
-    per dimension, and the value there. Arguments as for `sum`."""
+    """Returns where in an RDom an expression is greatest, and its value there.
+
+    The tuple has an Int(32) for each dimension of the RDom, then the value; of several
+    such points it is the first. The arguments are those of `sum`, and so are the
+    errors.
+
+    >>> r = hl.RDom([(0, 5)])
+    >>> place, value = hl.argmax(r.x * (4 - r.x))
+    >>> hl.evaluate(hl.Tuple(place, value))
+    (2, 4)
+    """
     r = _reduction("argmax", _collect(given, rdom, expr), name)
     t = r.value.type
     return _arg_extreme(r, imm(t.lowest(), t), lambda new, old: build.lt(old, new))
@@ -225,8 +264,17 @@ def argmin(
     expr: ExprLike | None = None,
     name: str | Func = "argmin",
 ) -> tuple[Expr, ...]:
-    """Where in an RDom an expression is least (the first such point), one Int(32) per
-    dimension, and the value there. Arguments as for `sum`."""
+    """Returns where in an RDom an expression is least, and its value there.
+
+    The tuple has an Int(32) for each dimension of the RDom, then the value; of several
+    such points it is the first. The arguments are those of `sum`, and so are the
+    errors.
+
+    >>> r = hl.RDom([(0, 5)])
+    >>> place, value = hl.argmin(r.x * (r.x - 4))
+    >>> hl.evaluate(hl.Tuple(place, value))
+    (2, -4)
+    """
     r = _reduction("argmin", _collect(given, rdom, expr), name)
     t = r.value.type
     return _arg_extreme(r, imm(t.highest(), t), build.lt)

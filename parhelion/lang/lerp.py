@@ -16,13 +16,18 @@ _F32, _F64 = Float(32), Float(64)
 
 
 def lerp(zero_val: ExprLike, one_val: ExprLike, weight: ExprLike) -> Expr:
-    """`zero_val` where `weight` is 0, `one_val` where it is 1, in between linear.
+    """Returns a value between `zero_val` and `one_val`, as `weight` says.
 
-    Both values have one type, the result's, of at most 32 bits if it is an integer.
-    The weight is a float in [0, 1] or an unsigned integer, of which the greatest
-    value stands for 1. Between integers the weight is brought to the values' width
-    and the sum rounded to nearest, so that the ends are met exactly.
-    Raises TypeMismatchError.
+    It is `zero_val` where `weight` is 0, `one_val` where it is 1, and linear in
+    between. Both values have one type, which the result has too. The weight is a float
+    in [0, 1], or an unsigned integer whose greatest value stands for 1. Between
+    integers, the result is rounded to nearest and exact at both ends.
+
+    Raises TypeMismatchError for values of different types, 64-bit integers, signed
+    weights, and constant weights outside [0, 1] between integers.
+
+    >>> hl.evaluate(hl.lerp(hl.u8(100), hl.u8(200), 0.5))
+    150
     """
     zero, one = same_type((zero_val, one_val), "lerp")
     w = node_of(weight)

@@ -177,10 +177,15 @@ def symbols() -> dict[str, int]:
 
 
 def set_num_threads(n: int) -> int:
-    """Sets how many threads run a parallel loop, the caller's included.
+    """Sets how many threads run a parallel loop, the calling one included.
 
-    0 goes back to the default: the environment's HL_NUM_THREADS, or as many as there
-    are processors for this process. Returns the number before the call.
+    Returns the number that was set before. 0 goes back to the default: what
+    HL_NUM_THREADS says in the environment, or else as many as there are processors for
+    this process. Raises ScheduleError unless `n` is 0 to 1024.
+
+    >>> before = hl.set_num_threads(2)
+    >>> hl.set_num_threads(0)
+    2
     """
     global _wanted
     if not isinstance(n, int) or not 0 <= n <= MOST_THREADS:
@@ -193,7 +198,11 @@ def set_num_threads(n: int) -> int:
 
 
 def get_num_threads() -> int:
-    """How many threads run a parallel loop, the caller's included."""
+    """Returns how many threads run a parallel loop, the calling one included.
+
+    >>> hl.get_num_threads() >= 1
+    True
+    """
     return int(_control(_build(), "ph_get_num_threads")(0))
 
 
@@ -202,15 +211,17 @@ LIMIT: ContextVar[int] = ContextVar("parhelion.limit_threads", default=0)
 
 
 def limit_threads(n: int) -> AbstractContextManager[None]:
-    """Has calls made inside the ``with`` run by `n` threads at most, the caller's
-    included: those of this Python thread, or asyncio task, and not those of others.
+    """Limits the threads of the pipelines that are run inside a ``with`` block.
 
-    The pool stays as it is (`set_num_threads`), and serves other calls meanwhile. Of
-    nested limits the least holds. Threads of async Funcs are not counted. Raises
-    ScheduleError unless `n` is 1 to 1024.
+    Each call runs on `n` threads at most, the calling one included. The limit holds for
+    this Python thread or asyncio task alone; other calls use the whole pool meanwhile
+    (`set_num_threads`). Inside another limit, the lower one holds. Threads of async
+    Funcs are not counted. Raises ScheduleError unless `n` is 1 to 1024.
 
+    >>> f = hl.Func()
+    >>> f[x, y] = x + y
     >>> with hl.limit_threads(1):
-    ...     out.realize([640, 480])
+    ...     sums = f.realize([3, 2])
     """
     if type(n) is not int or not 1 <= n <= MOST_THREADS:
         raise ScheduleError(
@@ -230,25 +241,35 @@ def _limited(n: int) -> Iterator[None]:
 
 
 def live_workers() -> int:
-    """How many worker threads exist now; they start when first needed."""
+    """Returns how many worker threads exist now; they start when first needed."""
     return int(_control(_build(), "ph_live_workers")(0))
 
 
 def release_memory() -> int:
-    """Gives back the memory of intermediate results that is kept for the next run;
-    returns how many bytes that were."""
+    """Gives the memory back that is kept for intermediate results of the next run.
+
+    Returns how many bytes that were.
+
+    >>> hl.release_memory() >= 0
+    True
+    """
     for prepare in BEFORE_RELEASE:
         prepare()
     return _of_memory("ph_release_memory")
 
 
 def set_kept_memory(bytes: int | None) -> int:
-    """Sets how much memory of intermediate results may be kept from one run to the
-    next; returns what that was.
+    """Sets how many bytes for intermediate results are kept from one run to the next.
 
-    None goes back to the default: the environment's PARHELION_KEPT_MB, or a quarter of
-    the memory of the machine (or of the control group that the process is in). What
-    was not used for ten seconds is given back in any case.
+    Returns the limit that was set before, in bytes. None goes back to the default: what
+    PARHELION_KEPT_MB says in the environment, or else a quarter of the memory of the
+    machine, or of the control group that the process is in. Memory that was not used
+    for ten seconds is given back in any case. Raises ScheduleError for what is no
+    number of bytes.
+
+    >>> before = hl.set_kept_memory(64 << 20)
+    >>> hl.set_kept_memory(None)
+    67108864
     """
     if bytes is not None and (type(bytes) is not int or not 0 <= bytes < 1 << 62):
         raise ScheduleError(
@@ -258,17 +279,17 @@ def set_kept_memory(bytes: int | None) -> int:
 
 
 def get_kept_memory() -> int:
-    """How many bytes of intermediate results may be kept from one run to the next."""
+    """Returns how many bytes for intermediate results may be kept between runs."""
     return _of_memory("ph_get_kept_memory")
 
 
 def kept_memory() -> int:
-    """How many bytes of intermediate results are kept now."""
+    """Returns how many bytes for intermediate results are kept now."""
     return _of_memory("ph_kept_memory")
 
 
 def used_memory() -> int:
-    """How many bytes of intermediate results are in use now."""
+    """Returns how many bytes of intermediate results are in use now."""
     return _of_memory("ph_used_memory")
 
 
