@@ -36,13 +36,29 @@ if TYPE_CHECKING:
 
 
 class ArgumentKind(enum.Enum):
+    """What an argument of a compiled pipeline is: a number, an input or an output
+    image."""
+
     InputScalar = 0
     InputBuffer = 1
     OutputBuffer = 2
 
 
 class Argument:
-    """An ImageParam or Param as an argument of a compiled pipeline."""
+    """An ImageParam or a Param that a compiled pipeline takes; made by
+    `infer_arguments`.
+
+    name: its name.
+    kind: an ArgumentKind.
+    type: the Type of the number, or of the image's pixels.
+    dimensions: how many an image has; 0 for a number.
+
+    >>> gain = hl.Param(hl.Float(32), "gain")
+    >>> f = hl.Func()
+    >>> f[x] = x * gain
+    >>> f.infer_arguments()
+    [<parhelion.Argument 'gain' InputScalar float32>]
+    """
 
     __slots__ = ("_symbol", "dimensions", "kind", "name", "type")
     _symbol: BufferSym | ParamSym
@@ -62,15 +78,19 @@ class Argument:
         return made
 
     def is_buffer(self) -> bool:
+        """Returns whether it is an image."""
         return self.kind is not ArgumentKind.InputScalar
 
     def is_scalar(self) -> bool:
+        """Returns whether it is a number."""
         return self.kind is ArgumentKind.InputScalar
 
     def is_input(self) -> bool:
+        """Returns whether the pipeline reads it."""
         return self.kind is not ArgumentKind.OutputBuffer
 
     def is_output(self) -> bool:
+        """Returns whether the pipeline computes into it."""
         return self.kind is ArgumentKind.OutputBuffer
 
     def __repr__(self) -> str:
@@ -162,11 +182,22 @@ def _remember(
 
 
 class Callable:
-    """A pipeline compiled for calls: ``c(image, gain, output)``.
+    """A pipeline compiled as a Python function: ``c(image, gain, output)``.
 
-    Made by ``f.compile_to_callable([image_param, gain_param])``. It takes the
-    arguments of that list and then a Buffer or array for each output value, by
-    position or by name. Images and outputs may be Buffers or NumPy arrays.
+    ``f.compile_to_callable([image, gain])`` makes it. It takes the arguments of that
+    list and then a Buffer or NumPy array for each output value, by position or by name.
+    A call computes into the outputs and returns 0. It raises TypeMismatchError for
+    arguments that are missing or do not fit, and what `Pipeline.realize` raises.
+
+    >>> image, gain = hl.ImageParam(hl.UInt(8), 1), hl.Param(hl.UInt(8))
+    >>> f = hl.Func()
+    >>> f[x] = image[x] * gain
+    >>> scale = f.compile_to_callable([image, gain])
+    >>> out = np.empty(3, np.uint8)
+    >>> scale(np.array([1, 2, 3], np.uint8), 10, out)
+    0
+    >>> out.tolist()
+    [10, 20, 30]
     """
 
     def __init__(
@@ -237,7 +268,8 @@ class Callable:
         return [places[a.symbol] for a in args], bound
 
     def __call__(self, *args: object, **named: object) -> int:
-        """Runs the pipeline; returns 0, or raises the failure's HalideError."""
+        """Runs the pipeline and returns 0; raises the HalideError of a run that
+        fails."""
         if named or len(args) != len(self._symbols):
             args = self._placed(args, named)
         layouts = [image(args[i]) for i, image in self._images]

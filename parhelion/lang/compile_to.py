@@ -60,8 +60,21 @@ class CompileTo:
         fn_name: str = "",
         target: Target | None = None,
     ) -> None:
-        """Writes several files of one compilation:
-        ``{hl.OutputFileType.object: "blur.o", hl.OutputFileType.c_header: "blur.h"}``.
+        """Writes several files of one compilation.
+
+        ``compile_to({hl.OutputFileType.object: "f.o", hl.OutputFileType.c_header:
+        "f.h"})`` writes an object file and its header. The function in it takes the
+        `arguments` in order, or without any all that are needed, in the order of their
+        first use. It is called `fn_name`, or else as the first output. `target` is this
+        computer unless another one is given.
+
+        Raises DefinitionError if an argument is missing, TypeMismatchError for
+        arguments of other kinds, and HalideError for a target or Func that code cannot
+        be made for.
+
+        >>> f = hl.Func("f")
+        >>> f[x] = x + 1
+        >>> f.compile_to({hl.OutputFileType.object: "f.o"}, [], "plus_one")
         """
         self._module(arguments, fn_name, target).compile(outputs)
 
@@ -72,8 +85,11 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes an object file and a header: ``PREFIX.o`` (``PREFIX.obj`` for Windows)
-        and ``PREFIX.h``."""
+        """Writes an object file, ``PREFIX.o``, and its header, ``PREFIX.h``.
+
+        For Windows it is ``PREFIX.obj``. Other arguments and errors are those of
+        `compile_to`.
+        """
         from parhelion.lang.loop_dump import file_name
         from parhelion.lang.module import OutputFileType as Kind
 
@@ -90,8 +106,11 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes a static library and a header: ``PREFIX.a`` (``PREFIX.lib`` for
-        Windows) and ``PREFIX.h``."""
+        """Writes a static library, ``PREFIX.a``, and its header, ``PREFIX.h``.
+
+        For Windows it is ``PREFIX.lib``. Other arguments and errors are those of
+        `compile_to`.
+        """
         from parhelion.lang.loop_dump import file_name
         from parhelion.lang.module import OutputFileType as Kind
 
@@ -107,10 +126,13 @@ class CompileTo:
         arguments: Sequence[ArgumentLike],
         targets: Sequence[Target],
     ) -> None:
-        """Writes a static library and a header, ``PREFIX.a`` (``PREFIX.lib`` for
-        Windows) and ``PREFIX.h``: the function for each target, and one of the first
-        output's name that calls the first whose features the processor has. The last
-        target must serve all."""
+        """Writes a static library with a function for each target, and its header.
+
+        The files are ``PREFIX.a`` (``PREFIX.lib`` for Windows) and ``PREFIX.h``. The
+        function that has the first output's name calls the first one whose features the
+        processor has; the last target must serve all processors. Errors are those of
+        `compile_to`.
+        """
         from parhelion.lang.multitarget import write_library
 
         given = arguments or self.infer_arguments()
@@ -128,9 +150,12 @@ class CompileTo:
         targets: Sequence[Target],
         suffixes: Sequence[str],
     ) -> None:
-        """As `compile_to_multitarget_static_library`, in object files
-        ``PREFIX-SUFFIX.o``, ``PREFIX.o``, which chooses, and ``PREFIX.h``; for Windows
-        they end in ``.obj``."""
+        """Writes an object file for each target, and their header.
+
+        ``PREFIX-SUFFIX.o`` has the function for a target, ``PREFIX.o`` the one that
+        chooses, and ``PREFIX.h`` declares it; for Windows they end in ``.obj``.
+        Otherwise it is as `compile_to_multitarget_static_library`.
+        """
         from parhelion.lang.multitarget import write_objects
 
         given = arguments or self.infer_arguments()
@@ -149,7 +174,10 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes an object file, which needs libc, libm and pthreads alone."""
+        """Writes an object file, which needs nothing but libc, libm and pthreads.
+
+        Other arguments and errors are those of `compile_to`.
+        """
         from parhelion.lang.module import OutputFileType as Kind
 
         self._module(arguments, fn_name, target).compile({Kind.object: filename})
@@ -161,7 +189,10 @@ class CompileTo:
         fn_name: str = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the C header of the compiled function."""
+        """Writes the C header of the compiled function.
+
+        Other arguments and errors are those of `compile_to`.
+        """
         from parhelion.lang.module import OutputFileType as Kind
 
         self._module(arguments, fn_name, target).compile({Kind.c_header: filename})
@@ -173,7 +204,10 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes LLVM's bitcode of the whole module, run time included."""
+        """Writes the bitcode of the whole LLVM module, run time included.
+
+        Other arguments and errors are those of `compile_to`.
+        """
         from parhelion.lang.module import OutputFileType as Kind
 
         self._module(arguments, fn_name, target).compile({Kind.bitcode: filename})
@@ -185,7 +219,10 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the optimised LLVM module as text, run time included."""
+        """Writes the whole LLVM module as text, optimised and run time included.
+
+        Other arguments and errors are those of `compile_to`.
+        """
         from parhelion.lang.module import OutputFileType as Kind
 
         self._module(arguments, fn_name, target).compile({Kind.llvm_assembly: filename})
@@ -197,7 +234,10 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the machine code as assembly, run time included."""
+        """Writes the machine code as assembly, run time included.
+
+        Other arguments and errors are those of `compile_to`.
+        """
         from parhelion.lang.module import OutputFileType as Kind
 
         self._module(arguments, fn_name, target).compile({Kind.assembly: filename})

@@ -70,7 +70,11 @@ class _Survey:
 
 
 class RedefinitionWarning(UserWarning):
-    """An update replaces everything that was defined before it."""
+    """The warning that an update replaces everything that was defined before it.
+
+    >>> issubclass(hl.RedefinitionWarning, UserWarning)
+    True
+    """
 
 
 class Requirement:

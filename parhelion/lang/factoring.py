@@ -30,26 +30,34 @@ class Factoring:
     def rfactor(self, preserved: Sequence[tuple[HasVar, HasVar]]) -> Func: ...
 
     def rfactor(self, *given: object, **named: object) -> Func:
-        """Splits an associative update into partial results and their merging.
+        """Splits an associative update into partial results, and returns the Func of
+        these.
 
         ``rfactor(r.y, v)`` or ``rfactor([(r.y, v), (ro, u)])`` names the loops over the
-        RDom that are to stay, and a Var for each. Returned is a Func with those Vars
-        as further dimensions: for each of their values it folds the update over all
-        other loops of the RDom, from a neutral value. The update itself becomes a fold
-        of that Func over the loops named. As the Vars are free of dependences, the
-        partial results can be computed in parallel or on vectors.
+        RDom that stay, and a Var for each. The Func that is returned has these Vars as
+        further dimensions. For each of their values it folds the update over all other
+        loops of the RDom, from a neutral value on. The update itself then folds that
+        Func over the loops that were named. As the values of the Vars do not depend on
+        each other, the partial results can be computed in parallel or on vectors.
 
-        The operation must be known to be associative, and commutative unless the loops
-        named are outside all others: a chain of one of +, *, min, max, &, |, ^ or
-        unsigned saturating_add with the old value in it, a choice of such chains,
-        values that are replaced together where one is less or greater (argmin), or a
-        product of complex numbers. Integers give the same result bit for bit; sums and
-        products of floats may differ in their last bits, and results with NaNs in
-        which of several NaNs or numbers stays.
+        The operation must be known to be associative, and commutative too unless the
+        loops named are outside all others: +, *, min, max, &, |, ^ or unsigned
+        saturating_add of the old value, a choice of these, values that are replaced
+        together where one is less or greater (argmin), or a product of complex numbers.
+        Integers give the same result bit for bit. Sums and products of floats may
+        differ in their last bits, and in which of several NaNs or numbers is the
+        result.
 
         Call it after the splits and fuses of the RDom's loops, and before those of the
-        result. Raises ScheduleError where the operation is not known, the loops are
-        not there, or a Var's name is in use.
+        result. Raises ScheduleError where the operation is not known, the loops are not
+        there, or a Var's name is in use. From: Halide's rfactor.
+
+        >>> r, total = hl.RDom([(0, 100), (0, 4)]), hl.Func("total")
+        >>> total[()] = 0
+        >>> total[()] += r.x * r.y
+        >>> rows = total.update().rfactor(r.y, y).compute_root().update().parallel(y)
+        >>> hl.evaluate(total[()])
+        29700
         """
         label = stage_label(self._function, self._stage)
         values = list(given)

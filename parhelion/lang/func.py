@@ -45,7 +45,18 @@ class Image(Protocol):
 
 
 class Stage(Factoring, Specializing, LoopDirectives):
-    """One definition of a Func, to be scheduled: ``f.update(0).vectorize(x, 8)``."""
+    """One definition of a Func, by which its loops are scheduled.
+
+    A Func is itself the Stage of its pure definition; `Func.update` gives the Stage of
+    an update, `Func.specialize` that of a special case.
+
+    >>> r = hl.RDom([(0, 10)])
+    >>> f = hl.Func("f")
+    >>> f[x] = 0
+    >>> f[x] += x * r
+    >>> f.update(0).unroll(r)
+    <parhelion.Stage f.update(0)>
+    """
 
     __slots__ = ("_function", "_stage")
     _function: Function
@@ -62,8 +73,8 @@ class Stage(Factoring, Specializing, LoopDirectives):
         return made
 
     def name(self) -> str:
-        """``f`` for the pure definition, ``f.update(0)``, … for updates, and
-        ``f.specialize(…)`` for what `specialize` returned."""
+        """Returns how messages call it: ``f``, ``f.update(0)`` or
+        ``f.specialize(…)``."""
         return stage_label(self._function, self._stage)
 
     def __repr__(self) -> str:
@@ -79,16 +90,22 @@ class Func(
     ShownFunc,
     Arithmetic,
 ):
-    """A function from integer coordinates to a value, or several: one stage of a
+    """A function from integer coordinates to one or more values: one stage of a
     pipeline.
 
-    ``Func("name")`` or ``Func()`` is undefined until ``f[x, y] = …``. ``Func(expr)``
-    is defined by an expression over implicit Vars or undecorated Funcs, ``Func(image)``
-    by a Buffer or an ImageParam. ``Func(type, dimensions, name)`` (or a list of types)
-    declares what it must hold.
+    ``Func("name")`` and ``Func()`` are undefined until ``f[x, y] = …`` gives them a
+    pure definition; further assignments are updates. ``Func(expr)`` is defined at once
+    by an expression over implicit Vars or Funcs without indices, ``Func(image)`` by a
+    Buffer or an ImageParam. ``Func(type, dimensions, name)`` declares the type, or a
+    list of types, that its definition must have.
 
-    Undecorated, a Func in arithmetic stands for itself point by point: ``a + b`` is
-    ``a[hl._] + b[hl._]``.
+    In arithmetic, a Func without indices stands for its value at each point: ``a + b``
+    is ``a[hl._] + b[hl._]``. Raises TypeMismatchError for a Func made from a Func.
+
+    >>> f = hl.Func("f")
+    >>> f[x, y] = x + 10 * y
+    >>> np.asarray(f.realize([3, 2])).tolist()
+    [[0, 1, 2], [10, 11, 12]]
     """
 
     __slots__ = ("_function", "_required", "_kept")
@@ -143,14 +160,16 @@ class Func(
     # References and definitions.
 
     def __getitem__(self, key: Any) -> FuncRef:
-        """``f[x, y]``: the value at a point, or the left-hand side of an update."""
+        """Returns ``f[x, y]``: the value at a point, or the left-hand side of an
+        update."""
         return FuncRef(self._function, as_indices(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """``f[x, y] = e``: the pure definition, or the next update.
+        """Gives the Func its pure definition, ``f[x, y] = e``, or one more update.
 
-        `value` is an expression, a Tuple or Python tuple for several values, or an
-        undecorated Func. Raises DefinitionError and TypeMismatchError.
+        `value` is an expression, a Tuple or Python tuple for several values, or a Func
+        without indices. Raises DefinitionError for a definition that makes no sense,
+        and TypeMismatchError for values of other types than the first definition's.
         """
         if isinstance(value, Func):
             value = value[Var("_")]
@@ -193,11 +212,14 @@ class Func(
     # What it is.
 
     def name(self) -> str:
-        """The name, unique in the process."""
+        """Returns the name, which no other Func of the process has.
+
+        It is the name that was given, with a number behind it where that was taken.
+        """
         return self._function.name
 
     def defined(self) -> bool:
-        """Whether it has its pure definition."""
+        """Returns whether the Func has its pure definition."""
         return self._function.defined
 
     def _pure(self, what: str) -> Definition:
@@ -211,25 +233,41 @@ class Func(
         return pure
 
     def dimensions(self) -> int:
-        """The number of arguments; that declared, if it is not defined yet."""
+        """Returns the number of dimensions, or of those that were declared.
+
+        Raises DefinitionError if the Func has neither a definition nor a declaration.
+        """
         if not self.defined() and self._required.dimensions is not None:
             return self._required.dimensions
         self._pure("dimensions()")
         return self._function.dimensions
 
     def args(self) -> list[Var]:
-        """The Vars of the pure definition, innermost first; empty if undefined."""
+        """Returns the Vars of the pure definition, innermost first; [] if there is
+        none."""
         return [of_var(v) for v in self._function.args]
 
     def types(self) -> list[Type]:
-        """The types of the values; those declared, if it is not defined yet."""
+        """Returns the type of each value, or those that were declared.
+
+        Raises DefinitionError if the Func has neither a definition nor a declaration.
+
+        >>> f = hl.Func()
+        >>> f[x] = hl.Tuple(x, 0.5)
+        >>> f.types()
+        [<parhelion.Type int32>, <parhelion.Type float32>]
+        """
         if not self.defined() and self._required.types is not None:
             return list(self._required.types)
         self._pure("the type")
         return list(self._function.types)
 
     def type(self) -> Type:
-        """The type of the value; raises TypeMismatchError if there are several."""
+        """Returns the type of the value.
+
+        Raises TypeMismatchError if there are several values, and DefinitionError as
+        `types` does.
+        """
         types = self.types()
         if len(types) != 1:
             raise TypeMismatchError(
@@ -240,15 +278,23 @@ class Func(
         return types[0]
 
     def outputs(self) -> int:
-        """The number of values."""
+        """Returns the number of values at each point. Raises DefinitionError as `types`
+        does."""
         return len(self.types())
 
     def value(self) -> Expr:
-        """The right-hand side of the pure definition, if it is one value."""
+        """Returns the right-hand side of the pure definition.
+
+        Raises DefinitionError if there is none, and TypeMismatchError if it has several
+        values.
+        """
         return self._one(self._pure("value()"), "values()")
 
     def values(self) -> tuple[Expr, ...]:
-        """The right-hand sides of the pure definition."""
+        """Returns the right-hand sides of the pure definition, one for each value.
+
+        Raises DefinitionError if there is no definition.
+        """
         return tuple(wrap(v) for v in self._pure("values()").values)
 
     def _one(self, d: Definition, instead: str) -> Expr:
@@ -263,11 +309,11 @@ class Func(
     # Updates.
 
     def has_update_definition(self) -> bool:
-        """Whether there is any update."""
+        """Returns whether the Func has any update."""
         return bool(self._function.updates)
 
     def num_update_definitions(self) -> int:
-        """The number of updates."""
+        """Returns the number of updates."""
         return len(self._function.updates)
 
     def _update(self, idx: int) -> Definition:
@@ -285,25 +331,48 @@ class Func(
         return updates[idx]
 
     def update(self, idx: int = 0) -> Stage:
-        """The `idx`-th update, to be scheduled."""
+        """Returns the Stage of update number `idx`, counted from 0, for its schedule.
+
+        Raises DefinitionError if there is no such update.
+
+        >>> f = hl.Func("f")
+        >>> f[x] = 0
+        >>> f[x] += x
+        >>> f.update().vectorize(x, 4)
+        <parhelion.Stage f.update(0)>
+        """
         self._update(idx)
         return Stage(self, idx + 1)
 
     def update_args(self, idx: int = 0) -> list[Expr]:
-        """The left-hand side of an update."""
+        """Returns the coordinates on the left-hand side of an update.
+
+        Raises DefinitionError if there is no such update.
+        """
         return [wrap(a) for a in self._update(idx).args]
 
     def update_value(self, idx: int = 0) -> Expr:
-        """The right-hand side of an update, if it is one value."""
+        """Returns the right-hand side of an update.
+
+        Raises DefinitionError if there is no such update, and TypeMismatchError if it
+        has several values.
+        """
         return self._one(self._update(idx), f"update_values({idx})")
 
     def update_values(self, idx: int = 0) -> tuple[Expr, ...]:
-        """The right-hand sides of an update."""
+        """Returns the right-hand sides of an update, one for each value.
+
+        Raises DefinitionError if there is no such update.
+        """
         return tuple(wrap(v) for v in self._update(idx).values)
 
     def rvars(self, idx: int = 0) -> list[RVar]:
-        """The dimensions of the RDom that an update walks over; after `rfactor`, its
-        loops over them, which keep their names."""
+        """Returns the RVars that an update runs over, for its schedule; [] without an
+        RDom.
+
+        After `rfactor` they are the loops of what is left of the update, by the names
+        that they had. Raises DefinitionError if there is no such update.
+        """
         d = self._update(idx)
         if d.rdom is None:
             return []
@@ -315,8 +384,17 @@ class Func(
         return [of_rvar(kept.get(v, v)) for v in d.rdom.vars]
 
     def output_buffer(self) -> OutputImageParam:
-        """The output's storage, to make promises about its bounds and strides; raises
-        TypeMismatchError if there are several values."""
+        """Returns the image that the Func is computed into, to promise its bounds and
+        strides.
+
+        Raises TypeMismatchError if there are several values, and DefinitionError if the
+        Func is not defined.
+
+        >>> f = hl.Func()
+        >>> f[x, y] = x + y
+        >>> f.output_buffer().dim(0).set_bounds(0, 640).extent()
+        <parhelion.Expr of type int32: 640>
+        """
         buffers = self.output_buffers()
         if len(buffers) != 1:
             raise TypeMismatchError(
@@ -327,7 +405,8 @@ class Func(
         return buffers[0]
 
     def output_buffers(self) -> list[OutputImageParam]:
-        """The storage of each value, if this is an output."""
+        """Returns the image that each value is computed into, as `output_buffer`
+        does."""
         from parhelion.lang.imageparam import OutputImageParam
 
         self._pure("output_buffers()")
@@ -341,15 +420,26 @@ made_of(Func, Stage)
 
 
 def funcs(names: str) -> tuple[Func, ...]:
-    """One Func for each word of `names`: ``f, g = hl.funcs("f g")``. Commas may stand
-    between the words."""
+    """Returns a new Func for each word of `names`; commas may stand between the words.
+
+    >>> f, g = hl.funcs("f g")
+    >>> g.name()
+    'g'
+    """
     return tuple(
         Func(name) for name in word(names, "a list of names").replace(",", " ").split()
     )
 
 
 def lambda_func(*args: Var | ExprLike | Tuple) -> Func:
-    """An anonymous Func: ``lambda_func(x, y, e)`` is `e` over the Vars before it."""
+    """Returns a Func without a name of its own: ``lambda_func(x, y, e)`` is `e` over x,
+    y.
+
+    Raises TypeMismatchError if no value is given.
+
+    >>> np.asarray(hl.lambda_func(x, x * x).realize([3])).tolist()
+    [0, 1, 4]
+    """
     if not args:
         raise TypeMismatchError("lambda_func needs at least the value", at=here())
     f = Func(fresh("lambda_"))

@@ -14,6 +14,7 @@ class Later:
     __slots__ = ()
 
     def debug_to_file(self, *given: object, **named: object) -> NoReturn:
+        """Raises HalideError: it is not available yet."""
         raise HalideError(
             f"{type(self).__name__}.debug_to_file is not available yet",
             at=here(),

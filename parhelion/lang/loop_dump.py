@@ -15,7 +15,7 @@ from parhelion.simplify.simplifier import simplify
 
 
 class StmtOutputFormat(enum.Enum):
-    """How `compile_to_lowered_stmt` writes the program."""
+    """Whether `compile_to_lowered_stmt` writes text or a page of HTML."""
 
     Text = "text"
     HTML = "html"

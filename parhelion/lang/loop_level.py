@@ -15,11 +15,20 @@ from parhelion.schedule.directives import LoopLevel as _Level
 
 
 class LoopLevel:
-    """A loop of a Func's stage, or inlined, or root.
+    """A place for `compute_at`, `store_at` and `hoist_storage`: a loop, inlined or
+    root.
 
-    ``LoopLevel(func, var, stage_index=-1)`` is the loop `var` of `func`; -1 means
-    every stage of it that has the loop. ``LoopLevel(other)`` is another name for
-    the same place: `set` on one of them moves both, and every Func scheduled at them.
+    ``LoopLevel(func, var, stage_index=-1)`` is the loop `var` of `func`, in the stage
+    of that number, or with -1 in every stage that has the loop. ``LoopLevel(other)`` is
+    a second handle on the same place: `set` on one of them moves both, and every Func
+    scheduled there. Raises ScheduleError for other arguments.
+
+    >>> f, g = hl.funcs("f g")
+    >>> f[x] = x * x
+    >>> g[x] = f[x] + f[x + 1]
+    >>> place = hl.LoopLevel(g, x)
+    >>> f = f.compute_at(place)
+    >>> place.set(hl.LoopLevel.root())
     """
 
     __slots__ = ("_cell",)
@@ -60,16 +69,20 @@ class LoopLevel:
 
     @staticmethod
     def inlined() -> LoopLevel:
-        """Computed where it is used."""
+        """Returns the place of values that are computed where they are used."""
         return _made(INLINED)
 
     @staticmethod
     def root() -> LoopLevel:
-        """Outside all loops."""
+        """Returns the place outside of all loops."""
         return _made(_Level(Place.ROOT))
 
     def set(self, other: LoopLevel) -> None:
-        """Moves this place, and with it every Func scheduled at it, to `other`'s."""
+        """Moves this place to the place `other`, and with it every Func scheduled
+        there.
+
+        Raises ScheduleError for what is no LoopLevel.
+        """
         if not isinstance(other, LoopLevel):
             raise ScheduleError(
                 f"LoopLevel.set takes a LoopLevel, not {other!r}", at=here()
@@ -77,7 +90,7 @@ class LoopLevel:
         self._cell.move(other._level)
 
     def stage_index(self) -> int:
-        """The stage whose loop is meant: 0 is the pure definition."""
+        """Returns the number of the stage that is meant: 0 is the pure definition."""
         return self._level.stage
 
     @property

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class OutputFileType(enum.Enum):
-    """The files that `Module.compile` may be asked for, by Halide's names."""
+    """The kinds of file, by Halide's names; `Module.compile` writes most of them."""
 
     assembly = 0
     bitcode = 1
@@ -80,7 +80,16 @@ _WRITTEN = (
 
 
 class Module:
-    """A lowered pipeline: its name, its target and its program."""
+    """A lowered pipeline, which can be written to files: `Pipeline.compile_to_module`
+    makes it.
+
+    Raises HalideError if it is called: there are no empty Modules.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x + 1
+    >>> module = f.compile_to_module([], "plus_one")
+    >>> module.compile({hl.OutputFileType.c_header: "plus_one.h"})
+    """
 
     __slots__ = ("_c_text", "_lowered", "_made", "_target")
     _c_text: Callable[[], str]
@@ -104,34 +113,36 @@ class Module:
         return made
 
     def name(self) -> str:
-        """The name of the function that it holds."""
+        """Returns the name of the function that it holds."""
         return self._lowered.name
 
     def target(self) -> Target:
-        """The computer that its code is for."""
+        """Returns the target of its code."""
         return self._target
 
     def buffers(self) -> list[Buffer]:
-        """The Buffers whose pixels the algorithm reads."""
+        """Returns the Buffers whose pixels are part of the algorithm."""
         return [SET.of(a.symbol) for a in self._lowered.args if a.embedded]
 
     def submodules(self) -> list[Module]:
-        """The Modules that were appended: none, as that is not available yet."""
+        """Returns []: Modules cannot be appended yet."""
         return []
 
     def append(self, part: object) -> NoReturn:
-        """Raises HalideError: Modules are not linked together yet."""
+        """Raises HalideError: Modules cannot be appended yet."""
         raise HalideError("Module.append is not available yet", at=here())
 
     def compile(self, outputs: Mapping[OutputFileType, str | os.PathLike[str]]) -> None:
-        """Writes files: ``{hl.OutputFileType.object: "blur.o"}``.
+        """Writes one or more files: ``{hl.OutputFileType.object: "blur.o"}``.
 
-        Objects, static libraries, headers, assembly, LLVM assembly and bitcode, C
-        (`Pipeline.c_text`), the C of a Python module around the object, and the
-        lowered program and, conceptual, the loops that it is made of, as text or as
-        pages of HTML. Raises HalideError for other kinds, for a
-        Func that only Python can compute, and for C of a pipeline that was changed
-        meanwhile, before any file is written.
+        They are object files, static libraries, headers, assembly, LLVM assembly and
+        bitcode; C (`Pipeline.c_text`) and the C of a Python module around the object;
+        and as text or as a page of HTML, the lowered program and the loops that the
+        schedule makes (conceptual).
+
+        Raises TypeMismatchError for what is no OutputFileType, and HalideError for
+        other kinds of file, for a Func that only Python can compute, and for C of a
+        pipeline that was changed meanwhile. Nothing is written then.
         """
         for kind in outputs:
             if not isinstance(kind, OutputFileType):
@@ -231,11 +242,15 @@ def compile_standalone_runtime(
     outputs: str | os.PathLike[str] | Mapping[OutputFileType, str | os.PathLike[str]],
     target: Target,
 ) -> dict[OutputFileType, str]:
-    """Writes the run time alone, for programs whose pipelines are compiled with the
-    feature no_runtime: an object file, or the files of a dictionary (object and static
-    library). Returns what was written.
+    """Writes the run time alone, for pipelines compiled with the feature no_runtime.
 
-    Raises HalideError for other kinds, and for a target that has no run time here.
+    `outputs` is the path of an object file, or the paths of an object file and a static
+    library by their OutputFileType. Returns the paths written, by their OutputFileType.
+    Raises HalideError for other kinds of file, and for a target without a run time.
+
+    >>> written = hl.compile_standalone_runtime("run.o", hl.Target("x86-64-linux"))
+    >>> written[hl.OutputFileType.object]
+    'run.o'
     """
     from parhelion.aot.archive import Member, archive
     from parhelion.aot.objects import runtime_object

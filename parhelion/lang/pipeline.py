@@ -65,11 +65,18 @@ Result = Buffer | tuple[Buffer, ...] | None
 
 
 class Pipeline(ShownPipeline, Texts, CompileTo):
-    """Funcs to be computed in one call.
+    """One or more Funcs that are compiled and computed in one call: its outputs.
 
-    Compiled code is kept until a definition, a schedule or a promise changes, in a
-    variant for each layout of the images that it meets (an interleaved image gets
-    code for interleaved images).
+    Compiled code is kept until a definition, a schedule or a promise changes. Images of
+    each layout get code of their own, for instance those whose channels are
+    interleaved. Raises TypeMismatchError for outputs that are no Funcs, and
+    DefinitionError for a Func that is given twice.
+
+    >>> f, g = hl.funcs("f g")
+    >>> f[x], g[x] = x + 1, x * x
+    >>> plus, squares = hl.Pipeline([f, g]).realize([3])
+    >>> np.asarray(squares).tolist()
+    [0, 1, 4]
     """
 
     __slots__ = ("_funcs", "_runner")
@@ -98,14 +105,18 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
     # What it is.
 
     def defined(self) -> bool:
-        """Whether it has outputs."""
+        """Returns whether the Pipeline has outputs."""
         return bool(self._funcs)
 
     def outputs(self) -> list[Func]:
+        """Returns the outputs, in the order in which they were given."""
         return list(self._funcs)
 
     def get_func(self, index: int) -> Func:
-        """The `index`-th Func in the order in which they are computed."""
+        """Returns Func number `index` in the order of computation, counted from 0.
+
+        Raises BoundsError if there are not so many.
+        """
         from parhelion.schedule.order import realization_order
 
         order = realization_order(self._functions())
@@ -117,8 +128,12 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         return func_of(order[index])
 
     def get_image(self, index: int) -> ImageParam:
-        """The `index`-th ImageParam in the order in which the definitions mention them,
-        from the outputs on (Halide has no such method)."""
+        """Returns ImageParam number `index`, in the order in which definitions mention
+        them.
+
+        The definitions of the outputs come first. Raises BoundsError if there are not
+        so many. (Halide has no such method.)
+        """
         from parhelion.lang.imageparam import ImageParam
 
         found = image_params(self._functions())
@@ -131,12 +146,12 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         return ImageParam._of(found[index])
 
     def add_requirement(self, condition: ExprLike, *args: ExprLike | str) -> None:
-        """Demands that a condition on Params and the sizes of ImageParams holds
-        whenever the pipeline runs: a call where it does not computes nothing and raises
-        PipelineRuntimeError, with the other arguments as its text (else the condition).
+        """Makes each run check a condition on Params and on the sizes of ImageParams.
 
-        Raises TypeMismatchError for conditions that are no Bool, DefinitionError for
-        those about Funcs, pixels or Vars.
+        Where it does not hold, nothing is computed and the call raises
+        PipelineRuntimeError, whose text is the other arguments, or else the condition.
+        Raises TypeMismatchError for conditions that are no Bool, and DefinitionError
+        for those that mention Funcs, pixels or Vars.
         """
         self._runner.require(requirement(condition, args))
 
@@ -161,11 +176,18 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Result:
-        """Computes the outputs.
+        """Computes the outputs and returns a Buffer, or a tuple of Buffers.
 
-        ``realize([w, h])`` computes that many pixels from coordinate 0 on and returns
-        a Buffer, or a tuple of Buffers if there are several values. Given a Buffer or
-        an array (or one for each value), it computes just that region into it.
+        ``realize([w, h])`` computes that many pixels from coordinate 0 on, in new
+        Buffers, one for each value of each output. Given a Buffer or an array (or a
+        list with one for each value), it computes the region of it into it, and returns
+        None. Of `target`, the features strict_float and profile count.
+
+        Raises UnsetParamError if an input has no value; BoundsError if an image or the
+        Buffer given is too small; TypeMismatchError and InvalidBufferError if a Buffer
+        does not fit; PipelineRuntimeError if a `require` fails; OutOfMemoryError; and
+        what is found when the pipeline is compiled, as a rule ScheduleError or
+        DefinitionError.
         """
         _check_target(where, target, "realize")
         return self._compute(where, options(target))
@@ -207,16 +229,14 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         *,
         repeat: int = 1,
     ) -> Profile:
-        """Computes the outputs as `realize` does, and says what time and memory went
-        into each Func; ``print(pipeline.profile([w, h]))`` shows it.
+        """Computes the outputs as `realize` does, and returns the time and memory of
+        each Func.
 
-        ``f.realize([w, h], hl.Target("host-profile"))`` prints such a table, and so
-        do all runs while the environment's ``HL_JIT_TARGET`` is ``host-profile``.
-
-        Time is sampled every millisecond: `repeat` runs the pipeline several
-        times, for more samples; all numbers are those of one run. The marks by which
-        the code says where it is cost little (a store where a Func's production begins
-        or ends); its results are the same. Compiling is not part of the time.
+        ``print(pipeline.profile([w, h]))`` shows a table; so does each run for the
+        target ``host-profile``, and each run of a program whose environment says
+        ``HL_JIT_TARGET=host-profile``. Times are in seconds and memory in bytes, of one
+        run on average. Threads are looked at once in a millisecond: `repeat` runs the
+        pipeline several times, for more samples. Compilation does not count.
 
         Raises what `realize` raises, and BoundsError if `repeat` is less than 1.
         """
@@ -240,13 +260,13 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Iterator[TraceEvent]:
-        """Computes the outputs as `realize` does, and gives a record of each thing that
-        happens to Funcs with loops of their own, in order: the beginning and end of
-        storage, production and use, and each value that is stored and loaded.
+        """Computes the outputs as `realize` does, and returns a TraceEvent for each
+        event.
 
-        The whole run is in memory then; it is for small sizes. A vector is a record
-        for each of its lanes. What runs in parallel comes in the order in which it
-        happened. Code of its own is compiled for this. Raises what `realize` raises.
+        Events are, in order, the beginning and end of storage, of production and of
+        use, and each value that is loaded or stored, of the Funcs that have loops of
+        their own. All are kept in memory: trace small sizes. Each lane of a vector is
+        an event. Raises what `realize` raises.
         """
         from parhelion.runtime.trace import collect_trace
 
@@ -261,16 +281,13 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> Report:
-        """What the schedule makes of the pipeline for outputs of this size (as for
-        `realize`), found without running it; ``print(pipeline.report([w, h]))``.
+        """Returns what the schedule does for outputs of this size, found without a run.
 
-        For each Func: how many of its values are computed for each one that is needed,
-        its storage, which loops are vectors, which accesses go to memory lane by lane,
-        where its storage is folded, and why not where it is not; for each parallel loop
-        how many tasks it has and how much work a task is. What pixels decide counts as
-        if it happened.
-
-        Raises what `realize` raises before it runs.
+        ``print(pipeline.report([w, h]))`` shows a table: for each Func, how often its
+        values are computed again, its storage in bytes, its vectors, the accesses that
+        go to memory lane by lane, and what is folded; for each parallel loop, its
+        tasks. Branches that depend on pixels count as taken. Raises what `realize`
+        raises before it runs.
         """
         from parhelion.lang.report import report
 
@@ -301,8 +318,11 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
             check_output(sym, buffer)
 
     def compile_jit(self, target: Target | None = None) -> None:
-        """Compiles now, for images of the promised layout (by default: dense in
-        dimension 0) or of that of the images that are set."""
+        """Compiles now what the first call of `realize` would compile.
+
+        The code is for the images that are set, or else for images of the promised
+        layout, by default dense in dimension 0.
+        """
         runner = self._ready()
         runner.program(self._variant(runner, target))
 
@@ -326,7 +346,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         return runner.variant(given, options(target), boxes)
 
     def invalidate_cache(self) -> None:
-        """Forgets the compiled code."""
+        """Forgets the compiled code, so that the next call compiles anew."""
         self._runner.invalidate()
 
     def infer_input_bounds(
@@ -334,11 +354,19 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> None:
-        """Gives every ImageParam that has no image a new one, just large enough for
-        realizing the outputs at `where` (as for `realize`), but for what is promised of
-        its layout.
+        """Sets each ImageParam that has no image to a new Buffer that is just large
+        enough.
 
-        Raises BoundsError where less is promised than is needed.
+        It then serves to realize the outputs at `where`, which is as for `realize`, and
+        it has the layout that is promised of the ImageParam. Raises BoundsError where
+        less is promised than is needed.
+
+        >>> image = hl.ImageParam(hl.UInt(8), 1)
+        >>> f = hl.Func()
+        >>> f[x] = image[x - 1] + image[x + 1]
+        >>> hl.Pipeline(f).infer_input_bounds([10])
+        >>> image.get().left(), image.get().right()
+        (-1, 10)
         """
         runner = self._ready()
         given = destinations(where, "infer_input_bounds")
@@ -357,7 +385,8 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
             SET.set(sym, laid_out(sym, sides))
 
     def infer_arguments(self) -> list[Argument]:
-        """The ImageParams and Params that the outputs depend on."""
+        """Returns an Argument for each ImageParam and Param that the outputs depend
+        on."""
         from parhelion.lang.callable import Argument
 
         runner = self._ready()
@@ -372,8 +401,13 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
     def compile_to_callable(
         self, arguments: Sequence[ArgumentLike], target: Target | None = None
     ) -> Callable:
-        """A function of the given ImageParams and Params, in that order, and then of
-        the output buffers. It keeps the algorithm and schedule as they are now."""
+        """Returns the pipeline compiled as a Python function, a `Callable`.
+
+        It takes the given ImageParams and Params in this order, then a Buffer or array
+        for each output value, and keeps the algorithm and schedule as they are now.
+        Raises DefinitionError if the pipeline needs an input that is not among the
+        arguments.
+        """
         self._ready()
         return self._callable(arguments, options(target))
 
@@ -399,14 +433,15 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         fn_name: str = "",
         target: Target | None = None,
     ) -> Module:
-        """The lowered program, kept as the algorithm and schedule are now: a function
-        `fn_name` (else called as the first output) of the given ImageParams and
-        Params, in that order, and then of the output buffers, to be written to files
-        by `Module.compile`. It serves images of the layouts that are promised (by
-        default: dense in dimension 0), whatever images are set now.
+        """Returns the lowered pipeline as a Module, which can be written to files.
 
-        Raises DefinitionError if the pipeline uses an image or Param that is not among
-        the arguments, and HalideError for a target that code cannot be made for.
+        It holds a function of the given ImageParams and Params, in this order, and then
+        of the outputs. It is called `fn_name`, or else as the first output, and keeps
+        the algorithm and schedule as they are now. It serves images of the promised
+        layout, by default dense in dimension 0, whatever images are set.
+
+        Raises DefinitionError if the pipeline needs an input that is not among the
+        arguments, and HalideError for a target that code cannot be made for.
         """
         return self._module_of(arguments, fn_name, target, {})
 
@@ -454,17 +489,18 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
     def apply_autoscheduler(
         self, target: Target, autoscheduler_params: AutoschedulerParams
     ) -> AutoSchedulerResults:
-        """Finds a schedule for all Funcs and gives it to them; directives that they
-        have already stay.
+        """Finds a schedule for all Funcs, gives it to them, and returns it.
 
-        It must know how large the outputs are: from `set_estimates` of the outputs, or
-        what is promised of them (`bound`); ``hl.autoschedule`` takes real sizes
-        instead. ImageParams and Params may have estimates too, and images and values
-        that are set serve as well. Returns what was found: `to_python` prints it,
-        `explain` says why.
+        Directives that the Funcs have already stay. The sizes of the outputs are known
+        from `set_estimates` or from promises (`bound`); ``hl.autoschedule`` takes real
+        sizes instead. Images and values that are set count, too, and so do estimates of
+        inputs. `to_python` of the result prints the schedule, and `explain` says why it
+        is so.
 
-        Raises HalideError for a scheduler that there is not, ScheduleError where a
-        size is not known or a parameter is wrong.
+        Raises HalideError for a scheduler that there is not, ScheduleError where a size
+        is not known or a parameter is wrong, and TypeMismatchError for other arguments.
+        From: 001 (Mullapudi et al., Automatically Scheduling Halide Image Processing
+        Pipelines) for ``"Mullapudi2016"``.
         """
         from parhelion.lang.autoscheduling import apply_autoscheduler
 

@@ -30,20 +30,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FuncReport:
-    """One Func that has loops of its own.
+    """One Func that has loops of its own, in a Report.
 
-    recomputed: how many of its values are computed, over how many are needed in all;
-        1 is none twice. What the schedule rounds regions up to does not count.
-    produced: how often it is produced.
-    bytes: its storage, of each thread that has one; 0 for an output.
+    recomputed: how many of its values are computed for each one that is needed; 1 if
+        none is computed twice. What regions are rounded up to does not count.
+    produced: how many times it is produced.
+    bytes: its storage, for each thread that has one; 0 for an output.
     vectors: the loops that became vectors, with their lanes: ``x: 8``.
-    lanes: how many vector loads and stores of it the code makes lane by lane (gathers
-        and scatters).
-    folds: the dimensions whose storage is folded, with what there is: ``y: 4``.
-    unfolded: those whose storage outlives a loop and is not folded, with the reason.
-    regrouped: the updates of floats whose sums (products, minima, …) the schedule adds
-        up in another order, which may change their last bits, and what does it:
-        ``update 0: rfactor``, ``update 1: atomic over vectors of r.x``.
+    lanes: how many vector loads and stores of it become one access for each lane.
+    folds: the dimensions whose storage is folded, with the extent that is kept: ``y:
+        4``.
+    unfolded: the dimensions whose storage outlives a loop and is not folded, each with
+        the reason.
+    regrouped: the updates of floats whose sums (or products, minima, …) the schedule
+        does in another order, which may change their last bits: ``update 0: rfactor``.
+
+    >>> f, g = hl.funcs("f g")
+    >>> f[x] = x * x
+    >>> g[x] = f[x] + f[x + 1]
+    >>> f = f.compute_at(g, x)
+    >>> report = g.report([64])["f"]
+    >>> report.recomputed > 1.9, report.produced, report.bytes
+    (True, 64.0, 8)
     """
 
     name: str
@@ -59,9 +67,18 @@ class FuncReport:
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """A parallel loop of a Func. entries: how often it runs. iterations: how many tasks
-    it has then. work: the operations and loads of one task, those of what is computed
-    inside it included."""
+    """A parallel loop of a Func, in a Report.
+
+    func, loop: the names of the Func and of the loop.
+    entries: how many times the loop runs.
+    iterations: how many tasks it has then.
+    work: the operations and loads of one task, with those of what is computed inside.
+
+    >>> f = hl.Func("f")
+    >>> f[x, y] = x + y
+    >>> f.parallel(y).report([64, 32]).loops[0].iterations
+    32.0
+    """
 
     func: str
     loop: str
@@ -72,11 +89,20 @@ class LoopReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the code for a pipeline does, for sizes that are given. `str` is a table.
+    """What a schedule does for outputs of a given size; ``str`` of it is a table.
 
-    images: how many vector loads of input images are made lane by lane, by name.
-    peak: the bytes of storage that there are at most at a time, where one thread runs
+    pipeline: its name.
+    funcs: a FuncReport for each Func that has loops of its own.
+    loops: a LoopReport for each parallel loop.
+    images: by the names of input images, how many vector loads become one access for
+        each lane.
+    peak: the bytes of storage that there are at most at one time, if one thread runs
         everything.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x * x
+    >>> print(f.vectorize(x, 8).report([64]))
+    f: ...
     """
 
     pipeline: str
@@ -86,7 +112,10 @@ class Report:
     peak: int
 
     def __getitem__(self, name: str) -> FuncReport:
-        """The Func of that name. Raises HalideError if it has no loops of its own."""
+        """Returns the FuncReport of that name.
+
+        Raises HalideError if the report has none, as for a Func that is inlined.
+        """
         for f in self.funcs:
             if f.name == name:
                 return f

@@ -47,11 +47,22 @@ class Running(CompileTo, Later):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Result:
-        """Computes the Func over ``[width, height, …]``, from 0 on, or over the region
-        of the Buffer (or Buffers, for several values) given, into it.
+        """Computes the Func for every point of a region.
 
-        Returns a Buffer, or a tuple of Buffers for several values. Raises what
-        `Pipeline.realize` raises.
+        ``realize([width, height, …])`` computes from coordinate 0 on and returns a
+        Buffer of these extents, dimension 0 first, or a tuple of Buffers if the Func
+        has several values. ``realize(buffer)`` computes the region of a Buffer or NumPy
+        array into it and returns None; a Func of several values takes a list of them.
+        Raises what `Pipeline.realize` raises.
+
+        >>> f = hl.Func()
+        >>> f[x, y] = x + 10 * y
+        >>> f.realize([3, 2]).width()
+        3
+        >>> out = np.zeros((2, 3), np.int32)  # an array's last axis is x
+        >>> f.realize(out)
+        >>> out.tolist()
+        [[0, 1, 2], [10, 11, 12]]
         """
         return self._pipeline().realize(where, target)
 
@@ -62,8 +73,11 @@ class Running(CompileTo, Later):
         *,
         repeat: int = 1,
     ) -> Profile:
-        """Computes the Func as `realize` does, and says what time and memory went into
-        each Func of its pipeline: see `Pipeline.profile`."""
+        """Computes the Func as `realize` does, and returns the time and memory of each
+        Func.
+
+        See `Pipeline.profile`.
+        """
         return self._pipeline().profile(where, target, repeat=repeat)
 
     def report(
@@ -71,7 +85,7 @@ class Running(CompileTo, Later):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> Report:
-        """What the schedule makes of the Func's pipeline, found without running it: see
+        """Returns what the schedule does in numbers, without a run: see
         `Pipeline.report`."""
         return self._pipeline().report(where, target)
 
@@ -80,22 +94,33 @@ class Running(CompileTo, Later):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination] = (),
         target: Target | None = None,
     ) -> Iterator[TraceEvent]:
-        """Computes the Func as `realize` does, and gives a record of each load, store,
-        production and storage of its pipeline: see `Pipeline.trace`."""
+        """Computes the Func as `realize` does, and returns a record of each load and
+        store.
+
+        See `Pipeline.trace`.
+        """
         return self._pipeline().trace(where, target)
 
     def compile_jit(self, target: Target | None = None) -> None:
-        """Compiles now what `realize` would compile at its first call."""
+        """Compiles the pipeline now, which the first call of `realize` would do
+        otherwise.
+
+        See `Pipeline.compile_jit`.
+        """
         self._pipeline().compile_jit(target)
 
     def compile_to_callable(
         self, arguments: Sequence[ArgumentLike], target: Target | None = None
     ) -> Callable:
-        """A Python function of the arguments in this order, then the outputs."""
+        """Returns the pipeline compiled as a Python function, a `Callable`.
+
+        It takes the given ImageParams and Params in this order, then the outputs: see
+        `Pipeline.compile_to_callable`.
+        """
         return self._pipeline().compile_to_callable(arguments, target)
 
     def infer_arguments(self) -> list[Argument]:
-        """The Params and images that the Func depends on."""
+        """Returns the ImageParams and Params that the Func depends on, as Arguments."""
         return self._pipeline().infer_arguments()
 
     def infer_input_bounds(
@@ -103,12 +128,23 @@ class Running(CompileTo, Later):
         where: Sequence[SupportsIndex] | Destination | Sequence[Destination],
         target: Target | None = None,
     ) -> None:
-        """Gives each unset ImageParam a new Buffer of the size that the region of the
-        output needs."""
+        """Sets each unset ImageParam to a new Buffer of the size that an output needs.
+
+        See `Pipeline.infer_input_bounds`.
+        """
         self._pipeline().infer_input_bounds(where, target)
 
     def print_loop_nest(self) -> None:
-        """Prints the loops that the schedule makes, without the arithmetic."""
+        """Prints the loops that the schedule makes, without the arithmetic.
+
+        >>> f = hl.Func("f")
+        >>> f[x, y] = x + y
+        >>> f.parallel(y).print_loop_nest()
+        produce f:
+          parallel y:
+            for x:
+              f(...) = ...
+        """
         self._pipeline().print_loop_nest()
 
     def compile_to_lowered_stmt(
@@ -118,7 +154,10 @@ class Running(CompileTo, Later):
         fmt: StmtOutputFormat | None = None,
         target: Target | None = None,
     ) -> None:
-        """Writes the lowered program to a file, as text or as an HTML page."""
+        """Writes the lowered program to a file, as text or as a page of HTML.
+
+        Raises TypeMismatchError if `fmt` is not a StmtOutputFormat.
+        """
         from parhelion.lang.loop_dump import StmtOutputFormat
 
         self._pipeline().compile_to_lowered_stmt(
@@ -132,8 +171,11 @@ class Running(CompileTo, Later):
         fmt: StmtOutputFormat | None = None,
         target: Target | None = None,
     ) -> None:
-        """Writes the loops that the schedule makes, before they are optimised, to a
-        file, as text or as an HTML page."""
+        """Writes the loops of the schedule, before optimisation, as text or a page of
+        HTML.
+
+        Raises TypeMismatchError if `fmt` is not a StmtOutputFormat.
+        """
         from parhelion.lang.loop_dump import StmtOutputFormat
 
         self._pipeline().compile_to_conceptual_stmt(
@@ -147,7 +189,7 @@ class Running(CompileTo, Later):
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the pipeline to a file as a function in C: `Pipeline.c_text`."""
+        """Writes the pipeline to a file as a function in C: see `Pipeline.c_text`."""
         self._pipeline().compile_to_c(filename, arguments, fn_name, target)
 
     def compile_to_module(
@@ -156,8 +198,11 @@ class Running(CompileTo, Later):
         fn_name: str = "",
         target: Target | None = None,
     ) -> Module:
-        """The lowered program as a function of the arguments, to be written to files;
-        its name is the Func's unless `fn_name` says another."""
+        """Returns the lowered pipeline as a Module, which can be written to files.
+
+        See `Pipeline.compile_to_module`. The function is called as the Func is, unless
+        `fn_name` gives another name.
+        """
         return self._pipeline().compile_to_module(arguments, fn_name, target)
 
     def _default_name(self) -> str:
@@ -171,29 +216,44 @@ class Running(CompileTo, Later):
         filename: str | os.PathLike[str] | None = None,
         threads: int = 4,
     ) -> Animation:
-        """The order in which the schedule computes so many pixels, as a page that
-        moves; see `Pipeline.animate`."""
+        """Returns a page that shows in which order the schedule computes the pixels.
+
+        See `Pipeline.animate`.
+        """
         return self._pipeline().animate(where, filename, threads)
 
     def trace_stores(self) -> Self:
-        """Prints a line for every value that is stored, where it is stored: the value,
-        the Func and the coordinates."""
+        """Makes each run print a line for every value stored: the value, Func and
+        place.
+
+        Returns the Func. Computing it inline stores nothing.
+        """
         self._function.schedule.trace_stores = True
         return self
 
     def trace_loads(self) -> Self:
-        """Prints a line for every value that is loaded from the Func's storage."""
+        """Makes each run print a line for every value that is loaded from the Func's
+        storage.
+
+        Returns the Func.
+        """
         self._function.schedule.trace_loads = True
         return self
 
     def trace_realizations(self) -> Self:
-        """Prints a line where storage of the Func begins and ends, and where it is
-        produced and used: its region, as min and extent of each dimension."""
+        """Makes each run print where the Func's storage and production begin and end.
+
+        A line has the region, as min and extent of each dimension. Returns the Func.
+        """
         self._function.schedule.trace_realizations = True
         return self
 
     def add_trace_tag(self, tag: str) -> Self:
-        """Prints `tag` at the beginning of each run, if the Func is traced."""
+        """Makes each run print `tag` at its beginning, if anything of the Func is
+        traced.
+
+        Returns the Func. Raises TypeMismatchError if `tag` is not text.
+        """
         if not isinstance(tag, str):
             raise TypeMismatchError(
                 f"{self._function.label}.add_trace_tag takes a text, not {tag!r:.60}",

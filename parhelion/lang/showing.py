@@ -69,19 +69,21 @@ class ShownPipeline:
         filename: str | os.PathLike[str] | None = None,
         threads: int = 4,
     ) -> Animation:
-        """The order in which the schedule computes the outputs, of the size or in the
-        place of the Buffers that `where` says as for `realize`, as a page that moves:
-        every stage is a grid of pixels, in which those light up that are loaded or
-        stored, and the listing shows where the program is. Nothing is computed into the
-        Buffers.
+        """Returns a page that shows in which order the schedule computes the pixels.
 
-        The program that lowering makes is run step by step. The lanes of a vector light
-        up together; parallel loops are shown on so many `threads`. Images that are not
-        set are taken to be 0. A notebook shows what is returned; its `save` writes a
-        page that needs nothing else, as does a `filename`.
+        `where` is as for `realize`; nothing is computed into Buffers given there. Each
+        stage is a grid of pixels, those that are loaded or stored light up, and the
+        listing shows where the program is. The lowered program is run step by step,
+        parallel loops on so many `threads`; images that are not set are 0. A notebook
+        shows the page; its `save`, or a `filename`, writes it to a file that needs
+        nothing else.
 
         Raises BoundsError for more than 50,000 loads and stores, HalideError if foreign
         code computes a Func, and what `realize` raises.
+
+        >>> f = hl.Func("f")
+        >>> f[x, y] = x + y
+        >>> page = hl.Pipeline(f).animate([4, 4], "f.html")
         """
         made: Animation = _view("animation")(self, where, filename, threads)
         return made

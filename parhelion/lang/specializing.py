@@ -31,18 +31,23 @@ class Specializing:
     _stage: int
 
     def specialize(self, condition: ExprLike) -> Stage:
-        """A schedule of its own for runs where `condition` holds, as a Stage.
+        """Returns a Stage whose schedule is used in runs where `condition` holds.
 
-        It begins as a copy of what this stage's schedule says now; directives that
-        follow are for one of the two alone. Several conditions are tried in the order
-        in which they were given, and a specialised stage can be specialised again.
-        The same condition again returns the same Stage. Code for the condition knows
-        that it holds: a Param that equals a constant is that constant there, and loops
-        whose extent is a multiple of a factor have no tail.
+        It begins as a copy of the present schedule of this stage; directives that
+        follow are for one of the two alone. Conditions are tried in the order in which
+        they were given. A Stage that was returned can be specialized again, and the
+        same condition returns the same Stage. The code for a condition makes use of it:
+        a Param that equals a constant is that constant, and loops whose extent is a
+        multiple of a factor have no tail.
 
-        `condition` is a Bool made of Params and of the sizes and strides of images and
-        of the pipeline's outputs. Raises ScheduleError if it is no Bool, mentions Vars,
+        `condition` is a Bool made of Params, and of sizes and strides of images and of
+        the pipeline's outputs. Raises ScheduleError if it is no Bool, mentions Vars,
         RVars, Funcs or pixels, or comes after `specialize_fail`.
+
+        >>> f, fast = hl.Func("f"), hl.Param(hl.Bool(), "fast", True)
+        >>> f[x] = x + 1
+        >>> f.specialize(fast).vectorize(x, 8)
+        <parhelion.Stage f.specialize(fast)>
         """
         schedule = rules.definition_of(self._function, self._stage).schedule
         wanted = _condition(rules.stage_label(self._function, self._stage), condition)
@@ -80,11 +85,10 @@ class Specializing:
             return self._branch(len(schedule.specializations) - 1)
 
     def specialize_fail(self, message: str) -> None:
-        """Runs for which none of the conditions holds fail with `message`
-        (PipelineRuntimeError).
+        """Makes runs fail for which none of the conditions given so far holds.
 
-        What this stage's own schedule says is then used by none. Raises ScheduleError
-        if it was given already.
+        They raise PipelineRuntimeError with `message`; the stage's own schedule is then
+        used by no run. Raises ScheduleError if it was given already.
         """
         schedule = rules.definition_of(self._function, self._stage).schedule
         label = rules.stage_label(self._function, self._stage)

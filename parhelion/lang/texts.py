@@ -42,12 +42,23 @@ class Texts:
         raise NotImplementedError
 
     def print_loop_nest(self) -> None:
-        """Prints the loops that the schedule makes."""
+        """Prints the loops that the schedule makes, without the arithmetic."""
         print(self.loop_nest(), end="")
 
     def loop_nest(self) -> LoopNest:
-        """The loops that the schedule makes, as text; a notebook shows them coloured,
-        to be folded."""
+        """Returns the loops that the schedule makes, as text.
+
+        A notebook shows them in colours, and folds them.
+
+        >>> f = hl.Func("f")
+        >>> f[x, y] = x + y
+        >>> print(hl.Pipeline(f.vectorize(x, 8)).loop_nest(), end="")
+        produce f:
+          for y:
+            for x.x:
+              vectorized x.v0 in [0, 7]:
+                f(...) = ...
+        """
         from parhelion.lower.loopnest import loop_nest_text
 
         return LoopNest(loop_nest_text(self._ready().spec()))
@@ -59,7 +70,10 @@ class Texts:
         fmt: StmtOutputFormat = StmtOutputFormat.Text,
         target: Target | None = None,
     ) -> None:
-        """Writes the lowered program to a file, as text or as a page of HTML."""
+        """Writes the lowered program to a file, as text or as a page of HTML.
+
+        Raises TypeMismatchError if `fmt` is not a StmtOutputFormat.
+        """
         if target is not None:
             check_target(target)
         runner = self._ready()
@@ -73,8 +87,11 @@ class Texts:
         fmt: StmtOutputFormat = StmtOutputFormat.Text,
         target: Target | None = None,
     ) -> None:
-        """Writes the loops that the schedule makes to a file, as text or as a page of
-        HTML: with their bounds, before they are vectorised and optimised."""
+        """Writes the loops of the schedule, with their bounds, before optimisation.
+
+        The file is text or a page of HTML. Raises TypeMismatchError if `fmt` is not a
+        StmtOutputFormat.
+        """
         if target is not None:
             check_target(target)
         runner = self._ready()
@@ -82,7 +99,7 @@ class Texts:
             write_lowered(replace(lowered, body=lowered.nests), filename, fmt)
 
     def lowered_text(self) -> str:
-        """The lowered program as text."""
+        """Returns the lowered program as text: the loops as they are given to LLVM."""
         runner = self._ready()
         with runner.lowered(self._variant(runner)) as lowered:
             return lowered_text(lowered)
@@ -94,9 +111,7 @@ class Texts:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the pipeline to a file as a C function of the `arguments`, in this
-        order (without any, all that are needed), and then of the outputs:
-        `c_text`."""
+        """Writes the pipeline to a file as a function in C: see `c_text`."""
         write(filename, self.c_text(arguments, fn_name, target))
 
     def c_text(
@@ -105,19 +120,26 @@ class Texts:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> str:
-        """The pipeline as C11 with OpenMP, to be read: a function that returns 0 or the
-        code of a failure (of ``halide_error_code_t``), with the interface that
-        `compile_to_header` declares. Compile it with ``-fwrapv -fopenmp``.
+        """Returns the pipeline as a function in C11 with OpenMP, to be read.
 
-        Of nested parallel loops the outermost has ``#pragma omp parallel for``; a
-        vectorized loop of stores alone has ``#pragma omp simd``, other ones and
-        unrolled ones a comment. async Funcs are computed before they are used. The
-        pixels of Buffers that the algorithm mentions are part of the text. Without
-        arguments, the function takes all that are needed in the order of their first
-        use.
+        The function takes the `arguments` in this order, or all that are needed in the
+        order of their first use, and then the outputs. It returns 0 or a code of
+        ``halide_error_code_t``; its interface is the one that `compile_to_header`
+        declares. Compile it with ``-fwrapv -fopenmp``.
 
-        Raises DefinitionError if the pipeline uses an ImageParam or Param that is not
-        among the arguments, and HalideError for what C cannot say."""
+        Of nested parallel loops the outermost has ``#pragma omp parallel for``. A
+        vectorized loop that only stores has ``#pragma omp simd``; other vectorized and
+        unrolled loops have a comment. Async Funcs are computed before they are used.
+        The pixels of Buffers that the algorithm mentions are part of the text.
+
+        Raises DefinitionError if the pipeline needs an ImageParam or Param that is not
+        among the arguments, and HalideError for what C cannot express.
+
+        >>> f = hl.Func("f")
+        >>> f[x] = x + 1
+        >>> "int f(" in hl.Pipeline(f).c_text()
+        True
+        """
         from parhelion.lang.callable import symbols_of
 
         fn_name, target = named(fn_name, target)
@@ -130,13 +152,13 @@ class Texts:
             return c_file(whole, name, target)
 
     def llvm_text(self, optimised: bool = True) -> str:
-        """The LLVM module, after the optimiser or as code generation wrote it."""
+        """Returns the LLVM module as text, after the optimiser or before it."""
         runner = self._ready()
         compiled = runner.program(self._variant(runner)).call.compiled
         return compiled.llvm() if optimised else compiled.text
 
     def assembly_text(self) -> str:
-        """The machine code, as assembly."""
+        """Returns the machine code as assembly."""
         runner = self._ready()
         return runner.program(self._variant(runner)).call.compiled.assembly()
 

@@ -205,27 +205,42 @@ class Wrapping:
     _function: Function
 
     def in_(self, f: Readers | None = None, *, fs: Readers | None = None) -> Func:
-        """A Func that hands on this one's values, for `f` to read in its place.
+        """Returns a new Func with the same values, which `f` reads in place of this
+        one.
 
-        `f` is a Func or a list of Funcs, which then share one wrapper; without it, all
-        Funcs that read this one read the wrapper, but for those that have one of their
-        own. The same call again returns the same wrapper. A wrapper is a Func like any
+        `f` is a Func or a list of Funcs, which then share one wrapper. Without `f`, all
+        Funcs that read this one read the wrapper, except those that have a wrapper of
+        their own. The same call again returns the same wrapper. It is a Func like any
         other: schedule it, or wrap it in turn.
 
-        What it is for: loading a tile into a small array before it is used often,
-        storing what is inlined elsewhere, splitting the scheduling of a Func between
-        its consumers. The result never changes. Raises ScheduleError if this Func is
-        not defined, or if some of the Funcs already read another wrapper or a clone.
+        Wrappers load a tile into a small array before it is used often, store what is
+        inlined elsewhere, or give each consumer its own schedule. The result never
+        changes. Raises ScheduleError if this Func is not defined, or if some of the
+        Funcs already read another wrapper or a clone.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x] = x * x
+        >>> g[x] = f[x] + f[x + 1]
+        >>> tile = f.in_(g).compute_at(g, x)
+        >>> np.asarray(g.realize([3])).tolist()
+        [1, 5, 13]
         """
         return wrap_in(self._function, fs if f is None else f)
 
     def clone_in(self, f: Readers | None = None, *, fs: Readers | None = None) -> Func:
-        """A copy of this Func, for `f` (a Func or a list of Funcs) to call in its
-        place, with the schedule that this one has now (wrappers made for this one
-        stay this one's).
+        """Returns a copy of this Func, which `f` reads in place of this one.
 
-        Unlike a wrapper's, a clone's values are computed anew, so that it can be
-        scheduled for `f` alone. The same call again returns the same clone. Raises
-        ScheduleError as `in_` does.
+        `f` is a Func or a list of Funcs. The copy begins with the schedule that this
+        Func has now, without its wrappers. A wrapper reads this Func; a clone computes
+        its values anew, and is scheduled for `f` alone. The same call again returns the
+        same clone. Raises ScheduleError as `in_` does.
+
+        >>> f, g, h = hl.funcs("f g h")
+        >>> f[x] = x * x
+        >>> g[x] = f[x] + 1
+        >>> h[x] = f[x] + g[x]
+        >>> clone = f.clone_in(g).compute_root()
+        >>> np.asarray(h.realize([3])).tolist()
+        [1, 3, 9]
         """
         return clone_in(self._function, fs if f is None else f)

@@ -48,19 +48,26 @@ Told = Sequence[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class FuncProfile:
-    """One Func in a profile. All numbers are those of one run, on average.
+    """One Func in a Profile. All numbers are of one run, on average.
 
-    name: without the number that makes it unique in the process, if no other Func of
-        the pipeline is called the same. func: with it, as `Func.name` has it.
-    seconds: the part of the run's time (of the clock on the wall) that its threads
-        computed this Func; where they were at several Funcs, each has its part.
-    share: that as a part of the run, 0 to 1. threads: how many threads computed it, on
-        average, while any did; 0 if none was seen.
-    calls: how often it was produced: once each time that its compute level is
-        reached, and then a region of it.
-    allocations, bytes: how often storage on the heap was made for it, and how many
-        bytes in all. peak: how many bytes of them it had at most at one time.
-    stack: the bytes of its storage on the stack, of each thread that has it.
+    name: the Func's name, without the number that makes it unique, if no other Func of
+        the pipeline has that name.
+    func: the name as `Func.name` returns it.
+    seconds: the part of the run's time in which its threads computed this Func. Where
+        they computed several, each has its part.
+    share: `seconds` as a part of the run, 0 to 1.
+    threads: how many threads computed it, on average, while any did; 0 if none was
+        seen.
+    calls: how many times it was produced: once each time its compute level is reached.
+    allocations: how many times storage on the heap was made for it.
+    bytes: how many bytes these had in all.
+    peak: how many bytes of them there were at most at one time.
+    stack: the bytes of its storage on the stack, for each thread that has it.
+
+    >>> f = hl.Func("f")
+    >>> f[x, y] = hl.sin(x * y)
+    >>> f.profile([64, 64])["f"].calls
+    1.0
     """
 
     name: str
@@ -77,18 +84,25 @@ class FuncProfile:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What some runs of a pipeline spent their time and memory on.
+    """Where the runs of a pipeline spent time and memory; ``str`` of it is a table.
 
-    `str` is a table of it, the Funcs with most time first.
-
-    pipeline: its name. runs: how many there were. seconds: how long one took, on
-        average. looks: how often the threads were looked at, in all runs: shares of the
-        time are known to about ``1 / sqrt(looks)``, and not at all if it is 0.
+    pipeline: its name.
+    runs: how many runs there were.
+    seconds: how long one run took, on average.
+    looks: how many times the threads were looked at, in all runs. Shares of the time
+        are known to about ``1 / sqrt(looks)``, and not at all if it is 0.
     threads: how many threads worked, on average.
-    funcs: the Funcs that have loops of their own, in the order of their computation.
-    overhead: seconds in code that belongs to no Func. waiting: seconds in which no
-        thread was at work.
-    peak: how many bytes of the heap there were at most at one time.
+    funcs: a FuncProfile for each Func that has loops of its own, in the order of
+        computation.
+    overhead: the seconds in code that belongs to no Func.
+    waiting: the seconds in which no thread was at work.
+    peak: how many bytes of the heap were in use at most at one time.
+
+    >>> f = hl.Func("f")
+    >>> f[x, y] = hl.sin(x * y)
+    >>> profile = f.profile([64, 64], repeat=2)
+    >>> profile.runs, [one.name for one in profile.funcs]
+    (2, ['f'])
     """
 
     pipeline: str
@@ -102,9 +116,11 @@ class Profile:
     peak: int
 
     def __getitem__(self, name: str) -> FuncProfile:
-        """The Func of that name, with or without the number that makes it unique.
-        Raises HalideError (and KeyError does not fit: the message names those that
-        there are) if the profile has none."""
+        """Returns the FuncProfile of that name, with or without the number that makes
+        it unique.
+
+        Raises HalideError, with the names that there are, if the profile has none.
+        """
         for f in self.funcs:
             if name in (f.name, f.func):
                 return f

@@ -22,19 +22,23 @@ from parhelion.types import Type, TypeCode
 
 @dataclass(frozen=True, slots=True)
 class TraceEvent:
-    """One thing that happened.
+    """One event of a run: a load, a store, or the beginning or end of something.
 
-    kind: ``load``, ``store``; ``begin_realization``, ``end_realization``, of storage;
+    kind: ``load``, ``store``; ``begin_realization`` and ``end_realization`` of storage;
         ``produce``, ``end_produce``, ``consume``, ``end_consume``; ``begin_pipeline``,
         ``end_pipeline``; ``tag``.
-    func: the Func, or the pipeline: its name without the number that makes it unique in
-        the process, if nothing else in the trace is called the same.
-    coordinates: of the pixel; of storage and what happens in it, min and extent of each
-        dimension in turn, as it is stored: of a dimension that is folded, 0 and what
-        there is.
-    value: what is loaded or stored; the text of a tag; else None.
-    index: which of a Tuple's values it is.
-    lane: which lane of a vector it was in; 0 of what is no vector.
+    func: the name of the Func, or of the pipeline, without the number that makes it
+        unique, if nothing else in the trace has that name.
+    coordinates: those of the pixel; of other events, min and extent of each dimension
+        in turn. A folded dimension counts from 0, and has the extent that is stored.
+    value: what is loaded or stored, or the text of a tag; else None.
+    index: the number of the value in a Tuple; else 0.
+    lane: the number of the lane in a vector; else 0.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = 3 * x
+    >>> [e.value for e in f.trace([3]) if e.kind == "store"]
+    [0, 3, 6]
     """
 
     kind: str
