@@ -38,7 +38,17 @@ _Limits = list[tuple[Expr, Expr] | None]
 
 
 def repeat_edge(f: Source, bounds: Region | None = None) -> Func:
-    """Outside its bounds, the nearest value at the edge."""
+    """Returns a Func that repeats the pixels at the edge outside of `bounds`.
+
+    `bounds` are the (min, extent) of each dimension: see `hl.BoundaryConditions`.
+    Raises TypeMismatchError if a Func has no `bounds`, and for bounds that do not fit.
+
+    >>> image = hl.Buffer(np.array([1, 2, 3]))
+    >>> around = hl.Buffer(hl.Int(64), [9]).translated(0, -3)
+    >>> hl.BoundaryConditions.repeat_edge(image).realize(around)
+    >>> np.asarray(around).tolist()
+    [1, 1, 1, 1, 2, 3, 3, 3, 3]
+    """
 
     def inside(x: Expr, low: Expr, extent: Expr) -> Expr:
         return clamp(likely(x), low, low + extent - 1)
@@ -47,7 +57,16 @@ def repeat_edge(f: Source, bounds: Region | None = None) -> Func:
 
 
 def repeat_image(f: Source, bounds: Region | None = None) -> Func:
-    """Outside its bounds, the image over and over, side by side."""
+    """Returns a Func that repeats the whole image, side by side, outside of `bounds`.
+
+    Arguments and errors are those of `repeat_edge`.
+
+    >>> image = hl.Buffer(np.array([1, 2, 3]))
+    >>> around = hl.Buffer(hl.Int(64), [9]).translated(0, -3)
+    >>> hl.BoundaryConditions.repeat_image(image).realize(around)
+    >>> np.asarray(around).tolist()
+    [1, 2, 3, 1, 2, 3, 1, 2, 3]
+    """
 
     def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
         return (x - low) % extent + low
@@ -56,7 +75,16 @@ def repeat_image(f: Source, bounds: Region | None = None) -> Func:
 
 
 def mirror_image(f: Source, bounds: Region | None = None) -> Func:
-    """Outside its bounds, the image mirrored, the edge standing twice."""
+    """Returns a Func that mirrors the image outside of `bounds`, edge pixels twice.
+
+    Arguments and errors are those of `repeat_edge`.
+
+    >>> image = hl.Buffer(np.array([1, 2, 3]))
+    >>> around = hl.Buffer(hl.Int(64), [9]).translated(0, -3)
+    >>> hl.BoundaryConditions.mirror_image(image).realize(around)
+    >>> np.asarray(around).tolist()
+    [3, 2, 1, 1, 2, 3, 3, 2, 1]
+    """
 
     def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
         place = (x - low) % (2 * extent)
@@ -67,7 +95,16 @@ def mirror_image(f: Source, bounds: Region | None = None) -> Func:
 
 
 def mirror_interior(f: Source, bounds: Region | None = None) -> Func:
-    """Outside its bounds, the image mirrored, the edge standing once."""
+    """Returns a Func that mirrors the image outside of `bounds`, edge pixels once.
+
+    Arguments and errors are those of `repeat_edge`.
+
+    >>> image = hl.Buffer(np.array([1, 2, 3]))
+    >>> around = hl.Buffer(hl.Int(64), [9]).translated(0, -3)
+    >>> hl.BoundaryConditions.mirror_interior(image).realize(around)
+    >>> np.asarray(around).tolist()
+    [2, 3, 2, 1, 2, 3, 2, 1, 2]
+    """
 
     def outside(x: Expr, low: Expr, extent: Expr) -> Expr:
         limit = extent - 1
@@ -81,8 +118,18 @@ def mirror_interior(f: Source, bounds: Region | None = None) -> Func:
 def constant_exterior(
     f: Source, exterior: ExprLike | TupleLike, bounds: Region | None = None
 ) -> Func:
-    """Outside its bounds, the value `exterior`, of the type of `f` (a Tuple, if `f`
-    has several values)."""
+    """Returns a Func with the value `exterior` outside of `bounds`.
+
+    `exterior` is of the type of `f`; a Func of several values takes a Tuple, or one
+    value for all. `bounds` are as for `repeat_edge`. Raises TypeMismatchError if
+    `exterior` is of another type or of another number of values.
+
+    >>> image = hl.Buffer(np.array([1, 2, 3]))
+    >>> around = hl.Buffer(hl.Int(64), [7]).translated(0, -2)
+    >>> hl.BoundaryConditions.constant_exterior(image, 0).realize(around)
+    >>> np.asarray(around).tolist()
+    [0, 0, 1, 2, 3, 0, 0]
+    """
     args, limits = _place("constant_exterior", f, bounds)
     edge = repeat_edge(f, bounds)
     outside: Expr | None = None

@@ -41,7 +41,11 @@ _Whole: TypeAlias = "int | np.integer[Any]"
 
 
 class BufferDimension:
-    """One dimension of a Buffer, read only."""
+    """One dimension of a Buffer, read only.
+
+    >>> hl.Buffer(np.zeros((2, 3), np.uint8)).dim(1)
+    [0,2,3]
+    """
 
     __slots__ = ("_extent", "_min", "_stride")
 
@@ -49,19 +53,19 @@ class BufferDimension:
         self._min, self._extent, self._stride = min, extent, stride
 
     def min(self) -> int:
-        """The first coordinate."""
+        """Returns the first coordinate."""
         return self._min
 
     def max(self) -> int:
-        """The last coordinate."""
+        """Returns the last coordinate."""
         return self._min + self._extent - 1
 
     def extent(self) -> int:
-        """How many coordinates there are."""
+        """Returns the number of coordinates."""
         return self._extent
 
     def stride(self) -> int:
-        """Elements from one coordinate to the next in memory."""
+        """Returns the elements from one coordinate to the next in memory."""
         return self._stride
 
     def __repr__(self) -> str:
@@ -70,21 +74,26 @@ class BufferDimension:
 
 @numpy_first
 class Buffer(Views, Pointwise):
-    """An image in memory.
+    """An image in memory: a NumPy array with a least coordinate in each dimension.
 
-    ``Buffer(array)`` shares a NumPy array or anything that gives one (the buffer
-    protocol, ``__array_interface__``, DLPack), ``Buffer(hl.UInt(8), [w, h])``
-    allocates, ``Buffer(buffer)`` is another view of the same pixels.
-    It gives them back through ``np.asarray``, ``__array_interface__``, DLPack and, on
-    Python 3.12 and later, ``memoryview`` (which 3.11 leaves to classes written in C).
+    ``Buffer(array)`` shares the pixels of a NumPy array, or of anything that has the
+    buffer protocol, ``__array_interface__`` or DLPack. ``Buffer(hl.UInt(8), [w, h])``
+    allocates pixels that are not set. ``Buffer(buffer)`` is a second view of the same
+    pixels. ``np.asarray(buffer)`` is an array of them, in turn; so are
+    ``__array_interface__``, DLPack and, from Python 3.12 on, ``memoryview``.
 
-    reverse_axes: whether dimension 0 is the array's last axis (else its first).
-    axes: a letter for each axis of the array, ``"yxc"`` for an (H, W, C) image;
-        decides the dimensions by name instead of by place.
+    reverse_axes: whether dimension 0 is the last axis of the array; else it is the
+        first.
+    axes: a letter for each axis of the array, ``"yxc"`` for an (H, W, C) image; the
+        dimensions are then x, y, c.
 
-    With NumPy's operands a Buffer is an array: ``buffer - array`` and
-    ``np.abs(buffer)`` are arrays. With others it is an image of a pipeline:
-    ``hl.Func(buffer + 1)`` is lifted point by point.
+    Beside an array, a Buffer is an array: ``buffer - array``. Beside anything else it
+    is an image in an expression: ``hl.Func(buffer + 1)`` adds 1 at each point. Raises
+    TypeMismatchError and InvalidBufferError for what is no image.
+
+    >>> image = hl.Buffer(np.arange(6, dtype=np.uint8).reshape(2, 3))
+    >>> image.width(), image.height(), image[2, 1]
+    (3, 2, 5)
     """
 
     __slots__ = ("__weakref__", "_array", "_lay", "_mins", "_name", "_symbol", "_type")
@@ -205,17 +214,18 @@ class Buffer(Views, Pointwise):
         channels: int,
         name: str = "",
     ) -> Buffer:
-        """A new image (x, y, c) whose channels lie side by side in memory."""
+        """Returns a new image (x, y, c) whose channels lie side by side in memory."""
         return cls(type, [width, height, channels], [2, 0, 1], name)
 
     @classmethod
     def make_scalar(cls, type: Type, name: str = "") -> Buffer:
-        """A new Buffer of no dimensions: one value, ``b[()]``."""
+        """Returns a new Buffer without dimensions: one value, ``b[()]``."""
         return cls(type, [], name)
 
     @classmethod
     def make_with_shape_of(cls, src: Buffer, name: str = "") -> Buffer:
-        """A new Buffer with the type, region and storage order of another."""
+        """Returns a new Buffer with the type, region and storage order of another
+        one."""
         array = src._pixels()
         order = arrays.storage_order(array)
         return cls._of(
@@ -267,30 +277,34 @@ class Buffer(Views, Pointwise):
         return found
 
     def defined(self) -> bool:
-        """False for ``hl.Buffer()``."""
+        """Returns whether there are pixels: False for ``hl.Buffer()``."""
         return self._array is not None
 
     def type(self) -> Type:
+        """Returns the type of the pixels."""
         return self._type
 
     def dimensions(self) -> int:
+        """Returns the number of dimensions."""
         return len(self._mins)
 
     def name(self) -> str:
+        """Returns the name, which is made up if none was given."""
         if not self._name:
             self._name = fresh("b")
         return self._name
 
     def set_name(self, name: str) -> None:
+        """Sets the name, by which messages call it."""
         self._name = name
         self._symbol = None
 
     def same_as(self, other: Buffer) -> bool:
-        """Whether both are the same object."""
+        """Returns whether both are the same object."""
         return self is other
 
     def dim(self, dimension: int) -> BufferDimension:
-        """One dimension; its min, extent, max and stride are methods."""
+        """Returns one dimension. Raises BoundsError if there are not so many."""
         d = self._dimension(dimension)
         layout = self._layout()
         return BufferDimension(layout.mins[d], layout.extents[d], layout.strides[d])
@@ -309,42 +323,43 @@ class Buffer(Views, Pointwise):
         return self._pixels().shape[d] if d < len(self._mins) else 1
 
     def width(self) -> int:
-        """The extent of dimension 0 (1 if there is none)."""
+        """Returns the extent of dimension 0 in pixels; 1 if there is none."""
         return self._extent_or_one(0)
 
     def height(self) -> int:
-        """The extent of dimension 1 (1 if there is none)."""
+        """Returns the extent of dimension 1 in pixels; 1 if there is none."""
         return self._extent_or_one(1)
 
     def channels(self) -> int:
-        """The extent of dimension 2 (1 if there is none)."""
+        """Returns the extent of dimension 2; 1 if there is none."""
         return self._extent_or_one(2)
 
     def left(self) -> int:
-        """The least x."""
+        """Returns the least x."""
         return self.dim(0).min()
 
     def right(self) -> int:
-        """The greatest x."""
+        """Returns the greatest x."""
         return self.dim(0).max()
 
     def top(self) -> int:
-        """The least y."""
+        """Returns the least y."""
         return self.dim(1).min()
 
     def bottom(self) -> int:
-        """The greatest y."""
+        """Returns the greatest y."""
         return self.dim(1).max()
 
     def number_of_elements(self) -> int:
+        """Returns the number of pixels, each channel counted."""
         return self._pixels().size
 
     def size_in_bytes(self) -> int:
-        """Bytes from the first element in memory to the end of the last."""
+        """Returns the bytes from the first element in memory to the end of the last."""
         return self._layout().span * self._type.bytes() if self._pixels().size else 0
 
     def contains(self, *coords: SupportsIndex | Sequence[SupportsIndex]) -> bool:
-        """Whether a point, given as one list or as separate numbers, lies inside."""
+        """Returns whether a point lies inside, given as one list or as numbers."""
         at = self._coordinates(coords)
         return all(
             m <= i < m + e
@@ -414,7 +429,7 @@ class Buffer(Views, Pointwise):
     def __getitem__(self, index: Index) -> Scalar: ...
 
     def __getitem__(self, index: Any) -> Any:
-        """``b[3, 4]`` is a number; ``b[x, y]`` with Vars or Exprs is an Expr."""
+        """Returns ``b[3, 4]``, a number, or ``b[x, y]`` with Vars or Exprs, an Expr."""
         quick = self._quick_place(index)
         if quick is not None:
             return self._to_python(self._pixels()[quick])
@@ -427,7 +442,7 @@ class Buffer(Views, Pointwise):
         self._writable()[place] = self._from_python(value)
 
     def __call__(self, *index: Any) -> Any:
-        """The same as indexing."""
+        """Returns the same as indexing."""
         return self[index]
 
     def _writable(self) -> Array:
@@ -466,11 +481,12 @@ class Buffer(Views, Pointwise):
         return value
 
     def fill(self, value: Scalar | np.generic) -> None:
-        """Sets every pixel."""
+        """Sets every pixel to one value. Raises LiteralError if the type cannot hold
+        it."""
         self._writable()[...] = self._from_python(value)
 
     def all_equal(self, value: Scalar | np.generic) -> bool:
-        """Whether every pixel has this value."""
+        """Returns whether every pixel has this value."""
         return bool((self._pixels() == self._from_python(value)).all())
 
     def for_each_element(self, f: Callable[[list[int]], object]) -> None:
@@ -480,13 +496,15 @@ class Buffer(Views, Pointwise):
             f([i + m for i, m in zip(reversed(at), self._mins, strict=True)])
 
     def copy(self) -> Buffer:
-        """A Buffer with its own pixels, in the same storage order, dense."""
+        """Returns a Buffer with pixels of its own, dense and in the same storage
+        order."""
         made = Buffer.make_with_shape_of(self, self._name)
         made._pixels()[...] = self._pixels()
         return made
 
     def copy_from(self, src: Buffer) -> None:
-        """Copies the pixels of the region that both have."""
+        """Copies the pixels of the region that both have. Raises TypeMismatchError for
+        another type or number of dimensions."""
         mine, theirs = self._writable(), src._pixels()
         if src._type is not self._type or theirs.ndim != mine.ndim:
             raise TypeMismatchError(
@@ -548,24 +566,29 @@ class Buffer(Views, Pointwise):
     # Halide's names for copies on a device: the pixels are always in main memory.
 
     def has_device_allocation(self) -> bool:
+        """Returns False: the pixels are always in main memory."""
         return False
 
     def host_dirty(self) -> bool:
+        """Returns False: there is no copy on a device that could be older."""
         return False
 
     def device_dirty(self) -> bool:
+        """Returns False: there is no copy on a device that could be newer."""
         return False
 
     def set_host_dirty(self, dirty: bool = True) -> None:
-        """Nothing to do: there is no device copy to become stale."""
+        """Does nothing: there is no copy on a device that could be older."""
 
     def set_device_dirty(self, dirty: bool = True) -> None:
-        """Nothing to do: there is no device copy."""
+        """Does nothing: there is no copy on a device that could be newer."""
 
     def copy_to_host(self) -> int:
+        """Does nothing, as the pixels are in main memory; returns 0."""
         return 0
 
     def device_sync(self) -> int:
+        """Does nothing, as no device computes; returns 0."""
         return 0
 
 

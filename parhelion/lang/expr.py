@@ -131,7 +131,7 @@ class Arithmetic:
         return wrap(ops.compare(build.ge, self, other))
 
     def logical_not(self) -> Expr:
-        """The negation of a Bool."""
+        """Returns the negation of a Bool. Raises TypeMismatchError for other types."""
         return logical_not(self)
 
 
@@ -193,8 +193,13 @@ class Expr(Operand):
     """An expression: a typed value that is computed for each point of a grid.
 
     ``Expr(3)`` is an Int(32), ``Expr(2.5)`` a Float(32), ``Expr(np.uint8(3))`` a
-    UInt(8), ``Expr(True)`` a Bool, ``Expr("text")`` a string for `print`;
-    ``Expr()`` is undefined and only marks an open bound.
+    UInt(8), ``Expr(True)`` a Bool, and ``Expr("text")`` a string for `print`.
+    ``Expr()`` is undefined and only marks an open bound. Operators build larger
+    expressions; Python numbers in them take the type of the other operand. Raises
+    TypeMismatchError for what is no number.
+
+    >>> hl.Expr(np.uint8(3)) + 1
+    <parhelion.Expr of type uint8: u8(4)>
     """
 
     #: The slot is left empty by ``Expr()``.
@@ -217,7 +222,7 @@ class Expr(Operand):
         raise not_iterable(self)
 
     def defined(self) -> bool:
-        """False for ``hl.Expr()``."""
+        """Returns whether this is an expression: False for ``hl.Expr()``."""
         try:
             _get_node(self)
         except AttributeError:
@@ -225,7 +230,7 @@ class Expr(Operand):
         return True
 
     def type(self) -> Type:
-        """The type of the value."""
+        """Returns the type of the value."""
         return self._node.type
 
     def __repr__(self) -> str:

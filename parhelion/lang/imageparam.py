@@ -27,11 +27,16 @@ if TYPE_CHECKING:
 
 
 class Dimension:
-    """One dimension of an image parameter.
+    """One dimension of an ImageParam, or of a Func's output.
 
-    `min`, `extent`, `max`, `stride` are expressions: what was promised, or else what
-    the image has when the pipeline runs. The `set_` methods promise; each run checks
-    the promise, and code is made on the strength of it.
+    `min`, `extent`, `max` and `stride` are expressions: what was promised, or else what
+    the image has when the pipeline runs. The `set_` methods promise something, for
+    which the compiler makes better code; runs with an image that breaks a promise raise
+    InvalidBufferError.
+
+    >>> image = hl.ImageParam(hl.UInt(8), 2)
+    >>> image.dim(0).set_bounds(0, 640).set_stride(1).max()
+    <parhelion.Expr of type int32: 639>
     """
 
     __slots__ = ("_d", "_image", "_sym")
@@ -41,19 +46,19 @@ class Dimension:
         self._sym: DimSym = image._sym.dims[d]
 
     def min(self) -> Expr:
-        """The first coordinate."""
+        """Returns the first coordinate."""
         return wrap(self._min())
 
     def extent(self) -> Expr:
-        """How many coordinates there are."""
+        """Returns the number of coordinates."""
         return wrap(self._extent())
 
     def max(self) -> Expr:
-        """The last coordinate."""
+        """Returns the last coordinate."""
         return wrap(sub(add(self._min(), self._extent()), int32(1)))
 
     def stride(self) -> Expr:
-        """Elements from one coordinate to the next in memory."""
+        """Returns the elements from one coordinate to the next in memory."""
         fixed = self._sym.fixed_stride
         return wrap(self._sym.stride if fixed is None else fixed)
 
@@ -66,33 +71,38 @@ class Dimension:
         return self._sym.extent if fixed is None else fixed
 
     def set_min(self, min: ExprLike) -> Self:
-        """Promises the first coordinate."""
+        """Promises the first coordinate. Returns the Dimension."""
         self._sym.fixed_min = _int32_or_none(min, "min")
         return self
 
     def set_extent(self, extent: ExprLike) -> Self:
-        """Promises how many coordinates there are."""
+        """Promises the number of coordinates. Returns the Dimension."""
         self._sym.fixed_extent = _int32_or_none(extent, "extent")
         return self
 
     def set_bounds(self, min: ExprLike, extent: ExprLike) -> Self:
-        """Promises the region."""
+        """Promises the first coordinate and the number of them. Returns the
+        Dimension."""
         return self.set_min(min).set_extent(extent)
 
     def set_stride(self, stride: ExprLike) -> Self:
-        """Promises the stride in elements; dimension 0 has a promise of 1 at first,
-        which ``set_stride(hl.Expr())`` takes back."""
+        """Promises the stride in elements. Returns the Dimension.
+
+        The stride of dimension 0 is promised to be 1 at first;
+        ``set_stride(hl.Expr())`` takes that back.
+        """
         self._sym.fixed_stride = _int32_or_none(stride, "stride")
         return self
 
     def set_estimate(self, min: ExprLike, extent: ExprLike) -> Self:
-        """Tells the automatic scheduler what region to expect."""
+        """Tells the automatic scheduler what region to expect. Returns the
+        Dimension."""
         self._sym.estimate_min = _int32_or_none(min, "min")
         self._sym.estimate_extent = _int32_or_none(extent, "extent")
         return self
 
     def dim(self, dimension: int) -> Dimension:
-        """Another dimension of the same image."""
+        """Returns another dimension of the same image."""
         return self._image.dim(dimension)
 
 
@@ -110,7 +120,13 @@ def _int32_or_none(value: ExprLike, what: str) -> Node | None:
 
 
 class OutputImageParam:
-    """The image that a Func is computed into: `Func.output_buffer`."""
+    """The image that a Func is computed into; `Func.output_buffer` returns it.
+
+    >>> f = hl.Func()
+    >>> f[x, y] = x + y
+    >>> f.output_buffer().dimensions()
+    2
+    """
 
     __slots__ = ("_sym",)
     #: NumPy leaves operators with arrays to the other operand.
@@ -124,19 +140,26 @@ class OutputImageParam:
         return made
 
     def name(self) -> str:
+        """Returns the name."""
         return self._sym.name
 
     def type(self) -> Type:
+        """Returns the type of the pixels."""
         return self._sym.type
 
     def dimensions(self) -> int:
+        """Returns the number of dimensions."""
         return len(self._sym.dims)
 
     def defined(self) -> bool:
+        """Returns True."""
         return True
 
     def dim(self, dimension: int) -> Dimension:
-        """One dimension: what it is, as expressions, and what is promised of it."""
+        """Returns one dimension, to ask for its bounds and to promise them.
+
+        Raises BoundsError if there are not so many.
+        """
         d = integer(dimension, "a dimension")
         if not 0 <= d < len(self._sym.dims):
             raise BoundsError(
@@ -150,35 +173,38 @@ class OutputImageParam:
         return f"the output of Func {self.name()!r}"
 
     def width(self) -> Expr:
-        """The extent of dimension 0."""
+        """Returns the extent of dimension 0, an expression."""
         return self.dim(0).extent()
 
     def height(self) -> Expr:
-        """The extent of dimension 1."""
+        """Returns the extent of dimension 1, an expression."""
         return self.dim(1).extent()
 
     def channels(self) -> Expr:
-        """The extent of dimension 2."""
+        """Returns the extent of dimension 2, an expression."""
         return self.dim(2).extent()
 
     def left(self) -> Expr:
-        """The least x."""
+        """Returns the least x, an expression."""
         return self.dim(0).min()
 
     def right(self) -> Expr:
-        """The greatest x."""
+        """Returns the greatest x, an expression."""
         return self.dim(0).max()
 
     def top(self) -> Expr:
-        """The least y."""
+        """Returns the least y, an expression."""
         return self.dim(1).min()
 
     def bottom(self) -> Expr:
-        """The greatest y."""
+        """Returns the greatest y, an expression."""
         return self.dim(1).max()
 
     def set_estimates(self, estimates: Sequence[tuple[ExprLike, ExprLike]]) -> Self:
-        """``set_estimate(min, extent)`` for each dimension."""
+        """Tells the automatic scheduler what region to expect: ``[(min, extent), …]``.
+
+        Raises TypeMismatchError unless there is a pair for each dimension.
+        """
         from parhelion.lang.rdom import pair_of
 
         what = f"set_estimates of {self._what()}"
@@ -195,11 +221,14 @@ class OutputImageParam:
         return self
 
     def host_alignment(self) -> int:
-        """The promised alignment of the first pixel, in bytes."""
+        """Returns the promised alignment of the first pixel in bytes."""
         return self._sym.host_alignment or self._sym.type.bytes()
 
     def set_host_alignment(self, bytes: int) -> Self:
-        """Promises that the first pixel lies on a multiple of `bytes`."""
+        """Promises that the address of the first pixel is a multiple of `bytes`.
+
+        Raises TypeMismatchError unless `bytes` is a power of two.
+        """
         if bytes < 1 or bytes & (bytes - 1):
             raise TypeMismatchError(
                 f"an alignment is a power of two, not {bytes}", at=here()
@@ -208,8 +237,10 @@ class OutputImageParam:
         return self
 
     def store_in(self, memory_type: MemoryType) -> Self:
-        """Says where the caller's memory is, which on a CPU is not to be chosen: Auto
-        and Heap change nothing, others raise HalideError."""
+        """Accepts Auto and Heap, which change nothing: the caller chooses the memory.
+
+        Raises HalideError for other kinds of memory.
+        """
         if memory_type not in (MemoryType.Auto, MemoryType.Heap):
             raise HalideError(
                 f"{self._what()} is in the caller's memory, not in {memory_type}",
@@ -219,7 +250,7 @@ class OutputImageParam:
         return self
 
     def parameter(self) -> Self:
-        """Itself (Halide has a class of its own for what is behind an image)."""
+        """Returns the image itself, for scripts written for Halide."""
         return self
 
     def __repr__(self) -> str:
@@ -230,11 +261,19 @@ class OutputImageParam:
 
 
 class ImageParam(OutputImageParam, Pointwise):
-    """An input image: ``hl.ImageParam(hl.UInt(8), 2, "input")``.
+    """An image that is given when the pipeline runs: ``hl.ImageParam(hl.UInt(8), 2,
+    "input")``.
 
-    ``image[x, y]`` with Vars or expressions is a pixel; ``image + 1`` is lifted point
-    by point, as an undecorated Func is. What was last `set` holds for
-    the following calls of `realize`; a `Callable` takes the image as an argument.
+    ``image[x, y]`` is a pixel; ``image + 1``, without indices, adds 1 at each point.
+    The calls of `realize` use the image that was set last; a `Callable` takes it as an
+    argument. Raises TypeMismatchError for what is no type or number of dimensions.
+
+    >>> image = hl.ImageParam(hl.UInt(8), 2, "image")
+    >>> f = hl.Func()
+    >>> f[x, y] = image[x, y] + 1
+    >>> image.set(np.array([[1, 2, 3]], np.uint8))
+    >>> np.asarray(f.realize([3, 1])).tolist()
+    [[2, 3, 4]]
     """
 
     __slots__ = ()
@@ -251,10 +290,16 @@ class ImageParam(OutputImageParam, Pointwise):
         return f"ImageParam {self.name()!r}"
 
     def set(self, image: object) -> None:
-        """Gives the image for the calls of `realize` that follow: a Buffer, or an
-        array, taken as by ``hl.Buffer(array)``. It is shared, not copied.
+        """Sets the image for the calls of `realize` that follow.
 
-        Raises TypeMismatchError if type or dimensions do not fit.
+        It is a Buffer or an array, which is taken as by ``hl.Buffer(array)`` and
+        shared, not copied. An undefined Buffer is as `reset`. Raises TypeMismatchError
+        for an image of another type or number of dimensions.
+
+        >>> hl.ImageParam(hl.UInt(8), 2, "image").set(np.zeros((2, 3)))
+        Traceback (most recent call last):
+            ...
+        parhelion.errors.TypeMismatchError: ImageParam 'image' is of type uint8; ...
         """
         buffer = image if isinstance(image, Buffer) else Buffer(image)
         if not buffer.defined():
@@ -276,12 +321,12 @@ class ImageParam(OutputImageParam, Pointwise):
         SET.set(self._sym, buffer)
 
     def get(self) -> Buffer:
-        """The image that was set, or an undefined Buffer."""
+        """Returns the image that was set, or an undefined Buffer."""
         given = SET.of(self._sym)
         return given if isinstance(given, Buffer) else Buffer()
 
     def reset(self) -> None:
-        """Forgets the image."""
+        """Forgets the image that was set."""
         SET.set(self._sym, None)
 
     def trace_loads(self) -> NoReturn:
@@ -293,16 +338,19 @@ class ImageParam(OutputImageParam, Pointwise):
         )
 
     def in_(self, f: Readers | None = None) -> Func:
-        """A Func that hands on this image, for `f` (a Func or a list of Funcs) to
-        read in its place, or for all Funcs; see `Func.in_`."""
+        """Returns a Func with the same pixels, which `f` reads in place of the image.
+
+        `f` is a Func or a list of Funcs; without it, all Funcs read the wrapper: see
+        `Func.in_`.
+        """
         return wrap_in(self._sym, f)
 
     def __getitem__(self, index: Any) -> Expr:
-        """The pixel at the given coordinates, Vars or expressions."""
+        """Returns the pixel at the given coordinates, Vars or expressions."""
         return load(self._sym, index)
 
     def __call__(self, *index: Any) -> Expr:
-        """The same as indexing."""
+        """Returns the same as indexing."""
         return load(self._sym, index)
 
 

@@ -61,11 +61,19 @@ def checked_value(value: object, type: Type, name: str) -> Value:
 
 
 class Param(Operand):
-    """A scalar parameter: ``hl.Param(hl.Float(32), "gain", 1.5)``.
+    """A number that is given when the pipeline runs: ``hl.Param(hl.Float(32), "gain",
+    1.5)``.
 
-    It stands in expressions like any value. What was last `set` holds for the
-    following calls of `realize`; a `Callable` takes the value as an argument.
-    The name and the initial value may be left out.
+    It stands in expressions like any value. The calls of `realize` use the value that
+    was set last; a `Callable` takes the value as an argument. The name and the first
+    value may be left out. Raises TypeMismatchError for a value that is no number, and
+    LiteralError for one that the type cannot hold.
+
+    >>> gain = hl.Param(hl.Int(32), "gain", 3)
+    >>> f = hl.Func()
+    >>> f[x] = x * gain
+    >>> np.asarray(f.realize([3])).tolist()
+    [0, 3, 6]
     """
 
     __slots__ = ("_sym",)
@@ -95,32 +103,43 @@ class Param(Operand):
         return self._sym.var
 
     def name(self) -> str:
+        """Returns the name."""
         return self._sym.name
 
     def type(self) -> Type:
+        """Returns the type."""
         return self._sym.type
 
     def set(self, value: Value | np.generic) -> None:
-        """Sets the value for the calls of `realize` that follow."""
+        """Sets the value for the calls of `realize` that follow.
+
+        Raises TypeMismatchError if it is no number, and LiteralError if the type cannot
+        hold it.
+        """
         SET.set(self._sym, checked_value(value, self._sym.type, self._sym.name))
 
     def get(self) -> Value | None:
-        """The value that was set, or None."""
+        """Returns the value that was set, or None."""
         value: Value | None = SET.of(self._sym)
         return value
 
     def set_range(self, min: ExprLike, max: ExprLike) -> None:
-        """Promises that the value lies in [min, max]; each run checks it."""
+        """Promises that the value lies in [min, max].
+
+        Runs with another value raise BoundsError. An undefined ``hl.Expr()`` leaves an
+        end open. Raises BoundsError for an empty range, and TypeMismatchError for
+        limits of another type.
+        """
         self.set_min_value(min)
         self.set_max_value(max)
 
     def set_min_value(self, min: ExprLike) -> None:
-        """Promises that the value is at least `min`; each run checks it."""
+        """Promises that the value is at least `min`, as `set_range` does."""
         self._sym.lo = self._limit(min)
         self._check_order()
 
     def set_max_value(self, max: ExprLike) -> None:
-        """Promises that the value is at most `max`; each run checks it."""
+        """Promises that the value is at most `max`, as `set_range` does."""
         self._sym.hi = self._limit(max)
         self._check_order()
 
@@ -147,23 +166,24 @@ class Param(Operand):
             )
 
     def min_value(self) -> Expr:
-        """The promised minimum; an undefined Expr if there is none."""
+        """Returns the promised minimum; an undefined Expr if there is none."""
         return Expr() if self._sym.lo is None else wrap(self._sym.lo)
 
     def max_value(self) -> Expr:
-        """The promised maximum; an undefined Expr if there is none."""
+        """Returns the promised maximum; an undefined Expr if there is none."""
         return Expr() if self._sym.hi is None else wrap(self._sym.hi)
 
     def get_range(self) -> tuple[Expr, Expr]:
-        """`min_value` and `max_value`."""
+        """Returns the promised minimum and maximum, as `min_value` and `max_value`
+        do."""
         return self.min_value(), self.max_value()
 
     def set_estimate(self, value: Value | np.generic) -> None:
-        """Tells the automatic scheduler what value to expect."""
+        """Tells the automatic scheduler what value to expect. It changes no result."""
         self._sym.estimate = checked_value(value, self._sym.type, self._sym.name)
 
     def parameter(self) -> Param:
-        """Itself (Halide has a class of its own for what is behind a Param)."""
+        """Returns the Param itself, for scripts written for Halide."""
         return self
 
     def __repr__(self) -> str:

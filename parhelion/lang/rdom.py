@@ -36,9 +36,13 @@ _LETTERS = "xyzw"
 
 
 class Range:
-    """A `min` and an `extent`: coordinates from min to ``min + extent - 1``.
+    """An interval of coordinates, from `min` to ``min + extent - 1``.
 
-    ``Range()`` is unbounded. A pair ``(min, extent)`` does as well everywhere.
+    ``Range()`` is unbounded. Where a Range is taken, a pair ``(min, extent)`` serves as
+    well. Raises TypeMismatchError for another number of arguments.
+
+    >>> hl.RDom([hl.Range(0, 4), (1, 2)], "r")
+    <parhelion.RDom r.x(0, 4), r.y(1, 2)>
     """
 
     __slots__ = ("min", "extent")
@@ -75,8 +79,14 @@ class Bounded(Protocol):
 
 
 class RVar(Operand):
-    """One dimension of an `RDom`, Int(32) in expressions; or, made by name, a loop
-    that a schedule splits off one."""
+    """One dimension of an RDom, an Int(32) in expressions.
+
+    ``RVar("name")`` is a loop that a schedule splits off one; it has no value.
+
+    >>> r = hl.RDom([(0, 4)], "r")
+    >>> r.x
+    <parhelion.RVar 'r.x' (0, 4)>
+    """
 
     __slots__ = ("_var",)
     _var: IRVar
@@ -101,7 +111,8 @@ class RVar(Operand):
         return self._var
 
     def name(self) -> str:
-        """As messages call it: ``r.x`` for the first dimension of an RDom named r."""
+        """Returns the name, as in ``r.x`` for the first dimension of an RDom called
+        r."""
         return var_label(self._var)
 
     def _bound(self, which: str) -> Expr:
@@ -112,11 +123,12 @@ class RVar(Operand):
         return wrap(bounds[domain.vars.index(self._var)])
 
     def min(self) -> Expr:
-        """The first value; undefined for an RVar without an RDom."""
+        """Returns the first value; an undefined Expr for an RVar without an RDom."""
         return self._bound("mins")
 
     def extent(self) -> Expr:
-        """The number of values; undefined for an RVar without an RDom."""
+        """Returns the number of values; an undefined Expr for an RVar without an
+        RDom."""
         return self._bound("extents")
 
     def __iter__(self) -> NoReturn:
@@ -141,12 +153,23 @@ def of_rvar(v: IRVar) -> RVar:
 
 
 class RDom(Operand):
-    """A box of integers, walked in lexicographic order, the first dimension fastest.
+    """A box of integers that an update or a reduction runs over.
 
-    ``RDom([(min, extent), …], name="")`` takes the ranges, which may depend on Params
-    and on the sizes of images; ``RDom(buffer)`` and ``RDom(image_param)`` are the
-    whole of an image. Dimensions are ``r.x, r.y, r.z, r.w`` or ``r[0], r[1], …``; a
-    one-dimensional RDom is itself an expression.
+    The points come in order, the first dimension fastest. ``RDom([(min, extent), …])``
+    takes the ranges, which may depend on Params and on the sizes of images;
+    ``RDom(image)`` is the region of a Buffer or an ImageParam. The dimensions are
+    ``r.x, r.y, r.z, r.w`` or ``r[0], r[1], …``; an RDom of one dimension is itself an
+    expression.
+
+    Raises BoundsError for a negative extent, TypeMismatchError for what are no ranges,
+    and DefinitionError for ranges that depend on Vars, Funcs or pixels.
+
+    >>> r = hl.RDom([(0, 3)])
+    >>> histogram, image = hl.Func(), hl.Buffer(np.array([2, 0, 2], np.uint8))
+    >>> histogram[x] = 0
+    >>> histogram[image[r]] += 1
+    >>> np.asarray(histogram.realize([3])).tolist()
+    [1, 0, 2]
     """
 
     __slots__ = ("_domain",)
@@ -203,40 +226,48 @@ class RDom(Operand):
 
     @property
     def x(self) -> RVar:
-        """The first dimension."""
+        """The first dimension. Raises BoundsError if there are not so many."""
         return self[0]
 
     @property
     def y(self) -> RVar:
-        """The second dimension."""
+        """The second dimension. Raises BoundsError if there are not so many."""
         return self[1]
 
     @property
     def z(self) -> RVar:
-        """The third dimension."""
+        """The third dimension. Raises BoundsError if there are not so many."""
         return self[2]
 
     @property
     def w(self) -> RVar:
-        """The fourth dimension."""
+        """The fourth dimension. Raises BoundsError if there are not so many."""
         return self[3]
 
     def defined(self) -> bool:
+        """Returns True."""
         return True
 
     def dimensions(self) -> int:
-        """The number of dimensions."""
+        """Returns the number of dimensions."""
         return len(self)
 
     def same_as(self, other: RDom) -> bool:
-        """Whether both are one domain (``==`` builds an expression)."""
+        """Returns whether both are one domain; ``==`` builds an expression."""
         return self._domain is other._domain
 
     def where(self, predicate: ExprLike) -> None:
-        """Skips the points where `predicate` is false; several are combined.
+        """Leaves out the points where `predicate` is false; several predicates are
+        combined.
 
-        It may mention the dimensions, the pure Vars of the update that uses the
-        domain, Params and Funcs. Raises DefinitionError after the domain's first use.
+        It may mention the dimensions, the pure Vars of the update that uses the domain,
+        Params and Funcs. Raises TypeMismatchError if it is not a Bool, and
+        DefinitionError if it mentions another RDom or the domain is in use already.
+
+        >>> r = hl.RDom([(0, 5)])
+        >>> r.where(r % 2 == 0)
+        >>> hl.evaluate(hl.sum(hl.i32(r)))
+        6
         """
         condition = node_of(predicate)
         if not condition.type.is_bool():

@@ -84,8 +84,14 @@ def describe(function: Function) -> str:
 
 
 class FuncRef(Operand):
-    """``f[x, y]``: the value (or values) of a Func at a point, or the left-hand side
-    of a definition."""
+    """The value of a Func at a point, ``f[x, y]``, or the left-hand side of a
+    definition.
+
+    >>> f = hl.Func("f")
+    >>> f[x, y] = x + y
+    >>> f[x, 0]
+    <parhelion.FuncRef f[x, 0]>
+    """
 
     __slots__ = ("_function", "_given")
 
@@ -121,11 +127,12 @@ class FuncRef(Operand):
         return [FuncTupleElementRef(self, i) for i in range(n)] if n > 1 else None
 
     def type(self) -> object:
-        """The type of the value."""
+        """Returns the type of the value. Raises TypeMismatchError if there are
+        several."""
         return self._node.type
 
     def size(self) -> int:
-        """The number of values."""
+        """Returns the number of values."""
         return len(self)
 
     def __len__(self) -> int:
@@ -245,7 +252,13 @@ def _shift_right(a: object, b: object) -> Node:
 
 
 class FuncTupleElementRef(Expr):
-    """``f[x][i]``: one of the values of a Func at a point."""
+    """One of the values of a Func at a point: ``f[x][0]``, ``f[x][1]``, ….
+
+    >>> f = hl.Func("f")
+    >>> f[x] = hl.Tuple(x, 0.5)
+    >>> f[x][1].type()
+    <parhelion.Type float32>
+    """
 
     __slots__ = ("_index",)
 
@@ -254,7 +267,7 @@ class FuncTupleElementRef(Expr):
         self._index = index
 
     def index(self) -> int:
-        """Which of the values it is."""
+        """Returns which of the values it is, counted from 0."""
         return self._index
 
 

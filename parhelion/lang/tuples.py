@@ -13,10 +13,17 @@ from parhelion.lang.expr import Expr, ExprLike, to_expr
 
 
 class Tuple:
-    """Values that a Func computes together: ``f[x] = hl.Tuple(a, b)``.
+    """Several values for one point of a grid: ``f[x] = hl.Tuple(a, b)``.
 
-    Made from several expressions, from one Python sequence of them, or from a
-    reference to a Func with several values. Elements are `Expr`.
+    It is made from several expressions, from one Python sequence of them, or from a
+    reference to a Func with several values. Its elements are Exprs, ``t[0]``, ``t[1]``,
+    …. Raises TypeMismatchError if there are none.
+
+    >>> f = hl.Func()
+    >>> f[x] = hl.Tuple(x, x * x)
+    >>> numbers, squares = f.realize([3])
+    >>> np.asarray(squares).tolist()
+    [0, 1, 4]
     """
 
     __slots__ = ("_elements",)
@@ -32,7 +39,7 @@ class Tuple:
             raise TypeMismatchError("a Tuple has at least one value", at=here())
 
     def size(self) -> int:
-        """The number of values."""
+        """Returns the number of values."""
         return len(self._elements)
 
     def __len__(self) -> int:

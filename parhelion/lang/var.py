@@ -16,7 +16,13 @@ PLACEHOLDER = "_"
 class Var(Operand):
     """A coordinate of a Func, or a loop that a schedule makes; Int(32) in expressions.
 
-    Two Vars with one name are the same Var. Without a name it gets one of its own.
+    Two Vars of one name are the same Var. Without a name, a Var gets one of its own.
+
+    >>> x, y = hl.Var("x"), hl.Var("y")
+    >>> f = hl.Func()
+    >>> f[x, y] = x - y
+    >>> f.realize([4, 3])[3, 1]
+    2
     """
 
     __slots__ = ("_var",)
@@ -37,33 +43,34 @@ class Var(Operand):
         return self._var
 
     def name(self) -> str:
-        """The name that the user gave, or the one that was made."""
+        """Returns the name that was given, or the one that was made up."""
         return self._var.name
 
     def same_as(self, other: Var) -> bool:
-        """Whether both are one Var (``==`` builds an expression)."""
+        """Returns whether both are one Var; ``==`` builds an expression."""
         return self._var is other._var
 
     @staticmethod
     def implicit(n: int) -> Var:
-        """The `n`-th implicit Var: ``hl._0`` for 0."""
+        """Returns implicit Var number `n`: ``hl._0`` for 0."""
         return Var(f"_{n}")
 
     def is_implicit(self) -> bool:
-        """Whether this is ``hl._`` or one of ``hl._0``, ``hl._1``, …"""
+        """Returns whether this is ``hl._`` or one of ``hl._0``, ``hl._1``, …"""
         return self.is_placeholder() or self.implicit_index() >= 0
 
     def is_placeholder(self) -> bool:
-        """Whether this is ``hl._``, which stands for all remaining dimensions."""
+        """Returns whether this is ``hl._``, which stands for all remaining
+        dimensions."""
         return self._var.name == PLACEHOLDER
 
     def implicit_index(self) -> int:
-        """n for ``hl._n``, else -1."""
+        """Returns n for ``hl._n``, and -1 for other Vars."""
         return implicit_index(self._var)
 
     @staticmethod
     def outermost() -> Var:
-        """The loop around all loops of a Func, which runs once."""
+        """Returns the loop around all loops of a Func, which runs once."""
         return Var("__outermost")
 
     def __iter__(self) -> NoReturn:
@@ -90,8 +97,12 @@ def implicit_index(v: IRVar) -> int:
 
 
 def vars(names: str) -> tuple[Var, ...]:
-    """One Var for each word of `names`: ``x, y = hl.vars("x y")``. Commas may stand
-    between the words."""
+    """Returns a Var for each word of `names`; commas may stand between the words.
+
+    >>> x, y = hl.vars("x y")
+    >>> y.name()
+    'y'
+    """
     return tuple(
         Var(name) for name in word(names, "a list of names").replace(",", " ").split()
     )

@@ -39,8 +39,16 @@ class Views:
         raise NotImplementedError
 
     def crop(self, *where: Any) -> None:
-        """``crop(dimension, min, extent)`` or ``crop([(min, extent), …])``: keeps
-        only that region. Raises BoundsError if it is not inside."""
+        """Keeps only a region: ``crop(dimension, min, extent)`` or ``crop([(min,
+        extent), …])``.
+
+        Raises BoundsError if the region is not inside.
+
+        >>> image = hl.Buffer(np.arange(6).reshape(2, 3))
+        >>> image.crop(0, 1, 2)
+        >>> image.left(), np.asarray(image).tolist()
+        (1, [[1, 2], [4, 5]])
+        """
         if len(where) == 3:
             regions = [(self._dimension(where[0]), where[1], where[2])]
         else:
@@ -63,13 +71,23 @@ class Views:
         self._become(array[tuple(cut)], mins)
 
     def cropped(self, *where: Any) -> Self:
-        """A view of a region; see `crop`."""
+        """Returns a view of a region of the same pixels; the arguments are those of
+        `crop`."""
         made = self._view()
         made.crop(*where)
         return made
 
     def slice(self, dimension: int, pos: int | None = None) -> None:
-        """Drops a dimension, keeping what lies at `pos` (default: at its min)."""
+        """Drops a dimension and keeps the pixels at `pos`, by default its first
+        coordinate.
+
+        Raises BoundsError if `pos` is outside.
+
+        >>> image = hl.Buffer(np.arange(6).reshape(2, 3))
+        >>> image.slice(1, 1)
+        >>> np.asarray(image).tolist()
+        [3, 4, 5]
+        """
         d = self._dimension(dimension)
         array = self._pixels()
         at = self._mins[d] if pos is None else pos
@@ -82,13 +100,19 @@ class Views:
         self._become(array[(*cut, ...)], self._mins[:d] + self._mins[d + 1 :])
 
     def sliced(self, dimension: int, pos: int | None = None) -> Self:
-        """A view without one dimension; see `slice`."""
+        """Returns a view without one dimension; the arguments are those of `slice`."""
         made = self._view()
         made.slice(dimension, pos)
         return made
 
     def embed(self, dimension: int, pos: int = 0) -> None:
-        """Adds a dimension of extent 1, whose coordinate is `pos`."""
+        """Adds a dimension of extent 1, whose only coordinate is `pos`.
+
+        >>> image = hl.Buffer(np.arange(6).reshape(2, 3))
+        >>> image.embed(2, 7)
+        >>> image[2, 1, 7]
+        5
+        """
         d = integer(dimension, "a dimension")
         if not 0 <= d <= len(self._mins):
             self._dimension(d)
@@ -96,7 +120,8 @@ class Views:
         self._become(array, [*self._mins[:d], pos, *self._mins[d:]])
 
     def embedded(self, dimension: int, pos: int = 0) -> Self:
-        """A view with one more dimension; see `embed`."""
+        """Returns a view with one more dimension; the arguments are those of
+        `embed`."""
         made = self._view()
         made.embed(dimension, pos)
         return made
@@ -106,8 +131,14 @@ class Views:
         self.embed(len(self._mins))
 
     def translate(self, *delta: Any) -> None:
-        """``translate(dimension, dx)`` or ``translate([dx, dy, …])``: moves the
-        coordinates, not the pixels."""
+        """Moves the coordinates, not the pixels: ``translate(dimension, dx)`` or
+        ``translate([dx, dy, …])``.
+
+        >>> image = hl.Buffer(np.arange(6).reshape(2, 3))
+        >>> image.translate([10, 20])
+        >>> image[10, 20]
+        0
+        """
         mins = list(self._mins)
         if len(delta) == 2:
             mins[self._dimension(delta[0])] += integer(delta[1], "a distance")
@@ -117,13 +148,14 @@ class Views:
         self._become(self._pixels(), mins)
 
     def translated(self, *delta: Any) -> Self:
-        """A view with other coordinates; see `translate`."""
+        """Returns a view with other coordinates; the arguments are those of
+        `translate`."""
         made = self._view()
         made.translate(*delta)
         return made
 
     def set_min(self, *mins: Any) -> None:
-        """``set_min([x, y, …])``: the least coordinates, innermost first."""
+        """Sets the least coordinates, innermost first: ``set_min([x, y, …])``."""
         if len(mins) == 1 and isinstance(mins[0], list | tuple):
             mins = tuple(mins[0])
         if len(mins) > len(self._mins):
@@ -132,8 +164,17 @@ class Views:
         self._become(self._pixels(), given + self._mins[len(given) :])
 
     def transpose(self, *order: Any) -> None:
-        """``transpose(d1, d2)`` swaps two dimensions; ``transpose([2, 0, 1])`` moves
-        dimension 0 to place 2, dimension 1 to place 0 and dimension 2 to place 1."""
+        """Reorders the dimensions: ``transpose(d1, d2)`` swaps two of them.
+
+        ``transpose([2, 0, 1])`` moves dimension 0 to place 2, dimension 1 to place 0
+        and dimension 2 to place 1. Raises TypeMismatchError for what is no order of the
+        dimensions.
+
+        >>> image = hl.Buffer(np.arange(6).reshape(2, 3))
+        >>> image.transpose(0, 1)
+        >>> image.width(), image[1, 2]
+        (2, 5)
+        """
         places = list(range(len(self._mins)))
         if len(order) == 2:
             a, b = self._dimension(order[0]), self._dimension(order[1])
@@ -152,11 +193,12 @@ class Views:
         self._become(array, [self._mins[p] for p in places])
 
     def transposed(self, *order: Any) -> Self:
-        """A view with the dimensions in another order; see `transpose`."""
+        """Returns a view with reordered dimensions; the arguments are those of
+        `transpose`."""
         made = self._view()
         made.transpose(*order)
         return made
 
     def reverse_axes(self) -> Self:
-        """A view with the dimensions in reverse order."""
+        """Returns a view with the dimensions in reverse order."""
         return self.transposed(list(range(len(self._mins)))[::-1])
