@@ -152,11 +152,17 @@ def here() -> Site | None:
 
 
 class HalideError(RuntimeError):
-    """Everything that Parhelion raises on purpose.
+    """The class of all errors that Parhelion raises on purpose.
 
-    The message is assembled from `what` (a sentence), the user's line, and
-    optional facts: `legal` lists the alternatives, `hint` says what to do. `failure`
-    names the entry of `ir.failures` if compiled code reported it.
+    The message has `what`, a sentence; the line of the user's program, whose place is
+    `at`; `detail`; the alternatives, `legal`; and what to do, `hint`. `failure` names
+    the check of compiled code that failed, if one did. Each subclass also inherits from
+    the class of Python's that fits.
+
+    >>> hl.Target("x86-64-lunix")
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.HalideError: the target 'x86-64-lunix' has the unknown part ...
     """
 
     def __init__(
@@ -177,13 +183,13 @@ class HalideError(RuntimeError):
         super().__init__(self._render())
 
     def locate(self, at: Site | None) -> None:
-        """Gives a place to an error that has none."""
+        """Sets the place of an error that has none."""
         if self.at is None and at is not None:
             self.at = at
             self.args = (self._render(),)
 
     def advise(self, hint: str) -> None:
-        """Gives the error another hint."""
+        """Replaces the hint of the error."""
         self.hint = hint
         self.args = (self._render(),)
 
@@ -205,27 +211,69 @@ class HalideError(RuntimeError):
 
 
 class DefinitionError(HalideError, ValueError):
-    """An algorithm that does not make sense: undefined Func, bad recursion, …"""
+    """An algorithm makes no sense: a Func is not defined, a Var is unknown, ….
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x + y
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.DefinitionError: the definition of Func 'f' mentions the ...
+    """
 
 
 class TypeMismatchError(HalideError, TypeError):
-    """Types or dimensions that do not fit together."""
+    """Types or numbers of dimensions do not fit together; also a TypeError.
+
+    >>> hl.logical_not(3)
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.TypeMismatchError: logical_not takes a Bool, not ...
+    """
 
 
 class LiteralError(TypeMismatchError, OverflowError):
-    """A Python number that the other operand's type cannot hold."""
+    """A Python number does not fit the type of the other operand; also an
+    OverflowError.
+
+    >>> hl.u8(200) + 300
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.LiteralError: the literal 300 does not fit uint8, ...
+    """
 
 
 class ScheduleError(HalideError, ValueError):
-    """A directive that is misused or would change the result."""
+    """A directive is misused, or would change the result; also a ValueError.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x
+    >>> f.parallel(y)
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.ScheduleError: f.parallel: ...
+    """
 
 
 class BoundsError(HalideError, IndexError):
-    """A region that is unbounded, or larger than the buffer given for it."""
+    """A region is unbounded, or larger than the image given for it; also an IndexError.
+
+    >>> hl.Buffer(np.zeros(3))[5]
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.BoundsError: index 5 is out of bounds for dimension 0 of Buffer ...
+    """
 
 
 class InvalidBufferError(HalideError, BufferError):
-    """A buffer that cannot be wrapped or does not fit a parameter."""
+    """A Buffer has a layout or memory that does not fit; also a BufferError.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x
+    >>> f.realize(np.broadcast_to(np.int32(0), 3))
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.InvalidBufferError: the buffer for the output of Func 'f' ...
+    """
 
 
 #: What `InvalidBufferError` was called before version 0.1, for scripts of that time.
@@ -233,19 +281,43 @@ BufferError_ = InvalidBufferError
 
 
 class UnsetParamError(HalideError, ValueError):
-    """A Param or an ImageParam that a pipeline needs, and that has no value yet."""
+    """A Param or an ImageParam that a pipeline needs has no value; also a ValueError.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x * hl.Param(hl.Int(32), "gain")
+    >>> f.realize([3])
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.UnsetParamError: Param 'gain' has no value...
+    """
 
 
 class PipelineRuntimeError(HalideError):
-    """An error that compiled code reported while it ran (`require`, …)."""
+    """Compiled code reported an error while it ran, such as a failed `require`.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = hl.require(x < 2, x, "x is too large:", x)
+    >>> f.realize([3])
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.PipelineRuntimeError: requirement failed: x is too large: 2...
+    """
 
 
 class OutOfMemoryError(HalideError, MemoryError):
-    """Compiled code could not allocate an intermediate buffer."""
+    """Compiled code got no memory for an intermediate result; also a MemoryError.
+
+    >>> issubclass(hl.OutOfMemoryError, MemoryError)
+    True
+    """
 
 
 class InternalError(HalideError):
-    """A bug of Parhelion's own. Please report it with the program that shows it."""
+    """Parhelion itself is wrong. Please report it with the program that shows it.
+
+    >>> issubclass(hl.InternalError, hl.HalideError)
+    True
+    """
 
 
 def internal_assert(condition: object, what: str) -> None:

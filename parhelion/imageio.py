@@ -35,8 +35,8 @@ def _imageio() -> Any:
 
 
 def is_interleaved(im: object) -> bool:
-    """Whether an image has three dimensions, at most four channels, and these side by
-    side in memory: (H, W, C)."""
+    """Returns whether an image is of shape (H, W, C), with 1 to 4 channels side by
+    side."""
     a = np.asarray(im)
     return (
         a.ndim == 3 and 1 <= a.shape[2] <= MAX_CHANNELS and a.strides[2] == a.itemsize
@@ -44,8 +44,10 @@ def is_interleaved(im: object) -> bool:
 
 
 def copy_to_interleaved(im: object) -> Array:
-    """A planar image of three dimensions, (C, H, W), copied to (H, W, C); a copy of
-    anything else as it is."""
+    """Returns a copy of an image of shape (C, H, W) with shape (H, W, C).
+
+    Anything else is copied as it is.
+    """
     a = np.asarray(im)
     if a.ndim == 3 and not is_interleaved(a):
         return np.ascontiguousarray(np.moveaxis(a, 0, 2))
@@ -53,8 +55,10 @@ def copy_to_interleaved(im: object) -> Array:
 
 
 def copy_to_planar(im: object) -> Array:
-    """An interleaved image, (H, W, C), copied to (C, H, W); a copy of anything else as
-    it is."""
+    """Returns a copy of an image of shape (H, W, C) with shape (C, H, W).
+
+    Anything else is copied as it is.
+    """
     a = np.asarray(im)
     if is_interleaved(a):
         return np.ascontiguousarray(np.moveaxis(a, 2, 0))
@@ -62,11 +66,18 @@ def copy_to_planar(im: object) -> Array:
 
 
 def imread(uri: Place, format: str | None = None, **options: Any) -> Array:
-    """The image in a file; planar, (C, H, W), if it has channels."""
+    """Returns the image in a file: an array of shape (H, W), or (C, H, W) with
+    channels.
+
+    Raises HalideError if the package imageio is not installed.
+    """
     read = _imageio().imread(uri, format, **options)
     return copy_to_planar(np.asarray(read))
 
 
 def imwrite(uri: Place, im: object, format: str | None = None, **options: Any) -> None:
-    """Writes an image, planar or interleaved: an array or a Buffer."""
+    """Writes an image to a file: an array or a Buffer, (H, W), (C, H, W) or (H, W, C).
+
+    Raises HalideError if the package imageio is not installed.
+    """
     _imageio().imwrite(uri, copy_to_interleaved(im), format, **options)

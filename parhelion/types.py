@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class TypeCode(enum.IntEnum):
-    """The kinds of scalar, numbered as in Halide's public run-time header."""
+    """The kinds of number, with the values that Halide's public header gives them."""
 
     Int = 0
     UInt = 1
@@ -28,10 +28,16 @@ class TypeCode(enum.IntEnum):
 
 
 class Type:
-    """A scalar or vector type. Make one with `Int`, `UInt`, `Float`, `Bool`, …
+    """The type of a pixel or a vector of them; made by `Int`, `UInt`, `Float`, `Bool`,
+    ….
 
-    The accessors are methods, as in Halide; compiler code reads the slots
-    ``kind``, ``width`` (bits of one lane) and ``count`` (lanes) instead.
+    Equal types are one object: ``hl.Int(8) is hl.Int(8)``. The compiler reads the slots
+    ``kind``, ``width`` (bits of one lane) and ``count`` (lanes); the methods are
+    Halide's. Raises TypeMismatchError for widths that there are not, and for less than
+    one lane.
+
+    >>> hl.UInt(8).bits(), hl.UInt(8).highest(), hl.UInt(8).with_bits(16)
+    (8, 255, <parhelion.Type uint16>)
     """
 
     __slots__ = ("kind", "width", "count", "__weakref__")
@@ -76,67 +82,80 @@ class Type:
 
     # The public accessors (Halide's names).
     def code(self) -> TypeCode:
+        """Returns the kind: Int, UInt, Float, BFloat or Handle."""
         return self.kind
 
     def bits(self) -> int:
-        """Width of one lane in bits."""
+        """Returns the width of one lane in bits."""
         return self.width
 
     def bytes(self) -> int:
-        """Storage of one lane in bytes (a Bool takes one)."""
+        """Returns the storage of one lane in bytes; a Bool takes one."""
         return (self.width + 7) // 8
 
     def lanes(self) -> int:
+        """Returns the number of lanes: 1 for a scalar."""
         return self.count
 
     def is_int(self) -> bool:
-        """Whether this is a signed integer."""
+        """Returns whether this is a signed integer."""
         return self.kind is TypeCode.Int
 
     def is_uint(self) -> bool:
-        """Whether this is an unsigned integer (a Bool is one)."""
+        """Returns whether this is an unsigned integer, as a Bool is."""
         return self.kind is TypeCode.UInt
 
     def is_bool(self) -> bool:
+        """Returns whether this is a Bool."""
         return self.kind is TypeCode.UInt and self.width == 1
 
     def is_float(self) -> bool:
+        """Returns whether this is a float of any kind."""
         return self.kind is TypeCode.Float or self.kind is TypeCode.BFloat
 
     def is_bfloat(self) -> bool:
+        """Returns whether this is a brain float."""
         return self.kind is TypeCode.BFloat
 
     def is_handle(self) -> bool:
+        """Returns whether this is a pointer."""
         return self.kind is TypeCode.Handle
 
     def is_int_or_uint(self) -> bool:
+        """Returns whether this is an integer or a Bool."""
         return self.kind is TypeCode.Int or self.kind is TypeCode.UInt
 
     def is_scalar(self) -> bool:
+        """Returns whether there is one lane."""
         return self.count == 1
 
     def is_vector(self) -> bool:
+        """Returns whether there are several lanes."""
         return self.count > 1
 
     def same_handle_type(self, other: Type) -> bool:
+        """Returns whether both are pointers."""
         return self.is_handle() and other.is_handle()
 
     def element_of(self) -> Type:
-        """The type of one lane."""
+        """Returns the type of one lane."""
         return self if self.count == 1 else Type(self.kind, self.width, 1)
 
     def with_bits(self, bits: int) -> Type:
+        """Returns the same kind of type with another width in bits."""
         return Type(self.kind, bits, self.count)
 
     def with_lanes(self, lanes: int) -> Type:
+        """Returns the same type with another number of lanes."""
         return self if lanes == self.count else Type(self.kind, self.width, lanes)
 
     def with_code(self, code: TypeCode) -> Type:
+        """Returns the type of the same width and another kind."""
         return Type(code, self.width, self.count)
 
     # Ranges. The limits are Python numbers; `lang` wraps them for users.
     def lowest(self) -> int | float:
-        """The least value of one lane (minus infinity for floats)."""
+        """Returns the least value of one lane; minus infinity for floats."""
         if self.kind is TypeCode.Int:
             return -(1 << (self.width - 1))
         if self.kind is TypeCode.UInt:
@@ -144,7 +163,7 @@ class Type:
         return float("-inf")
 
     def highest(self) -> int | float:
-        """The greatest value of one lane (infinity for floats)."""
+        """Returns the greatest value of one lane; infinity for floats."""
         if self.kind is TypeCode.Int:
             return (1 << (self.width - 1)) - 1
         if self.kind is TypeCode.UInt:
@@ -154,13 +173,14 @@ class Type:
     if TYPE_CHECKING:  # `lang.functions` provides them: they build expressions
 
         def min(self) -> Expr:
-            """The least value of one lane, as an expression."""
+            """Returns the least value of one lane, as an expression."""
 
         def max(self) -> Expr:
-            """The greatest value of one lane, as an expression."""
+            """Returns the greatest value of one lane, as an expression."""
 
     def can_represent(self, value: Type | int | float) -> bool:
-        """Whether every value of a type, or one number, is exact in this type."""
+        """Returns whether every value of a type, or one number, is exact in this
+        type."""
         if isinstance(value, Type):
             return self._can_represent_type(value)
         if self.is_int_or_uint():
@@ -192,14 +212,16 @@ class Type:
         )
 
     def wrap(self, value: int) -> int:
-        """`value` modulo two to the width, in this integer type's range."""
+        """Returns `value` modulo two to the width, in the range of this integer
+        type."""
         value &= (1 << self.width) - 1
         if self.kind is TypeCode.Int and value >> (self.width - 1):
             value -= 1 << self.width
         return value
 
     def to_numpy(self) -> np.dtype:
-        """The NumPy dtype of one lane. BFloat16 has none and travels as uint16."""
+        """Returns the NumPy dtype of one lane; uint16 for BFloat(16), which NumPy
+        lacks."""
         import numpy as np
 
         if self.is_bool():
@@ -213,7 +235,12 @@ class Type:
 
     @staticmethod
     def from_numpy(dtype: object) -> Type:
-        """The type of an array's elements; raises TypeMismatchError if none fits."""
+        """Returns the type of an array's elements. Raises TypeMismatchError if none
+        fits.
+
+        >>> hl.Type.from_numpy(np.uint8)
+        <parhelion.Type uint8>
+        """
         import numpy as np
 
         dt = np.dtype(dtype)  # type: ignore[call-overload]
@@ -301,32 +328,62 @@ def _round_to_bfloat16(value: float) -> float:
 
 
 def Int(bits: int, lanes: int = 1) -> Type:
-    """A signed integer type of 8, 16, 32 or 64 bits."""
+    """Returns a signed integer type of 8, 16, 32 or 64 bits.
+
+    Raises TypeMismatchError for other widths.
+
+    >>> hl.Int(16)
+    <parhelion.Type int16>
+    """
     return Type(TypeCode.Int, bits, lanes)
 
 
 def UInt(bits: int, lanes: int = 1) -> Type:
-    """An unsigned integer type of 1 (Bool), 8, 16, 32 or 64 bits."""
+    """Returns an unsigned integer type of 1 (Bool), 8, 16, 32 or 64 bits.
+
+    Raises TypeMismatchError for other widths.
+
+    >>> hl.UInt(8)
+    <parhelion.Type uint8>
+    """
     return Type(TypeCode.UInt, bits, lanes)
 
 
 def Float(bits: int, lanes: int = 1) -> Type:
-    """An IEEE float type of 16, 32 or 64 bits."""
+    """Returns an IEEE float type of 16, 32 or 64 bits.
+
+    Raises TypeMismatchError for other widths.
+
+    >>> hl.Float(32)
+    <parhelion.Type float32>
+    """
     return Type(TypeCode.Float, bits, lanes)
 
 
 def BFloat(bits: int = 16, lanes: int = 1) -> Type:
-    """The 16-bit brain float: a float32 without its low 16 bits."""
+    """Returns the 16-bit brain float type: a Float(32) without its low 16 bits.
+
+    >>> hl.BFloat()
+    <parhelion.Type bfloat16>
+    """
     return Type(TypeCode.BFloat, bits, lanes)
 
 
 def Bool(lanes: int = 1) -> Type:
-    """The type of comparisons: one bit, kept in one byte."""
+    """Returns the type of comparisons: one bit, which is stored in one byte.
+
+    >>> hl.Bool()
+    <parhelion.Type bool>
+    """
     return Type(TypeCode.UInt, 1, lanes)
 
 
 def Handle(lanes: int = 1) -> Type:
-    """An opaque 64-bit pointer."""
+    """Returns the type of pointers, of 64 bits.
+
+    >>> hl.Handle()
+    <parhelion.Type handle>
+    """
     return Type(TypeCode.Handle, 64, lanes)
 
 

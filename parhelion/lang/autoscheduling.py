@@ -36,11 +36,16 @@ _OF_HALIDE = ("Adams2019", "Anderson2021", "Li2018", "Mullapudi2016")
 
 
 class AutoschedulerParams:
-    """Which automatic scheduler to use, and what it is told:
-    ``AutoschedulerParams("Mullapudi2016", {"parallelism": 8})``.
+    """The name of an automatic scheduler, and values of its parameters.
 
-    name: the scheduler's. extra: values of its parameters by their names, as text;
-    numbers are taken too. Each scheduler says which it has and checks them.
+    name: the scheduler's, or "" for none.
+    extra: values by the names of its parameters, text or numbers, which are kept as
+        text. The scheduler checks them when it runs.
+
+    Raises TypeMismatchError for arguments of other kinds.
+
+    >>> hl.AutoschedulerParams("Mullapudi2016", {"parallelism": 8}).extra
+    {'parallelism': '8'}
     """
 
     __slots__ = ("name", "extra")
@@ -81,11 +86,17 @@ class AutoschedulerParams:
 
 
 def register_autoscheduler(name: str, where: str) -> None:
-    """Makes a scheduler known by a name, for `apply_autoscheduler` and `autoschedule`.
+    """Makes an automatic scheduler known by a name.
 
-    where: ``"module:attribute"`` of an object that is as
-    `parhelion.autoschedule.result.Scheduler` says; the module is imported when the
-    scheduler is first asked for. A name that is known already is given to the new one.
+    where: ``"module:attribute"`` of an object that has the methods of
+        `parhelion.autoschedule.result.Scheduler`. The module is imported when the
+        scheduler is first asked for.
+
+    A name that was known already means the new scheduler. Raises HalideError if `where`
+    is of another form.
+
+    >>> where = "parhelion.autoschedule.baseline:scheduler"
+    >>> hl.register_autoscheduler("Baseline", where)
     """
     if not re.fullmatch(r"[\w.]+:\w+", where):
         raise HalideError(
@@ -95,7 +106,7 @@ def register_autoscheduler(name: str, where: str) -> None:
 
 
 def autoschedulers() -> list[str]:
-    """The names of the schedulers that there are."""
+    """Returns the names of the automatic schedulers that are known, sorted."""
     return sorted(_SCHEDULERS)
 
 
@@ -145,11 +156,12 @@ def _unknown(name: str) -> HalideError:
 
 
 def load_plugin(lib_name: str) -> None:
-    """Makes sure that a scheduler is there, as Halide's Python scripts ask for it:
+    """Checks that an automatic scheduler is there:
     ``load_plugin("autoschedule_mullapudi2016")``.
 
-    Our schedulers are built in, so that there is nothing to load. Raises HalideError
-    for any other plugin: libraries of Halide's cannot be loaded.
+    Scripts written for Halide call it; the schedulers are built in, and nothing is
+    loaded. Raises HalideError for any other plugin, as Halide's libraries cannot be
+    loaded, and TypeMismatchError for what is no name.
     """
     if not isinstance(lib_name, str):
         raise TypeMismatchError(
@@ -176,10 +188,10 @@ def autoschedule(
     measure: int = 0,
     **params: str | float,
 ) -> AutoSchedulerResults:
-    """Finds a schedule for one or more outputs, and gives it to their Funcs.
+    """Finds a schedule for one or more outputs, gives it to their Funcs, and returns
+    it.
 
-    What it needs to know is how large the outputs are, and it takes that from what you
-    have, without estimates::
+    It takes the sizes of the outputs and inputs from what is at hand::
 
         hl.autoschedule(out, [w, h])            # as for out.realize([w, h])
         hl.autoschedule(out, buffer)            # as for out.realize(buffer)
@@ -188,20 +200,31 @@ def autoschedule(
         hl.autoschedule(out)                    # estimates, or promises of the sizes
 
     arguments: first values for the ImageParams that have no image, then for the Params
-    that have no value, each in the order in which the definitions mention them, from
-    the outputs on; then the extents of the outputs or buffers for them. All inputs or
-    all outputs may be left out.
-    sizes: the extents of the outputs, innermost first, in place of the last.
-    inputs: images and values for ImageParams and Params, or for their names; those
-    that are set are known already, and images that nobody gives are taken to be as
-    large as the outputs need them.
-    scheduler, params: which one, and what `AutoschedulerParams` tells it.
-    measure: how many candidates it may run to see which is fastest: a parameter of the
-    default scheduler's, which the others do not have.
+        that have no value, each in the order in which the definitions mention them,
+        from the outputs on; then the extents of the outputs, or buffers for them. All
+        inputs or all outputs may be left out.
+    sizes: the extents of the outputs in pixels, innermost first, in place of the last
+        argument.
+    inputs: images and values by ImageParam or Param, or by their names. What is set
+        already need not be given; an image that nobody gives is taken to be as large as
+        the outputs need it.
+    scheduler: the name of the automatic scheduler.
+    target: what the schedule is for, by default this computer.
+    measure: how many candidates the default scheduler may run, to see which one is
+        fastest. Other schedulers have no such parameter.
+    params: what else the scheduler is told: see `AutoschedulerParams`.
 
     Nothing is computed and nothing is set; directives that the Funcs have stay.
-    Returns what was found, whose `to_python` prints it and whose `explain` says why.
-    Raises ScheduleError where a size cannot be known, with the call that gives it.
+    `to_python` of the result prints the schedule, and `explain` says why it is so.
+    Raises ScheduleError where a size cannot be known, HalideError for a scheduler that
+    there is not, and TypeMismatchError for arguments of other kinds.
+
+    >>> f, g = hl.funcs("f g")
+    >>> f[x, y] = x * y
+    >>> g[x, y] = f[x, y] + f[x + 1, y]
+    >>> found = hl.autoschedule(g, [640, 480])
+    >>> found.scheduler_name, "def schedule(" in found.to_python()
+    ('Parhelion', True)
     """
     target = get_host_target() if target is None else target
     _check_target(target, "the target of autoschedule is a Target")

@@ -33,9 +33,12 @@ from parhelion.types import Type
 
 
 class ExternFuncArgument:
-    """Something that foreign code is given: a Func, an image, a Param or a number.
+    """An argument for foreign code: a Func, an image, a Param or a number.
 
-    `define_extern` takes the thing itself as well.
+    `Func.define_extern` takes the thing itself as well.
+
+    >>> hl.ExternFuncArgument(hl.Func("f")).is_func()
+    True
     """
 
     __slots__ = ("_given",)
@@ -46,18 +49,23 @@ class ExternFuncArgument:
         self._given: object = value
 
     def defined(self) -> bool:
+        """Returns whether it is anything: False for ``hl.ExternFuncArgument()``."""
         return self._given is not None
 
     def is_func(self) -> bool:
+        """Returns whether it is a Func."""
         return isinstance(getattr(self._given, "_function", None), Function)
 
     def is_buffer(self) -> bool:
+        """Returns whether it is a Buffer."""
         return isinstance(self._given, Buffer)
 
     def is_image_param(self) -> bool:
+        """Returns whether it is an ImageParam."""
         return isinstance(self._given, OutputImageParam)
 
     def is_expr(self) -> bool:
+        """Returns whether it is a number or an expression."""
         return self.defined() and not (
             self.is_func() or self.is_buffer() or self.is_image_param()
         )
@@ -80,30 +88,41 @@ class ExternDefinition:
         *,
         bounds: BoundsFunction | None = None,
     ) -> None:
-        """Defines the Func by code that computes a whole region of it at once.
+        """Defines the Func by foreign code, which computes a whole region of it at
+        once.
 
-        function_name: a C function: its name in this process, or a function of a
+        function_name: a C function, by its name in this process or as a function of a
             library that ctypes has loaded; or a Python callable.
         params: what it is given, in order: Funcs (a buffer for each of their values),
-            Buffers and ImageParams, Params, numbers and scalar Exprs over Params.
-        types: of the values. arguments: the Vars, or how many dimensions there are.
+            Buffers, ImageParams, Params, numbers, and scalar Exprs over Params.
+        types: the types of the values.
+        arguments: the Vars, or the number of dimensions.
+        bounds: what a Python callable reads, as a function (see below).
 
-        A C function has the type ``int f(params…, halide_buffer_t *outputs…)``. It is
-        called in two ways. If the buffers have no pixels (``host`` is null), it is
-        asked what it reads: it sets min and extent of its inputs' dimensions to what
-        it needs for the region that the outputs' dimensions say. Otherwise it writes
-        all of the outputs. It returns 0, or a code that the run then fails with.
+        A C function has the type ``int f(params…, halide_buffer_t *outputs…)`` and is
+        called in two ways. Where the ``host`` of the buffers is null, it sets min and
+        extent of its inputs to what it reads for the region of the outputs. Otherwise
+        it writes all of the outputs. It returns 0, or a code that the run then fails
+        with.
 
         A Python callable takes its params and then the outputs as Buffers over the
-        pipeline's memory (``np.asarray`` of one is a view), writes the outputs and
-        returns None. What it reads is what ``bounds(region, numbers…)`` returns: for
-        each buffer a list with (min, extent) of each dimension; without `bounds`, the
-        same region as that of the output. The Buffers are valid during the call. An
-        exception ends the run and is raised again by `realize`.
+        pipeline's memory, which are valid during the call; it writes the outputs.
+        ``bounds(region, numbers…)`` returns what it reads: for each buffer a list with
+        (min, extent) of each dimension. Without `bounds` it reads the region that it
+        writes. An exception ends the run, and `realize` raises it.
 
-        The Func is scheduled like others, by compute_root and compute_at, without loops
-        of its own; the Funcs that it is given must not be inlined. Code that a parallel
-        loop runs is called from several threads (Python's hold the GIL).
+        The Func is scheduled by compute_root and compute_at, without loops of its own;
+        Funcs that it is given must not be inlined. A parallel loop calls the code from
+        several threads. Raises DefinitionError if the Func is defined already, or a
+        Func that it is given is not; TypeMismatchError for arguments of other kinds.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x] = x * x
+        >>> def reverse(source, out):
+        ...     np.asarray(out)[:] = np.asarray(source)[::-1]
+        >>> g.define_extern(reverse, [f.compute_root()], hl.Int(32), 1)
+        >>> np.asarray(g.realize([4])).tolist()
+        [9, 4, 1, 0]
         """
         f = self._function
         label = f"{f.name}.define_extern"
@@ -157,11 +176,14 @@ class ExternDefinition:
                     n.func.frozen = True
 
     def is_extern(self) -> bool:
-        """Whether foreign code computes it."""
+        """Returns whether foreign code computes the Func."""
         return self._function.extern is not None
 
     def extern_function_name(self) -> str:
-        """The name of the foreign function."""
+        """Returns the name of the foreign function.
+
+        Raises DefinitionError if no foreign code computes the Func.
+        """
         code = self._function.extern
         if code is None:
             raise DefinitionError(

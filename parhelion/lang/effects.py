@@ -253,12 +253,13 @@ def memoize_tag(result: ExprLike, *args: ExprLike) -> Expr:
 
 
 def gather(values: object) -> NoReturn:
-    """Raises HalideError: an update cannot read several places first yet."""
+    """Raises HalideError: updates that read several places first are not available
+    yet."""
     _not_yet("gather")
 
 
 def scatter(values: object) -> NoReturn:
-    """Raises HalideError: an update cannot write several places at once yet."""
+    """Raises HalideError: updates that write several places are not available yet."""
     _not_yet("scatter")
 
 

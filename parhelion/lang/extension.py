@@ -22,20 +22,30 @@ def build_extension(
     target: Target | None = None,
     generator_params: Mapping[str, object] | None = None,
 ) -> Path:
-    """Writes a Python module with a function for each pipeline:
-    ``DIRECTORY/NAME.abi3.so``, whose path is returned, and ``NAME.pyi`` beside it.
+    """Compiles pipelines to a Python module, and returns the path of its file.
 
-    sources: Generators, each of which becomes a function of its registered name, or
-    Modules (`Pipeline.compile_to_module`). name: by default the function's, if there is
-    one. target: for which Generators are built, by default this computer; it must be of
-    this computer's kind, and Modules have their own. generator_params: of a Generator,
-    as `Generator` takes them.
+    ``DIRECTORY/NAME.abi3.so`` has a function for each pipeline, and ``NAME.pyi`` beside
+    it has their types. The functions take arrays (NumPy's, or others with a buffer or
+    DLPack) and numbers, by position or by name, and compute into the arrays that are
+    given for the outputs. Python 3.11 and later import the module, without this
+    package.
 
-    The functions take arrays (NumPy's, others with a buffer or DLPack) and numbers, by
-    position or by name, and compute the outputs into the arrays given. Python 3.11 and
-    later import the module, without this package.
+    sources: Generators, whose functions are called by their registered names, or
+        Modules (`Pipeline.compile_to_module`).
+    name: the module's; by default that of its only function.
+    target: what Generators are built for, by default this computer; it must be of this
+        computer's kind.
+    generator_params: those of the Generator.
 
-    Raises HalideError if there is no C compiler (``CC``, else ``cc``) or no Python.h.
+    Raises HalideError if there is no C compiler (``CC``, else ``cc``) or no Python.h,
+    and for another target; DefinitionError if there are no functions, two of one name,
+    several without a `name`, or parameters for more than one Generator;
+    TypeMismatchError for other sources.
+
+    >>> f = hl.Func()
+    >>> f[x] = x * x
+    >>> hl.build_extension(f.compile_to_module([], "squares"), "modules").name
+    'squares.abi3.so'
     """
     # Only here: what runs other programs takes long to import.
     from parhelion.aot.linking import c_compiler, python_headers

@@ -99,7 +99,12 @@ def address_of(function: CPointer, what: str) -> tuple[str, str, int]:
 
 
 class ExternFunction:
-    """A C function of scalars, to be called in expressions. See `extern_function`."""
+    """A C function of scalars, to be called in expressions; made by `extern_function`.
+
+    >>> root = hl.extern_function("sqrtf", hl.Float(32), [hl.Float(32)])
+    >>> root.name()
+    'sqrtf'
+    """
 
     __slots__ = ("_function", "_given")
 
@@ -107,10 +112,14 @@ class ExternFunction:
         self._function, self._given = function, given
 
     def name(self) -> str:
+        """Returns the name of the C function."""
         return self._function.known_as
 
     def __call__(self, *args: ExprLike) -> Expr:
-        """The value of the C function for these arguments, at every point."""
+        """Returns the value of the C function for these arguments, at every point.
+
+        Raises TypeMismatchError for arguments of other numbers or types.
+        """
         known = self._function
         if len(args) != len(known.params):
             raise TypeMismatchError(
@@ -146,24 +155,27 @@ class ExternFunction:
 def extern_function(
     function: CPointer, result_type: Type, arg_types: Sequence[Type]
 ) -> ExternFunction:
-    """A C function that can be called in expressions.
+    """Returns a C function that can be called in expressions.
 
     function: the name of a function of this process or of the C library ("cbrtf"); a
-    function of a library that ctypes has loaded (``ctypes.CDLL(path).f``), or a ctypes
-    callback; or an address. result_type, arg_types: the types of C's prototype. Those
-    that ctypes knows are compared; where it knows none, a wrong one has C's
-    consequences. A callback must not raise: ctypes prints what it raises, and the
+        function of a library that ctypes has loaded (``ctypes.CDLL(path).f``); a ctypes
+        callback; or an address.
+    result_type, arg_types: the types of the C prototype. Where ctypes knows none, wrong
+        types have the consequences that they have in C.
+
+    The function must be pure (equal arguments give equal results, and nothing else
+    happens), safe to call from several threads, and defined for all values: the
+    schedule decides how often it is called and for which points. Vectorized loops call
+    it for each lane. A callback must not raise: ctypes prints the exception, and the
     value is undefined.
 
-        cbrt = hl.extern_function("cbrtf", hl.Float(32), [hl.Float(32)])
-        f[x, y] = cbrt(g[x, y])
+    Raises DefinitionError if there is no such function, and TypeMismatchError for types
+    that C calls cannot take or that differ from what ctypes knows. (Halide's C++ has
+    the macros HalideExtern_1 and so on.)
 
-    The function must be pure (the same arguments give the same result, nothing else
-    happens), safe to call from several threads, and defined for all values: schedules
-    decide how often and for which points it is called. Vectorised loops call it for
-    each lane. Raises DefinitionError if it cannot be found, TypeMismatchError for
-    types that do not cross, or are not those that ctypes knows. (Halide's C++ has
-    macros for it, HalideExtern_1 and so on.)
+    >>> root = hl.extern_function("sqrtf", hl.Float(32), [hl.Float(32)])
+    >>> hl.evaluate(root(9.0))
+    3.0
     """
     what = "extern_function"
     name, its_name, address = address_of(function, what)

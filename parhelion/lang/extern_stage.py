@@ -48,8 +48,10 @@ BoundsFunction = Callable[..., Sequence[Sequence[tuple[int, int]]]]
 
 
 class NameMangling(enum.Enum):
-    """How the name of a foreign function is spelled in the object file. Names are C's
-    here; a C++ function is passed as a ctypes function or an address."""
+    """How the name of a foreign function is spelled in object files.
+
+    Names are those of C; pass a C++ function as a ctypes function or an address.
+    """
 
     Default = 0
     C = 1

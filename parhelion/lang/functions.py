@@ -534,10 +534,12 @@ def absd(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def _type_min(self: Type) -> Expr:
+    """Returns the least value of one lane, as an expression."""
     return wrap(imm(self.lowest(), self))
 
 
 def _type_max(self: Type) -> Expr:
+    """Returns the greatest value of one lane, as an expression."""
     return wrap(imm(self.highest(), self))
 
 

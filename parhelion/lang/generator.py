@@ -78,17 +78,26 @@ class Built:
 
 
 class Generator(ABC):
-    """Builds one pipeline. Subclasses, or classes under ``@hl.generator``, declare
-    GeneratorParams, InputBuffers, InputScalars, OutputBuffers and OutputScalars as
-    members, and define `generate`; an instance is used once.
+    """A class that builds a pipeline, with parameters, inputs and outputs.
 
-    ``MyGenerator({"tile": 64})`` replaces the values of GeneratorParams. Besides those
-    declared there are ``NAME.type`` and ``NAME.dim`` of inputs and outputs that leave
-    them open, ``autoscheduler``, and ``autoscheduler.NAME`` for its parameters. It is
-    made for the active GeneratorContext, else for this computer.
+    A subclass, or a class under ``@hl.generator``, declares GeneratorParams,
+    InputBuffers, InputScalars, OutputBuffers and OutputScalars as members, and defines
+    `generate`. An instance is made for the active GeneratorContext, else for this
+    computer, and used once. ``Brighten({"amount": 2})`` sets GeneratorParams: those
+    declared; ``NAME.type`` and ``NAME.dim`` where they are left open;
+    ``autoscheduler``, and ``autoscheduler.NAME`` for its parameters. Raises
+    DefinitionError for parameters that there are not, and TypeMismatchError for values
+    of other types.
 
-    Raises DefinitionError for parameters that there are not, TypeMismatchError for
-    values of other types.
+    >>> class Brighten(hl.Generator):
+    ...     amount = hl.GeneratorParam(1)
+    ...     image = hl.InputBuffer(hl.UInt(8), 1)
+    ...     brighter = hl.OutputBuffer(hl.UInt(8), 1)
+    ...     def generate(self):
+    ...         self.brighter[x] = self.image[x] + self.amount
+    >>> image, out = np.array([1, 2], np.uint8), np.zeros(2, np.uint8)
+    >>> Brighten({"amount": 2}).compile_to_callable()(image, out), out.tolist()
+    (0, [3, 4])
     """
 
     _registered_name: ClassVar[str] = ""
@@ -111,64 +120,62 @@ class Generator(ABC):
     # What the methods of a Generator may ask.
 
     def target(self) -> Target:
-        """What the pipeline is built for."""
+        """Returns the target that the pipeline is built for."""
         return self._target
 
     def autoscheduler(self) -> AutoschedulerParams:
-        """The automatic scheduler that will schedule it: a name, which may be empty,
-        and its parameters."""
+        """Returns the automatic scheduler to be used: its name, or "", and its
+        parameters."""
         return self._autoscheduler
 
     def using_autoscheduler(self) -> bool:
-        """Whether an automatic scheduler will schedule it."""
+        """Returns whether an automatic scheduler will schedule the pipeline."""
         return bool(self._autoscheduler.name)
 
     def context(self) -> GeneratorContext:
-        """The target and the automatic scheduler together."""
+        """Returns the target and the automatic scheduler together."""
         return GeneratorContext(self._target, self._autoscheduler)
 
     def natural_vector_size(self, type: Type) -> int:
-        """How many lanes of a type fill one of the target's vector registers."""
+        """Returns how many lanes of a type fill one vector register of the target."""
         return self._target.natural_vector_size(type)
 
     # What subclasses define.
 
     @abstractmethod
     def generate(self) -> None:
-        """Defines the outputs and schedules the pipeline."""
+        """Defines the outputs and schedules the pipeline; subclasses write it."""
 
     def configure(self) -> None:
-        """Declares further inputs and outputs with `add_input` and `add_output`, where
-        they depend on GeneratorParams. By default, none."""
+        """Declares what depends on GeneratorParams, by `add_input` and `add_output`."""
         return
 
     def allow_out_of_order_inputs_and_outputs(self) -> bool:
-        """Whether inputs may be declared after outputs without a warning; the compiled
-        function takes all inputs first in any case."""
+        """Returns whether inputs may be declared after outputs without a warning."""
         return False
 
     def add_input(self, name: str, io: InputBuffer | InputScalar) -> None:
-        """Declares one more input, from `configure`."""
+        """Declares one more input. Raises DefinitionError outside of `configure`."""
         self._add("add_input", name, io, InputBuffer | InputScalar)
 
     def add_output(self, name: str, io: OutputBuffer) -> None:
-        """Declares one more output, from `configure`."""
+        """Declares one more output. Raises DefinitionError outside of `configure`."""
         self._add("add_output", name, io, OutputBuffer)
 
     def add_requirement(self, condition: ExprLike, *args: ExprLike | str) -> None:
-        """Demands that a condition on parameters holds whenever the pipeline runs; the
-        other arguments are shown if it does not."""
+        """Makes each run check a condition: see `Pipeline.add_requirement`."""
         self._requirements.append((condition, args))
 
     # What is done with a Generator.
 
     @classmethod
     def call(cls, *args: object, **kwargs: Any) -> Any:
-        """The output, a Func, or a tuple of the outputs, of a new instance whose inputs
-        are those given, by position or by name: Buffers, arrays or ImageParams, and
-        numbers or Params. generator_params: a dict of them.
+        """Builds the pipeline of a new instance and returns its output, or a tuple of
+        them.
 
-        Raises TypeMismatchError for inputs that are missing, unknown or do not fit.
+        Outputs are Funcs. The inputs are given by position or by name: Buffers, arrays
+        or ImageParams, and numbers or Params; `generator_params` is a dict. Raises
+        TypeMismatchError for inputs that are missing, unknown or do not fit.
         """
         params = kwargs.pop("generator_params", None)
         made = cls(params)
@@ -176,9 +183,11 @@ class Generator(ABC):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def compile_to_callable(self) -> Callable:
-        """The pipeline compiled for this process: a function of the inputs and then of
-        the outputs, by position or by name. An automatic scheduler is run first, if
-        one is named."""
+        """Returns the pipeline compiled as a Python function, a `Callable`.
+
+        It takes the inputs and then the outputs, by position or by name. If an
+        automatic scheduler is named, it schedules the pipeline first.
+        """
         return self._built().callable(self._target)
 
     def _built(self) -> Built:
@@ -433,14 +442,25 @@ def _params(given: object) -> Mapping[str, object]:
 
 
 def generator(name: str = "") -> Decorator[[_C], _C]:
-    """Makes a Generator of a class, and registers it: ``@hl.generator(name="blur")``.
+    """Returns a decorator that makes a Generator of a class, and registers it by
+    `name`.
 
-    name: by default the class's own, after its module's and a dot unless that is
-    ``__main__``. The class may inherit from hl.Generator, so that type checkers know
-    its methods, but need not.
+    Without `name`, it has the name of the class, after that of the module and a dot
+    unless that is ``__main__``. The class may inherit from hl.Generator or not. Raises
+    DefinitionError if another Generator has the name, or the class has no method
+    generate, and TypeMismatchError for what is no class or no name.
 
-    Raises DefinitionError if the name is that of another Generator, or the class has no
-    method generate.
+    >>> @hl.alias(steep={"slope": 5})
+    ... @hl.generator(name="ramp")
+    ... class Ramp(hl.Generator):
+    ...     slope = hl.GeneratorParam(1)
+    ...     out = hl.OutputBuffer(hl.Int(32), 1)
+    ...     def generate(self):
+    ...         self.out[x] = self.slope * x
+    >>> steep = hl.create_callable_from_generator(hl.get_host_target(), "steep")
+    >>> out = np.zeros(3, np.int32)
+    >>> steep(out), out.tolist()
+    (0, [0, 5, 10])
     """
     if not isinstance(name, str):
         raise TypeMismatchError(
@@ -501,11 +521,11 @@ def _again(known: type, cls: type) -> bool:
 
 
 def alias(**kwargs: Mapping[str, object]) -> Decorator[[_C], _C]:
-    """Registers a Generator under further names, with other values of its parameters:
-    ``@hl.alias(blur_wide={"radius": 9})`` above ``@hl.generator(…)``.
+    """Returns a decorator that registers a Generator under further names.
 
-    Raises DefinitionError if the class below is no registered Generator or a name is
-    taken, TypeMismatchError for what is no dict.
+    Each name has values of its own for GeneratorParams; `generator` has an example.
+    Raises DefinitionError if what is below is no registered Generator or a name is
+    taken, and TypeMismatchError for what is no dict.
     """
 
     def register(cls: _C) -> _C:
@@ -529,12 +549,13 @@ def alias(**kwargs: Mapping[str, object]) -> Decorator[[_C], _C]:
 
 
 def registered_generators() -> list[str]:
-    """The names of all Generators, in the order in which they were registered."""
+    """Returns the names of all Generators, in the order in which they were
+    registered."""
     return list(_KNOWN)
 
 
 def find_generator(name: str) -> type[Generator]:
-    """The Generator of a name; raises HalideError if there is none."""
+    """Returns the Generator of a name. Raises HalideError if there is none."""
     found = _KNOWN.get(name)
     if found is None:
         raise HalideError(
@@ -551,11 +572,13 @@ def create_callable_from_generator(
     name: str,
     generator_params: Mapping[str, object] | None = None,
 ) -> Callable:
-    """A registered Generator's pipeline, compiled for this process: a function of its
-    inputs and outputs, by position or by their declared names.
+    """Returns the pipeline of a registered Generator compiled as a function, a
+    `Callable`.
 
-    target: a Target or a whole GeneratorContext. generator_params: values by name, as
-    Python values or as text.
+    It takes the inputs and then the outputs, by position or by name. `target` is a
+    Target or a GeneratorContext; `generator_params` has values by name, as Python
+    values or as text. `generator` has an example. Raises HalideError for a name that no
+    Generator has, and the errors of `Generator`.
     """
     context = target
     if not isinstance(context, GeneratorContext):

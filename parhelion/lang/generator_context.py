@@ -11,10 +11,15 @@ from parhelion.lang.target_api import Target, get_jit_target_from_environment
 
 
 class GeneratorContext:
-    """A Target and the parameters of an automatic scheduler (by default, none).
+    """A Target, and the parameters of an automatic scheduler, by default none.
 
     Generators that are made inside ``with hl.GeneratorContext(target):`` are for that
-    target. Raises TypeMismatchError for what is no Target and no string of one.
+    target. Raises TypeMismatchError for what is no Target, no string of one, or no
+    AutoschedulerParams.
+
+    >>> with hl.GeneratorContext("x86-64-linux-avx2") as context:
+    ...     hl.active_generator_context() is context
+    True
     """
 
     def __init__(
@@ -41,15 +46,15 @@ class GeneratorContext:
         self._tokens: list[Token[GeneratorContext | None]] = []
 
     def target(self) -> Target:
-        """The target."""
+        """Returns the target."""
         return self._target
 
     def autoscheduler_params(self) -> AutoschedulerParams:
-        """The automatic scheduler's name, which may be empty, and what it is told."""
+        """Returns the automatic scheduler's name, or "", and its parameters."""
         return self._params
 
     def with_target(self, target: Target) -> GeneratorContext:
-        """The same for another target."""
+        """Returns the same context for another target."""
         return GeneratorContext(target, self._params)
 
     def __enter__(self) -> Self:
@@ -67,7 +72,14 @@ _ACTIVE: ContextVar[GeneratorContext | None] = ContextVar("generator", default=N
 
 
 def active_generator_context() -> GeneratorContext:
-    """The innermost GeneratorContext that is entered; raises HalideError if none is."""
+    """Returns the GeneratorContext whose ``with`` block is the innermost.
+
+    Raises HalideError if there is none.
+
+    >>> with hl.GeneratorContext("arm-64-linux"):
+    ...     hl.active_generator_context().target()
+    <parhelion.Target arm-64-linux>
+    """
     found = _ACTIVE.get()
     if found is None:
         raise HalideError(

@@ -41,14 +41,16 @@ class _Declared:
         object.__setattr__(self, "_called", name)
 
     def name(self) -> str:
-        """Its name in the class; one of its own before the class is complete."""
+        """Returns the name of the member; a made-up one until the class is complete."""
         if not self._called:
             object.__setattr__(self, "_called", unique_name(type(self).__name__))
         return self._called
 
     def type(self) -> Type:
-        """The declared type. Raises DefinitionError where it is left open, or there
-        are several."""
+        """Returns the declared type.
+
+        Raises DefinitionError where it is left open, or there are several.
+        """
         if len(self._declared) != 1:
             several = f"declares {len(self._declared)} types: types() gives them"
             lacks = several if self._declared else "leaves its type open"
@@ -56,8 +58,10 @@ class _Declared:
         return self._declared[0]
 
     def dimensions(self) -> int:
-        """The declared number of dimensions. Raises DefinitionError where it is left
-        open."""
+        """Returns the declared number of dimensions.
+
+        Raises DefinitionError where it is left open.
+        """
         if self._wanted is None:
             raise DefinitionError(
                 f"this {type(self).__name__} leaves its number of dimensions open",
@@ -103,11 +107,15 @@ class _Declared:
 
 
 class InputBuffer(_Declared, ImageParam):
-    """Declares an image that a Generator's pipeline reads:
-    ``input = hl.InputBuffer(hl.UInt(8), 2)``; ``self.input`` is an ImageParam.
+    """Declares an image that a Generator's pipeline reads.
 
-    type: a Type, or bool, int (Int(32)) or float (Float(32)). Type and dimensions may
-    be None, and are then said by the GeneratorParams ``input.type``, ``input.dim``.
+    Where `generate` runs, the member is an ImageParam. `type` is a Type, or bool, int
+    (for Int(32)) or float (for Float(32)). Type and dimensions may be None: the
+    GeneratorParams ``NAME.type`` and ``NAME.dim`` give them then. Raises
+    TypeMismatchError for others.
+
+    >>> hl.InputBuffer(hl.UInt(8), 2)
+    <parhelion.InputBuffer of uint8, dims: 2>
     """
 
     __slots__ = ("_called", "_declared", "_wanted")
@@ -117,10 +125,12 @@ class InputBuffer(_Declared, ImageParam):
 
 
 class InputScalar(_Declared, Param):
-    """Declares a number that a Generator's pipeline reads:
-    ``gain = hl.InputScalar(hl.Float(32))``; ``self.gain`` is a Param.
+    """Declares a number that a Generator's pipeline reads.
 
-    type: as for InputBuffer.
+    Where `generate` runs, the member is a Param. `type` is as for InputBuffer.
+
+    >>> hl.InputScalar(float)
+    <parhelion.InputScalar of float32, dims: 0>
     """
 
     __slots__ = ("_called", "_declared", "_wanted")
@@ -130,11 +140,13 @@ class InputScalar(_Declared, Param):
 
 
 class OutputBuffer(_Declared, Func):
-    """Declares an image that a Generator's pipeline computes:
-    ``output = hl.OutputBuffer(hl.UInt(8), 2)``; ``self.output`` is a Func, which
-    `generate` defines.
+    """Declares an image that a Generator's pipeline computes.
 
-    types: as for InputBuffer, or a list of types for a Func of several values.
+    Where `generate` runs, the member is a Func, which `generate` must define. `types`
+    is as for InputBuffer, or a list of types for a Func of several values.
+
+    >>> hl.OutputBuffer([hl.UInt(8), hl.Float(32)], 2)
+    <parhelion.OutputBuffer of uint8, float32, dims: 2>
     """
 
     __slots__ = ("_called", "_declared", "_wanted")
@@ -145,7 +157,8 @@ class OutputBuffer(_Declared, Func):
         self._declared, self._wanted = self._read(types, dimensions, False)
 
     def types(self) -> list[Type]:
-        """The declared types. Raises DefinitionError where they are left open."""
+        """Returns the declared types. Raises DefinitionError where they are left
+        open."""
         if not self._declared:
             raise DefinitionError(
                 f"this {type(self).__name__} leaves its type open", at=here()
@@ -153,13 +166,19 @@ class OutputBuffer(_Declared, Func):
         return list(self._declared)
 
     def defined(self) -> bool:
-        """False: only what `generate` gets can be defined."""
+        """Returns False: only the Func that `generate` gets can be defined."""
         return False
 
 
 class OutputScalar(OutputBuffer):
-    """Declares a number that a Generator's pipeline computes: an OutputBuffer without
-    dimensions, defined by ``self.total[()] = …``."""
+    """Declares a number that a Generator's pipeline computes.
+
+    Where `generate` runs, the member is a Func without dimensions: ``self.total[()] =
+    …``.
+
+    >>> hl.OutputScalar(hl.Int(32))
+    <parhelion.OutputScalar of int32, dims: 0>
+    """
 
     __slots__ = ()
 

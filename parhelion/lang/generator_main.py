@@ -85,10 +85,11 @@ class _Wanted:
 
 
 def main() -> None:
-    """Runs the command line of a file of Generators: ``hl.main()`` as its last line,
-    under ``if __name__ == "__main__":``. ``python FILE -h`` explains it.
+    """Runs the command line of a file of Generators.
 
-    Ends the process with code 1 and a message if something is wrong.
+    Call it at the end of the file, under ``if __name__ == "__main__":``. ``python FILE
+    -h`` lists the options. Ends the process with code 1 and a message if something is
+    wrong.
     """
     place = here()
     try:

@@ -24,12 +24,19 @@ _MAKERS = {"int": Int, "uint": UInt, "float": Float, "bfloat": BFloat}
 
 
 class GeneratorParam(Generic[T]):
-    """A choice that is made when a Generator is built: ``tile = hl.GeneratorParam(32)``
-    in the class, and ``self.tile`` is an int in its methods.
+    """A value that is chosen when a Generator is built, declared as a member of its
+    class.
 
-    The default is a bool, an int, a float, a string or a Type. It may be replaced
-    where the Generator is made, ``MyGenerator({"tile": 64})``, and on the command line
-    of `hl.main`, ``tile=64``. Raises TypeMismatchError for other defaults.
+    The default is a bool, an int, a float, a string or a Type; in the methods, the
+    member is the value itself. It is set where the Generator is made,
+    ``MyGenerator({"tile": 64})``, or on the command line of `hl.main`, ``tile=64``.
+    Raises TypeMismatchError for other defaults.
+
+    >>> class Tiled(hl.Generator):
+    ...     tile = hl.GeneratorParam(32)
+    ...     def generate(self): ...
+    >>> Tiled({"tile": "64"}).tile
+    64
     """
 
     __slots__ = ("_default",)

@@ -19,6 +19,9 @@ from parhelion.types import Type
 
 
 class TargetOS(enum.Enum):
+    """The operating systems of targets; the values are their names in target
+    strings."""
+
     OSUnknown = "os_unknown"
     Linux = "linux"
     Windows = "windows"
@@ -30,6 +33,8 @@ class TargetOS(enum.Enum):
 
 
 class TargetArch(enum.Enum):
+    """The processors of targets; the values are their names in target strings."""
+
     ArchUnknown = "arch_unknown"
     X86 = "x86"
     ARM = "arm"
@@ -38,7 +43,7 @@ class TargetArch(enum.Enum):
 
 
 class TargetFeature(enum.Enum):
-    """What a target has, or is to be compiled with; the values are the names in
+    """What a processor has, or how code for it is made; the values are the names in
     target strings."""
 
     JIT = "jit"
@@ -165,13 +170,17 @@ _SYSTEMS = {s.value: s for s in TargetOS}
 
 
 class Target:
-    """An architecture, an operating system and features.
+    """What code is compiled for: a processor, an operating system and features.
 
-    ``Target("x86-64-linux-avx2")`` is
-    ``Target(TargetOS.Linux, TargetArch.X86, 64, [TargetFeature.AVX2])``;
+    ``Target("x86-64-linux-avx2")`` is ``Target(TargetOS.Linux, TargetArch.X86, 64,
+    [TargetFeature.AVX2])``. ``Target("host")`` is this computer, and features may
+    follow: ``"host-strict_float"``. ``Target()`` is unknown.
 
-    ``Target()`` is unknown and ``Target("host")`` this computer (and may be followed by
-    features: ``"host-strict_float"``).
+    Raises HalideError for a text that cannot be read and for features of another
+    processor, and TypeMismatchError for arguments of other kinds.
+
+    >>> hl.Target("arm-64-linux-sve").has_feature(hl.TargetFeature.SVE)
+    True
     """
 
     __slots__ = ("_features", "arch", "bits", "os")
@@ -254,7 +263,7 @@ class Target:
 
     @staticmethod
     def validate_target_string(name: str) -> bool:
-        """Whether `name` can be read as a target."""
+        """Returns whether `name` can be read as a target."""
         try:
             Target(name)
         except HalideError:
@@ -262,6 +271,10 @@ class Target:
         return True
 
     def has_feature(self, feature: TargetFeature) -> bool:
+        """Returns whether the target has a feature.
+
+        Raises TypeMismatchError for what is no TargetFeature.
+        """
         if not isinstance(feature, TargetFeature):
             raise TypeMismatchError(
                 f"a feature is a TargetFeature, not {feature!r:.60}", at=here()
@@ -269,47 +282,51 @@ class Target:
         return feature in self._features
 
     def features_any_of(self, features: Iterable[TargetFeature]) -> bool:
-        """Whether it has at least one of the features."""
+        """Returns whether the target has at least one of the features."""
         return not self._features.isdisjoint(features)
 
     def features_all_of(self, features: Iterable[TargetFeature]) -> bool:
-        """Whether it has all of the features."""
+        """Returns whether the target has all of the features."""
         return self._features.issuperset(features)
 
     def set_feature(self, feature: TargetFeature, value: bool = True) -> None:
-        """Adds a feature, or takes it away."""
+        """Adds a feature, or takes it away if `value` is False."""
         one = {feature}
         self._features = self._features | one if value else self._features - one
 
     def set_features(
         self, features: Iterable[TargetFeature], value: bool = True
     ) -> None:
-        """Adds features, or takes them away."""
+        """Adds features, or takes them away if `value` is False."""
         for f in features:
             self.set_feature(f, value)
 
     def with_feature(self, feature: TargetFeature) -> Target:
-        """A copy that has the feature."""
+        """Returns a copy that has the feature."""
         return Target(self.os, self.arch, self.bits, self._features | {feature})
 
     def without_feature(self, feature: TargetFeature) -> Target:
-        """A copy that lacks the feature."""
+        """Returns a copy that lacks the feature."""
         return Target(self.os, self.arch, self.bits, self._features - {feature})
 
     def has_gpu_feature(self) -> bool:
-        """Whether it can be given loops over blocks and threads (`Func.gpu_tile`)."""
+        """Returns whether the target has a GPU, for `Func.gpu_tile`."""
         return self.features_any_of(_GPUS)
 
     def has_large_buffers(self) -> bool:
-        """Whether buffers may have more than 2**31 - 1 elements: always on 64 bits."""
+        """Returns whether Buffers may have more than 2**31 - 1 elements: on 64 bits."""
         return self.bits == 64
 
     def maximum_buffer_size(self) -> int:
-        """The largest number of bytes of a buffer."""
+        """Returns the largest size of a Buffer in bytes."""
         return 2**63 - 1 if self.bits == 64 else 2**31 - 1
 
     def natural_vector_size(self, type: Type) -> int:
-        """How many lanes of a type fill one vector register."""
+        """Returns how many lanes of a type fill one vector register.
+
+        >>> hl.Target("x86-64-linux-avx2").natural_vector_size(hl.UInt(8))
+        32
+        """
         check_type(type, "a vector has")
         bits = 128
         if self.arch is TargetArch.X86:
@@ -323,11 +340,11 @@ class Target:
         return max(1, bits // (8 * type.bytes()))
 
     def supported(self) -> bool:
-        """Whether code for this architecture can be made and run here."""
+        """Returns whether code for this processor can be made and run here."""
         return self.arch is get_host_target().arch
 
     def to_string(self) -> str:
-        """The text that ``Target(text)`` reads."""
+        """Returns the text that ``Target(text)`` reads."""
         parts = [self.arch.value]
         if self.bits:
             parts.append(str(self.bits))
@@ -351,7 +368,11 @@ class Target:
 
 
 def get_host_target() -> Target:
-    """This computer."""
+    """Returns the target that is this computer.
+
+    >>> hl.get_host_target().supported()
+    True
+    """
     import platform  # only here: it takes longer than the rest of this module
 
     host = host_target()
@@ -366,18 +387,38 @@ def get_host_target() -> Target:
 
 
 def host_supports_target_device(target: Target) -> bool:
-    """Whether what `target` is compiled to runs here: its processor is this one, and
-    it asks for no GPU, for which no kernels are made yet."""
+    """Returns whether code for `target` runs here.
+
+    Its processor must be this one, and it must ask for no GPU, for which no code is
+    made yet.
+
+    >>> hl.host_supports_target_device(hl.get_host_target())
+    True
+    """
     return target.supported() and not target.has_gpu_feature()
 
 
 def get_target_from_environment() -> Target:
-    """What ``HL_TARGET`` says, else this computer."""
+    """Returns the target that ``HL_TARGET`` names in the environment, else this
+    computer.
+
+    Raises HalideError for a text that cannot be read.
+
+    >>> hl.get_target_from_environment().bits
+    64
+    """
     return Target(os.environ.get("HL_TARGET") or "host")
 
 
 def get_jit_target_from_environment() -> Target:
-    """What ``HL_JIT_TARGET`` says, else this computer; with the JIT feature."""
+    """Returns the target that ``HL_JIT_TARGET`` names in the environment, else this
+    computer; with the feature JIT.
+
+    Raises HalideError for a text that cannot be read.
+
+    >>> hl.get_jit_target_from_environment().has_feature(hl.TargetFeature.JIT)
+    True
+    """
     found = Target(os.environ.get("HL_JIT_TARGET") or "host")
     return found.with_feature(TargetFeature.JIT)
 

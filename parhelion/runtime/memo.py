@@ -49,7 +49,15 @@ class _Entry:
 
 @dataclass(slots=True)
 class MemoStatistics:
-    """What the cache has done since the process began, and what it holds now."""
+    """What the cache of memoized Funcs has done since the process began.
+
+    hits, misses: how often a result was found there, and how often not.
+    evictions: how many results were dropped.
+    entries, bytes: how many results it holds now, and their size in bytes.
+
+    >>> hl.memoization_cache_statistics().bytes >= 0
+    True
+    """
 
     hits: int = 0
     misses: int = 0
@@ -205,8 +213,14 @@ def hold(address: int, owner: Any) -> None:
 
 
 def memoization_cache_set_size(size: int) -> None:
-    """Sets how many bytes the results of memoized Funcs may take in all (1 MiB unless
-    set); 0 goes back to that. What is over it is dropped, the longest unused first."""
+    """Sets how many bytes the results of memoized Funcs may take in all.
+
+    0 goes back to the default, 1 MiB. Results beyond that are dropped, the one first
+    that was not used for longest. Raises BoundsError for what is no number of bytes.
+
+    >>> hl.memoization_cache_set_size(64 << 20)
+    >>> hl.memoization_cache_set_size(0)
+    """
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
         raise BoundsError(
             f"the size of the memoization cache is a number of bytes, not {size!r}",
@@ -218,7 +232,13 @@ def memoization_cache_set_size(size: int) -> None:
 
 
 def memoization_cache_evict(eviction_key: int) -> None:
-    """Drops the results of Funcs that were memoized with this eviction key."""
+    """Drops the results of Funcs that were memoized with this eviction key.
+
+    >>> f = hl.Func()
+    >>> f[x] = x * x
+    >>> f = f.compute_root().memoize(hl.EvictionKey(7))
+    >>> hl.memoization_cache_evict(7)
+    """
     with _CACHE.lock:
         for entry in list(_CACHE.entries.values()):
             if entry.eviction == int(eviction_key):
@@ -226,14 +246,23 @@ def memoization_cache_evict(eviction_key: int) -> None:
 
 
 def memoization_cache_cleanup() -> None:
-    """Drops everything."""
+    """Drops all results of memoized Funcs.
+
+    >>> hl.memoization_cache_cleanup()
+    >>> hl.memoization_cache_statistics().entries
+    0
+    """
     with _CACHE.lock:
         for entry in list(_CACHE.entries.values()):
             _CACHE.drop(entry)
 
 
 def memoization_cache_statistics() -> MemoStatistics:
-    """Hits, misses and evictions so far, and what is held now."""
+    """Returns what the cache of memoized Funcs has done so far and holds now.
+
+    >>> hl.memoization_cache_statistics().hits >= 0
+    True
+    """
     with _CACHE.lock:
         told = _CACHE.told
         return MemoStatistics(
