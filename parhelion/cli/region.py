@@ -1,4 +1,4 @@
-"""Which part of its output a pipeline computes from the images that are given."""
+"""Finds which part of its output a pipeline can compute from the images given."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ _SOME = ("640", "480", "3", "2")
 def asked_extents(
     program: NamedPipeline, images: Mapping[str, Array], size: str | None
 ) -> list[int]:
-    """The extents that ``--size`` says, else those of the first image."""
+    """Returns the extents that ``--size`` gives, or those of the first image.
+
+    Raises Problem for a ``--size`` that does not fit the output, and if no size is
+    known.
+    """
     dims = max(f.dimensions() for f in program.pipeline.outputs())
     if size is not None:
         try:
@@ -57,7 +61,7 @@ def asked_extents(
 def destination(
     program: NamedPipeline, mins: Sequence[int], extents: Sequence[int]
 ) -> list[hl.Buffer]:
-    """Buffers for a part of the outputs: one for each value of each."""
+    """Returns new Buffers for a part of the outputs, one for each of their values."""
     made = []
     for f in program.pipeline.outputs():
         for t in f.types():
@@ -67,14 +71,18 @@ def destination(
 
 
 def of_output(f: hl.Func, numbers: Sequence[int]) -> list[int]:
-    """Those of the numbers, one for each dimension of the largest output, that are of
-    this output's dimensions."""
+    """Returns those of the numbers that belong to this output's dimensions.
+
+    There is a number for each dimension of the output that has most.
+    """
     return list(numbers[: f.dimensions()])
 
 
 def promised_extents(f: hl.Func) -> list[int | None]:
-    """How large each dimension of an output always is, by what its schedule and its
-    buffer promise; None where they do not say."""
+    """Returns the extent of each dimension that the schedule or the output promises.
+
+    It is None where there is no such promise.
+    """
     found: list[int | None] = []
     own = f._function
     bounds = {b.var: b.extent for b in own.schedule.bounds if b.extent is not None}
@@ -87,9 +95,12 @@ def promised_extents(f: hl.Func) -> list[int | None]:
 def covered(
     program: NamedPipeline, images: Mapping[str, Array], extents: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """Of that many pixels of the output from 0 on, those for which the images are large
-    enough: mins and extents. A filter without boundary condition loses its edges, a
-    smaller picture of an image is as much smaller.
+    """Returns the mins and extents of the part of the output that the images suffice
+    for.
+
+    It is a part of the `extents` pixels from 0 on. A filter without a boundary
+    condition loses its edges; one that makes a smaller picture has a smaller part.
+    Raises Problem if no part can be computed.
 
     Call it when the pipeline is scheduled: with everything inlined, the code of one of
     many stages grows beyond use.
@@ -114,7 +125,7 @@ def needed(
     mins: Sequence[int],
     extents: Sequence[int],
 ) -> dict[str, hl.Buffer]:
-    """Buffers as large as a part of the output needs each input."""
+    """Returns a Buffer for each input, as large as a part of the output needs it."""
     for name in images:
         program.inputs[name].reset()
     try:
@@ -131,8 +142,11 @@ def _lack(
     mins: Sequence[int],
     extents: Sequence[int],
 ) -> list[tuple[int, int]]:
-    """How many pixels of the output, at either end of each dimension, want something
-    that the same dimension of an image lacks."""
+    """Returns how many pixels of the output cannot be computed, at both ends.
+
+    There is a pair for each dimension: the pixels that read outside of an image in the
+    same dimension.
+    """
     lack = [(0, 0)] * len(extents)
     for name, buffer in needed(program, images, mins, extents).items():
         have = images[name].shape[::-1]
@@ -149,7 +163,7 @@ def _lack(
 
 
 def _too_small(images: Mapping[str, Array], wants: Mapping[str, hl.Buffer]) -> str:
-    """What no part of the output can do without."""
+    """Returns the message for images that are too small for any part of the output."""
     for name, buffer in wants.items():
         for d, have in enumerate(images[name].shape[::-1]):
             dim = buffer.dim(d)
@@ -165,7 +179,7 @@ def _too_small(images: Mapping[str, Array], wants: Mapping[str, hl.Buffer]) -> s
 def by_output(
     program: NamedPipeline, buffers: Sequence[hl.Buffer]
 ) -> list[Sequence[hl.Buffer]]:
-    """The buffers of `destination`, those of each output together."""
+    """Returns the buffers of `destination`, grouped by output."""
     found, start = [], 0
     for f in program.pipeline.outputs():
         found.append(buffers[start : start + len(f.types())])
@@ -174,7 +188,10 @@ def by_output(
 
 
 def pictures(program: NamedPipeline, buffers: Sequence[hl.Buffer]) -> dict[str, Array]:
-    """What was computed, by the outputs' names; several values of pixels are planes."""
+    """Returns the arrays that were computed, by the outputs' names.
+
+    The values of an output of several are the planes of one array.
+    """
     found: dict[str, Array] = {}
     outputs = program.pipeline.outputs()
     for f, some in zip(outputs, by_output(program, buffers), strict=True):

@@ -1,4 +1,4 @@
-"""Answers to bounds queries: what a caller is told to allocate for a buffer."""
+"""Answers to bounds queries: the size and layout that a caller must allocate."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from parhelion.simplify.simplifier import simplify
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One dimension of an answer.
+    """One dimension of the answer to a bounds query.
 
-    stride: what is promised of it; None where the dimension is dense over those in
-        `below`: the largest product of a stride's distance and an extent among them,
-        else 1.
-    own: the stride that the promise itself mentions: it stands for the dense one.
-    fits: whether what is promised holds all that is needed; None where it need not
-        be asked.
+    stride: the promised stride. None where nothing is promised: the stride is then the
+        largest product of stride and extent among the dimensions in `below`, or 1.
+    own: the stride's own Var, if the promise mentions it; it then stands for the stride
+        that would hold without the promise.
+    fits: whether the promised region contains the needed one; None where this need not
+        be checked.
     """
 
     min: Expr
@@ -43,13 +43,14 @@ class Side:
 def answer(
     b: BufferSym, region: Sequence[Region] | None, assumed: Assumptions
 ) -> list[Side]:
-    """Returns what a query is told of each dimension of `b`, of which `region` is
-    needed (None: no pixel). A promise takes precedence, as a call with another buffer
-    is refused; the side that it is about stands in it for what would be told without
-    it.
+    """Returns what a bounds query answers for each dimension of `b`.
 
-    A dimension without a promise is dense over those before it, and over one after it
-    that is promised to be 1, as in images whose colours are interleaved.
+    `region` is what is needed of `b`; None if no pixel is. Promises take precedence,
+    because a call with a buffer that breaks one is refused. If a promise mentions the
+    quantity that it is about, that quantity stands for the answer without the promise.
+
+    A dimension without a promise is dense over those before it, and over a later one
+    whose stride is promised to be 1, as in images with interleaved colours.
     """
     sides: list[Side] = []
     promised = [assumed.dims[dim] for dim in b.dims]
@@ -76,24 +77,32 @@ def answer(
 
 
 def checked(b: BufferSym, d: int, assumed: Assumptions) -> bool:
-    """Whether promises of dimension `d` may leave out what is needed of it. Of an
-    output, what is promised of it is what is needed."""
+    """Returns whether the promises of dimension `d` may exclude pixels that are needed.
+
+    They cannot for an output: what is promised of it is what is needed.
+    """
     known = assumed.dims[b.dims[d]]
     promised = known.min is not None or known.extent is not None
     return promised and b.role != "output"
 
 
 def _promised(promise: Expr | None, side: Var, otherwise: Expr) -> Expr:
-    """What is told of `side`, where without the promise `otherwise` would be."""
+    """Returns the promised value of `side`, or `otherwise` if nothing is promised.
+
+    In the promise, `side` itself stands for `otherwise`.
+    """
     if promise is None:
         return otherwise
     return simplify(substitute(promise, {side: otherwise}))
 
 
 def passes(buffers: Sequence[BufferSym], assumed: Assumptions) -> tuple[int, set[Var]]:
-    """How often answers must be written until those hold that promises have others
-    from, as where a stride is promised to be another dimension's extent; and the sides
-    of `buffers` that promises mention."""
+    """Returns how many times answers must be computed until they agree, and the sizes
+    that promises mention.
+
+    Answers depend on each other where a promise mentions the size of another dimension,
+    as when a stride is promised to be an extent.
+    """
     own = {v for b in buffers for d in b.dims for v in (d.min, d.extent, d.stride)}
     count, mentioned = 1, set[Var]()
     for b in buffers:
@@ -107,8 +116,10 @@ def passes(buffers: Sequence[BufferSym], assumed: Assumptions) -> tuple[int, set
 
 
 def of_params(demands: Sequence[Assert]) -> list[Assert]:
-    """The checks of the schedule's numbers that can be made before it is known how
-    large the images are: those of Params alone."""
+    """Returns the checks of the schedule's numbers that depend on Params alone.
+
+    They can be made before the sizes of the images are known.
+    """
     return [
         check
         for check in demands

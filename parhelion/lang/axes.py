@@ -1,8 +1,8 @@
-"""What messages say where the axes of arrays stand in another order than expected.
+"""Hints for errors that come from arrays whose axes are in another order than expected.
 
 An (H, W, C) photograph that is given without ``axes`` is an image three pixels wide,
-and sizes in NumPy's order ask for an image turned on its side. Both fail as regions
-that are too small; what helps is neither a larger image nor a boundary condition.
+and sizes in NumPy's order ask for an image turned on its side. Both fail because a
+region is too small, but neither a larger image nor a boundary condition helps.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def advise(
     images: Mapping[BufferSym, Layout],
     scalars: Mapping[ParamSym, Number] | None,
 ) -> None:
-    """Has a failure of compiled code say that axes or sizes stand in another order, if
-    that explains it.
+    """Adds a hint to an error of compiled code, if another order of axes explains it.
 
-    images: the layouts of images and outputs, but for those that are set; scalars:
-    the values of Params, by default those that are set.
+    images: the layouts of the images and outputs of this call; images that it lacks are
+        those that are set.
+    scalars: the values of Params, by default those that are set.
     """
     if error.failure not in _ABOUT_SIZES:
         return
@@ -107,8 +107,10 @@ def _has_channels_innermost(one: Layout) -> bool:
 def _readings(
     boxes: _Boxes, packed: set[BufferSym], outputs: Sequence[BufferSym]
 ) -> Iterator[tuple[_Boxes, Sequence[BufferSym]]]:
-    """The boxes with other orders of axes, the likeliest first, and the outputs whose
-    width and height have changed places."""
+    """Yields the boxes with axes in other orders, the likeliest first.
+
+    With each come the outputs whose width and height change places.
+    """
     turned = {
         b: [*box[1:3], box[0], *box[3:]] if b in packed else box
         for b, box in boxes.items()
@@ -137,8 +139,11 @@ def _lacking(
     boxes: _Boxes,
     scalars: Mapping[Var, Number],
 ) -> int:
-    """How many rows and columns images lack of what is read of them, and outputs have
-    beyond what is promised of them, if the boxes are these."""
+    """Returns how many rows and columns are missing or too many, for these boxes.
+
+    Images lack what is read outside of them; outputs have too many beyond what is
+    promised.
+    """
     env = _environment(boxes, scalars)
     count = 0
     for b, regions in required.items():
@@ -152,8 +157,10 @@ def _lacking(
 
 
 def _unpromised(b: BufferSym, box: _Box) -> int:
-    """How far a box is from what is promised of a buffer in constants: by its `dim`s,
-    and, of an output, by `bound`."""
+    """Returns by how many rows and columns a box differs from the constant promises.
+
+    The promises are those of a buffer's dimensions and, for an output, of `bound`.
+    """
     count = 0
     for dim, (lo, extent) in zip(b.dims, box, strict=True):
         known = (dim.known_min, dim.min, lo), (dim.known_extent, dim.extent, extent)

@@ -1,4 +1,4 @@
-"""Boxes of pixels in numbers: what regions come to where all sizes are known."""
+"""Boxes of pixels as numbers: the values of regions once all sizes are known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Box = list[tuple[int, int]]
 
 
 def region_of(regions: Sequence[Region] | None, env: Mapping[Var, Number]) -> Box:
-    """(min, extent) of each dimension."""
+    """Returns the (min, extent) of each dimension of a region."""
     box: Box = []
     for r in regions or ():
         lo, hi = int(evaluate(r.min, env)), int(evaluate(r.max, env))
@@ -26,8 +26,10 @@ def region_of(regions: Sequence[Region] | None, env: Mapping[Var, Number]) -> Bo
 
 
 def as_promised(sym: BufferSym, asked: Box, grown: Box) -> Box:
-    """What is written, but as asked where a size was promised: to ask for another is an
-    error, which the code reports."""
+    """Returns `grown`, but `asked` in the dimensions whose extent is promised.
+
+    Code reports an error where another extent is asked for than was promised.
+    """
     return [
         g if d.known_extent is d.extent else a
         for d, a, g in zip(sym.dims, asked, grown, strict=True)
@@ -35,7 +37,7 @@ def as_promised(sym: BufferSym, asked: Box, grown: Box) -> Box:
 
 
 def joined(a: Box | None, b: Box) -> Box:
-    """The smallest box around both; one without points adds nothing."""
+    """Returns the smallest box around both; a box without points adds nothing."""
     if not a:
         return b
     if not b:
@@ -52,8 +54,10 @@ def joined(a: Box | None, b: Box) -> Box:
 
 
 def storage_order(promises: Sequence[Expr | None], extents: Sequence[int]) -> list[int]:
-    """The dimensions from the innermost, so that dense storage keeps the constant
-    strides that were promised (if it can)."""
+    """Returns the dimensions in an order, innermost first, for dense storage.
+
+    The order is one that gives the constant strides that are promised, if there is one.
+    """
     known = {
         d: s
         for d, fixed in enumerate(promises)

@@ -249,7 +249,7 @@ class Buffer(Views, Pointwise):
         return made
 
     def __getstate__(self) -> dict[str, object]:
-        """For copies and pickles: their pixels are known to nobody yet."""
+        """Returns the state for a copy or a pickle, which gets a symbol of its own."""
         state = {n: getattr(self, n) for n in self.__slots__ if n != "__weakref__"}
         return {**state, "_mins": list(self._mins), "_symbol": None, "_lay": None}
 
@@ -259,7 +259,7 @@ class Buffer(Views, Pointwise):
 
     @property
     def _sym(self) -> BufferSym:
-        """What stands for this Buffer in expressions."""
+        """The symbol that stands for this Buffer in expressions."""
         found = None if self._symbol is None else self._symbol()
         if found is None or len(found.dims) != len(self._mins):
             found = BufferSym(
@@ -404,7 +404,7 @@ class Buffer(Views, Pointwise):
         return tuple(place)
 
     def _place(self, index: object) -> tuple[int, ...]:
-        """The array index of a point; raises for what lies outside."""
+        """Returns the array index of a point; raises BoundsError if it is outside."""
         given = index if isinstance(index, tuple) else (index,)
         array = self._pixels()
         at = self._coordinates(given)

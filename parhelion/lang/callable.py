@@ -112,7 +112,7 @@ def _symbol(argument: object) -> BufferSym | ParamSym:
 
 
 def symbols_of(arguments: Sequence[ArgumentLike]) -> list[BufferSym | ParamSym]:
-    """What stands for each argument in code."""
+    """Returns the symbols of the arguments of a compiled pipeline."""
     if isinstance(arguments, ImageParam | Param):
         raise TypeMismatchError(
             f"the arguments are a list, not {arguments!r:.60}",
@@ -245,8 +245,12 @@ class Callable:
         self._settled: set[tuple[Layout, ...]] = set()
 
     def _planned(self, args: Sequence[IRArgument]) -> tuple[list[int], list[BufferSym]]:
-        """For each argument of the code its place in the call; images that belong to
-        the algorithm stand after the arguments given."""
+        """Returns the place in the call of each argument of the code, and embedded
+        images.
+
+        Embedded images are Buffers that the algorithm mentions; they follow the
+        arguments.
+        """
         places = {s: i for i, s in enumerate(self._symbols)}
         bound: list[BufferSym] = []
         missing: list[str] = []
@@ -308,8 +312,10 @@ class Callable:
         return 0
 
     def _is_plain(self, layouts: Sequence[Layout]) -> bool:
-        """Whether the code as it is serves these arrays, and the outputs overlap
-        nothing."""
+        """Returns whether the compiled code serves these arrays without further checks.
+
+        It does if their layouts are plain and no output overlaps another array.
+        """
         if not all([layout.plain for layout in layouts]):
             return False
         inputs = sum(i < self._inputs for i, _ in self._images)
@@ -375,7 +381,7 @@ class Callable:
         runner.judge(boxes, images, self._check_scalars(args))
 
     def _run_specially(self, args: Sequence[object], layouts: Sequence[Layout]) -> None:
-        """A call whose arrays need another variant of the code, or a copy."""
+        """Runs a call whose arrays need another variant of the code, or a copy."""
         runner = self._runner
         given = self._given(layouts)
         images = {s: v for s, v in given.items() if s not in runner.targets}

@@ -1,4 +1,4 @@
-"""What users give for a number or a word: checked, with a sentence where it is none."""
+"""Checks of numbers, words and lists that users give, with messages for wrong ones."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from parhelion.errors import TypeMismatchError, here
 
 
 def integer(value: object, what: str) -> int:
-    """A Python or NumPy integer. what: as in ``a dimension``.
+    """Returns a Python or NumPy integer as an int.
 
-    Raises TypeMismatchError for anything else.
+    `what` names it in the message, as in ``a dimension``. Raises TypeMismatchError for
+    anything else.
     """
     kind = type(value)
     # Expressions have an ``__index__`` as well, only to raise an error of their own.
@@ -20,9 +21,10 @@ def integer(value: object, what: str) -> int:
 
 
 def word(value: object, what: str) -> str:
-    """A string. what: as in ``the name of a Var``.
+    """Returns a string as it is.
 
-    Raises TypeMismatchError for anything else.
+    `what` names it in the message, as in ``the name of a Var``. Raises
+    TypeMismatchError for anything else.
     """
     if isinstance(value, str):
         return value
@@ -30,9 +32,10 @@ def word(value: object, what: str) -> str:
 
 
 def items(value: object, what: str) -> Sequence[object]:
-    """A list or tuple. what: as in ``the bounds of repeat_edge``.
+    """Returns a list or tuple as it is.
 
-    Raises TypeMismatchError for anything else.
+    `what` names it in the message, as in ``the bounds of repeat_edge``. Raises
+    TypeMismatchError for anything else.
     """
     if isinstance(value, list | tuple):
         return value

@@ -38,7 +38,8 @@ def check_type(given: object, what: str) -> Type:
 
 
 def _meant(given: object) -> str:
-    """The type that someone meant who gave this; empty if nobody knows."""
+    """Returns a hint about the type that was meant by a value that is no type, or
+    ""."""
     for make in (Int, UInt, Float):
         if given is make:
             return f"call it with the number of bits: hl.{make.__name__}(32)"

@@ -72,7 +72,7 @@ class ExternFuncArgument:
 
 
 class ExternDefinition:
-    """What Func has of this."""
+    """The methods of Func for definitions by foreign code."""
 
     __slots__ = ()
     _function: Function

@@ -95,7 +95,7 @@ def _module(source: object, target: Target, params: Mapping[str, object]) -> Mod
 
 
 def write_extension(modules: Sequence[Module], folder: Path, name: str) -> Path:
-    """See `build_extension`; of Modules alone."""
+    """Writes an extension module of Modules, as `build_extension` does."""
     from parhelion.aot.extension import check_module_name, extension_text, stub_text
     from parhelion.aot.linking import link_extension
 

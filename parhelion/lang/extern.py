@@ -235,7 +235,7 @@ def _alike(known: Any, given: Any) -> bool:
 
 
 def _named(function: CPointer) -> bool:
-    """Whether this is a function of a library, which has one prototype for ever."""
+    """Returns whether this is a function with a name, whose prototype never changes."""
     return isinstance(function, str) or hasattr(function, "__name__")
 
 

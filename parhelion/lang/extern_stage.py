@@ -59,8 +59,10 @@ class NameMangling(enum.Enum):
 
 
 class _Lent(Buffer):
-    """A Buffer of pixels in the memory of a run, for the time of a call: afterwards
-    whatever reads it, or a view that was made of it, raises InvalidBufferError."""
+    """A Buffer over the memory of a run, which Python code may use during one call.
+
+    After the call, any use of it or of its views raises InvalidBufferError.
+    """
 
     __slots__ = ("_views", "_whose")
     _views: list[_Lent]
@@ -73,7 +75,8 @@ class _Lent(Buffer):
         return made
 
     def take_back(self) -> None:
-        """Ends the call."""
+        """Takes the pixels away from this Buffer and its views, at the end of the
+        call."""
         for view in self._views:
             view._array, view._lay = None, None
         self._views = []
@@ -105,7 +108,7 @@ class _Lent(Buffer):
 
 
 class _Stage:
-    """What both kinds have in common."""
+    """The common part of both kinds of foreign stages."""
 
     packed = False
 
@@ -281,7 +284,8 @@ class PythonStage(_Stage):
             )
 
     def called(self, argv: int) -> None:
-        """A call from compiled code: a question about bounds, or work."""
+        """Serves a call from compiled code: a bounds query, or the computation
+        itself."""
         count = len(self.params) + len(self.results)
         addresses = (ctypes.c_void_p * count).from_address(argv)
         places = [int(a or 0) for a in addresses]
@@ -320,7 +324,10 @@ class PythonStage(_Stage):
             raise self._kept(memory)
 
     def _kept(self, memory: Sequence[Owner]) -> KeptPixelsError:
-        """The error; whoever catches it may still read what was kept."""
+        """Returns the error for arrays that the function kept after its call.
+
+        The memory stays valid while the arrays live, for whoever catches the error.
+        """
         owners = [owner for one in memory if (owner := one()) is not None]
         for owner in owners:
             address = first_address(owner)

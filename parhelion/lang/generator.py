@@ -72,8 +72,8 @@ class Built:
         return self.pipeline._module_of(self.arguments, function_name, target, names)
 
     def callable(self, target: Target) -> Callable:
-        """The pipeline compiled for this process, called with the declared names; of
-        the target, what changes meaning is honoured."""
+        """Returns the pipeline compiled for this process, called by the declared names.
+        Of `target`, the features that change results count."""
         return self.pipeline._callable(self.arguments, options(target), self.names)
 
 
@@ -205,8 +205,8 @@ class Generator(ABC):
         return f"the Generator {name!r}"
 
     def _take(self, params: Mapping[str, object]) -> None:
-        """Gives GeneratorParams their values; what may belong to an input or output is
-        kept in `_open`."""
+        """Sets GeneratorParams; values that may belong to an input or output go to
+        `_open`."""
         defaults = {
             name: p._default
             for name, p in self._members.items()
@@ -513,7 +513,7 @@ def _registered(cls: _C, name: str, params: Mapping[str, object]) -> _C:
 
 
 def _again(known: type, cls: type) -> bool:
-    """Whether a class is the same one, of a module or cell that is run once more."""
+    """Returns whether a class is the same one, which its module defines once more."""
     return hasattr(sys, "ps1") or (known.__module__, known.__qualname__) == (
         cls.__module__,
         cls.__qualname__,

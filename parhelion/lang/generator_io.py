@@ -187,8 +187,10 @@ class OutputScalar(OutputBuffer):
 
 
 class _Number(Param):
-    """A Param whose value is known when the pipeline is built: a constant in
-    expressions."""
+    """A Param with a value that is known when the pipeline is built.
+
+    It stands in expressions as a constant.
+    """
 
     __slots__ = ()
 
@@ -203,7 +205,8 @@ class _Number(Param):
         return value
 
     def _check_order(self) -> None:
-        """The value stands in the code, which has nothing left to check."""
+        """Checks the value against its limits now, as the code has no Param to
+        check."""
         super()._check_order()
         for limit, least, name in (
             (self._sym.lo, True, "minimum"),

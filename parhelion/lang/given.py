@@ -1,4 +1,4 @@
-"""What a call is given: checks of images, destinations and scalars."""
+"""Checks of what a call is given: images, outputs and numbers."""
 
 from __future__ import annotations
 
@@ -101,8 +101,7 @@ def check_apart(
 
 
 def _share(one: Array, other: Array) -> bool:
-    """Whether two arrays have a byte in common, where that is found with little
-    work."""
+    """Returns whether two arrays share memory, as far as that is found quickly."""
     try:
         # The types know of no number other than 0 and -1; NumPy's manual does.
         return bool(np.shares_memory(one, other, max_work=_MOST_WORK))  # type: ignore[arg-type]
@@ -125,12 +124,16 @@ def check_alignment(sym: BufferSym, layout: Layout, name: str = "") -> None:
 
 
 def exact(sym: ParamSym, value: Number) -> Number:
-    """A Param's value as compiled code has it: rounded to its type."""
+    """Returns the value that compiled code has for a Param: rounded to its type."""
     return round_float(value, sym.type) if sym.type.is_float() else value
 
 
 def value_of(sym: BufferSym | ParamSym, bindings: Bindings) -> object:
-    """What regions may depend on of a Param or an image; None if it is not set."""
+    """Returns what regions can depend on: a Param's value, or an image's mins and
+    extents.
+
+    It is None for what is not set.
+    """
     if isinstance(sym, ParamSym):
         return bindings.of(sym)
     given = bindings.of(sym)

@@ -1,8 +1,7 @@
-"""Funcs and Stages for what they stand for, made by whoever is below them.
+"""Makes Funcs and Stages for modules that `lang.func` itself imports.
 
-A directive that returns another Func, and a Pipeline that is asked for one of its
-Funcs, are part of what a Func is made of. `lang.func` says once which classes they
-make.
+Some directives return a Func, and a Pipeline returns its Funcs, but `lang.func` needs
+their modules first. So it registers its classes here with `made_of`.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ _stage: type[Stage]
 
 
 def made_of(func: type[Func], stage: type[Stage]) -> None:
-    """Says which classes handles are of."""
+    """Sets the classes of the Funcs and Stages that are made here."""
     global _func, _stage
     _func, _stage = func, stage
 
 
 def func_of(function: Function) -> Func:
-    """The Func of a Function."""
+    """Returns a Func for a Function."""
     return _func._of(function)
 
 
 def stage_of(function: Function, number: int) -> Stage:
-    """The Stage of one definition of a Function, or of a branch of it."""
+    """Returns a Stage for one definition of a Function, or for a branch of it."""
     return _stage._of(function, number)
 
 
 def is_func(value: object) -> TypeGuard[Func]:
-    """Whether a user has given a Func."""
+    """Returns whether a value is a Func."""
     return isinstance(value, _func)
 
 

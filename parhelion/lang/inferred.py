@@ -26,12 +26,14 @@ Sides = list[tuple[int, int, int]]
 def told(
     needed: Mapping[BufferSym, Sequence[tuple[int, int]]], known: Mapping[Var, Number]
 ) -> dict[BufferSym, Sides]:
-    """What a bounds query would be told of images of which boxes are needed.
+    """Returns the min, extent and stride that each image should have.
 
-    needed: (min, extent) of each dimension. known: the values of what else promises
-    mention.
+    This is the answer that a bounds query would give, for `needed` boxes of each image.
 
-    Raises BoundsError where less is promised than is needed.
+    needed: (min, extent) of each dimension.
+    known: the values of the other Vars that promises mention.
+
+    Raises BoundsError where the promised region is smaller than the needed one.
     """
     env = dict(known)
     for b, box in needed.items():
@@ -81,7 +83,7 @@ def _sides(
 
 
 def laid_out(b: BufferSym, sides: Sides) -> Buffer:
-    """A new image of these sides."""
+    """Returns a new image with these mins, extents and strides."""
     extents = arrays.check_sizes([extent for _, extent, _ in sides], repr(b.name))
     reach = [(n - 1) * stride for n, (_, _, stride) in zip(extents, sides, strict=True)]
     some = 0 not in extents

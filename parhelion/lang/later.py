@@ -1,4 +1,4 @@
-"""What Halide's Func has, and ours says that it does not have yet."""
+"""Methods of Halide's Func that are not available yet."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from parhelion.errors import HalideError, here
 
 
 class Later:
-    """Methods that are not available yet. Each raises HalideError, whatever it is
-    given."""
+    """Methods that are not available yet: each raises HalideError."""
 
     __slots__ = ()
 

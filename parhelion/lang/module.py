@@ -106,7 +106,7 @@ class Module:
 
     @classmethod
     def _of(cls, lowered: Lowered, target: Target, c_text: Callable[[], str]) -> Module:
-        """c_text: makes the C text, which has a lowering of its own."""
+        """Returns a Module; `c_text` makes its C text, which is lowered separately."""
         made = object.__new__(cls)
         made._lowered, made._target, made._made = lowered, target, None
         made._c_text = c_text
@@ -282,7 +282,8 @@ def c_name(name: str) -> str:
 
 
 def c_file(lowered: Lowered, name: str, target: Target | None) -> str:
-    """The C text of a program without vectors, as the features of `target` wish."""
+    """Returns the C text of a program without vectors, with the features of
+    `target`."""
     from parhelion.aot.c_source import c_source
     from parhelion.aot.objects import without_asserts
 
@@ -301,8 +302,11 @@ def known_target(target: Target | None) -> Target:
 
 
 def named(name: object, target: Target | None) -> tuple[str, Target | None]:
-    """The name of a function and its target, of which the name may be left out, as some
-    of Halide's overloads do. Raises TypeMismatchError for other things."""
+    """Returns the name of a function and its target, from arguments in either order.
+
+    As in some overloads of Halide's, the target may stand in the name's place. Raises
+    TypeMismatchError for other things.
+    """
     if isinstance(name, Target):
         if target is not None:
             raise TypeMismatchError(

@@ -117,7 +117,7 @@ class Runner:
         self._judged: Fingerprint | None = None
 
     def require(self, more: Requirement) -> None:
-        """Has one more condition checked when the pipeline runs."""
+        """Adds a condition that is checked whenever the pipeline runs."""
         self.reach.requirements = (*self.reach.requirements, more)
         self._epoch = -1
 
@@ -228,8 +228,8 @@ class Runner:
         name: str = "",
         machine: Machine | None = None,
     ) -> Iterator[Lowered]:
-        """The lowered program with its body, made anew; as a function `name`, by
-        default that of the first output, for a machine, by default this computer."""
+        """Yields the lowered program with its body, lowered anew. By default the
+        function is called as the first output and is for this computer."""
         with compiling():
             name = name or self.name
             yield lowered_for(self.spec(), name, variant, vectors, machine)
@@ -244,8 +244,8 @@ class Runner:
         images: Mapping[BufferSym, Layout],
         scalars: Mapping[ParamSym, Number] | None = None,
     ) -> None:
-        """Warns if nothing is scheduled and inlining recomputes much, at these sizes of
-        the outputs' values and of the images. Call it while the code `is_new`."""
+        """Warns if nothing is scheduled and inlining computes values many times over,
+        at these sizes of the outputs' values and images. Call it if `is_new`."""
         if any([extent == 0 for box in boxes for _, extent in box]):
             return
         self._judged = self._state
@@ -271,8 +271,8 @@ class Runner:
             )
 
     def _repair(self, boxes: Sequence[Box]) -> str:
-        """The call that schedules all for these sizes; nothing if the scheduler is not
-        there, or if one list of extents does not tell the sizes of all outputs."""
+        """Returns the call of `autoschedule` that a warning recommends; "" if the
+        scheduler is not there, or if the outputs differ in size."""
         sizes = {tuple([extent for _, extent in box]) for box in boxes}
         if DEFAULT_SCHEDULER not in autoschedulers() or len(sizes) > 1:
             return ""
@@ -375,9 +375,9 @@ class Runner:
         return None
 
     def _guarded(self, variant: Variant) -> Variant | None:
-        """The variant whose tails are guarded wherever they are left to us; None if it
-        is this one, or if there is none: where a whole loop is vectorised or unrolled
-        inside of a tile, the tile may not be cut short."""
+        """Returns the variant with guarded tails, where the user left the tails to us.
+        None if this is that variant, or if it does not compile, because a tile with
+        a loop that is vectorised or unrolled as a whole cannot be cut short."""
         if variant.guard_tails or not self._may_guard():
             return None
         guarded = replace(variant, guard_tails=True)
@@ -403,9 +403,8 @@ class Runner:
         )
 
     def fitting(self, boxes: Sequence[Box], variant: Variant) -> Variant:
-        """The variant for allocating outputs: one that writes just these boxes if the
-        given one writes more and need not; or needs less than it, where that is more
-        than is promised of a Func."""
+        """Returns the variant to allocate outputs by: the guarded one if the given one
+        writes more than these boxes, or needs more of a Func than is promised."""
         if not self._may_guard():
             return variant
         grows = self.grown(boxes, variant) != list(boxes)
@@ -450,7 +449,7 @@ class Runner:
         args: Sequence[Argument],
         boxes: Mapping[BufferSym, Box],
     ) -> dict[Var, Number]:
-        """What is known of the Vars in a program's regions."""
+        """Returns the values of the Vars that regions mention: sizes and Params."""
         env: dict[Var, Number] = {}
         for sym, box in boxes.items():
             for dim, (lo, extent) in zip(sym.dims, box, strict=True):
@@ -474,13 +473,13 @@ class Runner:
         env: Mapping[Var, Number],
         known: Collection[BufferSym],
     ) -> None:
-        """Checks the schedule's numbers, as far as they do not depend on the sizes of
-        images that nobody has given yet, but for those of `known` that are found."""
+        """Checks the schedule's numbers, except those that depend on the sizes of
+        images that are neither set nor in `known`."""
         unknown = self._unknown(known)
         check_demands(program.lowered.demands, env, program.call.sites, unknown)
 
     def _unknown(self, known: Collection[BufferSym] = ()) -> set[Var]:
-        """The sizes of images that nobody has given yet, but for those of `known`."""
+        """Returns the Vars of sizes of images that are neither set nor in `known`."""
         return {
             v
             for s in self.reach.images
@@ -491,7 +490,8 @@ class Runner:
         }
 
     def new_buffer(self, sym: BufferSym, box: Box) -> Buffer:
-        """A Buffer for a region, laid out as promised of the symbol's strides."""
+        """Returns a new Buffer for a region, with the strides that are promised of
+        it."""
         extents = arrays.check_sizes([e for _, e in box], repr(sym.name))
         order = storage_order(self._promises[sym], extents)
         array = arrays.allocate(sym.type, extents, order)
@@ -507,8 +507,8 @@ class Runner:
         return [self.new_buffer(sym, box) for sym, box in pairs]
 
     def written(self, boxes: Sequence[Box], variant: Variant) -> list[Box]:
-        """The boxes that the schedule writes when these are asked for: the same,
-        rounded up by its splits."""
+        """Returns the boxes that the schedule writes when `boxes` are asked for: the
+        same, rounded up by its splits."""
         key = (
             variant,
             tuple([tuple(box) for box in boxes]),
@@ -525,7 +525,8 @@ class Runner:
         return written
 
     def grown(self, boxes: Sequence[Box], variant: Variant) -> list[Box]:
-        """As `written`, found anew each time; the ImageParams need no images."""
+        """Returns the same as `written` without remembering it; no images need be
+        set."""
         program = self.program(variant)
         wanted = dict(zip(self.targets, boxes, strict=True))
         for _ in range(_MAX_ROUNDS):
@@ -548,7 +549,8 @@ class Runner:
         raise overrun(self.name, self.outputs)
 
     def _of_sizes(self, variant: Variant, boxes: Sequence[Box]) -> Variant:
-        """`variant` without the sizes of outputs that are not those of `boxes`."""
+        """Returns `variant` without those of its known sizes that `boxes` do not
+        have."""
         asked = dict(zip(self.targets, boxes, strict=True))
         held = [s for s in variant.sizes if asked[s[0]][s[1]] == (0, s[2])]
         return replace(variant, sizes=frozenset(held))
@@ -559,12 +561,10 @@ class Runner:
         variant: Variant,
         strides: Sequence[Sequence[int]] | None = None,
     ) -> dict[BufferSym, Sides]:
-        """What computing the outputs' boxes reads of each image that the user has not
-        given, laid out as promised: no pixels of one that only values mention which
-        nobody asks for.
-
-        strides: the outputs' (by default those of new Buffers).
-        """
+        """Returns min, extent and stride of each image that is not set, so that it
+        covers what the computation of `boxes` reads, in the layout that is promised.
+        An image that no computed value reads has no pixels, unless its size is
+        promised. `strides` are the outputs', by default those of new Buffers."""
         program = self.program(self._of_sizes(variant, boxes))
         outputs = dict(zip(self.targets, boxes, strict=True))
         missing = [s for s in self.reach.images if self.bindings.of(s) is None]
@@ -591,7 +591,7 @@ class Runner:
         return found
 
     def _dense(self, sym: BufferSym, box: Box) -> list[int]:
-        """The strides of a new Buffer."""
+        """Returns the strides of a new Buffer for a region."""
         extents, strides, stride = [e for _, e in box], [0] * len(box), 1
         for d in storage_order(self._promises[sym], extents):
             strides[d] = stride

@@ -89,8 +89,11 @@ def _after() -> None:
 
 
 def _in_child() -> None:
-    """Forgets imports of the package that began when it was too late to wait, in other
-    handlers of the fork: who needs such a module here imports it anew."""
+    """Forgets imports of the package that another thread had begun at the fork.
+
+    They began in other handlers of the fork, too late for `_before` to wait for them.
+    The child imports such a module anew when it needs it.
+    """
     for name, _ in _imports_of_others():
         _importlib._module_locks.pop(name, None)
         spec = getattr(sys.modules.get(name), "__spec__", None)

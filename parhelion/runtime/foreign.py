@@ -115,8 +115,11 @@ Owner = Callable[[], object]
 
 
 def owner_of(pixels: Array) -> Owner:
-    """Gives what all views of an array from `pixels_at` keep alive; None when no view
-    is left."""
+    """Returns a function that gives the memory's owner while any view of `pixels`
+    lives.
+
+    `pixels` is an array of `pixels_at`. The function returns None afterwards.
+    """
     if pixels.base is None:
         return lambda: None  # without pixels, and memory
     return weakref.ref(pixels.base)
@@ -128,7 +131,7 @@ def first_address(owner: Any) -> int:
 
 
 class KeptPixelsError(InvalidBufferError):
-    """Foreign code keeps arrays of pixels that it was lent."""
+    """The error that foreign code keeps arrays of pixels after its call."""
 
     def __init__(
         self, owners: Sequence[Any], message: str, at: Site | None, hint: str
@@ -137,7 +140,8 @@ class KeptPixelsError(InvalidBufferError):
         self._owners = [weakref.ref(owner) for owner in owners]
 
     def hold(self, what: Iterable[object]) -> None:
-        """Keeps what the pixels may be those of, while the arrays are kept."""
+        """Keeps these objects alive as long as the arrays live, which may use their
+        memory."""
         held = tuple(what)
         for one in self._owners:
             if (owner := one()) is not None:

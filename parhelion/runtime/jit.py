@@ -122,7 +122,7 @@ _KEPT: list[Any] = []
 
 
 def keep(library: Any) -> None:
-    """Has a library stay loaded until the process ends, and longer than LLVM lives."""
+    """Keeps a library loaded until the process ends, even after LLVM is gone."""
     library.detach()
     _KEPT.append(library)
 

@@ -104,9 +104,11 @@ _SMALL_EXTENT = 8
 
 
 def small_splits(f: Function) -> dict[int, int]:
-    """Dimensions of an output that its schedule splits by a small constant, and by
-    which one. Where that is all of the dimension (the colours of an image), code that
-    knows the extent has one iteration of the outer loop and no tail."""
+    """Returns the dimensions of an output that are split by a small constant, with it.
+
+    Where such a dimension is no larger than the constant (the colours of an image),
+    code that knows the extent has one iteration of the outer loop and no tail.
+    """
     found: dict[int, int] = {}
     if f.pure is None:
         return found
@@ -119,7 +121,7 @@ def small_splits(f: Function) -> dict[int, int]:
 
 
 def standing(images: Iterable[BufferSym]) -> Promises:
-    """What is promised now."""
+    """Returns the strides that are promised now of each image."""
     return {b: tuple([d.fixed_stride for d in b.dims]) for b in images}
 
 
@@ -163,8 +165,8 @@ def _constant(promise: Expr | None) -> int | None:
 
 
 def fitted(promises: Sequence[Expr | None], layout: Layout, strides: Strides) -> Layout:
-    """`layout` as code with those strides takes it: dimensions of extent 1 get the
-    promised stride."""
+    """Returns `layout` with the strides that the code expects in dimensions of extent
+    1."""
     wanted: dict[int, int] = {}
     chosen = dict(strides)
     for d, extent in enumerate(layout.extents):
@@ -191,12 +193,16 @@ def check_demands(
     sites: Mapping[str, Site | None],
     unknown: Collection[Var] = (),
 ) -> None:
-    """Makes the checks of the schedule's numbers with which the code begins, for who
-    asks for its regions and does not run it: without them these mean nothing.
+    """Checks the schedule's numbers as compiled code does when it begins.
 
-    env: the values of all Vars that the checks mention. sites: the user's lines by what
-    the checks call them. unknown: those of which they
-    are not known yet; what depends on them is not checked. Raises ScheduleError.
+    Whoever evaluates a program's regions without running it calls this first, as the
+    regions mean nothing where a check fails.
+
+    env: the values of the Vars that the checks mention.
+    sites: the user's line for each name in the checks.
+    unknown: the Vars whose values are not known; checks that mention them are left out.
+
+    Raises ScheduleError if a check fails.
     """
     for check in demands:
         if unknown and not free_vars(check.cond).isdisjoint(unknown):
@@ -211,7 +217,7 @@ def check_demands(
 
 
 def of_variant(spec: PipelineSpec, variant: Variant) -> PipelineSpec:
-    """The pipeline, with what the code of a variant assumes of its arguments."""
+    """Returns the pipeline with the assumptions of a variant about its arguments."""
     instead: dict[DimSym, Promise] = {}
     known = spec.assumptions.dims
     for image, strides in variant.strides:
@@ -369,7 +375,8 @@ def _watch(
 def _key(
     state: Fingerprint, name: str, variant: Variant, target: Target
 ) -> keys.Key | None:
-    """What the cache knows the program by; None where it is not to be used."""
+    """Returns the key of the program in the persistent cache; None if it is not
+    used."""
     from parhelion.codegen.backends import backend_of
     from parhelion.runtime import cache, versions
     from parhelion.schedule import keys
