@@ -108,7 +108,8 @@ class Bounds:
         return found
 
     def afresh(self) -> Bounds:
-        """These bounds, which may take in as many conditions as at first."""
+        """Resets the budget of conditions that may be taken in, and returns these
+        Bounds."""
         self.budget[0] = _BRANCHES
         return self
 
@@ -246,7 +247,7 @@ class Bounds:
         return form
 
     def _named(self, i: SymInterval, t: Type) -> Linear:
-        """A term that stands for anything in `i`."""
+        """Returns a linear form of one new Var, which stands for any value in `i`."""
         var = Var("term", t)
         self._memo[var] = i
         return Linear(0, {var: 1})
@@ -332,7 +333,10 @@ class Bounds:
         return join(a, b)
 
     def branch(self, cond: Expr, holds: bool) -> Bounds | None:
-        """These bounds where `cond` holds, or does not; None where it cannot be."""
+        """Returns the bounds where `cond` is true, or false if not `holds`.
+
+        It is None if that cannot happen, and these Bounds if the budget is spent.
+        """
         key = (cond, holds)
         if key not in self._branches:
             if self.depth == _DEPTH or not self.budget[0]:
@@ -514,7 +518,7 @@ def _less(a: Expr, b: Expr) -> bool:
 
 
 def _certain(e: E.EQ | E.LT | E.LE) -> SymInterval:
-    """True, unless an operand may be NaN."""
+    """Returns the bounds of a comparison that is true unless an operand may be NaN."""
     if e.a.type.is_float() and not (never_nan(e.a) and never_nan(e.b)):
         return _UNSURE
     return _YES
@@ -527,7 +531,7 @@ def _opposite(i: SymInterval) -> SymInterval:
 
 
 def _chosen(cond: Expr, a: Expr | None, b: Expr | None) -> Expr | None:
-    """The bound of a select whose condition has one value here."""
+    """Returns a bound of a select whose condition has one value in this scope."""
     if a is None or b is None:
         return None
     if a is b:

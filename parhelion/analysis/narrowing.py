@@ -256,7 +256,7 @@ class Narrower:
 
 
 def _stepped(e: Expr | None, k: int, t: Type) -> Expr | None:
-    """e + k, if that surely stays in its type."""
+    """Returns ``e + k``, or `e` where the sum may leave the type."""
     if e is None:
         return None
     if is_index(t):

@@ -94,7 +94,7 @@ def checked(t: Type, lo: Number | None, hi: Number | None, operands_tame: bool) 
 
 
 def chosen(interval: Interval, tame_operands: bool) -> Fact:
-    """The fact of an operation that picks one of its operands."""
+    """Returns the fact of an operation whose result is one of its operands."""
     finite = interval.lo is not None and interval.hi is not None
     return interval, finite or tame_operands
 

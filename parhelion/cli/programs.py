@@ -232,7 +232,7 @@ def _chosen(module: ModuleType, path: Path, wanted: str) -> tuple[str, Any]:
 
 
 def _unread(candidates: Mapping[str, object]) -> list[str]:
-    """Those of the candidates that no other one reads, each under its first name."""
+    """Returns the first names of the candidates that no other candidate reads."""
     outputs: dict[str, list[Function]] = {}
     seen: list[object] = []
     for name, found in candidates.items():
@@ -348,8 +348,10 @@ def _apply(
     made: Any,
     again: bool,
 ) -> None:
-    """Calls a function that schedules, with the Pipeline or with (hl, made). again:
-    also a function of the Pipeline where something is scheduled already."""
+    """Calls a function that schedules, with the Pipeline or with (hl, made).
+
+    again: whether a function of the Pipeline is called although something is scheduled.
+    """
     try:
         needed = _needed(maker)
     except ValueError:

@@ -37,7 +37,10 @@ def _collect(f: Function, e: Expr, terms: dict[Expr, int]) -> int:
 
 
 def _parts(f: Function, e: Expr) -> tuple[tuple[Expr, int], ...]:
-    """What a part of an index adds up: lets are looked through, conversions too."""
+    """Returns the terms of a part of an index, with factors.
+
+    Lets and conversions are replaced by what they stand for.
+    """
     kind = type(e)
     if kind is E.Add or kind is E.Sub:
         assert isinstance(e, E.Add | E.Sub)

@@ -87,11 +87,14 @@ def emit_c(lowered: Lowered, head: Head) -> str:
 
 @dataclass(slots=True)
 class _AtOnce:
-    """The parallel loop that is being written, which failures may not just leave.
+    """The parallel loop that is being written; a failure inside cannot return at once.
 
-    failed: the variable of the failure's code. end: the label at an iteration's end.
-    outside: how much storage lives outside of the loop. simple: what atomic updates do
-    in place. own: storage of an iteration. fails: whether a failure was met.
+    failed: the variable for the code of a failure.
+    end: the label at the end of an iteration.
+    outside: how many of the live allocations are outside of the loop.
+    simple: the buffers that atomic updates change by OpenMP's ``atomic``.
+    own: the buffers that are allocated in an iteration.
+    fails: whether the body has a failure.
     """
 
     failed: str
@@ -204,8 +207,12 @@ class _Writer(Expressions):
         regions: Mapping[BufferSym, Sequence[Region]],
         lowered: Lowered,
     ) -> None:
-        """Buffers without pixels ask for the region that is needed of them, which
-        means something where the schedule's numbers are what they must be."""
+        """Writes the answers to buffers without pixels, which ask for the region to
+        allocate.
+
+        The checks of the schedule's numbers come first, as the regions mean nothing
+        without.
+        """
         asks, tell = self.fixed("asks"), self.fixed("tell")
         some = " || ".join([f"{asks}({struct})" for struct in structs.values()])
         self.out(f"if ({some}) {{")
@@ -266,7 +273,8 @@ class _Writer(Expressions):
         self.out("}")
 
     def check_buffers(self, structs: Mapping[BufferSym, str]) -> None:
-        """Those that do not ask are what they must be, before anything is read."""
+        """Writes the checks of all buffers that have pixels, before anything is
+        read."""
         self.fixed("asks")
         check, wrong = self.fixed("check_buffer"), self.name("wrong", "wrong")
         start = f"int {wrong} ="
@@ -387,7 +395,8 @@ class _Writer(Expressions):
         self.out(f"if (!({cond})) {leave}  // {code}")
 
     def left(self, leave: str, outside: int, brace: bool = False) -> str:
-        """`leave` after what lives is freed, but for the first `outside`."""
+        """Returns `leave` after calls that free what is live, except the first
+        `outside`."""
         live = reversed(self.live[outside:])
         frees = "".join([f"free({self.names[b]}); " for b in live])
         return f"{{ {frees}{leave} }}" if frees or brace else leave

@@ -130,8 +130,11 @@ def _loads(e: Expr, buffer: BufferSym) -> bool:
 
 
 def simple_buffers(loop: S.For) -> frozenset[BufferSym]:
-    """The buffers that all atomic updates in `loop` can update by OpenMP's ``atomic``:
-    one that does not, needs the lock that all then have to hold."""
+    """Returns the buffers that every atomic update in `loop` can change by OpenMP's
+    ``atomic``.
+
+    If one update of a buffer needs a lock, all of them have to hold it.
+    """
     simple: set[BufferSym] = set()
     others: set[BufferSym] = set()
     for n in nodes(loop.body):

@@ -49,8 +49,11 @@ def emit(lowered: Lowered, target: Target) -> str:
 def emit_with_sites(
     lowered: Lowered, target: Target, interruptible: bool = False
 ) -> Emitted:
-    """The module, and what each of its assertions reports. interruptible: whether a
-    signal may end its runs, in a process with Python (see `polls`)."""
+    """Returns the module, and what each of its assertions reports.
+
+    interruptible: whether a signal may end its runs, in a process with Python (see
+        `polls`).
+    """
     return run_deep(lambda: _emit(lowered, target, interruptible))
 
 

@@ -84,8 +84,11 @@ def _store(f: Function, e: E.Intrinsic) -> str:
 
 
 def _call(f: Function, name: str, words: Sequence[str]) -> str:
-    """A call of a Python function of `runtime.memo`, with words that are written here:
-    from what they lead to it knows how far it came if it is called again."""
+    """Returns a call of a Python function of `runtime.memo` with the words given.
+
+    A signal may interrupt the function, and it is called again then; the memory at
+    these addresses tells it how far it came.
+    """
     f.module.declare(name, "void", "")
     f.module.declare("ph_python_surely", "void", "ptr, ptr")
     given = effects.python_words(f, words)

@@ -160,12 +160,12 @@ Mark = tuple[int, int]
 
 
 def mark(f: Function) -> Mark:
-    """What is allocated so far."""
+    """Returns how much is allocated now, for `end`."""
     return len(f.live), len(f.on_stack)
 
 
 def end(f: Function, before: Mark) -> None:
-    """Gives up what has been allocated since, the latest first."""
+    """Frees what was allocated since `before`, the latest first."""
     while len(f.on_stack) > before[1]:
         buffer, pointer = f.on_stack.pop()
         at = f.module.declare("llvm.lifetime.end.p0", "void", "ptr")
@@ -176,8 +176,11 @@ def end(f: Function, before: Mark) -> None:
 
 
 def free(f: Function, s: S.Free) -> None:
-    """Ends an allocation early. One of an enclosing construct stays to its end, as
-    the code after that construct frees it."""
+    """Frees an allocation before its block ends, if it is the latest of this construct.
+
+    The storage of an enclosing construct stays, as the code after that construct frees
+    it.
+    """
     f.forget_loads(s.buffer)
     if f.live and f.live[-1][0] is s.buffer:
         if f.pointers[s.buffer][1] == f.top:
@@ -185,7 +188,7 @@ def free(f: Function, s: S.Free) -> None:
 
 
 def _release(f: Function) -> None:
-    """Gives back the latest storage on the heap."""
+    """Frees the latest storage on the heap."""
     buffer, pointer = f.live.pop()
     profiling.freed(f, pointer)
     f.out(f"  {f.release(pointer)}")

@@ -167,8 +167,10 @@ def look(f: Function) -> None:
 
 
 def look_now(f: Function) -> None:
-    """The same, before Python is called, which need not be any more if a signal's
-    handler raises."""
+    """Leaves the run if it is to end, right before it calls Python.
+
+    If the handler of a signal raises at this moment, Python is not called any more.
+    """
     if f.module.interruptible:
         go = f.label("go")
         _ask(f, "ph_look_now", go)

@@ -73,8 +73,10 @@ def on_stack(f: Function, buffer: BufferSym, size: int) -> None:
 
 
 def told(m: Module) -> tuple[tuple[str, int], ...]:
-    """For each Func by its number, what the user calls it, and the bytes of the stack
-    that its storage takes."""
+    """Returns the name that the user knows and the bytes on the stack of each Func.
+
+    The Funcs are in the order of their numbers.
+    """
     if not m.profiled:
         return ()
     count = max(m.profiled.values()) + 1 - FIRST_FUNC

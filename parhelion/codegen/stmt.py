@@ -83,8 +83,11 @@ def serial_loop(f: Function, s: S.For) -> None:
 
 
 def _short_or_long(f: Function, s: S.For, strip: int) -> None:
-    """A reduction within loops that look, of which most are short: it is written twice,
-    as in strips even the short ones would begin their addresses anew."""
+    """Writes a reduction twice: in strips if it is long, and without if it is short.
+
+    Most reductions inside of loops that look for signals are short, and strips would
+    compute their addresses anew.
+    """
     extent = index_value(f, s.extent)
     is_long = f.at(f.level(s.extent), f"icmp sgt i64 {extent}, {strip}")
     long, short, joined = f.label("long"), f.label("short"), f.label("joined")

@@ -28,7 +28,8 @@ _PAGE = 4096
 def store_streamed(
     f: Function, buffer: BufferSym, value: E.Intrinsic, index: Expr
 ) -> str:
-    """A dense store of what begins a line, or divides one evenly."""
+    """Writes a dense store past the caches, of whole lines or of a part that divides
+    one."""
     if not isinstance(index, E.Ramp):
         raise InternalError("code generation met a streamed store that is not dense")
     text, t = f.value(value.args[0]), value.type

@@ -222,7 +222,8 @@ class Machine:
                 self.done[func] = self._realize(func, boxes[func])
 
     def _grown(self, func: Function, box: Box) -> Box:
-        """`box`, with all that the Func's updates read of the Func itself."""
+        """Returns `box` together with what the Func's updates read of the Func
+        itself."""
         self._check(func, box)
         for _ in range(_MOST_GROWTH):
             before = box
@@ -293,7 +294,7 @@ class Machine:
     # Foreign stages.
 
     def _given(self, func: Function) -> tuple[list[Expr], list[Expr]]:
-        """The numbers and the buffers that the code is given."""
+        """Returns the numbers and the buffers that foreign code is given."""
         numbers: list[Expr] = []
         buffers: list[Expr] = []
         for e in self.definitions(func)[0].values[0].children():
@@ -306,7 +307,8 @@ class Machine:
         return [grid.value(e).ravel()[0].item() for e in numbers]
 
     def _answers(self, func: Function, box: Box) -> list[Box]:
-        """What the code says that it reads of each of its buffers."""
+        """Returns the boxes that foreign code says it reads, one for each of its
+        buffers."""
         assert func.extern is not None
         region = [(low, high - low + 1) for low, high in box]
         scalars = self._scalars(self._given(func)[0])
@@ -322,7 +324,7 @@ class Machine:
                 yield e.func, part
 
     def _foreign(self, func: Function, box: Box) -> Realization:
-        """The values that the code computes."""
+        """Returns the values that foreign code computes over a box."""
         assert func.extern is not None
         numbers, buffers = self._given(func)
         inputs: list[tuple[Array, list[int]]] = []

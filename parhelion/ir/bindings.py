@@ -1,5 +1,7 @@
-"""What images and Params stand for when a program runs: arrays and numbers, apart from
-the symbols that programs are made of."""
+"""The arrays and numbers that images and Params stand for when a program runs.
+
+They are kept apart from the symbols that programs consist of.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ _NOTHING: Mapping[BufferSym | ParamSym, Any] = {}
 
 
 class Bindings:
-    """The Buffer of each image, and the number of each Param, that have one.
+    """The Buffers of images and the numbers of Params.
 
-    given: some of them. beyond: where all others are looked up.
+    given: some of them.
+    beyond: the Bindings in which all others are looked up.
     """
 
     __slots__ = ("_beyond", "_given")
@@ -29,7 +32,7 @@ class Bindings:
         self._beyond = beyond
 
     def of(self, symbol: BufferSym | ParamSym) -> Any:
-        """What a symbol stands for; None for nothing."""
+        """Returns what a symbol stands for; None if nothing."""
         found = self._given.get(symbol)
         if found is None and self._beyond is not None:
             return self._beyond.of(symbol)
@@ -37,7 +40,7 @@ class Bindings:
 
 
 class UserBindings(Bindings):
-    """What users have set, as long as the symbols are there."""
+    """The Bindings that users have set; they last as long as the symbols."""
 
     __slots__ = ("_set",)
 
@@ -49,7 +52,7 @@ class UserBindings(Bindings):
         return self._set.get(symbol)
 
     def set(self, symbol: BufferSym | ParamSym, value: Any) -> None:
-        """Has a symbol stand for a Buffer or a number; for nothing if it is None."""
+        """Sets what a symbol stands for: a Buffer, a number, or None for nothing."""
         self._set[symbol] = value
 
 

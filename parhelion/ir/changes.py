@@ -1,4 +1,5 @@
-"""Notices changes: each attribute that is set of what programs are made of."""
+"""Counts changes: each attribute that is set of the objects that programs consist
+of."""
 
 from __future__ import annotations
 
@@ -17,14 +18,16 @@ _epoch = 0
 
 
 def epoch() -> int:
-    """Another number after each change: what was looked at before may be stale."""
+    """Returns a number that is another one after each change."""
     return _epoch
 
 
 class Changing:
-    """A base of classes whose attributes are noticed when they are set: a new epoch
-    begins. Private attributes do not count, as they hold what is derived from others.
-    The values are immutable, so that nothing changes unnoticed."""
+    """A base of classes whose public attributes begin a new epoch when they are set.
+
+    Attributes that begin with an underscore are derived from others and do not count.
+    All values are immutable, so that no change goes unnoticed.
+    """
 
     __slots__ = ()
 

@@ -88,7 +88,7 @@ class Decision(Rewriter):
         return made
 
     def _inside(self) -> Decision:
-        """What decides inside `strict_float`."""
+        """Returns the Decision for what stands inside of `strict_float`."""
         if self.strict:
             return self
         if self._strictly is None:

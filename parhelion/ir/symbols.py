@@ -83,7 +83,7 @@ class DimSym(Changing):
 
 
 def known(promised: Expr | None, run_time: Var) -> Expr:
-    """The constant that is promised of a number, else its run-time value."""
+    """Returns the promised number if it is a constant, else the run-time value."""
     return run_time if promised is None or const_int(promised) is None else promised
 
 

@@ -117,7 +117,10 @@ def store(name: str, contents: bytes) -> None:
 
 
 def _digest(name: str, contents: bytes) -> bytes:
-    """Of contents under a name: a file that was given another's name is not whole."""
+    """Returns the digest of contents together with their name.
+
+    So a file that was renamed to another's name is found to be damaged.
+    """
     return digest(name.encode() + b"\n" + contents)
 
 
@@ -130,7 +133,7 @@ def discard(name: str) -> None:
 
 
 def clear() -> int:
-    """Deletes all files; how many there were."""
+    """Deletes all files, and returns how many there were."""
     where = folder()
     if where is None:
         return 0
@@ -145,7 +148,7 @@ def clear() -> int:
 
 
 def usage() -> Usage:
-    """How much is kept, and where."""
+    """Returns how much is kept, and where."""
     where = folder()
     sizes = [] if where is None else [size for _, size, _ in _files(where)]
     return Usage(where, len(sizes), sum(sizes), limit())

@@ -86,8 +86,12 @@ class _Cache:
         eviction: int | None,
         answer: MutableSequence[int],
     ) -> None:
-        """Takes the entry that there is, or a new one, unless one is in the answer: the
-        addresses of its buffers, then whether it was found."""
+        """Puts the addresses of an entry's buffers into `answer`, and whether it was
+        found.
+
+        A new entry is made if there is none for the key. Does nothing if `answer` is
+        filled.
+        """
         with self.lock:
             if answer[len(sizes)]:
                 return
@@ -129,7 +133,8 @@ class _Cache:
             self.forget(entry, address)
 
     def forget(self, entry: _Entry, last: int) -> None:
-        """Lets go of an entry that nobody uses: of one address after the others."""
+        """Removes an entry without uses from `used`, the address `last` after all
+        others."""
         if entry.uses == 0:
             for one in entry.addresses:
                 if one != last:

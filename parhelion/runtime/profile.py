@@ -291,7 +291,8 @@ _addresses: dict[str, int] = {}
 
 
 class _Watchers:
-    """The watchers of this process: a lock that is held while none of them looks."""
+    """The watchers of this process, with a lock that is held while none of them
+    looks."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

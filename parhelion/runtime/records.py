@@ -41,7 +41,7 @@ _NAMES = re.compile(r"[A-Za-z0-9_$]+(?:\.[A-Za-z0-9_$]+)*(?![A-Za-z0-9_$]*\()")
 
 
 class NotRecordable(Exception):
-    """A program that mentions what its key does not know."""
+    """The error that a program mentions a symbol which its key does not contain."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,10 @@ def _build() -> _Runtime:
 
 
 def _instead() -> int:
-    """As many threads as there are processors, where HL_NUM_THREADS is set to what is
-    no number of threads; 0 where the pool may read it."""
+    """Returns how many threads there are if HL_NUM_THREADS is no number; else 0.
+
+    It is the number of processors; with 0, the pool reads the variable itself.
+    """
     if not asked_threads()[1]:
         return 0
     return min(len(os.sched_getaffinity(0)), MOST_THREADS)
@@ -128,7 +130,7 @@ def asked_threads() -> tuple[int | None, str]:
 
 
 def _watch(runtime: _Runtime) -> None:
-    """Tells the run time of Python, in this process: see `watch_ir`."""
+    """Gives the run time the functions of Python that it calls: see `watch_ir`."""
     asked = [getattr(ctypes.pythonapi, name) for name in API]
     told = [ctypes.cast(f, ctypes.c_void_p).value for f in asked]
     functions = (ctypes.c_void_p * (len(told) + 1))(*told, python_function(_write))
@@ -138,14 +140,13 @@ def _watch(runtime: _Runtime) -> None:
 
 
 def watched(address: int) -> Callable[[int, int], int]:
-    """A compiled function, by its address, to be called so that Ctrl-C ends it where
-    Python's main thread calls it."""
+    """Returns a compiled function that Ctrl-C ends, if the main thread calls it."""
     kind = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
     return partial(kind(_build().pipeline_symbols["ph_watched"]), address)
 
 
 def raise_interrupt() -> NoReturn:
-    """Raises what a signal's handler has raised while compiled code ran."""
+    """Raises the exception of a signal's handler that ran during compiled code."""
     where = ctypes.CFUNCTYPE(ctypes.c_void_p)(_build().addresses["ph_watch_raised"])
     raised = (ctypes.c_void_p * 3).from_address(where())
     error = raised[:]

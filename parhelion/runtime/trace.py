@@ -158,7 +158,8 @@ def collect_trace() -> Iterator[list[TraceEvent]]:
 
 
 def _rename(events: Iterable[TraceEvent]) -> None:
-    """Which names are needed in full is known when all have been met."""
+    """Shortens the names of Funcs, once all are known: only clashing ones stay in
+    full."""
     shown = shown_names(dict.fromkeys([e.func for e in events]))
     for e in events:
         name = shown[e.func]

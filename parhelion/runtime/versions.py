@@ -1,4 +1,4 @@
-"""What tells this compiler from others, in the keys of what the cache keeps."""
+"""The versions that keys of the persistent cache contain."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from parhelion.version import VERSION
 
 @functools.cache
 def compiler() -> tuple[str, ...]:
-    """What tells this compiler from others: its version and LLVM's, and when the files
-    of its passes were last changed."""
+    """Returns the versions of this compiler and of LLVM, and a digest of the times when
+    the files of the passes were last changed."""
     import llvmlite
 
     stamps: list[str] = []
@@ -36,7 +36,7 @@ _PASSES = [
 
 
 def digest_of(text: str, target: object) -> str:
-    """The name of what a module's text becomes on a target."""
+    """Returns the name in the cache for the code of a module's text on a target."""
     return key_of((compiler(), text, target)).digest
 
 

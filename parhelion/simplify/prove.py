@@ -57,8 +57,11 @@ def prove(cond: Expr, facts: Facts) -> bool:
 
 
 def _inhabited(cond: Expr) -> tuple[Linear, ...]:
-    """Forms that are not negative since the Vars of `cond` have values at all: a
-    loop's body is only reached if its bounds leave room."""
+    """Returns forms that are not negative because the Vars of `cond` have values.
+
+    The body of a loop is only reached if the loop's least value is not above its
+    greatest.
+    """
     out = []
     for v in free_vars(cond):
         if v.lo is not None and v.hi is not None and v.type.is_int_or_uint():

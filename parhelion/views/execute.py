@@ -94,7 +94,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Storage ceases to be."""
+    """The end of a storage's life."""
 
     storage: Storage
 
@@ -104,8 +104,11 @@ Step = list[Touch | End]
 
 @dataclass(frozen=True, slots=True)
 class _Reads:
-    """pixels: those that a definition reads, some only where a condition holds.
-    partial: values that may be undefined."""
+    """What a definition reads.
+
+    pixels: the reads, each with the condition under which it happens, or None.
+    partial: values that may be undefined.
+    """
 
     pixels: list[tuple[Expr, Expr | None]]
     partial: frozenset[Expr]
@@ -113,7 +116,7 @@ class _Reads:
 
 @dataclass(slots=True)
 class _Lane:
-    """One lane of a vector, or all there is of scalar code."""
+    """The variables of one lane of a vector, or of scalar code."""
 
     vars: dict[Var, Value]
     storages: dict[Function, Storage]
@@ -124,7 +127,10 @@ class _Lane:
 
 @dataclass(slots=True)
 class _Frame:
-    """Where a thread is. pending, loads: what its next step will tell besides."""
+    """The place of a thread in the program.
+
+    pending, loads: what belongs to its next step.
+    """
 
     lanes: list[_Lane]
     pending: list[End]

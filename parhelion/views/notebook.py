@@ -86,8 +86,10 @@ def show_page(
 def _order(
     pipeline: Pipeline, candidates: Sequence[tuple[str, _Where]]
 ) -> tuple[str, str]:
-    """The animation at the first size that is small enough, and that size; at the first
-    one, why there is none."""
+    """Returns the first size that is small enough, in words, and its animation.
+
+    If none is, returns the first size and the reason.
+    """
     refusals = []
     for words, where in candidates:
         try:
@@ -98,7 +100,7 @@ def _order(
 
 
 class _Refused(Exception):
-    """Too much to be watched at a size."""
+    """The error that a size has too many loads and stores to be watched."""
 
 
 def _moving(pipeline: Pipeline, where: _Where) -> str:
@@ -117,8 +119,10 @@ def _nest(pipeline: Pipeline) -> str:
 
 
 def _loops(pipeline: Pipeline, part: Callable[[], str]) -> str:
-    """A part for which the pipeline is lowered, unless that would take long: a page
-    must come at once, also in the middle of the work on a pipeline."""
+    """Returns a part of a page that needs lowering, or a note if that would take long.
+
+    A page must come at once, also in the middle of the work on a pipeline.
+    """
     most = inlined_most(pipeline._functions())
     if most is None or most[1] <= _MOST_PLACES:
         return _or_why(part)
@@ -130,8 +134,10 @@ def _loops(pipeline: Pipeline, part: Callable[[], str]) -> str:
 
 
 def _or_why(part: Callable[[], str]) -> str:
-    """A part of a page or, where the pipeline does not allow it, the reason: a page is
-    most needed when something is wrong."""
+    """Returns a part of a page, or the message of the error that prevents it.
+
+    A page is needed most when something is wrong.
+    """
     try:
         return part()
     except HalideError as error:

@@ -30,9 +30,13 @@ MOST = 16
 
 @dataclass(frozen=True, slots=True)
 class _Permutation:
-    """Of one register and of two, for elements of a width: the feature that they need,
-    and their names. lanes: a look-up takes as long for one lane as for all that fit a
-    register, so a table may fill one register for so many."""
+    """The instructions that permute one and two registers of elements of one width.
+
+    feature: what the processor must have.
+    one, two: their names.
+    lanes: how many lanes of a look-up are worth one register of the table. The look-up
+        takes as long for one lane as for a full register.
+    """
 
     feature: str
     one: str
