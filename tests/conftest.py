@@ -9,7 +9,7 @@ import pytest
 
 import parhelion
 from benchmarks import halide_host
-from parhelion.autoschedule import machine
+from parhelion.autoschedule.machine import machine
 from parhelion.ir import names
 from tests.support.golden import Golden
 from tests.support.machines import PROCESSORS

@@ -35,6 +35,10 @@ LAYERS = (
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
+#: The packages of `autoschedule`, lowest first, "" for the files beside them. Those of
+#: one line know nothing of each other.
+SCHEDULERS = (("pipeline", "machine"), ("",), ("model",), ("search", "mullapudi"))
+
 #: The oracle shares nothing with the compiler but the IR.
 INTERP_KNOWS = {"errors", "types", "ir", "interp"}
 
@@ -45,7 +49,8 @@ LONG: dict[str, str] = {
 
 
 def sources() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+    """All files, those of a folder before those of the folders in it."""
+    return sorted(PACKAGE.rglob("*.py"), key=lambda p: (p.parent.parts, p.name))
 
 
 def layer_of(path: Path) -> str:
@@ -122,6 +127,32 @@ def test_imports_go_downwards_only() -> None:
                     wrong.append(at)
             elif RANK[target] > RANK[layer]:
                 wrong.append(at)
+    assert not wrong, "\n".join(wrong)
+
+
+def scheduler_part(module: str) -> str | None:
+    """The package of `autoschedule` that a module is in; None for one of others."""
+    parts = module.split(".")
+    if parts[:2] != ["parhelion", "autoschedule"]:
+        return None
+    if parts[2:] and (PACKAGE / "autoschedule" / parts[2]).is_dir():
+        return parts[2]
+    return ""
+
+
+def test_the_schedulers_import_downwards_only() -> None:
+    rank = {name: k for k, names in enumerate(SCHEDULERS) for name in names}
+    wrong = []
+    for path in sources():
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        own = scheduler_part(name)
+        if own is None:
+            continue
+        assert own in rank, f"give {own} a place in SCHEDULERS"
+        for module, line in imports(ast.parse(path.read_text())):
+            part = scheduler_part(module)
+            if part is not None and part != own and rank[part] >= rank[own]:
+                wrong.append(f"{path.relative_to(ROOT)}:{line} imports {module}")
     assert not wrong, "\n".join(wrong)
 
 

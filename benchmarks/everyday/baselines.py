@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from parhelion.autoschedule.calls import VarArg, var_arg
-from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.fallback import refused
-from parhelion.autoschedule.graph import Graph, GraphStage, can_inline
 from parhelion.autoschedule.params import Parameter, Parameters
-from parhelion.autoschedule.regions import Regions
+from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, can_inline
+from parhelion.autoschedule.pipeline.regions import Regions
+from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.ir.expr import FuncCall, ImageLoad

@@ -28,8 +28,9 @@ from benchmarks.auto.made import JOBS, Maker, digest, make
 from benchmarks.auto.plain import aligned
 from benchmarks.everyday.pipeline import GROUPS
 from benchmarks.everyday.pipelines import all_pipelines
-from parhelion.autoschedule import calibrate, default
-from parhelion.autoschedule.machine import Machine
+from parhelion.autoschedule.machine import calibration
+from parhelion.autoschedule.machine.machine import Machine
+from parhelion.autoschedule.search import scheduler
 
 #: Where times are kept, so that more changes do not measure the same again.
 JSON = Path("out/costs.json")
@@ -55,10 +56,10 @@ def changed(machine: Machine, changes: Change) -> Machine:
 def made(job: tuple[str, Change, int]) -> str:
     """The schedule, as Python, of a pipeline with a change, for so many threads."""
     name, changes, threads = job
-    plain = calibrate.known(threads)
+    plain = calibration.known(threads)
     known = replace(plain, machine=changed(plain.machine, changes))
-    maker = Maker(name, default.NAME, (("parallelism", str(threads)),))
-    with mock.patch.object(default, "known", lambda _: known):
+    maker = Maker(name, scheduler.NAME, (("parallelism", str(threads)),))
+    with mock.patch.object(scheduler, "known", lambda _: known):
         found = make(maker)
     if found.failed:
         raise RuntimeError(f"{name}: {found.failed}")

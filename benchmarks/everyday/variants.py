@@ -13,9 +13,9 @@ import numpy as np
 import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.case import Case
-from parhelion.autoschedule.default import NAME
-from parhelion.autoschedule.model import Costs, Model
-from parhelion.autoschedule.search import evaluations_for
+from parhelion.autoschedule.model.groups import Costs, Model
+from parhelion.autoschedule.search.descent import evaluations_for
+from parhelion.autoschedule.search.scheduler import NAME
 from parhelion.schedule.order import realization_order
 
 #: By what the search's evaluations are multiplied.

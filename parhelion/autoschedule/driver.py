@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from parhelion.autoschedule.fallback import settled
-from parhelion.autoschedule.finding import Extent, Given, Number, find_sizes
-from parhelion.autoschedule.measuring import fastest
+from parhelion.autoschedule.pipeline.sizes import Extent, Given, Number, find_sizes
 from parhelion.autoschedule.result import AutoSchedulerResults
+from parhelion.autoschedule.trials import fastest
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.bindings import SET
 from parhelion.ir.changes import CHANGES

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from parhelion.autoschedule.calls import MAKERS, Call, FuncArg, LevelArg, Made, var_arg
-from parhelion.autoschedule.freedom import Freedom
+from parhelion.autoschedule.pipeline.freedom import Freedom
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError

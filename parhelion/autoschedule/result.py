@@ -12,7 +12,7 @@ from parhelion.lang.target_api import Target
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.decisions import Decision, Explanation, Option
-    from parhelion.autoschedule.estimates import Sizes
+    from parhelion.autoschedule.pipeline.sizes import Sizes
     from parhelion.autoschedule.script import Script
     from parhelion.ir.function import Function
     from parhelion.schedule.snapshot import Snapshot

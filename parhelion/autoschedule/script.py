@@ -27,7 +27,7 @@ from parhelion.autoschedule.calls import (
     VarArg,
     to_arg,
 )
-from parhelion.autoschedule.printing import python_text
+from parhelion.autoschedule.printer import python_text
 from parhelion.errors import InternalError
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Function

@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 import parhelion as hl
-from parhelion.autoschedule.machine import caches, host
+from parhelion.autoschedule.machine.machine import caches, host
 from parhelion.codegen.target import host_target
 from parhelion.runtime import cache
 from parhelion.version import VERSION

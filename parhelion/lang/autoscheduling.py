@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 #: Where each scheduler is, as "module:attribute"; the built-in ones to begin with.
 _SCHEDULERS: dict[str, str] = {
-    "Baseline": "parhelion.autoschedule.baseline:scheduler",
-    "Mullapudi2016": "parhelion.autoschedule.mullapudi:scheduler",
-    "Parhelion": "parhelion.autoschedule.default:PARHELION",
-    "PolyMage": "parhelion.autoschedule.polymage:scheduler",
+    "Baseline": "parhelion.autoschedule.mullapudi.schedulers:BASELINE",
+    "Mullapudi2016": "parhelion.autoschedule.mullapudi.schedulers:MULLAPUDI2016",
+    "Parhelion": "parhelion.autoschedule.search.scheduler:PARHELION",
+    "PolyMage": "parhelion.autoschedule.mullapudi.schedulers:POLYMAGE",
 }
 _DRIVER = "parhelion.autoschedule.driver"
 

@@ -33,8 +33,8 @@ from benchmarks.auto.supervise import Spoken
 from benchmarks.auto.table import DEFAULT, PAPERS, Row
 from benchmarks.auto.tuned_plot import throughput
 from benchmarks.cases import ORDER
-from parhelion.autoschedule import machine
-from parhelion.autoschedule.mullapudi_params import Limits, limits
+from parhelion.autoschedule.machine import machine
+from parhelion.autoschedule.mullapudi.params import Limits, limits
 from tests.support.machines import at_hand
 
 

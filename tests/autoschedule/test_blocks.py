@@ -8,27 +8,27 @@ from dataclasses import replace
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import machine
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.families import (
+from parhelion.autoschedule.machine import machine
+from parhelion.autoschedule.machine.families import (
     EMERALD_RAPIDS,
     ZEN3,
     ZEN4,
     ZEN5,
     family_of,
 )
-from parhelion.autoschedule.inside import Inside
-from parhelion.autoschedule.machine import Machine, host
-from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.plan import Level, Loops
-from parhelion.autoschedule.search import Search, evaluations_for
-from parhelion.autoschedule.shapes import (
+from parhelion.autoschedule.machine.machine import Machine, host
+from parhelion.autoschedule.model.groups import Model
+from parhelion.autoschedule.model.plan import Level, Loops
+from parhelion.autoschedule.model.throughput import registers_for_sums
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.search.descent import Search, evaluations_for
+from parhelion.autoschedule.search.members import Inside
+from parhelion.autoschedule.search.shapes import (
     most_copies,
     plain_loops,
     register_blocks,
     row_blocks,
 )
-from parhelion.autoschedule.throughput import registers_for_sums
 from parhelion.ir.function import Function
 from parhelion.ir.target import generic_target
 

@@ -17,12 +17,13 @@ from typing import Any
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import calibrate, fit
-from parhelion.autoschedule.families import ZEN3
-from parhelion.autoschedule.families.emerald_rapids import USUAL
-from parhelion.autoschedule.fit import MOST, SCALED, STEP, TIMES, Fit
-from parhelion.autoschedule.kernels import Bench, kernels
-from parhelion.autoschedule.machine import Machine, host
+from parhelion.autoschedule import calibrate
+from parhelion.autoschedule.machine import calibration, fit
+from parhelion.autoschedule.machine.families import ZEN3
+from parhelion.autoschedule.machine.families.emerald_rapids import USUAL
+from parhelion.autoschedule.machine.fit import MOST, SCALED, STEP, TIMES, Fit
+from parhelion.autoschedule.machine.kernels import Bench, kernels
+from parhelion.autoschedule.machine.machine import Machine, host
 from parhelion.errors import InternalError
 
 HERE = Machine(2, 64, 32, 48 << 10, 2 << 20, 32 << 20)
@@ -44,8 +45,8 @@ class Stopwatch:
 def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stopwatch:
     """An empty cache folder, on a computer with slow memory."""
     made = Stopwatch(SLOW_MEMORY)
-    monkeypatch.setattr(calibrate, "measure", made)
-    monkeypatch.setattr(calibrate, "_FOUND", {})
+    monkeypatch.setattr(calibration, "measure", made)
+    monkeypatch.setattr(calibration, "_FOUND", {})
     monkeypatch.delenv("HL_MACHINE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return made
@@ -54,7 +55,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stopwatch:
 @pytest.fixture
 def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """What another process knows: nothing but the disk."""
-    return lambda: monkeypatch.setattr(calibrate, "_FOUND", {})
+    return lambda: monkeypatch.setattr(calibration, "_FOUND", {})
 
 
 def only_file(folder: Path) -> Path:
@@ -201,18 +202,18 @@ def test_measuring_times_what_seems_slow_again(
             name = kernel.name  # type: ignore[attr-defined]
             self.runs[name] += 1
             made.append(self)
-            busy = self.runs[name] <= (calibrate._PASSES - 1) * calibrate._TURNS
+            busy = self.runs[name] <= (calibration._PASSES - 1) * calibration._TURNS
             by = {"store": 9.0 if busy else 1.0, "lane": STEP**2}.get(name, 1.0)
             return USUAL[name] * by
 
     made: list[Told] = []
-    monkeypatch.setattr(calibrate, "Bench", Told)
-    monkeypatch.setattr(calibrate, "_PAUSE", 0)
-    found = calibrate.measure(HERE)
+    monkeypatch.setattr(calibration, "Bench", Told)
+    monkeypatch.setattr(calibration, "_PAUSE", 0)
+    found = calibration.measure(HERE)
     assert {k for k, f in found.factors.items() if f != 1} == {"lane"}
     runs = made[0].runs
-    assert runs["load"] == calibrate._TURNS
-    assert runs["lane"] == runs["store"] == calibrate._PASSES * calibrate._TURNS
+    assert runs["load"] == calibration._TURNS
+    assert runs["lane"] == runs["store"] == calibration._PASSES * calibration._TURNS
 
 
 # What is kept.
@@ -221,10 +222,10 @@ def test_measuring_times_what_seems_slow_again(
 def test_the_first_schedule_measures_and_all_others_read(
     measured: Stopwatch, forget: Callable[[], None], tmp_path: Path
 ) -> None:
-    first = calibrate.known(1)
-    again = calibrate.known(4)
+    first = calibration.known(1)
+    again = calibration.known(4)
     forget()
-    later = calibrate.known(1)
+    later = calibration.known(1)
     assert measured.count == 1
     assert first == later
     assert first.machine.far_byte == pytest.approx(host().far_byte * STEP**2, rel=1e-3)
@@ -255,12 +256,12 @@ def test_a_garbled_file_is_measured_anew(
     forget: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    good = calibrate.known()
+    good = calibration.known()
     path = only_file(tmp_path)
     kept = path.read_text()
     path.write_text(text, encoding="latin-1")
     forget()
-    found = calibrate.known()
+    found = calibration.known()
     assert found.machine == good.machine
     assert found.trouble == (
         f"the measurements of this computer in {path} could not be used ({why});"
@@ -269,7 +270,7 @@ def test_a_garbled_file_is_measured_anew(
     assert measured.count == 2
     assert path.read_text() == kept
     forget()
-    assert calibrate.known() == good
+    assert calibration.known() == good
 
 
 def test_a_fifo_is_not_waited_for(
@@ -279,12 +280,12 @@ def test_a_fifo_is_not_waited_for(
     tmp_path: Path,
 ) -> None:
     """Nobody writes into it."""
-    good = calibrate.known()
+    good = calibration.known()
     path = only_file(tmp_path)
     path.unlink()
     os.mkfifo(path)
     forget()
-    found = calibrate.known()
+    found = calibration.known()
     assert found.machine == good.machine
     assert found.trouble == (
         f"the measurements of this computer in {path} could not be used (it is no"
@@ -294,7 +295,7 @@ def test_a_fifo_is_not_waited_for(
     named = tmp_path / "named"
     os.mkfifo(named)
     monkeypatch.setenv("HL_MACHINE", str(named))
-    assert "which cannot be used (it is no regular file)" in calibrate.known().trouble
+    assert "which cannot be used (it is no regular file)" in calibration.known().trouble
 
 
 @pytest.mark.parametrize(
@@ -320,7 +321,7 @@ def test_a_fifo_is_not_waited_for(
 def test_what_is_kept_is_checked(
     part: str, value: object, why: str, measured: Stopwatch, tmp_path: Path
 ) -> None:
-    calibrate.known()
+    calibration.known()
     path = only_file(tmp_path)
     told = json.loads(path.read_text())
     path.write_text(json.dumps({**told, part: value}))
@@ -352,7 +353,7 @@ def test_where_nothing_can_be_kept_nothing_is_measured(
     measured: Stopwatch, unwritable: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(unwritable))
-    found = calibrate.known()
+    found = calibration.known()
     assert found.machine == host()
     assert found.source == "costs set by hand"
     assert found.trouble == (
@@ -366,7 +367,7 @@ def test_where_nothing_can_be_kept_nothing_is_measured(
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_only_be_read(measured: Stopwatch, tmp_path: Path) -> None:
     (tmp_path / "parhelion").mkdir(mode=0o500)
-    found = calibrate.known()
+    found = calibration.known()
     assert found.machine == host()
     assert "Permission denied" in found.trouble
     assert measured.count == 0
@@ -378,8 +379,8 @@ def test_where_kernels_do_not_compile(
     def refuse(machine: Machine) -> Fit:
         raise InternalError("internal error: LLVM refuses the generated code")
 
-    monkeypatch.setattr(calibrate, "measure", refuse)
-    found = calibrate.known()
+    monkeypatch.setattr(calibration, "measure", refuse)
+    found = calibration.known()
     assert found.machine == host()
     assert "LLVM refuses the generated code), so that the costs are" in found.trouble
 
@@ -411,8 +412,8 @@ def test_who_comes_second_takes_what_the_first_kept(
         fit.write(fit.place(machine), machine, Fit.of(USUAL), over=False)
         return Fit.of(SLOW_MEMORY)
 
-    monkeypatch.setattr(calibrate, "measure", beaten)
-    assert calibrate.known().machine == host()
+    monkeypatch.setattr(calibration, "measure", beaten)
+    assert calibration.known().machine == host()
 
 
 # The environment variable.
@@ -422,7 +423,7 @@ def test_the_hand_set_costs_can_be_asked_for(
     measured: Stopwatch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HL_MACHINE", "default")
-    found = calibrate.known(3)
+    found = calibration.known(3)
     assert found.machine == host(3)
     assert found.source == "costs set by hand, as HL_MACHINE=default says"
     assert not found.trouble
@@ -437,7 +438,7 @@ def test_a_file_can_be_named(
     path = tmp_path / "another.json"
     fit.write(path, replace(HERE, vector_bytes=8), Fit.of(SLOW_MEMORY), over=True)
     monkeypatch.setenv("HL_MACHINE", str(path))
-    found = calibrate.known()
+    found = calibration.known()
     assert found.machine == Fit.of(SLOW_MEMORY).scaled(host())
     assert found.source == f"costs measured, kept in {path}"
     assert measured.count == 0
@@ -447,7 +448,7 @@ def test_a_file_that_is_named_and_no_good(
     measured: Stopwatch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HL_MACHINE", str(tmp_path / "nothing"))
-    found = calibrate.known()
+    found = calibration.known()
     assert found.machine == host()
     assert found.trouble == (
         f"HL_MACHINE names {tmp_path}/nothing, which cannot be used (No such file or"
@@ -492,13 +493,13 @@ def test_trouble_is_a_note(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(unwritable))
     (note,) = hl.autoschedule(blurred(), [64, 64]).notes
-    assert note == calibrate.known().trouble
+    assert note == calibration.known().trouble
 
 
 def test_importing_measures_nothing(tmp_path: Path) -> None:
     program = (
         "import sys, parhelion;"
-        "assert 'parhelion.autoschedule.kernels' not in sys.modules"
+        "assert 'parhelion.autoschedule.machine.kernels' not in sys.modules"
     )
     given = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     del given["HL_MACHINE"]
@@ -528,10 +529,10 @@ def test_the_command(
 
 
 def test_the_command_replaces_what_is_kept(measured: Stopwatch, tmp_path: Path) -> None:
-    calibrate.known()
+    calibration.known()
     measured.times = USUAL
     calibrate.main([])
-    assert calibrate.known().machine == host()
+    assert calibration.known().machine == host()
 
 
 def test_the_command_takes_a_path(

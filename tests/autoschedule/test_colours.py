@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.geometry import Tiles
-from parhelion.autoschedule.inside import Inside
-from parhelion.autoschedule.machine import Machine
-from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.plan import Level, Loops
-from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.shapes import apart_dimensions, tile_choices
+from parhelion.autoschedule.machine.machine import Machine
+from parhelion.autoschedule.model.geometry import Tiles
+from parhelion.autoschedule.model.groups import Model
+from parhelion.autoschedule.model.plan import Level, Loops
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.search.descent import Search
+from parhelion.autoschedule.search.members import Inside
+from parhelion.autoschedule.search.shapes import apart_dimensions, tile_choices
 from parhelion.ir.function import Function
 
 HERE = Machine(2, 32, 16, 32 << 10, 512 << 10, 32 << 20)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.machine import host
-from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.machine.machine import host
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.search.descent import Search
 from parhelion.interp import interpret
 from parhelion.ir.names import plain_name
 

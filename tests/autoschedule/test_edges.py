@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.machine import Machine
-from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.shapes import plain_loops
-from parhelion.autoschedule.steady import Edges
+from parhelion.autoschedule.machine.machine import Machine
+from parhelion.autoschedule.model.groups import Model
+from parhelion.autoschedule.pipeline.edges import Edges
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.search.descent import Search
+from parhelion.autoschedule.search.shapes import plain_loops
 
 MACHINE = Machine(1, 64, 32, 48 << 10, 2 << 20, 32 << 20)
 REACH, HEIGHT = 4, 512

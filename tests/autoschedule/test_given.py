@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.machine import host
+from parhelion.autoschedule.machine.machine import host
 
 x, y = hl.vars("x y")
 SCHEDULERS = ("Parhelion", "Mullapudi2016", "Baseline", "PolyMage")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import machine
+from parhelion.autoschedule.machine import machine
 from parhelion.interp import interpret_all
 from parhelion.ir.target import generic_target
 from parhelion.schedule.directives import Place

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import found, layout
 from parhelion.autoschedule.calls import VarArg
+from parhelion.autoschedule.search import layout, variants
 from parhelion.interp import interpret
 
 x, y, c = hl.vars("x y c")
@@ -122,7 +122,7 @@ def test_what_is_read_as_it_lies_keeps_its_order() -> None:
 def test_parts_of_reductions_keep_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are made anew for each trial, so that no trial can speak of another's."""
     monkeypatch.setattr(layout, "_LEAST_SHARE", -1e9)
-    monkeypatch.setattr(found, "_WORTH", 1e9)
+    monkeypatch.setattr(variants, "_WORTH", 1e9)
     rng = np.random.default_rng(6)
     image = hl.Buffer(rng.integers(0, 255, (180, 200)).astype(np.uint8))
     f, r = hl.Func("f"), hl.RDom([(0, 200), (0, 180)])

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.cost import Copies
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.geometry import Nest, Tiles
-from parhelion.autoschedule.graph import Graph
-from parhelion.autoschedule.inside import Inside
-from parhelion.autoschedule.machine import host
-from parhelion.autoschedule.members import rounded_up
-from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.plan import Level, Loops
-from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.shapes import plain_loops
-from parhelion.autoschedule.state import INLINE, LEVELS, ROOT, State
+from parhelion.autoschedule.machine.machine import host
+from parhelion.autoschedule.model.frames import rounded_up
+from parhelion.autoschedule.model.geometry import Nest, Tiles
+from parhelion.autoschedule.model.groups import Model
+from parhelion.autoschedule.model.plan import Level, Loops
+from parhelion.autoschedule.pipeline.graph import Graph
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.pipeline.work import Copies
+from parhelion.autoschedule.search.descent import Search
+from parhelion.autoschedule.search.members import Inside
+from parhelion.autoschedule.search.shapes import plain_loops
+from parhelion.autoschedule.search.state import INLINE, LEVELS, ROOT, State
 from parhelion.ir.function import Function
 
 TILE, ROW, _ = LEVELS

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import machine
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.graph import Graph
-from parhelion.autoschedule.mullapudi_model import Model
-from parhelion.autoschedule.mullapudi_params import ARM, XEON, Limits, limits
-from parhelion.autoschedule.mullapudi_plan import Plan
-from parhelion.autoschedule.regions import Regions
+from parhelion.autoschedule.machine import machine
+from parhelion.autoschedule.mullapudi.model import Model
+from parhelion.autoschedule.mullapudi.params import ARM, XEON, Limits, limits
+from parhelion.autoschedule.mullapudi.plan import Plan
+from parhelion.autoschedule.pipeline.graph import Graph
+from parhelion.autoschedule.pipeline.regions import Regions
+from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
 

@@ -9,8 +9,8 @@ import pytest
 
 import parhelion as hl
 from parhelion.autoschedule.calls import VarArg
-from parhelion.autoschedule.machine import host
-from parhelion.autoschedule.padding import _gains
+from parhelion.autoschedule.machine.machine import host
+from parhelion.autoschedule.search.padding import _gains
 from parhelion.interp import interpret
 
 x, y = hl.vars("x y")

@@ -10,7 +10,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.autoschedule.calls import Call
-from parhelion.autoschedule.freedom import Freedom
+from parhelion.autoschedule.pipeline.freedom import Freedom
 from parhelion.interp import interpret
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place

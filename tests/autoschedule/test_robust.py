@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import found
-from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.state import State
+from parhelion.autoschedule.search import variants
+from parhelion.autoschedule.search.descent import Search
+from parhelion.autoschedule.search.state import State
 from parhelion.interp import interpret_all
 from parhelion.schedule.directives import Place
 
@@ -205,7 +205,7 @@ def test_what_fails_after_the_search_leaves_what_it_found(
     def fail(*_: object) -> None:
         raise KeyError("f")
 
-    monkeypatch.setattr(found, "reductions", fail)
+    monkeypatch.setattr(variants, "reductions", fail)
     result = hl.autoschedule(out, [64, 64])
     assert result.script.calls == wanted.script.calls
     assert result.notes == (

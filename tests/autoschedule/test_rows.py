@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.geometry import Tiles
-from parhelion.autoschedule.machine import host
-from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.plan import Level
-from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.shapes import plain_loops
+from parhelion.autoschedule.machine.machine import host
+from parhelion.autoschedule.model.geometry import Tiles
+from parhelion.autoschedule.model.groups import Model
+from parhelion.autoschedule.model.plan import Level
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.search.descent import Search
+from parhelion.autoschedule.search.shapes import plain_loops
 
 #: Of the output. Seven rows do not fit in the nearest cache.
 WIDTH, HEIGHT = 2048, 512

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.calibrate import DEFAULT, VARIABLE
+from parhelion.autoschedule.machine.calibration import DEFAULT, VARIABLE
 from parhelion.interp import interpret
 from parhelion.ir.stmt import ForKind
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import driver, measuring
+from parhelion.autoschedule import driver, trials
 from parhelion.autoschedule.result import AutoSchedulerResults
 from tests.support.checking import check
 
@@ -94,7 +94,7 @@ def timed(
         ran.append(1)
         return 1e-3 if len(ran) == best else 2e-3
 
-    monkeypatch.setattr(measuring, "_seconds", seconds)
+    monkeypatch.setattr(trials, "_seconds", seconds)
     result = hl.autoschedule(out, [500, 400], measure=2, parallelism=2)
     assert len(ran) == 4
     return result.to_python(), tuple(result.notes)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.machine import Machine
-from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.plan import Level
-from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.state import State
+from parhelion.autoschedule.machine.machine import Machine
+from parhelion.autoschedule.model.groups import Model
+from parhelion.autoschedule.model.plan import Level
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.search.descent import Search
+from parhelion.autoschedule.search.state import State
 
 MACHINE = Machine(1, 64, 32, 48 << 10, 2 << 20, 32 << 20)
 WIDTH, HEIGHT = 2048, 1536

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule import machine
-from parhelion.autoschedule.graph import MOST_ADDED, Graph, TooLong, size_of, written_in
+from parhelion.autoschedule.machine import machine
+from parhelion.autoschedule.pipeline.graph import (
+    MOST_ADDED,
+    Graph,
+    TooLong,
+    size_of,
+    written_in,
+)
 from tests.support.machines import PROCESSORS
 
 x = hl.Var("x")

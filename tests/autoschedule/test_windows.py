@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.autoschedule.estimates import Sizes
-from parhelion.autoschedule.machine import Machine
-from parhelion.autoschedule.model import Model
-from parhelion.autoschedule.search import Search
-from parhelion.autoschedule.windows import sliding
+from parhelion.autoschedule.machine.machine import Machine
+from parhelion.autoschedule.model.frames import sliding
+from parhelion.autoschedule.model.groups import Model
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.search.descent import Search
 
 MACHINE = Machine(1, 64, 32, 32 << 10, 1 << 20, 32 << 20)
 WIDTH, HEIGHT = 640, 480

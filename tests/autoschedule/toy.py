@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from parhelion.autoschedule.decisions import Decision, Option
-from parhelion.autoschedule.estimates import Sizes
 from parhelion.autoschedule.params import Parameter, Parameters
+from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.ir.function import Function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from parhelion.autoschedule.search import Search
+from parhelion.autoschedule.search.descent import Search
 from tests.fuzz.auto import fuzz, needs, run_auto
 from tests.fuzz.case import Case, Input, Stage
 from tests.fuzz.process import NoAnswer, Process

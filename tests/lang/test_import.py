@@ -84,7 +84,7 @@ def test_what_is_found_later_is_what_type_checkers_see() -> None:
 
 def test_the_function_autoschedule_keeps_its_name() -> None:
     code = (
-        "import parhelion as hl, parhelion.autoschedule.default; "
+        "import parhelion as hl, parhelion.autoschedule.search.scheduler; "
         "hl.AutoSchedulerResults; print(type(hl.autoschedule).__name__)"
     )
     done = subprocess.run(

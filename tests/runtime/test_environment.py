@@ -20,7 +20,7 @@ f.parallel(x)
 f.realize([64])  # the loop
 from parhelion.runtime import threads
 print(threads.get_num_threads(), threads.set_num_threads(0), threads.get_num_threads())
-from parhelion.autoschedule import machine
+from parhelion.autoschedule.machine import machine
 print(machine.host().threads)
 f.parallel(x).realize([128])
 """

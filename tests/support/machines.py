@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from parhelion.autoschedule import machine
+from parhelion.autoschedule.machine import machine
 from parhelion.ir.target import Target, make_target
 
 _V3 = ("avx", "avx2", "bmi2", "f16c", "fma", "sse4.1")
@@ -24,7 +24,7 @@ def _of(
 #: schedule; `tests.conftest` has another one stand in for it.
 at_hand = machine.processor
 
-#: By LLVM's name of the processor, what `autoschedule.machine.processor` returns there:
+#: By LLVM's name of the processor, what `machine.processor` returns there:
 #: the target, and bytes of the caches.
 PROCESSORS = {
     "emeraldrapids": _of("emeraldrapids", (*_V3, *_V4), 48, 2048, 260 << 10),

@@ -1,0 +1,1 @@
+"""The machine that a schedule is made for: its costs, by family, and measured here."""

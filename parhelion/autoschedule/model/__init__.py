@@ -1,0 +1,1 @@
+"""What schedules cost: the default scheduler's model, in nanoseconds."""

@@ -1,0 +1,242 @@
+"""What a group of Funcs costs under given loops: the default scheduler's cost model.
+
+Time is that of the core (`throughput`), or of moving data between the caches where that
+takes longer, and some of the lesser of both; it is summed over what runs on one thread
+and divided by how well the parallel loop fills the threads. All candidate tiles of a
+group are evaluated at once, as NumPy arrays.
+
+Traffic is counted loop by loop, from the blocks outwards: a loop whose single iteration
+fits in a cache takes from beyond that cache each byte once; one that does not takes it
+anew in every iteration. Members that go on from row to row read, and are read, by the
+row. What a member stores for a whole tile has to stay in the
+second-level cache only until it is read last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parhelion.autoschedule.machine.machine import Machine
+from parhelion.autoschedule.model.core import Core
+from parhelion.autoschedule.model.frames import Frame, Frames
+from parhelion.autoschedule.model.geometry import Numbers, Tiles
+from parhelion.autoschedule.model.pages import Copied
+from parhelion.autoschedule.model.plan import Level, Loops
+from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, TooLong
+from parhelion.autoschedule.pipeline.regions import Regions
+from parhelion.ir.function import Function
+
+
+@dataclass(frozen=True)
+class Costs:
+    """For each candidate tile: nanoseconds in all, and by part; and of a source that is
+    packed for its reader (see `plan.Packed`) over how many loops, -1 if it is not."""
+
+    total: Numbers
+    terms: Mapping[str, Numbers]
+    packed: Copied
+
+
+class Model(Core):
+    """Costs in one graph, and in those in which more or less of it is inlined."""
+
+    def __init__(self, graph: Graph, regions: Regions, machine: Machine) -> None:
+        super().__init__(graph, regions, machine)
+        self._models: dict[frozenset[Function], Model] = {graph.inlined: self}
+        self._too_long: set[frozenset[Function]] = set()
+        self._frames = Frames()
+        #: What `shapes.plain_loops` has found, by stages and extents.
+        self.plain: dict[tuple[tuple[GraphStage, ...], tuple[int, ...]], Loops] = {}
+
+    def with_inlined(self, f: Function) -> Model | None:
+        """The model of the graph with `f` inlined, knowing what this one knows; None
+        where that makes too much of a definition."""
+        key = self.graph.inlined | {f}
+        found = self._models.get(key)
+        if found is not None or key in self._too_long:
+            return found
+        try:
+            graph = self.graph.with_inlined(f)
+        except TooLong:
+            self._too_long.add(key)
+            return None
+        return self._with(graph)
+
+    def without_inlined(self, f: Function) -> Model:
+        """The model of the graph with `f` not inlined."""
+        found = self._models.get(self.graph.inlined - {f})
+        return found or self._with(self.graph.without_inlined(f))
+
+    def _with(self, graph: Graph) -> Model:
+        made = self._models[graph.inlined] = Model(
+            graph,
+            Regions(graph, self.regions.sizes, self.regions, self.regions.guess),
+            self.machine,
+        )
+        made.know(self)
+        made._models, made._frames = self._models, self._frames
+        made._too_long = self._too_long
+        made.plain = self.plain
+        return made
+
+    # One group.
+
+    def group(
+        self,
+        root: Function,
+        members: Mapping[Function, Level],
+        loops: Mapping[Function, Loops],
+        tiles: Tiles,
+    ) -> Costs:
+        """The cost of a group for each candidate tile. `members` are in the order of
+        consumers before producers."""
+        frame = self._frames.of(self, root, tuple(members), loops[root], tiles)
+        return _GroupCost(frame, members, loops).costs()
+
+
+class _GroupCost:
+    """The evaluation of one group, with its members at certain levels."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        members: Mapping[Function, Level],
+        loops: Mapping[Function, Loops],
+    ) -> None:
+        self.frame, self.levels = frame, members
+        self.members = [frame.member(m, at, loops[m]) for m, at in members.items()]
+        self.geometry, self.machine = frame.geometry, frame.machine
+        self.nest = frame.nest
+        self.loops = {m: loops[m] for m in members}
+        self.rows = tuple([m for m, at in members.items() if at is Level.ROW])
+        self.blocks = tuple([m for m, at in members.items() if at is Level.BLOCK])
+
+    def costs(self) -> Costs:
+        frame, machine = self.frame, self.machine
+        near, far, written = self._traffic()
+        compute = frame.computing
+        for (f, made), m in zip(self.loops.items(), self.members, strict=True):
+            compute = compute + frame.waiting(f, made, m.computing)
+        compute = compute + frame.pages
+        # Each of the two caches moves what it has while the other does, too.
+        share = machine.unhidden
+        beyond = far * machine.far_byte + written
+        moving = _beside(near * machine.near_byte, beyond, share)
+        serial = _beside(compute, moving, share)
+        parallel, tasks = frame.of.threads, frame.of.tasks
+        total = serial / parallel + tasks * machine.task / machine.threads
+        if machine.threads > 1:
+            # One thread does what is done before the others have begun.
+            alone = serial <= total + machine.wake
+            total = np.where(alone, serial, total)
+            parallel = np.where(alone, 1.0, parallel)
+            tasks = np.where(alone, 0.0, tasks)
+        terms = {
+            "compute": compute,
+            "near bytes": near,
+            "far bytes": far,
+            "writing": written,
+            "pages": frame.pages,
+            "threads": parallel,
+            "tasks": tasks,
+        }
+        return Costs(total, terms, frame.packed)
+
+    def _spilt(self, fits: NDArray[np.bool_], room: float) -> tuple[Numbers, Numbers]:
+        """Bytes that members write to beyond the second-level cache, and read again;
+        and how many of them a thread's share of the last level does not hold, either.
+
+        What is computed further in than once a tile is kept while the loops around its
+        place run. What is computed once a tile has to stay from then until it is read
+        last. fits: whether the cache holds all that is touched, levels by candidates.
+        """
+        graph, levels = self.frame.model.graph, self.levels
+        level = self.nest.tile_level
+        spilt: Numbers = np.zeros(self.nest.count)
+        lost: Numbers = np.zeros(self.nest.count)
+        share = self.machine.shared / self.machine.threads
+        # What runs while the root's loops do: by then, some members are read no more.
+        inner: Any = self.geometry.touched[level]
+        # Bytes of those that are computed once a tile, and come so early in `levels`.
+        before: list[Any] = [0.0]
+        for m, at in zip(self.members, levels.values(), strict=True):
+            if at is Level.TILE:
+                before.append(before[-1] + m.stored)
+            else:
+                inner = inner + m.stored
+                before.append(before[-1])
+                spilt = spilt + ~fits[m.level] * m.traffic
+        # Whatever is not computed once a tile runs after all that is.
+        place = {f: k for k, f in enumerate(levels, 1) if levels[f] is Level.TILE}
+        for f, k in place.items():
+            last = min([place.get(c, 0) for c in graph.consumers[f]], default=0)
+            m = self.members[k - 1]
+            if last:
+                # Its first rows go where those of its reader come.
+                live = np.maximum(m.stored, self.members[last - 1].stored)
+                live = live + (before[k - 1] - before[last])
+            else:
+                live = inner + before[k]
+            spilt = spilt + (live > room) * m.traffic
+            # Of what goes round, the last level keeps a part.
+            lost = lost + np.clip(live / share - 1, 0, 1) * m.traffic
+        return spilt, lost
+
+    def _traffic(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Bytes that come from the second-level cache, bytes from beyond it, and the
+        time of writing what leaves the group."""
+        machine, geometry, nest = self.machine, self.geometry, self.nest
+        # By level, what members store there and how much of that moves.
+        stored: dict[int, Numbers] = {}
+        moved: dict[int, Numbers] = {}
+        for m in self.members:
+            at = m.level
+            if at in stored:
+                stored[at] = stored[at] + m.stored
+                moved[at] = moved[at] + m.traffic
+            else:
+                stored[at], moved[at] = m.stored, m.traffic
+        # Wherever a member is computed, it is there while the loops inside run.
+        sets = geometry.touched
+        for one in stored.values():
+            sets = sets + one
+        # Those of both caches: caches by levels by candidates.
+        first, last = machine.l1 * 0.8, machine.l2 * 0.8
+        fits = sets <= np.array([first, last])[:, None, None]
+        near: Numbers = np.zeros(nest.count)
+        far: Numbers = np.zeros(nest.count)
+        lost: Numbers = np.zeros(nest.count)
+        if geometry.outside:
+            volumes = geometry.incoming
+            # From beyond each cache: caches by sources by candidates.
+            loaded = np.stack([volumes[:, 0], volumes[:, 0]])
+            for level, n in enumerate(nest.trips):
+                anew = n * loaded
+                if level == nest.row_level and self.rows:
+                    anew = anew * self.frame.read_in_row(self.rows, self.blocks)
+                once = np.minimum(volumes[:, level + 1], anew)
+                loaded = np.where(fits[:, None, level], once, anew)
+            near, far = loaded.sum(axis=1)
+            for k, share in enumerate(self.frame.gone):
+                lost = lost + share * loaded[1, k]
+        for at, one in moved.items():
+            near = near + ~fits[0, at] * one
+        spilt, beyond = self._spilt(fits[1], last)
+        far = far + spilt
+        extra = machine.far_write - machine.far_byte
+        written = self.frame.of.written + spilt / 2 * extra
+        written = written + (lost + beyond) * machine.lost_byte
+        return near, far, written
+
+
+def _beside(a: Numbers, b: Numbers, unhidden: float) -> Numbers:
+    """The time of what overlaps: that of the longer, and a share of the other."""
+    return np.asarray(np.maximum(a, b) + unhidden * np.minimum(a, b))
+
+
+__all__ = ["Costs", "Model", "Tiles"]

@@ -1,0 +1,1 @@
+"""The default scheduler, ``Parhelion``: what it tries, and what it makes of that."""

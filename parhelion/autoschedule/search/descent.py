@@ -1,0 +1,321 @@
+"""The default scheduler's search: which Funcs are inlined, grouped, and where.
+
+It begins with every Func by itself, and takes the change that gains most, by the cost
+model, until none gains: a Func inlined into its readers, or a group computed inside the
+loops of the one group that reads it, at one of three levels, with the best tiles for
+both together. Then single decisions are looked at again in the light of all others.
+As changes are taken one by one, a descent may end where two together would gain. So
+there are others, from all Funcs in the loops of those that read them, per tile and per
+row, as far as the budget goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from parhelion.autoschedule.machine.machine import Machine
+from parhelion.autoschedule.model.code_size import most_length
+from parhelion.autoschedule.model.groups import Costs, Model, Tiles
+from parhelion.autoschedule.model.plan import Group, Level, Loops, Packed, Tiling
+from parhelion.autoschedule.pipeline.freedom import Freedom
+from parhelion.autoschedule.pipeline.graph import Graph
+from parhelion.autoschedule.pipeline.regions import Regions, points
+from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.autoschedule.pipeline.work import element_bytes
+from parhelion.autoschedule.search.members import Inside
+from parhelion.autoschedule.search.shapes import (
+    apart_dimensions,
+    block_choices,
+    plain_loops,
+    register_blocks,
+    row_blocks,
+    small_in_rows,
+    tile_choices,
+)
+from parhelion.autoschedule.search.state import State
+from parhelion.ir.function import Function
+
+#: The extent that is taken where nobody can know one.
+GUESS = 256
+#: How many blocks of registers are looked at with all tiles.
+_FEW_BLOCKS = 5
+#: How many groups are evaluated at least, for each Func, and at most.
+_LEAST, _EACH, _MOST = 1000, 24, 2000
+#: What a descent from another start comes to must leave no more of the time than this.
+_OTHER_START = 0.9
+
+
+def evaluations_for(funcs: int) -> int:
+    """How many groups a search evaluates by itself. With 1000, lens blur on 256-bit
+    registers comes to a schedule that is a third dearer than with 1200."""
+    return min(max(_LEAST, _EACH * funcs), _MOST)
+
+
+@dataclass
+class Search:
+    """One run of the search.
+
+    freedom: what of it is not decided by the user or by what the Funcs are.
+    budget: after how many evaluations of groups to stop looking for better; None: what
+    `evaluations_for` says. It is no time, so that the same pipeline gets the same
+    schedule on a busy computer.
+    ours: definitions whose directives are the scheduler's own (see `rfactor`).
+    """
+
+    outputs: tuple[Function, ...]
+    sizes: Sizes
+    machine: Machine
+    budget: int | None = None
+    ours: frozenset[tuple[Function, int]] = frozenset()
+    memo: dict[object, Group] = field(default_factory=dict)
+    inner: dict[object, Loops] = field(default_factory=dict)
+    evaluations: int = 0
+    freedom: Freedom = field(init=False)
+    #: What could not be analysed, a sentence each.
+    notes: list[str] = field(default_factory=list)
+    #: How long the code of the whole pipeline may be without being dear.
+    most_length: float = most_length(0)
+
+    def __post_init__(self) -> None:
+        self.freedom = Freedom(self.outputs, self.ours)
+
+    def run(self) -> State:
+        """The best state that it comes to within the budget."""
+        graph, regions = self.bounded()
+        # Of large pipelines, one descent takes the time that there is.
+        further = self.budget or _LEAST
+        if self.budget is None:
+            self.budget = evaluations_for(len(graph.order) + len(graph.inlined))
+        model = self.inline_cheap(Model(graph, regions, self.machine))
+        apart = State(self, model, {})
+        for f in model.graph.order:
+            apart.groups[f] = self.group(model, f, {})
+        best = self.descended(apart.merged())
+        for level in (Level.TILE, Level.ROW):
+            self.budget = min(self.budget, further)
+            if self.late:
+                break
+            other = self.descended(apart.together(level))
+            if other.cost < best.cost * _OTHER_START:
+                best = other
+        return best
+
+    def descended(self, state: State) -> State:
+        """After every change that gains, until none does."""
+        while not self.late:
+            better = state.improved()
+            if better is state:
+                break
+            state = better.merged()
+        return state
+
+    def bounded(self) -> tuple[Graph, Regions]:
+        """The pipeline before anything is decided, and what is needed of each Func.
+
+        Where nobody can tell that, a Func is inlined if it may be, which is always
+        legal; if not, an extent is guessed, and it stays where it is computed whole.
+        """
+        while True:
+            graph = Graph.of(self.outputs, self.freedom.inlined)
+            regions = Regions(graph, self.sizes, guess=GUESS)
+            lost = [f for f in graph.order if f in regions.unknown]
+            inline = [f for f in lost if self.freedom.inline(f)]
+            if not inline:
+                break
+            for f in inline:
+                self.notes.append(f"{regions.unknown[f].what}, so it is inlined")
+                self.freedom.inlined.add(f)
+        self.most_length = most_length(len(graph.order) + len(graph.inlined))
+        for error in regions.unknown.values():
+            self.notes.append(f"{error.what}; {GUESS} is taken for its extent")
+        self.freedom.whole.update(lost)
+        # Of what is never read, in no iteration, nothing is needed.
+        for f in graph.order:
+            regions.bounds.setdefault(f, ((0, 0),) * f.dimensions)
+        for image in graph.images:
+            regions.bounds.setdefault(image, ((0, 0),) * len(image.dims))
+        return graph, regions
+
+    @property
+    def late(self) -> bool:
+        """Whether the budget is spent."""
+        return self.budget is not None and self.evaluations > self.budget
+
+    def inline_cheap(self, model: Model) -> Model:
+        """Inlines what costs less to compute anew than to keep: a Func whose further
+        evaluations take less time than writing it and reading it again.
+
+        Not yet what takes the results of a reduction: it is the place where blocks of
+        them can be computed in registers.
+        """
+        for f in reversed(list(model.graph.order)):
+            if f not in model.graph.stages:
+                # What was inlined meanwhile does not read it after all.
+                continue
+            takes = any(g.updates for g in model.graph.producers.get(f, ()))
+            if self.freedom.inline(f) and not takes and self._extra(model, f) <= 0:
+                model = model.with_inlined(f) or model
+        return model
+
+    def _extra(self, model: Model, f: Function) -> float:
+        """Nanoseconds of computing `f` wherever it is used, beyond computing it once,
+        less those of storing and loading it, on one core."""
+        machine = self.machine
+        (stage,) = model.graph.stages[f]
+        work = model.work(stage)
+        whole = model.regions.bounds
+        once = float(points(whole[f]))
+        uses = 0.0
+        for c in model.graph.consumers[f]:
+            for s in model.graph.stages[c]:
+                loops = points(model.regions.loops(s, whole[c]))
+                calls = 0.0
+                for a in model.work(s).loads:
+                    if a.source is f:
+                        # What no loop changes is computed once.
+                        calls += loops if a.depends else 1
+                uses += calls
+        lanes = machine.lanes(32)
+        loads = sum(machine.load for a in work.loads)
+        each = (work.arithmetic * machine.operation + loads) / lanes
+        bytes_ = element_bytes(f)
+        kept = once * (machine.store / lanes + 0.5 * bytes_ * machine.near_byte)
+        kept += uses * machine.load / lanes
+        return (uses - once) * each - kept
+
+    def group(
+        self, model: Model, root: Function, members: Mapping[Function, Level]
+    ) -> Group:
+        """The best loops and tiles for a group of these members."""
+        stages = tuple([model.graph.stages[f] for f in (root, *members)])
+        key = (root, tuple(members.items()), stages)
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = self.best_group(model, root, members)
+        return found
+
+    def best_group(
+        self, model: Model, root: Function, members: Mapping[Function, Level]
+    ) -> Group:
+        (best,) = self.tilings(model, root, members, 1)
+        return best
+
+    def tilings(
+        self,
+        model: Model,
+        root: Function,
+        members: Mapping[Function, Level],
+        most: int,
+    ) -> list[Group]:
+        """The cheapest ways to tile a group and to block its registers, the cheapest
+        first."""
+        extents = tuple(model.extents(root))
+        plain = plain_loops(model, root, extents)
+        reduces = [
+            f
+            for f in (root, *members)
+            if f.updates and members.get(f, Level.BLOCK) is Level.BLOCK
+        ]
+        found: dict[object, Group] = {}
+        for loops, apart in self.loop_choices(model, root, members, plain, reduces):
+            length = sum([model.length(f, made) for f, made in loops.items()])
+            for tiles in tile_choices(loops[root], extents, bool(reduces), apart):
+                self.evaluations += 1
+                costs = model.group(root, members, loops, tiles)
+                for k in np.argsort(costs.total, kind="stable")[:most]:
+                    made = _group(root, members, loops, tiles, extents, costs, int(k))
+                    made.length = length
+                    key = (made.tiling, loops[root].block)
+                    if key not in found or made.cost < found[key].cost:
+                        found[key] = made
+        return sorted(found.values(), key=lambda g: g.cost * self.dear(g.length))[:most]
+
+    def dear(self, length: float) -> float:
+        """By how much code of a length is dearer than what it takes to run: beyond what
+        is usual, by as much as it is longer, so that it is taken where nothing is
+        nearly as fast."""
+        return max(1.0, length / self.most_length)
+
+    def loop_choices(
+        self,
+        model: Model,
+        root: Function,
+        members: Mapping[Function, Level],
+        plain: Loops,
+        reduces: Sequence[Function],
+    ) -> Iterator[tuple[Mapping[Function, Loops], tuple[int, ...]]]:
+        """Loops for all Funcs of a group, by the blocks of its root; and the dimensions
+        of the root in which tiles are no more than a block, as these loops want it."""
+        order = [root, *members]
+        choices = list(block_choices(model, root, plain))
+        if reduces:
+            choices += register_blocks(model, root, plain, reduces)
+        else:
+            if Level.ROW in members.values():
+                choices += small_in_rows(model, root, plain)
+            if not members:
+                choices += row_blocks(model, root, plain)
+        made = []
+        insides: dict[Loops, Inside] = {}
+        for own in choices:
+            inside = insides[own] = Inside(model, root, own, order, self.inner)
+            loops = {m: inside.loops(m, level) for m, level in members.items()}
+            made.append({root: own, **loops})
+        if len(made) > _FEW_BLOCKS:
+            # By what a point costs in the core alone.
+            def by_core(loops: Mapping[Function, Loops]) -> float:
+                block = loops[root].block
+                inside = sum(
+                    model.one_block(f, loops[f])
+                    for f in order
+                    if f is root or members[f] is Level.BLOCK
+                )
+                return inside / math.prod(block)
+
+            made = sorted(made, key=by_core)[:_FEW_BLOCKS]
+        for loops in made:
+            yield loops, ()
+            # Colour by colour, members have no blocks of several colours.
+            apart = apart_dimensions(model, root, loops[root])
+            inside = insides[loops[root]]
+            one = {
+                m: inside.loops(m, level, apart) if level is Level.TILE else loops[m]
+                for m, level in members.items()
+            }
+            if any(one[m] != loops[m] for m in members):
+                yield {root: loops[root], **one}, apart
+
+
+def _group(
+    root: Function,
+    members: Mapping[Function, Level],
+    loops: Mapping[Function, Loops],
+    tiles: Tiles,
+    extents: Sequence[int],
+    costs: Costs,
+    k: int,
+) -> Group:
+    """The group that candidate `k` is."""
+    sizes = [int(t[k]) for t in tiles.sizes]
+    tile = tuple([0 if s >= e else s for s, e in zip(sizes, extents, strict=True)])
+    terms = {name: float(t[k]) for name, t in costs.terms.items()}
+    return Group(
+        root,
+        dict(members),
+        Tiling(tile, tiles.row, tiles.outer),
+        loops,
+        float(costs.total[k]),
+        terms,
+        [
+            Packed(*which, int(over[k]))
+            for which, over in costs.packed.items()
+            if over[k] >= 0
+        ],
+    )
+
+
+__all__ = ["Search", "evaluations_for"]
