@@ -9,7 +9,6 @@ draws the page of the docs.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 import time
@@ -17,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.auto import adams, page, plain, steady, supervise, table
-from benchmarks.auto.contenders import contenders, kept, scaled
+from benchmarks.auto import adams, library, page, plain, steady, supervise, table
+from benchmarks.auto.contenders import contenders, scaled
 from benchmarks.auto.page import PINNED
 from benchmarks.case import Case
 from benchmarks.cases import ORDER, case
@@ -44,7 +43,7 @@ def arguments() -> argparse.ArgumentParser:
         "--pinned", action="store_true", help="run the kept schedules as well"
     )
     parser.add_argument(
-        "--keep", action="store_true", help="keep what our schedulers print"
+        "--keep", action="store_true", help="write what our schedulers print"
     )
     parser.add_argument(
         "--search", action="store_true", help="only search with Adams2019, and keep it"
@@ -53,7 +52,7 @@ def arguments() -> argparse.ArgumentParser:
         "--lean",
         action="store_true",
         help="only what the limits speak of: of the experts the two that were fastest"
-        " in the plain run; with --pinned, our schedulers and their files",
+        " in the plain run; with --pinned, our schedulers and what they printed",
     )
     parser.add_argument("--json", type=Path, help="default: out/bench-auto….json")
     parser.add_argument(
@@ -141,13 +140,12 @@ def measure(case: Case, threads: int, options: argparse.Namespace) -> dict[str, 
             python = facts.pop("python", None)
             if python is None:
                 continue
-            facts["digest"] = hashlib.sha256(python.encode()).hexdigest()[:16]
-            path = kept(label.split()[1], case.name, threads)
+            facts["digest"] = library.digest(python)
+            of = label.split()[1], case.name, threads
             if options.scale == 1 and not options.renamed:
-                facts["as_kept"] = path.exists() and path.read_text() == python
+                facts["as_kept"] = library.is_as_kept(*of, python)
             if options.keep:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(python)
+                library.keep_printed(*of, python)
     except supervise.Failed as error:
         entry["failed"] = str(error)
     entry["took"] = time.perf_counter() - start
@@ -163,16 +161,14 @@ def write(results: Mapping[str, Any], path: Path) -> None:
 
 
 def search(names: list[str], options: argparse.Namespace) -> None:
-    """Adams2019's schedules into their files, those that are there left alone."""
+    """Keeps Adams2019's schedules, those that are there left alone."""
     for name in names:
         for threads in options.threads:
-            path = kept(adams.NAME, name, threads)
-            if path.exists():
+            if library.searched(adams.NAME, name, threads) is not None:
                 continue
-            adams.keep(name, threads, path)
-            print(
-                f"{name} {threads} thr: {path.read_text().splitlines()[0]}", flush=True
-            )
+            text = adams.searched(name, threads)
+            library.keep_searched(adams.NAME, name, threads, text)
+            print(f"{name} {threads} thr: {text.splitlines()[0]}", flush=True)
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
     python -m benchmarks.auto.adams CASE
 
 searches, in a process of at most 16 GB, and prints the schedule as Python. A search may
-take minutes, so schedules are kept in files, and the comparison runs those.
+take minutes, so schedules are kept (see `library`), and the comparison runs those.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ NAME = "Adams2019"
 #: Seconds of the processor and bytes that a search, which is on one thread, may take.
 SECONDS = 180
 MEMORY = 16 << 30
-#: How the first line of a file says what the search took, or that nothing was found.
+#: How the first line of a schedule says what the search took, or that there is none.
 _TOOK = "# found in "
 _NONE = "# no answer"
-#: How the second one, where nothing was found, says that the computer was shared.
+#: How the second one, where there is none, says that the computer was shared.
 _SHARED = "# other processes used {:.0%} of the computer meanwhile\n"
 _OUT_OF_MEMORY = f"# no answer: memory, {MEMORY >> 30} GB\n"
 
@@ -83,10 +83,10 @@ def search(name: str, threads: int) -> str:
     return f"{_TOOK}{took:.2f} s by Halide's {NAME}, for {threads} thread(s)\n{text}"
 
 
-def keep(name: str, threads: int, path: Path) -> None:
-    """Searches in a process of its own, and writes to a file what came of it, as
-    `search` says it, and where that is nothing, whether other processes were busy
-    meanwhile. Raises RuntimeError where the process failed otherwise."""
+def searched(name: str, threads: int) -> str:
+    """Searches in a process of its own. Returns what came of it, as `search` says it,
+    and where that is nothing, whether other processes were busy meanwhile. Raises
+    RuntimeError where the process failed otherwise."""
     others = Others()
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", __name__, name],
@@ -107,22 +107,20 @@ def keep(name: str, threads: int, path: Path) -> None:
     share = others.share() or 0.0
     if text.startswith(_NONE) and share > CALM:
         text += _SHARED.format(share)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    return text
 
 
-def apply(hl: Module, app: App, path: Path) -> dict[str, Any]:
-    """Schedules a fresh application as a file says. Raises NoAnswer, with the reason
-    that the file gives."""
-    if not path.exists():
+def apply(hl: Module, app: App, text: str | None) -> dict[str, Any]:
+    """Schedules a fresh application as a search came to, None where there was none.
+    Raises NoAnswer, with the reason that the text gives."""
+    if text is None:
         raise NoAnswer("not searched")
-    text = path.read_text()
     first, *rest = text.splitlines()
     if not first.startswith(_TOOK):
         said = [line.removeprefix("# ") for line in (first, *rest)]
         raise NoAnswer("; ".join(said))
     names: dict[str, Any] = {}
-    exec(compile(text, str(path), "exec"), names)
+    exec(compile(text, NAME, "exec"), names)
     funcs = funcs_of(hl, hl.Pipeline([app.output]))
     called = translate.base_names([f.name() for f in funcs])
     if isinstance(hl, Renamed):

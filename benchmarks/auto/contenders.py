@@ -1,4 +1,4 @@
-"""What is compared: schedules by experts, by schedulers, and from files."""
+"""What is compared: schedules by experts, by schedulers, and those that are kept."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import importlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from apps.common import App, Array, Module
-from benchmarks.auto import adams
+from benchmarks.auto import adams, library
 from benchmarks.auto.adams import NoAnswer
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.auto.renamed import Renamed
 from benchmarks.case import Case, Image, load
 from benchmarks.halide_host import target_of
-from parhelion.codegen.target import host_target
 
 #: Our schedulers.
 OURS = ("Mullapudi2016", "Parhelion")
-#: Where schedules are kept as Python: a folder for each width of vectors, and in it one
-#: for each scheduler.
-SCHEDULES = Path(__file__).parents[1] / "schedules"
 
 
 @dataclass(frozen=True)
@@ -30,9 +25,10 @@ class Contender:
     """One column of the comparison.
 
     module: parhelion or halide, "" for a rival. kind: "expert" (name: a schedule of the
-    case), "scheduler" (name: the scheduler's), "pinned" (what our scheduler printed,
-    from a file), "search" (what Adams2019 found in a process of its own) or "rival"
-    (name: a rival of the case). parameters: more that a scheduler is told.
+    case), "scheduler" (name: the scheduler's), "pinned" (what our scheduler printed
+    before, or drawing lots found), "search" (what Adams2019 found in a process of its
+    own) or "rival" (name: a rival of the case). parameters: more that a scheduler is
+    told.
     """
 
     module: str
@@ -77,12 +73,6 @@ def contenders(case: Case, pinned: bool) -> list[Contender]:
     return found + [Contender("", "rival", name) for name in case.aims]
 
 
-def kept(scheduler: str, case: str, threads: int) -> Path:
-    """The file of a schedule, for computers with vectors as wide as here."""
-    width = f"{host_target().vector_bits}-bit"
-    return SCHEDULES / width / scheduler.lower() / f"{case}_{threads}t.py"
-
-
 @dataclass(frozen=True)
 class Setting:
     """How a case is run: threads, whether all names are others, and its scale."""
@@ -122,9 +112,10 @@ def prepare(
     elif setting.scale != 1:
         raise NoAnswer("not searched at this size")
     elif who.kind == "search":
-        facts |= adams.apply(hl, app, kept(who.name, case.name, setting.threads))
+        text = library.searched(who.name, case.name, setting.threads)
+        facts |= adams.apply(hl, app, text)
     else:
-        run_file(hl, app, kept(who.name, case.name, setting.threads))
+        run_kept(hl, app, who.name, case.name, setting.threads)
     facts["schedule"] = time.perf_counter() - start
     facts["schedule_cpu"] = time.process_time() - used
     return compiled(hl, case, app, images, facts)
@@ -196,11 +187,12 @@ def offered() -> list[str]:
     return found
 
 
-def run_file(hl: Module, app: App, path: Path) -> None:
-    """Applies the schedule of a file: its `schedule`, a function of the pipeline."""
-    if not path.exists():
-        raise NoAnswer(f"no file {path.name} of {path.parent.name}")
-    run_text(hl, app, path.read_text(), str(path))
+def run_kept(hl: Module, app: App, scheduler: str, case: str, threads: int) -> None:
+    """Applies a schedule that was searched for, or that one of ours printed before."""
+    text = library.text(scheduler, case, threads)
+    if text is None:
+        raise NoAnswer(f"no schedule of {scheduler} is kept here")
+    run_text(hl, app, text, f"{scheduler} {case} {threads}")
 
 
 def run_text(hl: Module, app: App, text: str, where: str) -> None:

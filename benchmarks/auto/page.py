@@ -96,8 +96,10 @@ search took.
 
 ## The schedules, run from their files
 
-What our schedulers print is kept under `benchmarks/schedules`; `--pinned` runs these
-files in turn with the schedulers. The ratio is the file's time over the scheduler's.
+What our schedulers print, `--keep` writes under `out/schedules`, and its digests under
+`benchmarks/schedules`; `--pinned` runs these files in turn with the schedulers. The
+ratio is the file's time over the scheduler's, and the digests tell whether the schedule
+is the same.
 
 {pinned}
 

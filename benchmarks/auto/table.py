@@ -330,7 +330,7 @@ PINNED_HEAD += ["ratio", "same schedule"]
 def pinned(results: Entry, order: list[str]) -> Iterator[tuple[str, ...]]:
     """Of each schedule that was run from its file as well: application, threads,
     scheduler, its time and the file's in milliseconds, the second over the first, and
-    whether the scheduler still finds what the file has."""
+    whether the scheduler still finds what was kept."""
     for row in rows(results, order):
         for label in (PAPERS, DEFAULT):
             file = f"{label} pinned"

@@ -5,7 +5,7 @@
 Some fifty pipelines in the manner of OpenCV's, scikit-image's, SciPy's and kornia's
 users, in three groups by a hash of the name. Of the group "final" only figures of the
 whole are printed, so that nobody chooses constants by its pipelines; ``--reveal`` shows
-them. ``--search`` makes what is kept in files: Adams2019's schedules (up to 180 s each)
+them. ``--search`` makes what is kept: Adams2019's schedules (up to 180 s each)
 and the best of 30 random ones. ``--stability`` schedules with a fifth fewer and more
 evaluations and with equal choices in other orders, and runs what differs.
 """
@@ -13,7 +13,6 @@ evaluations and with equal choices in other orders, and runs what differs.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 import time
@@ -21,10 +20,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.auto import adams, supervise
+from benchmarks.auto import adams, library, supervise
 from benchmarks.auto.__main__ import write
 from benchmarks.auto.batch import Spec, run_batches
-from benchmarks.auto.contenders import kept
 from benchmarks.auto.made import digest
 from benchmarks.auto.plain import aligned
 from benchmarks.everyday import baselines, drawing, page, table, variants
@@ -109,7 +107,7 @@ def measure(p: Pipeline, threads: int, options: argparse.Namespace) -> dict[str,
         for facts in found.values():
             python = facts.pop("python", None)
             if python is not None:
-                facts["digest"] = hashlib.sha256(python.encode()).hexdigest()[:16]
+                facts["digest"] = library.digest(python)
         entry |= {"contenders": found, "others": others}
     except supervise.Failed as error:
         entry["failed"] = str(error)
@@ -140,13 +138,13 @@ def stability(p: Pipeline, threads: int, seconds: float) -> dict[str, float]:
 def search(p: Pipeline, threads: int, options: argparse.Namespace) -> None:
     """Makes the schedules that are not kept yet."""
     told = p.name if p.group != GROUPS[-1] or options.reveal else p.group
-    path = kept(adams.NAME, p.name, threads)
-    if not path.exists() and not options.skip_adams:
-        adams.keep(p.name, threads, path)
-        said = path.read_text().splitlines()[0].removeprefix("# ")
+    known = library.searched(adams.NAME, p.name, threads)
+    if known is None and not options.skip_adams:
+        text = adams.searched(p.name, threads)
+        library.keep_searched(adams.NAME, p.name, threads, text)
+        said = text.splitlines()[0].removeprefix("# ")
         print(f"{told} {threads} thr, Adams2019: {said}", flush=True)
-    path = kept(baselines.RANDOM, p.name, threads)
-    if not path.exists():
+    if library.searched(baselines.RANDOM, p.name, threads) is None:
         said = drawing.keep_best(p.case(), threads, options.seconds / 40)
         print(f"{told} {threads} thr: {said}", flush=True)
 

@@ -1,10 +1,10 @@
-"""The best of a number of random legal schedules of a pipeline, kept as a file."""
+"""The best of a number of random legal schedules of a pipeline, which is kept."""
 
 from __future__ import annotations
 
 import parhelion as hl
+from benchmarks.auto import library
 from benchmarks.auto.batch import Spec, run_batches
-from benchmarks.auto.contenders import kept
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.auto.made import digest
 from benchmarks.auto.supervise import Failed
@@ -51,9 +51,8 @@ def keep_best(case: Case, threads: int, seconds: float) -> str:
     if not times:
         raise Failed(f"{case.name}: {told}")
     best = min(times, key=times.__getitem__)
-    path = kept(RANDOM, case.name, threads)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"# the fastest of {told}: {best}\n{texts[best]}")
+    text = f"# the fastest of {told}: {best}\n{texts[best]}"
+    library.keep_searched(RANDOM, case.name, threads, text)
     return f"{told}; the fastest takes {times[best] * 1e3:.2f} ms"
 
 

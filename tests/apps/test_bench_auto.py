@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ from apps.common import App
 from benchmarks.auto import __main__ as command
 from benchmarks.auto import (
     adams,
+    library,
     page,
     plain,
     predictions,
@@ -32,7 +33,7 @@ from benchmarks.auto.contenders import (
     apply,
     contenders,
     prepare,
-    run_file,
+    run_kept,
     scaled,
 )
 from benchmarks.auto.estimates import boxes, set_estimates
@@ -237,18 +238,53 @@ def test_an_expert_is_prepared_under_other_names() -> None:
     assert ready.facts["compile"] > 0
 
 
-def test_a_kept_schedule_is_run_from_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "kept.py"
-    path.write_text(
+@pytest.fixture
+def shelves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Empty places for schedules that are kept."""
+    monkeypatch.setattr(library, "FOLDER", tmp_path / "kept")
+    monkeypatch.setattr(library, "PRINTED", tmp_path / "printed")
+
+
+@pytest.mark.parametrize("keep", [library.keep_searched, library.keep_printed])
+def test_a_kept_schedule_is_run(
+    keep: Callable[[str, str, int, str], None], shelves: None
+) -> None:
+    text = (
         "import parhelion as hl\n"
         "def schedule(pipeline):\n"
         "    pipeline.outputs()[0].vectorize(hl.Var('x'), 8)\n"
     )
+    keep("Random", "blur", 2, text)
     app = blur.algorithm(hl)
-    run_file(hl, app, path)
+    run_kept(hl, app, "Random", "blur", 2)
     assert "vectorized" in hl.Pipeline([app.output]).loop_nest()
-    with pytest.raises(adams.NoAnswer, match="no file other.py"):
-        run_file(hl, app, tmp_path / "other.py")
+    with pytest.raises(adams.NoAnswer, match="no schedule of Random is kept here"):
+        run_kept(hl, app, "Random", "blur", 1)
+
+
+def test_a_digest_tells_whether_a_schedule_is_the_same(shelves: None) -> None:
+    library.keep_printed("Parhelion", "blur", 1, "first")
+    library.keep_printed("Parhelion", "blur", 2, "second")
+    library.keep_searched("Adams2019", "blur", 1, "third")
+    assert library.is_as_kept("Parhelion", "blur", 1, "first")
+    assert library.is_as_kept("Parhelion", "blur", 2, "second")
+    assert not library.is_as_kept("Parhelion", "blur", 2, "first")
+    assert not library.is_as_kept("Parhelion", "harris", 1, "first")
+    assert not library.is_as_kept("Mullapudi2016", "blur", 1, "first")
+    assert library.searched("Parhelion", "blur", 1) is None
+    assert library.searched("Adams2019", "blur", 1) == "third"
+
+
+@pytest.mark.parametrize("path", sorted(library.FOLDER.iterdir()), ids=lambda p: p.name)
+def test_what_is_kept_can_be_read(path: Path) -> None:
+    kept = json.loads(path.read_text())
+    assert list(kept) == ["searched", "digests"]
+    for schedules in kept["searched"].values():
+        for text in schedules.values():
+            compile(text, path.name, "exec")
+    for scheduler in ("mullapudi2016", "parhelion"):
+        wanted = [f"{name}_{n}t" for name in ORDER for n in (1, 2)]
+        assert set(wanted) <= set(kept["digests"][scheduler])
 
 
 SOURCE = """Func f = pipeline.get_func(2);
@@ -330,10 +366,9 @@ def test_a_process_that_nobody_is_to_blame_for_fails() -> None:
         supervise.measure(["-c", "raise SystemExit('no such thing')"], ["a"], 1, 1.0)
 
 
-def test_schedules_of_a_search_are_applied_under_halide(tmp_path: Path) -> None:
+def test_schedules_of_a_search_are_applied_under_halide() -> None:
     halide = pytest.importorskip("halide")
-    path = tmp_path / "kept.py"
-    path.write_text(
+    text = (
         "# found in 0.50 s by a test\n"
         "import halide as hl\n"
         "def schedule(funcs):\n"
@@ -341,12 +376,15 @@ def test_schedules_of_a_search_are_applied_under_halide(tmp_path: Path) -> None:
     )
     for module in (halide, Renamed(halide)):
         app = blur.algorithm(module)
-        assert adams.apply(module, app, path) == {"search": 0.5}
+        assert adams.apply(module, app, text) == {"search": 0.5}
         app.inputs["input"].set(halide.Buffer(np.ones((6, 6), np.uint16)))
         assert np.asarray(app.output.realize([4, 4])).max() == 1
-    path.write_text("# no answer: time, 180 s\n")
-    with pytest.raises(adams.NoAnswer, match="no answer: time"):
-        adams.apply(halide, blur.algorithm(halide), path)
+    for said, why in (
+        ("# no answer: time, 180 s\n", "no answer: time"),
+        (None, "not searched"),
+    ):
+        with pytest.raises(adams.NoAnswer, match=why):
+            adams.apply(halide, blur.algorithm(halide), said)
 
 
 def test_a_larger_input_goes_on_at_its_edges() -> None:

@@ -14,7 +14,7 @@ FOLDERS = ("parhelion", "apps", "benchmarks", "tests")
 #: Where paths in texts begin.
 BASES = (ROOT, PACKAGE, ROOT / "docs", ROOT / "tests")
 #: The papers' and other systems' words for places, and what programs write.
-ELSEWHERE = {"benchmarks/schedules"}
+ELSEWHERE = {"out/schedules"}
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

@@ -1,2 +1,0 @@
-# no answer: memory, 16 GB
-# other processes used 73% of the computer meanwhile

@@ -1,1 +1,0 @@
-# no answer: time, 180 s

@@ -1,1 +1,0 @@
-# no answer: memory, 16 GB
