@@ -241,6 +241,25 @@ def test_the_compiler_knows_no_pixels_and_no_values() -> None:
         assert {"bound", "value"}.isdisjoint(symbol.__slots__)
 
 
+#: What tells by what means a Func is computed: `schedule.modes` asks it.
+MODES_OF = {"extern", "memo", "async_"}
+
+
+def test_schedulers_ask_modes() -> None:
+    """A new way to compute a Func is seen by all schedulers."""
+    wrong = []
+    for path in sorted((PACKAGE / "autoschedule").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Compare | ast.BoolOp | ast.UnaryOp):
+                continue
+            if any(
+                isinstance(n, ast.Attribute) and n.attr in MODES_OF
+                for n in ast.iter_child_nodes(node)
+            ):
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not wrong, "\n".join(wrong)
+
+
 #: Where loops, Funcs and images are known by what they are, not by their names.
 NAMELESS = ("lower", "schedule", "views", "lang", "autoschedule")
 TAKES_APART = {

@@ -29,6 +29,7 @@ from parhelion.lang.runner import Runner
 from parhelion.lower.passes import Trace
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.program import Variant, compiling, fitted, lowered_for
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.order import realization_order
 from parhelion.views.execute import (
     End,
@@ -176,7 +177,7 @@ def animate(
 def _run(pipeline: Pipeline, where: object, threads: int) -> Animation:
     runner = pipeline._ready()
     for f in realization_order(runner.outputs):
-        if f.extern is not None:
+        if not by_loops(f):
             raise HalideError(
                 f"foreign code computes {shown(f)!r}: in which order, only that code "
                 "knows, so that it cannot be animated",

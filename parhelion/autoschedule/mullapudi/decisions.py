@@ -15,6 +15,7 @@ from parhelion.autoschedule.mullapudi.plan import Forced, Plan
 from parhelion.autoschedule.pipeline.graph import GraphStage
 from parhelion.autoschedule.script import Script
 from parhelion.ir.function import Function, var_label
+from parhelion.schedule.modes import by_loops
 
 _INLINING = "inlining (section 4.3)"
 _GROUPS = "groups (section 4.2)"
@@ -172,7 +173,7 @@ class _Teller:
         return found
 
     def _stages(self, group: Group) -> Sequence[GraphStage]:
-        if group.output.extern is not None:
+        if not by_loops(group.output):
             return ()
         stages = self.plan.graph.stages[group.output]
         return [s for s in stages if not self.plan.given(s)]

@@ -17,6 +17,7 @@ from parhelion.autoschedule.mullapudi.params import Limits
 from parhelion.autoschedule.mullapudi.tiles import VECTORS, tile_sizes
 from parhelion.autoschedule.pipeline.graph import GraphStage
 from parhelion.ir.function import Function
+from parhelion.schedule.modes import by_loops
 
 #: The extents of a tile, one for each loop of a definition.
 Tile = tuple[int, ...]
@@ -161,14 +162,14 @@ class Grouping:
         """The group that is the only one that consumes a Func, and the stage of its
         output in whose tiles the Func would be computed; None if there is none."""
         graph = self.model.graph
-        if f in self.keep or f in graph.outputs or f.extern is not None:
+        if f in self.keep or f in graph.outputs or not by_loops(f):
             return None
         owners = {self.owner[c] for c in graph.consumers[f]}
         if len(owners) != 1:
             return None
         group = self.groups[owners.pop()]
         g = group.output
-        if g.extern is not None or g in self.solid:
+        if not by_loops(g) or g in self.solid:
             return None
         hosts = {s.index for s in graph.stages[g] if f in s.sources()}
         if group.members:

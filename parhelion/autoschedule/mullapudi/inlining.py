@@ -17,6 +17,7 @@ from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, FuncCall, ImageLoad, Intrinsic, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.schedule.modes import by_loops
 
 _MARKS = ("likely", "likely_if_innermost", "guarded")
 
@@ -71,7 +72,7 @@ class Inlines:
             if f not in keep
             and can_inline(f, graph.outputs)
             and self.consumers[f]
-            and all(c.extern is None for c in self.consumers[f])
+            and all(map(by_loops, self.consumers[f]))
         }
         self.inlined: list[Function] = []
         self.decisions: list[Inlining] = []

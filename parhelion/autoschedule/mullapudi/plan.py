@@ -31,6 +31,7 @@ from parhelion.autoschedule.script import Script
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.order import callees, realization_order
 
 #: The extent of what nobody knows.
@@ -209,7 +210,7 @@ class Plan:
         g = group.output
         if self.freedom.move(g):
             script.add(g, -1, "compute_root")
-        if g.extern is not None:
+        if not by_loops(g):
             return
         at: Name | None = None
         for stage, tiled in zip(self.graph.stages[g], group.stages, strict=True):
@@ -311,7 +312,7 @@ def _unread(graph: Graph) -> list[Function]:
     users: dict[Function, set[Function]] = {}
     reached: dict[Function, set[Function]] = {}
     order = realization_order(graph.outputs)
-    in_memory = {g for f in order if f.extern is not None for g in callees(f)}
+    in_memory = {g for f in order if not by_loops(f) for g in callees(f)}
     for f in order:
         found = {h for g in callees(f) for h in reached[g]}
         dead = f not in graph.stages and f not in in_memory

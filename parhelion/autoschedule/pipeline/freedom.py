@@ -15,6 +15,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import LoopLevel, Place
 from parhelion.schedule.idle import layout_calls
+from parhelion.schedule.modes import by_loops, modes
 from parhelion.schedule.order import callees, realization_order
 
 
@@ -51,7 +52,7 @@ class Freedom:
 
     def _look(self, f: Function) -> None:
         s = f.schedule
-        if f.extern is not None:
+        if not by_loops(f):
             self.given.update(callees(f))
         if s.compute.place is not Place.INLINED:
             self.placed.add(f)
@@ -97,7 +98,7 @@ class Freedom:
         )
         if kept or s.ring is not None:
             self._leave(f)
-        elif s.async_:
+        elif modes(f):
             self.given.add(f)
 
     def _leave(self, f: Function) -> None:
@@ -164,16 +165,15 @@ class Freedom:
         Funcs and what is kept from run to run, is computed at the root."""
         return (
             self.move(f)
-            and f.extern is None
             and f not in self.given
             and f not in self.whole
-            and f.schedule.memo is None
+            and not modes(f)
         )
 
     def host(self, f: Function) -> bool:
         """Whether Funcs may be computed in the loops of this one."""
         return (
-            f.extern is None
+            by_loops(f)
             and f not in self.named
             and not self.has_loops(f)
             and (f in self.outputs or f.schedule.compute.place is not Place.LOOP)
@@ -181,7 +181,7 @@ class Freedom:
 
     def loops(self, f: Function, k: int) -> bool:
         """Whether the loops of a definition are to be chosen."""
-        return f.extern is None and f not in self.named and (f, k) not in self.looped
+        return by_loops(f) and f not in self.named and (f, k) not in self.looped
 
     def has_loops(self, f: Function) -> bool:
         """Whether one definition of a Func at least has its loops already."""

@@ -19,6 +19,7 @@ from parhelion.ir.rewrite import nodes, substitute
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.guards import guard_branches
 from parhelion.lower.inline import MOST_NODES, Recoordinate
+from parhelion.schedule.modes import by_loops, modes
 from parhelion.schedule.order import callees, realization_order
 from parhelion.schedule.wrappers import body
 
@@ -103,13 +104,7 @@ def written_in(funcs: Iterable[Function]) -> int:
 
 def can_inline(f: Function, outputs: Sequence[Function]) -> bool:
     """Whether calls of `f` may be replaced by its definition."""
-    return (
-        f not in outputs
-        and f.extern is None
-        and not f.updates
-        and f.schedule.memo is None
-        and not f.schedule.async_
-    )
+    return f not in outputs and not f.updates and not modes(f)
 
 
 class Inliner(Recoordinate):
@@ -321,7 +316,7 @@ class Graph:
         key = (f, k, args, values, predicate)
         found = self.known.get(key)
         if found is None:
-            if guard and f.extern is None:
+            if guard and by_loops(f):
                 exprs = guard_branches((*args, *values))
                 args, values = exprs[: len(args)], exprs[len(args) :]
             own = [v for v, a in zip(f.args, it.args, strict=True) if k == 0 or a is v]

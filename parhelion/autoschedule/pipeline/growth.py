@@ -15,6 +15,7 @@ from parhelion.ir.expr import Expr, Intrinsic, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.symbols import BufferSym
+from parhelion.schedule.modes import is_whole
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32
 
@@ -38,7 +39,7 @@ class Growth:
         return found
 
     def _harmless(self, f: Function, d: int) -> bool:
-        if f.extern is not None or f.schedule.memo is not None:
+        if is_whole(f):
             return False
         # The caller's buffer has no room for more, also where others read it.
         if f in self.regions.graph.outputs:

@@ -27,6 +27,7 @@ from parhelion.errors import BoundsError
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function, ReductionDomain, var_label
 from parhelion.ir.symbols import BufferSym
+from parhelion.schedule.modes import by_loops
 from parhelion.types import INT32
 
 #: Inclusive bounds of one dimension, or of one loop: numbers, or arrays of numbers.
@@ -139,7 +140,7 @@ class Values:
 
     def of(self, f: Function, index: int) -> SymInterval:
         stages = self._graph.stages.get(f)
-        if stages is None or len(stages) > 1 or f.extern is not None:
+        if stages is None or len(stages) > 1 or not by_loops(f):
             return SymInterval(None, None)
         found = self._known.get((stages[0], index))
         if found is None:

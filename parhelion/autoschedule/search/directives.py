@@ -22,6 +22,7 @@ from parhelion.autoschedule.search.padding import Padding
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
 from parhelion.schedule.directives import Place, Rename, TailStrategy
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.order import realization_order
 
 #: How many tasks for each thread are enough if they are long.
@@ -48,7 +49,7 @@ def script_of(
     for f in realization_order(graph.outputs):
         # What nobody needs once its readers are inlined is no part of a plan; foreign
         # code and what it reads are not inlined even then.
-        solid = f.extern is not None or f in freedom.given
+        solid = not by_loops(f) or f in freedom.given
         if solid and f not in planned and freedom.move(f):
             script.add(f, -1, "compute_root")
     script.acknowledge()

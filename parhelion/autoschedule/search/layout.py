@@ -14,6 +14,7 @@ from parhelion.autoschedule.model.plan import Group
 from parhelion.autoschedule.model.throughput import load_time, registers_of
 from parhelion.autoschedule.search.state import State
 from parhelion.ir.function import Function
+from parhelion.schedule.modes import is_whole
 
 #: Vectors must save this share of the whole, and so many Funcs are tried.
 _LEAST_SHARE, _MOST = 0.08, 2
@@ -93,9 +94,8 @@ def _free(state: State, f: Function) -> bool:
     return (
         f in state.model.graph.stages
         and state.search.freedom.move(f)
-        and f.extern is None
+        and not is_whole(f)
         and f not in state.search.freedom.given
-        and s.memo is None
         and not s.storage
         and natural
     )

@@ -29,6 +29,7 @@ from parhelion.ir.expr import Intrinsic
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Function, dim_name, var_label
 from parhelion.ir.rewrite import nodes
+from parhelion.schedule.modes import is_whole
 from parhelion.schedule.snapshot import Snapshot
 
 _T = TypeVar("_T")
@@ -175,7 +176,7 @@ def _candidate(state: State, f: Function, floats: bool) -> GraphStage | None:
     """The one update of a Func that takes its time, if it is ours to split."""
     model, freedom = state.model, state.search.freedom
     stages = model.graph.stages[f]
-    if f.extern is not None or f.schedule.memo is not None:
+    if is_whole(f):
         return None
     if not all(freedom.loops(f, s.index) for s in stages) or f in freedom.whole:
         return None

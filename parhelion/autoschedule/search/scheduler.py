@@ -29,6 +29,7 @@ from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
 from parhelion.schedule.directives import Place
+from parhelion.schedule.modes import by_loops
 from parhelion.schedule.recomputing import unscheduled
 
 NAME = "Parhelion"
@@ -156,7 +157,7 @@ def _ours(state: State, f: Function) -> list[bool]:
     """Of each definition of a Func, whether the scheduler gives it loops."""
     freedom = state.search.freedom
     inside = f.schedule.compute.place is Place.LOOP and f not in freedom.outputs
-    if inside or f.extern is not None:
+    if inside or not by_loops(f):
         return [False]
     return [freedom.loops(f, k) for k in range(len(f.stages()))]
 
