@@ -33,6 +33,7 @@ from parhelion.analysis.symbolic import (
 from parhelion.ir import expr as E
 from parhelion.ir.build import FALSE, TRUE, floor_mod, imm
 from parhelion.ir.expr import Expr
+from parhelion.ir.rewrite import nodes
 from parhelion.types import Type
 
 
@@ -268,7 +269,7 @@ def cast_bounds(t: Type, a: SymInterval, source: Type) -> SymInterval:
     if t.can_represent(source):
         return each(a, lambda x: converted(t, x))
     if is_index(t):
-        if source.is_uint() and a.hi is None:
+        if source.is_uint() and a.hi is None or _wraps_for_sure(a):
             return EVERYTHING
         made = each(a, lambda x: converted(t, x))
         # A bound that was of this type before it was unsigned (as abs gives) fits.
@@ -281,6 +282,23 @@ def cast_bounds(t: Type, a: SymInterval, source: Type) -> SymInterval:
     if t.is_uint() and t.width >= source.width and c.lo is not None and c.lo >= 0:
         return each(a, lambda x: converted(t, x))
     return type_range(t)
+
+
+#: Numbers of this size are not made of coordinates: they are what a type can hold.
+_OF_TYPES = 1 << 30
+
+
+def _wraps_for_sure(i: SymInterval) -> bool:
+    """Whether a symbolic end is made of what 32 bits of anything can hold: too little
+    is known of the value to say that it fits in an index."""
+    return any(
+        [
+            type(n) is E.Imm and abs(n.value) >= _OF_TYPES
+            for end in i
+            if end is not None and number(end) is None
+            for n in nodes(end)
+        ]
+    )
 
 
 def _was(x: Expr | None, t: Type) -> bool:

@@ -7,7 +7,8 @@ Semantics:
 - Integers wrap at their width. `Div` and `Mod` of integers: the remainder is never
   negative; dividing by zero gives 0, and so does `Mod` by zero.
 - Arithmetic on int32 loop variables and what is computed from them for indexing may
-  be assumed not to overflow.
+  be assumed not to overflow: `lower.overflow` checks that it does not. Values of pixels
+  that may go so far are computed without sign (`lower.pin_casts`), and wrap.
 - Float `Min(a, b)` is ``select(b < a, b, a)`` and `Max(a, b)` is
   ``select(b > a, b, a)``: their operands do not commute.
 - `Select`, `And` and `Or` evaluate all operands; none of them traps.

@@ -61,6 +61,14 @@ FAILURES: dict[str, Failure] = {
         "the region of {0!r} that is needed overflows 32-bit coordinates: {1} would be "
         "{2}",
     ),
+    # (buffer or func, bound, value in 64 bits of what the bound is made of)
+    "coordinate_part_overflow": Failure(
+        BoundsError,
+        "the region of {0!r} that is needed overflows 32-bit coordinates: {1} is made "
+        "of {2}",
+        "coordinates are of 32 bits; compute larger numbers in 64, hl.i64(x) * 100000, "
+        "and narrow what is clamped",
+    ),
     # (what was promised, promised value, given value)
     "constraint": Failure(InvalidBufferError, "{0} must be {1}, but it is {2}"),
     # (param, least, value)
@@ -180,6 +188,7 @@ HALIDE_CODES: dict[str, int] = {
     "size_overflow": -6,
     "allocation_too_large": -5,
     "coordinate_overflow": -6,
+    "coordinate_part_overflow": -6,
     "constraint": -8,
     "param_below": -9,
     "param_above": -10,

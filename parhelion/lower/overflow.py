@@ -19,9 +19,9 @@ from parhelion.analysis.linear import Linear, linear
 from parhelion.errors import BoundsError
 from parhelion.ir.build import (
     add,
+    const_int,
     imm,
     int64,
-    is_const,
     land,
     le,
     maximum,
@@ -55,12 +55,14 @@ from parhelion.ir.symbols import COORDINATE_LIMIT, ParamSym
 from parhelion.lower.loops import Range
 from parhelion.lower.regions import Regions
 from parhelion.lower.stages import StagedPipeline
-from parhelion.types import INT32, INT64, Float, Handle
+from parhelion.types import INT32, INT64, Float, Handle, UInt
 
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 _SUM_CUT, _FACTOR_CUT = 1 << 61, (1 << 31) + 1
-#: Constants up to this are those of stencils.
-_NEAR = 1 << 16
+#: Constants up to this are those of stencils, and factors those of resampling.
+_NEAR, _SCALE = 1 << 16, 1 << 8
+#: Types of integers that 32 bits cannot all hold, and 64 can.
+_WIDER = (INT64, UInt(32))
 #: A reach that is as good as infinite: products of products have ever more digits.
 _FURTHEST = 1 << 200
 
@@ -93,13 +95,39 @@ class OverflowChecks:
     def check(self, owner: str, name: str, e: Expr) -> list[Stmt]:
         """Asserts, where it is in doubt, that `e` needs no more than 32 bits. It is
         called `name`, ``f.x.max`` say, and is a bound of `owner`, f."""
-        if e in self._checked or self.reach(e) <= _MOST:
-            return []
-        self._checked.add(e)
-        value = self.wide(e)
-        fits = land(le(int64(_LEAST), value), le(value, int64(_MOST)))
-        texts = [StringImm(Handle(), t) for t in (owner, name)]
-        return [Assert(fits, "coordinate_overflow", (*texts, value))]
+        out: list[Stmt] = []
+        for part in self._parts(e):
+            value = self.wide(part)
+            fits = land(le(int64(_LEAST), value), le(value, int64(_MOST)))
+            texts = [StringImm(Handle(), t) for t in (owner, name)]
+            code = "coordinate_overflow" if part is e else "coordinate_part_overflow"
+            out.append(Assert(fits, code, (*texts, value)))
+        return out
+
+    def _parts(self, e: Expr) -> list[Expr]:
+        """What of `e` must fit in 32 bits for it to be what it is without wrapping, and
+        is in doubt: itself, and the operands of all but sums and products, which come
+        out right again where their terms have wrapped."""
+        found: list[Expr] = []
+        waiting = [e]
+        while waiting:
+            part = waiting.pop()
+            if part in self._checked:
+                continue
+            self._checked.add(part)
+            # The least of some numbers fits if all of them do.
+            chosen = isinstance(part, Min | Max | Select)
+            if part.type is INT32 and not chosen and self.reach(part) > _MOST:
+                if self.wide(part) is not Cast(INT64, part):
+                    found.append(part)
+            terms: list[Expr] = [part]
+            while terms:
+                n = terms.pop()
+                if n.type is INT32 and isinstance(n, Add | Sub | Mul):
+                    terms += [n.a, n.b]
+                elif not isinstance(n, Var | Imm):
+                    waiting += [c for c in n.children() if isinstance(c, Expr)]
+        return found
 
     def reach(self, e: Expr) -> int:
         """How far from 0 the value of `e` may lie, were it not to wrap."""
@@ -161,6 +189,8 @@ class OverflowChecks:
         go = self.wide
         if e.type is not INT32:
             return Cast(INT64, e)
+        if isinstance(e, Cast) and e.a.type in _WIDER:
+            return Cast(INT64, e.a)
         if isinstance(e, Cast) and e.a.type.is_float():
             # The order of operands turns NaN into what is out of range as well.
             value = Cast(Float(64), e.a) if e.a.type.width < 64 else e.a
@@ -228,9 +258,15 @@ def _is_wild(index: Expr) -> bool:
             if abs(n.value) > _NEAR:
                 return True
         elif isinstance(n, Mul):
-            if not is_const(n.a) and not is_const(n.b):
+            known = [k for k in map(const_int, (n.a, n.b)) if k is not None]
+            if not known or abs(known[0]) > _SCALE:
                 return True
-        elif isinstance(n, Cast) and n.a.type.is_float():
+        elif (
+            isinstance(n, Cast)
+            and (n.a.type.is_float() or n.a.type in _WIDER)
+            or isinstance(n, Intrinsic)
+            and n.op == "shift_left"
+        ):
             return True
     return False
 

@@ -443,9 +443,10 @@ def _image_behind(index: Callable[[hl.Param], Any], value: int) -> None:
 
 @bad(
     hl.BoundsError,
-    """the region of 'p' that is needed overflows 32-bit coordinates: p.0.max would be 7516192768
+    """the region of 'p' that is needed overflows 32-bit coordinates: p.0.min is made of 7516192768
 -->
-   |  p = hl.ImageParam(hl.UInt(8), 1, "p")""",
+   |  p = hl.ImageParam(hl.UInt(8), 1, "p")
+hint: coordinates are of 32 bits; compute larger numbers in 64, hl.i64(x) * 100000, and narrow what is clamped""",
 )
 def product_that_overflows() -> None:
     _image_behind(lambda q: x * q, 1 << 30)
@@ -473,9 +474,10 @@ def sum_that_overflows() -> None:
 
 @bad(
     hl.BoundsError,
-    """the region of 'g' that is needed overflows 32-bit coordinates: g.x.max would be 7516192768
+    """the region of 'g' that is needed overflows 32-bit coordinates: g.x.min is made of 7516192768
 -->
-   |  g[x] = hl.u8(x)""",
+   |  g[x] = hl.u8(x)
+hint: coordinates are of 32 bits; compute larger numbers in 64, hl.i64(x) * 100000, and narrow what is clamped""",
 )
 def storage_that_overflows() -> None:
     f, g = hl.funcs("f g")
