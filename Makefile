@@ -15,7 +15,7 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench bench-auto fuzz fuzz-auto clean
+.PHONY: demo test check format bench bench-auto fuzz fuzz-auto fuzz-recursive clean
 .DELETE_ON_ERROR:
 
 $(PY):
@@ -53,6 +53,11 @@ bench-auto: $(VENV)/.stamp-bench
 # CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
+
+# 1,000 random recursive filters against filters that are run point by point.
+fuzz-recursive: CASES = 1000
+fuzz-recursive: $(VENV)/.stamp-test
+	$(PY) -m tests.fuzz.recursive --cases $(CASES) --seed $(SEED)
 
 # CASES random pipelines under the schedule of each automatic scheduler.
 fuzz-auto: CASES = 500

@@ -259,6 +259,7 @@ if TYPE_CHECKING:
     from parhelion.lang.report import FuncReport as FuncReport
     from parhelion.lang.report import LoopReport as LoopReport
     from parhelion.lang.report import Report as Report
+    from parhelion.recfilter.iir import iir as iir
     from parhelion.runtime.memo import MemoStatistics as MemoStatistics
     from parhelion.runtime.memo import (
         memoization_cache_cleanup as memoization_cache_cleanup,
@@ -298,6 +299,7 @@ _LATER = {
     "lang.generator_main": ("main",),
     "lang.generator_params": ("GeneratorParam",),
     "lang.report": ("FuncReport", "LoopReport", "Report"),
+    "recfilter.iir": ("iir",),
     "runtime.memo": (
         "MemoStatistics",
         "memoization_cache_cleanup",

@@ -28,6 +28,7 @@ LAYERS = (
     ("lang",),
     ("imageio",),
     ("autoschedule",),
+    ("recfilter",),
     ("views",),
     ("__init__",),
     ("cli",),

@@ -1,0 +1,11 @@
+"""Recursive (IIR) filters: written in a few lines, computed in tiles and in parallel.
+
+From: Chaurasia, Ragan-Kelley, Paris, Drettakis and Durand, "Compiling High Performance
+Recursive Filters" (High-Performance Graphics 2015).
+"""
+
+from parhelion.recfilter.coefficients import gaussian_weights as gaussian_weights
+from parhelion.recfilter.dims import RecFilterDim as RecFilterDim
+from parhelion.recfilter.iir import iir as iir
+from parhelion.recfilter.recfilter import RecFilter as RecFilter
+from parhelion.recfilter.warning import RecFilterWarning as RecFilterWarning

@@ -1,0 +1,70 @@
+"""The dimensions of recursive filters, and directions along them."""
+
+from __future__ import annotations
+
+import operator
+
+from parhelion.errors import DefinitionError, here
+from parhelion.ir.symbols import COORDINATE_LIMIT
+from parhelion.lang.expr import Expr
+from parhelion.lang.var import Var
+
+
+class RecFilterDim(Var):
+    """A dimension of a recursive filter: a Var that knows its size, in points.
+
+    ``+x`` and ``-x`` are the directions of filters along it: from point 0 on (causal),
+    and from the last point back (anticausal). In expressions it is the coordinate, and
+    ``-x`` the negative coordinate.
+
+    Raises DefinitionError for a size that is not a positive integer. From: the 2015
+    paper, section 4.
+
+    >>> from parhelion.recfilter import RecFilterDim
+    >>> x = RecFilterDim("x", 640)
+    >>> x.extent, (-x).causal
+    (640, False)
+    """
+
+    __slots__ = ("extent",)
+
+    def __init__(self, name: str, extent: int) -> None:
+        super().__init__(name)
+        try:
+            size = operator.index(extent)
+        except TypeError:
+            raise DefinitionError(
+                f"RecFilterDim({name!r}): the size must be an integer, not {extent!r}",
+                at=here(),
+                hint="a recursive filter is made for images of one size",
+            ) from None
+        if not 0 < size < COORDINATE_LIMIT:
+            raise DefinitionError(
+                f"RecFilterDim({name!r}): the size must be positive and below"
+                f" {COORDINATE_LIMIT}, not {size}",
+                at=here(),
+            )
+        self.extent = size
+
+    def __pos__(self) -> Direction:
+        return Direction(self, True)
+
+    def __neg__(self) -> Direction:
+        return Direction(self, False)
+
+
+class Direction(Expr):
+    """Along which dimension a filter runs, and whether from point 0 on."""
+
+    __slots__ = ("causal", "dim")
+
+    def __init__(self, dim: RecFilterDim, causal: bool) -> None:
+        value = Var.__pos__(dim) if causal else Var.__neg__(dim)
+        super().__init__(value)
+        self.dim, self.causal = dim, causal
+
+    def __str__(self) -> str:
+        return f"{'+' if self.causal else '-'}{self.dim.name()}"
+
+
+__all__ = ["Direction", "RecFilterDim"]

@@ -1,0 +1,384 @@
+"""`RecFilter`: recursive filters one after the other, and how they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from parhelion.errors import DefinitionError, ScheduleError, here
+from parhelion.ir.names import fresh
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.expr import Expr, to_expr
+from parhelion.lang.func import Func
+from parhelion.recfilter.coefficients import Number
+from parhelion.recfilter.dims import Direction, RecFilterDim
+from parhelion.recfilter.filters import (
+    Filter,
+    check_growth,
+    check_stable,
+    numbers,
+)
+from parhelion.recfilter.schedules import schedule_scans, schedule_tiles
+from parhelion.recfilter.tiling import Source, Tiles, tiled
+from parhelion.recfilter.untiled import feedforward, scans
+from parhelion.types import Type
+
+
+class RecFilter:
+    """A series of recursive (IIR) filters over an image of a fixed size.
+
+    ``F[x, y] = value`` says what is filtered; `add_filter` adds a filter along a
+    dimension. Pixels outside of the image are zero. Values are of the type of what is
+    filtered: floats, or integers, which wrap, and whose results are exact.
+
+    `split` has the filters of a dimension computed in tiles, which regroups sums of
+    floats; `cascade` makes several series of one. `as_func` gives an ordinary Func,
+    scheduled, to be used in other pipelines; `realize` computes the whole image.
+
+    From: Chaurasia, Ragan-Kelley, Paris, Drettakis and Durand, "Compiling High
+    Performance Recursive Filters" (2015).
+
+    >>> from parhelion.recfilter import RecFilter, RecFilterDim
+    >>> x = RecFilterDim("x", 5)
+    >>> total = RecFilter("total")
+    >>> total[x] = hl.i32(1)
+    >>> total.add_filter(+x, [1, 1])
+    >>> np.asarray(total.realize())
+    array([1, 2, 3, 4, 5], dtype=int32)
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name or fresh("rec")
+        self._dims: tuple[RecFilterDim, ...] = ()
+        self._value: Expr | None = None
+        self._source: RecFilter | None = None
+        self._filters: list[Filter] = []
+        self._widths: dict[int, int] = {}
+        self._made: Func | None = None
+        self._tiles: list[Tiles] = []
+
+    # What is computed.
+
+    def __setitem__(self, dims: object, value: object) -> None:
+        self._open("is defined")
+        given = dims if isinstance(dims, tuple) else (dims,)
+        found = [d for d in given if isinstance(d, RecFilterDim)]
+        if len(found) != len(given) or not found:
+            raise DefinitionError(
+                f"RecFilter {self._name!r} is defined over RecFilterDims, not"
+                f" {', '.join(map(str, given))}",
+                at=here(),
+                hint='x = RecFilterDim("x", width)',
+            )
+        if len({d.name() for d in found}) != len(found):
+            raise DefinitionError(
+                f"RecFilter {self._name!r}: a dimension is given twice", at=here()
+            )
+        if self._dims:
+            raise DefinitionError(
+                f"RecFilter {self._name!r} is defined already", at=here()
+            )
+        expr = to_expr(value)
+        t = expr.type()
+        if not (t.is_float() or t.is_int_or_uint()) or t.is_bool():
+            raise DefinitionError(
+                f"RecFilter {self._name!r} filters numbers, not values of type {t}",
+                at=here(),
+            )
+        self._dims, self._value = tuple(found), expr
+
+    def add_filter(self, direction: object, coefficients: object) -> None:
+        """Adds y[i] = a0 x[i] + a1 y[i-1] + … + ak y[i-k] along a dimension.
+
+        direction: ``+x`` from point 0 on, ``-x`` from the last point back (where i-1
+        stands for i+1). coefficients: [a0, a1, …, ak], real numbers; integers if the
+        filter is over integers. x is the result of the filter before.
+
+        Raises DefinitionError for a direction that is none of the filter's, and for an
+        unstable filter, one with a pole outside of the unit circle; TypeMismatchError
+        for coefficients that are not numbers. From: the 2015 paper, section 4.
+        """
+        what = f"{self._name}.add_filter"
+        dim, causal = self._direction(direction, what)
+        found = numbers(coefficients, f"{what}({direction})", self._type())
+        self._add(dim, causal, found[:1], found[1:], f"{what}({direction})")
+
+    def _add(
+        self,
+        dim: int,
+        causal: bool,
+        feedforward: Sequence[Number],
+        feedback: Sequence[Number],
+        what: str,
+    ) -> None:
+        self._open("gets a filter")
+        while feedback and feedback[-1] == 0:
+            feedback = feedback[:-1]
+        check_stable(feedback, what)
+        one = Filter(dim, causal, tuple(feedforward), tuple(feedback), here())
+        self._filters.append(one)
+
+    def _direction(self, given: object, what: str) -> tuple[int, bool]:
+        if isinstance(given, RecFilterDim):
+            given = +given
+        if not isinstance(given, Direction):
+            raise DefinitionError(
+                f"{what}: a direction is +x or -x of a RecFilterDim x, not {given}",
+                at=here(),
+            )
+        return self._position(given.dim, what), given.causal
+
+    def _position(self, dim: RecFilterDim, what: str) -> int:
+        for k, d in enumerate(self._dims):
+            if d.same_as(dim) and d.extent == dim.extent:
+                return k
+        names = ", ".join([d.name() for d in self._dims]) or "none yet"
+        raise DefinitionError(
+            f"{what}: {dim.name()} is no dimension of {self._name}; it has {names}",
+            at=here(),
+        )
+
+    def _type(self) -> Type:
+        if self._value is None:
+            raise DefinitionError(
+                f"RecFilter {self._name!r} is not defined yet",
+                at=here(),
+                hint=f"{self._name}[x, y] = image[x, y]",
+            )
+        return self._value.type()
+
+    def _open(self, verb: str) -> None:
+        if self._made is not None:
+            raise DefinitionError(
+                f"RecFilter {self._name!r} {verb} after as_func or realize, by which it"
+                " was made",
+                at=here(),
+            )
+
+    def name(self) -> str:
+        """Returns the name that was given, or the one that was made up."""
+        return self._name
+
+    def filters(self) -> tuple[Filter, ...]:
+        """Returns the filters, in the order in which they run."""
+        return tuple(self._filters)
+
+    def dimensions(self) -> int:
+        """Returns how many dimensions the image has."""
+        return len(self._dims)
+
+    def __repr__(self) -> str:
+        return f"<parhelion.RecFilter {self._name!r} of {len(self._filters)} filters>"
+
+    # How it is computed.
+
+    def split(self, *given: object) -> None:
+        """Computes the filters of a dimension in tiles: ``split(x, 32)``, or of
+        several, ``split(x, 32, y, 32)``.
+
+        Widths are in points. They need not divide the image. Sums of floats are
+        regrouped by it, integers stay exact. Raises ScheduleError for a dimension
+        without filters, and for tiles that are narrower than the order of a filter.
+        Warns where rounding errors grow within a tile. From: the 2015 paper, section 6.
+        """
+        what = f"{self._name}.split"
+        self._open("is split")
+        if not given or len(given) % 2:
+            raise ScheduleError(
+                f"{what} takes dimensions and the widths of their tiles in turn",
+                at=here(),
+            )
+        for dim, width in zip(given[::2], given[1::2], strict=True):
+            if not isinstance(dim, RecFilterDim):
+                raise ScheduleError(
+                    f"{what} splits RecFilterDims, not {dim}", at=here()
+                )
+            self._split(self._position(dim, what), dim, width, what)
+
+    def _split(
+        self, position: int, dim: RecFilterDim, width: object, what: str
+    ) -> None:
+        mine = [f for f in self._filters if f.dim == position]
+        if not any([f.order for f in mine]):
+            raise ScheduleError(
+                f"{what}: {self._name} has no recursive filter along {dim.name()}",
+                at=here(),
+            )
+        if not isinstance(width, int | np.integer) or isinstance(width, bool):
+            raise ScheduleError(
+                f"{what}: the width of a tile must be an integer, not {width!r}",
+                at=here(),
+            )
+        least = max([f.order for f in mine])
+        if width < least:
+            raise ScheduleError(
+                f"{what}: tiles of {width} points along {dim.name()} are narrower than"
+                f" {least}, the order of a filter along it",
+                at=here(),
+            )
+        for f in mine:
+            check_growth(f, int(width), self._type(), what)
+        self._widths[position] = int(width)
+
+    def cascade(self, *groups: Sequence[int]) -> tuple[RecFilter, ...]:
+        """Returns a RecFilter for each list of filters, by their numbers; each filters
+        what the one before has made.
+
+        Filters may change their order if they commute: those of different dimensions
+        do, and those of one dimension in one direction; on an image that ends, causal
+        and anticausal ones do not. Raises ScheduleError if others would change their
+        order, and if a filter is missing or given twice. From: the 2015 paper,
+        section 5.
+        """
+        what = f"{self._name}.cascade"
+        self._open("is cascaded")
+        order = [k for group in groups for k in group]
+        if sorted(order) != list(range(len(self._filters))) or not all(groups):
+            raise ScheduleError(
+                f"{what}: each of the filters 0 to {len(self._filters) - 1} must be in"
+                f" one list, and no list empty, not {[list(g) for g in groups]}",
+                at=here(),
+            )
+        for at, k in enumerate(order):
+            for later in order[at + 1 :]:
+                if later < k:
+                    self._check_commute(later, k, what)
+        made: list[RecFilter] = []
+        for n, group in enumerate(groups):
+            one = RecFilter(f"{self._name}_{n}")
+            one._dims, one._value = self._dims, self._value
+            one._source = made[-1] if made else self._source
+            one._filters = [self._filters[k] for k in group]
+            made.append(one)
+        return tuple(made)
+
+    def _check_commute(self, first: int, second: int, what: str) -> None:
+        a, b = self._filters[first], self._filters[second]
+        if a.dim != b.dim or a.causal == b.causal:
+            return
+        raise ScheduleError(
+            f"{what}: filters {first} and {second} run along"
+            f" {self._dims[a.dim].name()} in opposite directions, and do not commute on"
+            " an image that ends",
+            at=here(),
+            hint=f"leave filter {first} before filter {second}",
+        )
+
+    # Results.
+
+    def as_func(self) -> Func:
+        """Returns the Func that computes the filters, over the dimensions of the image,
+        scheduled. Nothing can be added to the RecFilter afterwards."""
+        if self._made is None:
+            self._type()
+            self._made = self._build()
+        return self._made
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.as_func()[index]
+
+    def realize(self, dst: Buffer | NDArray[Any] | None = None) -> Buffer:
+        """Computes the whole image, into a Buffer or an array that is given (of shape
+        (height, width) for dimensions x, y), or into a new Buffer."""
+        f = self.as_func()
+        if dst is not None:
+            f.realize(dst)
+            return dst if isinstance(dst, Buffer) else Buffer(dst)
+        made = f.realize([d.extent for d in self._dims])
+        assert isinstance(made, Buffer)
+        return made
+
+    def _build(self) -> Func:
+        source, t = self._first(), self._type()
+        out: Func | None = None
+        parts = list(_parts(self._filters))
+        for n, part in enumerate(parts):
+            name = f"{self._name}_{n}"
+            first = part[0]
+            if out is not None:
+                out.compute_root()
+            if len(first.feedforward) > 1 or not first.order:
+                sums = feedforward(
+                    f"{name}_sums", source, self._dims, self._extents(), first, t
+                )
+                part = (_recursive(first), *part[1:]) if first.order else ()
+                source = _of_func(sums)
+                if not part:
+                    out = sums
+                    continue
+            last = n == len(parts) - 1
+            made = self._part(name, self._name if last else f"{name}_out", source, part)
+            out, source = made, _of_func(made)
+        if out is None:
+            out = Func(self._name)
+            out[self._dims] = source(*self._dims)
+        for d in self._dims:
+            out.bound(d, 0, d.extent)
+        return out
+
+    def _part(
+        self, name: str, out_name: str, source: Source, part: Sequence[Filter]
+    ) -> Func:
+        """The Func of filters along one dimension."""
+        position, t = part[0].dim, self._type()
+        out, dims = Func(out_name), self._dims
+        width = self._widths.get(position)
+        extent = dims[position].extent
+        if width is None or width >= extent:
+            f, domains = scans(name, source, dims, self._extents(), part, t)
+            out[dims] = f[dims]
+            schedule_scans(f, domains, out, dims, position, t)
+            return out
+        tiles = tiled(name, source, dims, part, extent, width, t)
+        x = dims[position]
+        at: list[Any] = list(dims)
+        at[position] = x % width
+        out[dims] = tiles.final[-1][(*at, x / width)]
+        schedule_tiles(tiles, out, dims, t)
+        self._tiles.append(tiles)
+        return out
+
+    def _extents(self) -> list[int]:
+        return [d.extent for d in self._dims]
+
+    def _first(self) -> Source:
+        """What is filtered, at coordinates."""
+        if self._source is not None:
+            made = self._source.as_func()
+            made.compute_root()
+            return _of_func(made)
+        f = Func(f"{self._name}_in")
+        f[self._dims] = self._value
+        return _of_func(f)
+
+
+def _of_func(f: Func) -> Source:
+    def at(*coordinates: Any) -> Any:
+        return f[coordinates]
+
+    return at
+
+
+def _recursive(one: Filter) -> Filter:
+    """What is left of a filter when its feedforward part is computed."""
+    return Filter(one.dim, one.causal, (1,), one.feedback, one.site)
+
+
+def _parts(filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
+    """Filters that can be computed together: neighbours along one dimension. One with
+    several feedforward coefficients comes first, as they read the whole input."""
+    part: list[Filter] = []
+    for f in filters:
+        joins = part and f.dim == part[0].dim and f.order and part[0].order
+        if part and not (joins and len(f.feedforward) == 1):
+            yield tuple(part)
+            part = []
+        part.append(f)
+    if part:
+        yield tuple(part)
+
+
+__all__ = ["RecFilter"]

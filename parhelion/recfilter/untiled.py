@@ -1,0 +1,88 @@
+"""Filters one after the other, untiled: one Func, an update for each.
+
+From: the 2015 paper, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from parhelion.lang.effects import likely
+from parhelion.lang.func import Func
+from parhelion.lang.functions import max as max_
+from parhelion.lang.functions import min as min_
+from parhelion.lang.functions import select
+from parhelion.lang.rdom import RDom
+from parhelion.lang.var import Var
+from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.tiling import Source, constant
+from parhelion.types import Type
+
+
+def scans(
+    name: str,
+    source: Source,
+    dims: Sequence[Var],
+    extents: Sequence[int],
+    filters: Sequence[Filter],
+    t: Type,
+) -> tuple[Func, list[RDom]]:
+    """A Func of all filters, and the reduction domain of each update: values before
+    the first point that a filter meets are zero.
+
+    source: what the first one filters; it is asked for points of the image alone.
+    """
+    f = Func(name)
+    f[tuple(dims)] = source(*dims)
+    domains: list[RDom] = []
+    for one in filters:
+        extent = extents[one.dim]
+        r = RDom([(0, extent)], f"r{dims[one.dim].name()}")
+        domains.append(r)
+
+        def at(i: Any, one: Filter = one, extent: int = extent) -> tuple[Any, ...]:
+            args: list[Any] = list(dims)
+            args[one.dim] = i if one.causal else extent - 1 - i
+            return tuple(args)
+
+        total: Any = f[at(r)]
+        (gain,) = one.feedforward
+        if gain != 1:
+            total = constant(gain, t) * total
+        for j, a in enumerate(one.feedback, 1):
+            if a != 0:
+                term = constant(a, t) * f[at(max_(r - j, 0))]
+                total = total + select(likely(r >= j), term, constant(0, t))
+        f[at(r)] = total
+    return f, domains
+
+
+def feedforward(
+    name: str,
+    source: Source,
+    dims: Sequence[Var],
+    extents: Sequence[int],
+    one: Filter,
+    t: Type,
+) -> Func:
+    """The sum of feedforward[m] x[i -+ m], zero outside of the image."""
+    f = Func(name)
+    v, last = dims[one.dim], extents[one.dim] - 1
+    total: Any = None
+    for m, b in enumerate(one.feedforward):
+        if b == 0 and total is not None:
+            continue
+        args: list[Any] = list(dims)
+        if m:
+            args[one.dim] = max_(v - m, 0) if one.causal else min_(v + m, last)
+        term = constant(b, t) * source(*args)
+        if m:
+            inside = v >= m if one.causal else v + m <= last
+            term = select(likely(inside), term, constant(0, t))
+        total = term if total is None else total + term
+    f[tuple(dims)] = total
+    return f
+
+
+__all__ = ["feedforward", "scans"]

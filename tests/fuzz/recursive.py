@@ -1,0 +1,210 @@
+"""Random recursive filters, in tiles or not, against filters run point by point.
+
+    python -m tests.fuzz.recursive --cases 1000 --seed 1
+
+Floats are compared with float64, within a bound that is computed from the precision,
+the filters' impulse responses and the growth within tiles; integers bit for bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import parhelion as hl
+from parhelion.recfilter import RecFilter, RecFilterDim
+from parhelion.recfilter.coefficients import growth
+
+Array = NDArray[Any]
+
+#: dimension, whether causal, [a0, a1, …].
+Drawn = tuple[int, bool, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Filters over an image: its extents, x first, and the widths of tiles, 0 for
+    none."""
+
+    type: str
+    extents: tuple[int, ...]
+    filters: tuple[Drawn, ...]
+    widths: tuple[int, ...]
+    seed: int
+
+
+def draw(rng: random.Random) -> Case:
+    """A case of 1 to 3 dimensions, filters of orders 1 to 6, in mixed directions."""
+    dims = rng.choice([1, 1, 2, 2, 2, 3])
+    most = {1: 400, 2: 70, 3: 24}[dims]
+    extents = tuple([rng.randrange(1, most) for _ in range(dims)])
+    t = rng.choice(["float32", "float32", "float64", "int32", "uint8", "int16"])
+    filters = []
+    for _ in range(rng.randrange(1, 4 if dims == 3 else 5)):
+        order = rng.choice([1, 1, 2, 2, 3, 3, 4, 5, 6])
+        filters.append(
+            (rng.randrange(dims), rng.random() < 0.5, _coefficients(rng, t, order))
+        )
+    widths = []
+    for k in range(dims):
+        least = max([len(c) - 1 for d, _, c in filters if d == k], default=0)
+        tiled = least and rng.random() < 0.7
+        widths.append(rng.choice([least, least + 1, 8, 13, 16, 32]) if tiled else 0)
+        if tiled:
+            widths[k] = max(widths[k], least)
+    return Case(t, extents, tuple(filters), tuple(widths), rng.randrange(1 << 30))
+
+
+def _coefficients(rng: random.Random, t: str, order: int) -> tuple[float, ...]:
+    if not t.startswith("float"):
+        # Sums of sums: all poles on the unit circle.
+        signs = [1, *[rng.choice([1, 1, -1, 0]) for _ in range(order - 1)]]
+        whole = [-int(round(a)) for a in np.poly(signs)[1:]]
+        return (rng.choice([1, 1, 2, -1]), *whole)
+    poles: list[complex] = []
+    while len(poles) < order:
+        radius = rng.uniform(0.1, 0.93)
+        if order - len(poles) > 1 and rng.random() < 0.6:
+            p = radius * np.exp(1j * rng.uniform(0, np.pi))
+            poles += [p, p.conjugate()]
+        else:
+            poles.append(radius * rng.choice([1, 1, -1]))
+    back = [-float(a) for a in np.real(np.poly(poles))[1:]]
+    return (rng.choice([1.0, float(abs(1 - sum(back))) or 1.0, 0.5]), *back)
+
+
+def along(y: Array, axis: int, causal: bool, c: tuple[float, ...]) -> Array:
+    """One filter, point by point."""
+    z = np.moveaxis(y, axis, 0)
+    z = (z if causal else z[::-1]).copy() * _as(c[0], y)
+    for i in range(len(z)):
+        for j in range(1, min(i, len(c) - 1) + 1):
+            z[i] = z[i] + _as(c[j], y) * z[i - j]
+    return np.moveaxis(z if causal else z[::-1], 0, axis)
+
+
+def _as(a: float, y: Array) -> Any:
+    return a if y.dtype.kind == "f" else int(a)
+
+
+def reference(case: Case, image: Array) -> tuple[Array, Array]:
+    """The result, and a bound for the error of each value: floats are as exact as
+    float64, integers wrap in their own type."""
+    floats = image.dtype.kind == "f"
+    y = image.astype(np.float64) if floats else image.astype(object)
+    # Errors travel as far as a unit impulse does: by the magnitudes of its response.
+    error = np.zeros(image.shape)
+    eps = np.finfo(image.dtype).eps if floats else 0.0
+    for dim, causal, c in case.filters:
+        axis = image.ndim - 1 - dim
+        before = np.abs(y.astype(np.float64)) if floats else error
+        y = along(y, axis, causal, c)
+        if not floats:
+            continue
+        n = image.shape[axis]
+        impulse = np.zeros(n)
+        impulse[0] = 1.0
+        response = np.abs(along(impulse, 0, True, (1.0, *c[1:])))
+        terms = abs(c[0]) * before
+        size = np.abs(y)
+        for j, a in enumerate(c[1:], 1):
+            terms = terms + abs(a) * _shifted(size, axis, j if causal else -j)
+        width = case.widths[dim] or n
+        most = growth(c[1:], min(width, n)) if width < n else 1.0
+        made = (len(c) + 2) * eps * (1 + most) * len(c) * terms
+        error = _spread(abs(c[0]) * error + made, axis, causal, response)
+    return y, error
+
+
+def _shifted(y: Array, axis: int, by: int) -> Array:
+    z = np.moveaxis(y, axis, 0)
+    made = np.zeros_like(z)
+    if abs(by) < len(z):
+        if by > 0:
+            made[by:] = z[:-by]
+        else:
+            made[:by] = z[-by:]
+    return np.moveaxis(made, 0, axis)
+
+
+def _spread(e: Array, axis: int, causal: bool, response: Array) -> Array:
+    z = np.moveaxis(e, axis, 0)
+    z = z if causal else z[::-1]
+    made = np.zeros_like(z)
+    for i in range(len(z)):
+        made[i] = np.tensordot(response[: i + 1][::-1], z[: i + 1], 1)
+    return np.moveaxis(made if causal else made[::-1], 0, axis)
+
+
+def image_of(case: Case) -> Array:
+    rng = np.random.default_rng(case.seed)
+    shape = case.extents[::-1]
+    t = np.dtype(case.type)
+    if t.kind == "f":
+        return rng.standard_normal(shape).astype(t)
+    info = np.iinfo(t)
+    return rng.integers(info.min, info.max, shape, t, endpoint=True)
+
+
+def computed(case: Case, image: Array) -> Array:
+    """What a RecFilter makes of the image."""
+    dims = [RecFilterDim("xyz"[k], n) for k, n in enumerate(case.extents)]
+    f, inp = RecFilter("fuzz"), hl.Buffer(image)
+    f[tuple(dims)] = inp[tuple(dims)]
+    for dim, causal, c in case.filters:
+        f.add_filter(+dims[dim] if causal else -dims[dim], list(c))
+    for d, width in zip(dims, case.widths, strict=True):
+        if width:
+            f.split(d, width)
+    return np.asarray(f.realize())
+
+
+def difference(case: Case) -> str:
+    """What is wrong about a case; empty if nothing is."""
+    image = image_of(case)
+    wanted, bound = reference(case, image)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got = computed(case, image)
+    if image.dtype.kind != "f":
+        bits = 8 * image.dtype.itemsize
+        apart = (got.astype(object) - wanted) % (1 << bits)
+        wrong = np.argwhere(apart != 0)
+        return f"{len(wrong)} values differ, first at {wrong[0]}" if len(wrong) else ""
+    excess = np.abs(got - wanted) - bound
+    if not (excess <= 0).all():
+        at = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        return f"{got[at]} is not {wanted[at]} within {bound[at]} at {at}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    start, failures = time.monotonic(), 0
+    for n in range(options.cases):
+        number = options.seed * 1_000_000 + n
+        case = draw(random.Random(number))
+        found = difference(case)
+        if found:
+            failures += 1
+            print(f"\rseed {number}: {found}\n{case}", flush=True)
+        print(f"\r{n + 1 - failures} clean", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    took = time.monotonic() - start
+    print(f"{options.cases - failures} clean, {failures} failed, {took:.0f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,298 @@
+"""Recursive filters, in tiles and not, against filters run point by point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import parhelion as hl
+from parhelion.recfilter import (
+    RecFilter,
+    RecFilterDim,
+    RecFilterWarning,
+    gaussian_weights,
+    iir,
+)
+from tests.fuzz.recursive import along
+
+Array = NDArray[Any]
+W, H = 53, 38
+GAUSS = gaussian_weights(3.0)
+rng = np.random.default_rng(7)
+image = rng.standard_normal((H, W)).astype(np.float32)
+
+
+def dims() -> tuple[RecFilterDim, RecFilterDim]:
+    return RecFilterDim("x", W), RecFilterDim("y", H)
+
+
+def gauss(*splits: int) -> RecFilter:
+    """A Gaussian of third order, with tiles of these widths along x and y."""
+    x, y = dims()
+    f, inp = RecFilter("gauss"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    for direction in (+x, -x, +y, -y):
+        f.add_filter(direction, GAUSS)
+    for d, width in zip((x, y), splits, strict=False):
+        if width:
+            f.split(d, width)
+    return f
+
+
+def by_hand(source: Array, *filters: tuple[int, bool, list[float]]) -> Array:
+    made = source.astype(np.float64)
+    for axis, causal, c in filters:
+        made = along(made, axis, causal, tuple(c))
+    return made
+
+
+BLURRED = by_hand(
+    image, (1, True, GAUSS), (1, False, GAUSS), (0, True, GAUSS), (0, False, GAUSS)
+)
+
+
+@pytest.mark.parametrize(
+    "splits", [(), (8,), (0, 8), (16, 4), (53, 0), (7, 100), (3, 3)]
+)
+def test_a_gaussian(splits: tuple[int, ...]) -> None:
+    f = gauss(*splits)
+    np.testing.assert_allclose(np.asarray(f.realize()), BLURRED, atol=2e-6)
+    out = np.zeros((H, W), np.float32)
+    assert np.asarray(f.realize(out)) is not None
+    np.testing.assert_allclose(out, BLURRED, atol=2e-6)
+
+
+def test_several_dimensions_are_split_in_one_call() -> None:
+    x, y = dims()
+    f, inp = RecFilter(), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    for direction in (+x, -x, +y, -y):
+        f.add_filter(direction, GAUSS)
+    f.split(x, 16, y, 8)
+    np.testing.assert_allclose(np.asarray(f.realize()), BLURRED, atol=2e-6)
+
+
+def test_a_cascade() -> None:
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    for direction in (+x, -x, +y, -y):
+        f.add_filter(direction, GAUSS)
+    fx, fy = f.cascade([0, 1], [2, 3])
+    fx.split(x, 16)
+    fy.split(y, 8)
+    np.testing.assert_allclose(np.asarray(fy.realize()), BLURRED, atol=2e-6)
+    ys, xs = f.cascade([2, 3], [0, 1])  # other dimensions commute
+    np.testing.assert_allclose(np.asarray(xs.realize()), BLURRED, atol=2e-6)
+    assert [k.dim for k in ys.filters()] == [1, 1]
+
+
+@pytest.mark.parametrize("width", [0, 4, 16])
+def test_summed_area_tables_of_integers_are_exact(width: int) -> None:
+    """Sums wrap in the type, as all integers do."""
+    pixels = rng.integers(0, 1 << 32, (H, W), np.uint32)
+    x, y = dims()
+    f, inp = RecFilter("sat"), hl.Buffer(pixels)
+    f[x, y] = inp[x, y]
+    f.add_filter(+x, [1, 1])
+    f.add_filter(+y, [1, 1])
+    if width:
+        f.split(x, width, y, width)
+    wanted = pixels.cumsum(0, np.uint32).cumsum(1, np.uint32)
+    np.testing.assert_array_equal(np.asarray(f.realize()), wanted)
+
+
+@pytest.mark.parametrize("width", [0, 8])
+def test_colour_is_a_dimension_without_filters(width: int) -> None:
+    photo = rng.random((3, H, W)).astype(np.float32)
+    x, y, c = *dims(), RecFilterDim("c", 3)
+    f, inp = RecFilter("colour"), hl.Buffer(photo)
+    f[x, y, c] = inp[x, y, c]
+    f.add_filter(+x, [0.5, 0.5])
+    f.add_filter(-y, [0.4, 0.9, -0.3])
+    if width:
+        f.split(x, width, y, width)
+    wanted = by_hand(photo, (2, True, [0.5, 0.5]), (1, False, [0.4, 0.9, -0.3]))
+    np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("width", [0, 64])
+def test_a_line(width: int) -> None:
+    signal = rng.standard_normal(1000).astype(np.float64)
+    x = RecFilterDim("x", 1000)
+    f, inp = RecFilter("line"), hl.Buffer(signal)
+    f[x] = inp[x]
+    f.add_filter(+x, [0.2, 1.1, -0.4])
+    f.add_filter(-x, [1.0, 0.7])
+    if width:
+        f.split(x, width)
+    wanted = by_hand(signal, (0, True, [0.2, 1.1, -0.4]), (0, False, [1.0, 0.7]))
+    np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=1e-12)
+
+
+def test_it_is_part_of_larger_pipelines() -> None:
+    """Of an expression, and read by a Func that has a schedule of its own."""
+    x, y = dims()
+    inp = hl.Buffer(image)
+    blurred = RecFilter("blurred")
+    blurred[x, y] = inp[x, y] * 2
+    blurred.add_filter(+x, [0.5, 0.5])
+    blurred.add_filter(-x, [0.5, 0.5])
+    u, v = hl.vars("u v")
+    sharp = hl.Func("sharp")
+    sharp[u, v] = 3 * inp[u, v] - blurred[u, v]
+    blurred.as_func().compute_root()
+    sharp.vectorize(u, 8).parallel(v)
+    low = by_hand(2 * image, (1, True, [0.5, 0.5]), (1, False, [0.5, 0.5]))
+    got = np.asarray(sharp.realize([W, H]))
+    np.testing.assert_allclose(got, 3 * image - low, atol=1e-5)
+
+
+def test_a_filter_of_a_filter() -> None:
+    x, y = dims()
+    first, second, inp = RecFilter("first"), RecFilter("second"), hl.Buffer(image)
+    first[x, y] = inp[x, y]
+    first.add_filter(+x, [0.5, 0.5])
+    first.as_func().compute_root()
+    second[x, y] = first[x, y]
+    second.add_filter(+y, [0.5, 0.5])
+    wanted = by_hand(image, (1, True, [0.5, 0.5]), (0, True, [0.5, 0.5]))
+    np.testing.assert_allclose(np.asarray(second.realize()), wanted, atol=1e-6)
+
+
+# SciPy's coefficients.
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_iir_is_lfilter(axis: int, reverse: bool) -> None:
+    signal = pytest.importorskip("scipy.signal")
+    b, a = [0.3, -0.2, 0.1, 0.05], [2.0, -1.5, 0.7]
+    source = np.flip(image, axis) if reverse else image
+    wanted = signal.lfilter(b, a, source.astype(np.float64), axis)
+    wanted = np.flip(wanted, axis) if reverse else wanted
+    got = iir(image, b, a, axis, reverse)
+    assert got.dtype == np.float32 and got.shape == image.shape
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def test_iir_of_other_arrays() -> None:
+    whole = rng.integers(0, 255, (4, 6, 3), np.uint8)
+    got = iir(whole[:, ::2], [1.0], [1.0, -0.5], 1)
+    wanted = by_hand(whole[:, ::2], (1, True, [1.0, 0.5]))
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+    assert iir(np.zeros((0, 4)), [1], [1, -0.5]).shape == (0, 4)
+    only = iir(np.arange(5.0), [0.5, 0.5], [1.0])
+    np.testing.assert_allclose(only, [0, 0.5, 1.5, 2.5, 3.5])
+    made = iir(hl.Buffer(image), [1.0], [1.0, -0.5], "y")
+    wanted = by_hand(image, (0, True, [1.0, 0.5]))
+    np.testing.assert_allclose(np.asarray(made), wanted, atol=1e-5)
+
+
+# What is refused.
+
+
+def refused(call: Any, kind: type[Exception], why: str) -> None:
+    with pytest.raises(kind, match=why) as error:
+        call()
+    assert "test_recfilter.py" in str(error.value)
+
+
+def test_unstable_filters_are_refused() -> None:
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    why = r"f.add_filter\(\+x\): the filter is unstable: it has a pole of magnitude 1.1"
+    refused(lambda: f.add_filter(+x, [1, 1.1]), hl.DefinitionError, why)
+    f.add_filter(+x, [1, 3, -3, 1])  # a threefold pole on the circle
+    refused(lambda: iir(image, [1], [1, -2]), hl.DefinitionError, "unstable")
+
+
+@pytest.mark.parametrize(
+    "given, kind, why",
+    [
+        ("1, 2", hl.TypeMismatchError, "list of numbers"),
+        (5, hl.TypeMismatchError, "list of numbers"),
+        ([], hl.DefinitionError, "no coefficients"),
+        ([1, 1j], hl.TypeMismatchError, "real number"),
+        ([1, float("nan")], hl.DefinitionError, "finite"),
+        ([1, "a"], hl.TypeMismatchError, "real number"),
+    ],
+)
+def test_coefficients_of_other_kinds(given: Any, kind: Any, why: str) -> None:
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    refused(lambda: f.add_filter(+x, given), kind, why)
+
+
+def test_integers_have_integer_coefficients() -> None:
+    x = RecFilterDim("x", 5)
+    f = RecFilter("f")
+    f[x] = hl.i32(x)
+    why = "must be integers, not 0.5"
+    refused(lambda: f.add_filter(+x, [1, 0.5]), hl.TypeMismatchError, why)
+    f.add_filter(+x, [1, 1.0])
+
+
+def test_splits_that_cannot_be() -> None:
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    f.add_filter(+x, GAUSS)
+    error = hl.ScheduleError
+    refused(lambda: f.split(y, 8), error, "no recursive filter along y")
+    refused(lambda: f.split(x, 2), error, "narrower than 3, the order")
+    refused(lambda: f.split(x, 2.5), error, "must be an integer")
+    refused(lambda: f.split(x), error, "dimensions and the widths")
+    refused(lambda: f.split(8, x), error, "splits RecFilterDims")
+    z = RecFilterDim("z", 4)
+    refused(lambda: f.split(z, 8), hl.DefinitionError, "no dimension of f; it has x, y")
+
+
+def test_directions_and_dimensions_that_are_none() -> None:
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    error = hl.DefinitionError
+    refused(lambda: f.add_filter(+x, [1, 0.5]), error, "no dimension of f; it has none")
+    refused(lambda: f.as_func(), error, "not defined yet")
+    f[x, y] = inp[x, y]
+    refused(lambda: f.add_filter(3, [1, 0.5]), error, "a direction is")
+    refused(lambda: f.__setitem__((x, y), inp[x, y]), error, "defined already")
+    half: Any = 2.5
+    refused(lambda: RecFilterDim("x", half), error, "must be an integer")
+    refused(lambda: RecFilterDim("x", 0), error, "must be positive")
+    u = hl.Var("u")
+    refused(lambda: RecFilter("g").__setitem__(u, u), error, "over RecFilterDims")
+    refused(lambda: RecFilter("g").__setitem__((x, x), u), error, "given twice")
+    refused(lambda: iir(image, [1], [1, -0.5], 2), hl.BoundsError, "no axis 2")
+    refused(lambda: iir(image, [1], [0, -0.5]), error, r"a\[0\] is 0")
+
+
+def test_filters_that_do_not_commute_keep_their_order() -> None:
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    for direction in (+x, -x, +y):
+        f.add_filter(direction, [0.5, 0.5])
+    error = hl.ScheduleError
+    why = "filters 0 and 1 run along x in opposite directions"
+    refused(lambda: f.cascade([1], [0, 2]), error, why)
+    refused(lambda: f.cascade([0, 1]), error, "each of the filters 0 to 2")
+    refused(lambda: f.cascade([0, 1, 2], []), error, "no list empty")
+    f.cascade([2, 0], [1])
+    f.as_func()
+    late = "after as_func or realize"
+    refused(lambda: f.add_filter(+x, [1, 0.5]), hl.DefinitionError, late)
+
+
+def test_growth_within_a_tile_is_warned_of() -> None:
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    f.add_filter(+x, [1, 3, -3, 1])
+    with pytest.warns(RecFilterWarning, match="rounding errors"):
+        f.split(x, 48)
