@@ -17,13 +17,17 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
-from types import CodeType
+from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: What stands between a ``with`` of the user's and a function of the package.
 _WITH = contextlib.__file__
 #: The command line, around which there is no program of the user's.
 _COMMANDS = _PACKAGE + "cli" + os.sep
+#: What runs under a name in <> and is no line of the user's: Python's importer, the
+#: methods that dataclasses, attrs and decorators generate, and the package's own text.
+#: Any other such name is that of a cell or an example, as IPython and doctest have it.
+_GENERATED = ("<frozen ", "<string>", "<attrs generated", "<decorator-gen", "<bounds>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +137,30 @@ def here() -> Site | None:
     """The place that `located` says, or else the innermost frame outside this package:
     the user's own line. None on a thread of the package's own, where only who waits for
     it knows that line, and on the command line, which is called by no program of the
-    user's."""
+    user's. Around generated methods there is a file, except in ``python -c``."""
     given = _GIVEN.get()
     if given is not None:
         return given
     frame = sys._getframe(1)
+    typed: Site | None = None
     while frame is not None:
         name = frame.f_code.co_filename
         if name == threading.__file__ or name.startswith(_COMMANDS):
             return None
-        if not name.startswith((_PACKAGE, "<", _numpy())) and name != _WITH:
-            at = frame.f_code, frame.f_lasti
-            return Site(name, frame.f_lineno, frame=at)
+        if not name.startswith((_PACKAGE, *_GENERATED, _numpy())) and name != _WITH:
+            return Site(name, frame.f_lineno, frame=(frame.f_code, frame.f_lasti))
+        if typed is None and _is_typed(frame):
+            typed = Site(name, frame.f_lineno, frame=(frame.f_code, frame.f_lasti))
         if frame.f_back is None:
-            return None
+            return typed
         frame = frame.f_back
     return None
+
+
+def _is_typed(frame: FrameType) -> bool:
+    """Whether the code of a frame may be what ``python -c`` is given."""
+    name = frame.f_code.co_filename
+    return name == "<string>" and frame.f_globals.get("__name__") == "__main__"
 
 
 class HalideError(RuntimeError):

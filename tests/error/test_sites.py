@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import code
 import copy
+import doctest
+import linecache
 import pickle
+import subprocess
+import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -109,6 +115,79 @@ def test_sites_are_values() -> None:
     assert again.columns is not None and again.frame is None
     assert again.marked() == site.marked()
     assert copy.copy(site) is site and copy.deepcopy(site) is site
+
+
+# Code that is in no file.
+
+WRONG = "f.vectorize(x, 0)\n"
+CELL = "<ipython-input-1-abc>"
+
+
+def test_a_cell_of_ipython(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has a name in <>, and its text is in linecache."""
+    entry = (len(WRONG), None, [WRONG], CELL)
+    monkeypatch.setitem(linecache.cache, CELL, entry)
+    with pytest.raises(hl.ScheduleError) as caught:
+        exec(compile(WRONG, CELL, "single"), {"f": func(), "x": x})
+    assert str(caught.value).splitlines()[1:4] == [
+        f"  --> {CELL}:1",
+        "   |  f.vectorize(x, 0)",
+        "   |   ^^^^^^^^^^^^^^^^",
+    ]
+
+
+def test_a_line_typed_at_a_prompt(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = code.InteractiveInterpreter({"f": func(), "x": x})
+    assert not shell.runsource(WRONG, "<prompt 1>")
+    assert capsys.readouterr().err.endswith(
+        "f.vectorize: the factor must be positive, not 0\n  --> <prompt 1>:1\n"
+    )
+
+
+def test_an_example_of_a_docstring(capsys: pytest.CaptureFixture[str]) -> None:
+    example = doctest.DocTestParser().get_doctest(
+        f">>> {WRONG}", {"f": func(), "x": x}, "mine", None, None
+    )
+    doctest.DocTestRunner(verbose=False).run(example)
+    shown = capsys.readouterr().out
+    assert "--> <doctest mine[0]>:1\n       |  f.vectorize(x, 0)" in shown
+
+
+@dataclass
+class Brightened:
+    gain: int
+
+    def __post_init__(self) -> None:
+        self.made = hl.Func("made")
+
+
+def test_methods_that_are_generated_are_no_line() -> None:
+    def mine() -> Site | None:
+        space: dict[str, object] = {"here": here}
+        exec("def __init__(): return here()", space)
+        made = space["__init__"]
+        assert callable(made)
+        found = made()
+        assert found is None or isinstance(found, Site)
+        return found
+
+    found = mine()
+    assert found is not None and Path(found.file) == Path(__file__)
+    assert found.text() == "found = made()"
+    site = Brightened(3).made._function.site
+    assert site is not None and site.text() == 'self.made = hl.Func("made")'
+
+
+def test_a_program_on_the_command_line_of_python() -> None:
+    program = "import parhelion as hl\nx = hl.Var()\nhl.Func('f').vectorize(x, 8)"
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(hl.__file__).parents[1],
+    )
+    assert "\n  --> <string>:3\n" in told.stderr
 
 
 # Another front end: sites that are no lines of Python.
