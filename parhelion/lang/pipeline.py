@@ -87,7 +87,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         elif is_func(outputs):
             found = [outputs]
         else:
-            found = list(outputs)
+            found = list(outputs) if isinstance(outputs, Iterable) else [outputs]
         for f in found:
             if not is_func(f):
                 raise TypeMismatchError(

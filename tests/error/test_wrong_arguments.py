@@ -23,6 +23,14 @@ CASES: dict[str, tuple[Call, str]] = {
         lambda f, im: hl.Pipeline(f).compile_jit("host"),  # type: ignore[arg-type]
         "a target is a Target, not 'host'",
     ),
+    "outputs": (
+        lambda f, im: hl.Pipeline(3),  # type: ignore[arg-type]
+        "the outputs of a Pipeline are Funcs, not 3",
+    ),
+    "an image as an output": (
+        lambda f, im: hl.Pipeline(hl.Buffer(np.zeros((2, 2)))),  # type: ignore[arg-type]
+        "the outputs of a Pipeline are Funcs, not <parhelion.Buffer of type",
+    ),
     "callable": (
         lambda f, im: f.compile_to_callable([im], "host"),  # type: ignore[arg-type]
         "a target is a Target, not 'host'",
