@@ -141,6 +141,18 @@ def check_sizes(extents: Sequence[int], what: str) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def check_same_shape(theirs: Array, mine: Array, name: str) -> None:
+    """Raises BoundsError for an array that is not of the shape of Buffer `name`."""
+    if theirs.ndim == mine.ndim and theirs.shape != mine.shape:
+        raise BoundsError(
+            f"cannot copy an array of shape {theirs.shape[::-1]} into Buffer "
+            f"{name!r}, which has the shape {mine.shape[::-1]}",
+            at=here(),
+            hint="hl.Buffer(array) has coordinates from 0 on, and only the region "
+            "that both have is copied; axes='yxc' orders the axes",
+        )
+
+
 def aligned(dtype: np.dtype[Any], count: int) -> Array:
     """`count` uninitialised elements, on a multiple of `ALIGNMENT` bytes."""
     size = count * dtype.itemsize

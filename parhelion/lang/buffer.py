@@ -25,7 +25,7 @@ from parhelion.ir.names import fresh
 from parhelion.ir.node import weigh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
-from parhelion.lang.checked import integer
+from parhelion.lang.checked import function, integer
 from parhelion.lang.convert import check_type
 from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
 from parhelion.lang.views import Views
@@ -223,14 +223,13 @@ class Buffer(Views, Pointwise):
         return cls(type, [], name)
 
     @classmethod
-    def make_with_shape_of(cls, src: Buffer, name: str = "") -> Buffer:
-        """Returns a new Buffer with the type, region and storage order of another
-        one."""
-        array = src._pixels()
-        order = arrays.storage_order(array)
-        return cls._of(
-            src._type, arrays.allocate(src._type, array.shape, order), src._mins, name
-        )
+    def make_with_shape_of(cls, src: Buffer | Array, name: str = "") -> Buffer:
+        """Returns a new Buffer with the type, region and storage order of another one,
+        or of ``Buffer(array)``."""
+        src = src if isinstance(src, Buffer) else Buffer(src)
+        shape, order = src._pixels().shape, arrays.storage_order(src._pixels())
+        array = arrays.allocate(src._type, shape, order)
+        return cls._of(src._type, array, src._mins, name)
 
     # What it is.
 
@@ -491,6 +490,7 @@ class Buffer(Views, Pointwise):
 
     def for_each_element(self, f: Callable[[list[int]], object]) -> None:
         """Calls `f` with the coordinates of each pixel, dimension 0 fastest."""
+        function(f, "what for_each_element calls")
         shape = self._pixels().shape
         for at in np.ndindex(*reversed(shape)):
             f([i + m for i, m in zip(reversed(at), self._mins, strict=True)])
@@ -502,23 +502,27 @@ class Buffer(Views, Pointwise):
         made._pixels()[...] = self._pixels()
         return made
 
-    def copy_from(self, src: Buffer) -> None:
-        """Copies the pixels of the region that both have. Raises TypeMismatchError for
-        another type or number of dimensions."""
-        mine, theirs = self._writable(), src._pixels()
+    def copy_from(self, src: Buffer | Array) -> None:
+        """Copies the pixels of the region that both have; all of an array, which has no
+        coordinates. Raises TypeMismatchError for another type or number of dimensions,
+        BoundsError for an array of another shape."""
+        mine = self._writable()
+        if not isinstance(src, Buffer):
+            src = Buffer(src)
+            arrays.check_same_shape(src._pixels(), mine, self.name())
+            src._mins = self._mins
+        theirs = src._pixels()
         if src._type is not self._type or theirs.ndim != mine.ndim:
             raise TypeMismatchError(
-                f"cannot copy a {src._type} Buffer of {theirs.ndim} dimensions into "
-                f"one of {self._type} and {mine.ndim}",
+                f"cannot copy a Buffer of {src._type} and {theirs.ndim} dimensions "
+                f"into one of {self._type} and {mine.ndim}",
                 at=here(),
             )
         to, source = [], []
-        for d in range(mine.ndim):
-            a, b = self._mins[d], src._mins[d]
-            lo = max(a, b)
-            hi = max(min(a + mine.shape[d], b + theirs.shape[d]), lo)
-            to.append(slice(lo - a, hi - a))
-            source.append(slice(lo - b, hi - b))
+        for d, (a, b) in enumerate(zip(self._mins, src._mins, strict=True)):
+            n = max(min(a + mine.shape[d], b + theirs.shape[d]) - max(a, b), 0)
+            to.append(slice(max(b - a, 0), max(b - a, 0) + n))
+            source.append(slice(max(a - b, 0), max(a - b, 0) + n))
         mine[tuple(to)] = theirs[tuple(source)]
 
     def _become(self, array: Array, mins: Sequence[int]) -> None:

@@ -31,6 +31,12 @@ def word(value: object, what: str) -> str:
     raise TypeMismatchError(f"{what} is a string, not {value!r:.60}", at=here())
 
 
+def function(value: object, what: str) -> None:
+    """Raises TypeMismatchError for what cannot be called; `what` names it."""
+    if not callable(value):
+        raise TypeMismatchError(f"{what} is a function, not {value!r:.60}", at=here())
+
+
 def items(value: object, what: str) -> Sequence[object]:
     """Returns a list or tuple as it is.
 
@@ -44,4 +50,4 @@ def items(value: object, what: str) -> Sequence[object]:
     )
 
 
-__all__ = ["integer", "items", "word"]
+__all__ = ["function", "integer", "items", "word"]

@@ -49,16 +49,9 @@ class Views:
         >>> image.left(), np.asarray(image).tolist()
         (1, [[1, 2], [4, 5]])
         """
-        if len(where) == 3:
-            regions = [(self._dimension(where[0]), where[1], where[2])]
-        else:
-            (rect,) = where
-            if len(rect) > len(self._mins):
-                self._dimension(len(rect) - 1)
-            regions = [(d, m, e) for d, (m, e) in enumerate(rect)]
         array, mins = self._pixels(), list(self._mins)
         cut: list[builtins.slice] = [slice(None)] * array.ndim
-        for d, m, e in regions:
+        for d, m, e in self._regions(where):
             lo, n = mins[d], array.shape[d]
             if not (lo <= m and e >= 0 and m + e <= lo + n):
                 raise BoundsError(
@@ -69,6 +62,24 @@ class Views:
             cut[d] = slice(m - lo, m - lo + e)
             mins[d] = m
         self._become(array[tuple(cut)], mins)
+
+    def _regions(self, where: tuple[Any, ...]) -> list[tuple[int, int, int]]:
+        """The dimension, min and extent of each region that `crop` is given."""
+        given = [where]
+        if len(where) != 3:
+            try:
+                (rect,) = where
+                given = [(d, low, n) for d, (low, n) in enumerate(rect)]
+            except (TypeError, ValueError):
+                raise TypeMismatchError(
+                    f"a crop of Buffer {self.name()!r} is given by {_shown(where)}",
+                    at=here(),
+                    legal=["crop(dimension, min, extent)", "crop([(min, extent), …])"],
+                ) from None
+        return [
+            (self._dimension(d), integer(low, "a min"), integer(n, "an extent"))
+            for d, low, n in given
+        ]
 
     def cropped(self, *where: Any) -> Self:
         """Returns a view of a region of the same pixels; the arguments are those of
@@ -90,7 +101,7 @@ class Views:
         """
         d = self._dimension(dimension)
         array = self._pixels()
-        at = self._mins[d] if pos is None else pos
+        at = self._mins[d] if pos is None else integer(pos, "a coordinate")
         if not self._mins[d] <= at < self._mins[d] + array.shape[d]:
             raise BoundsError(
                 f"{at} is outside dimension {d} of Buffer {self.name()!r}", at=here()
@@ -117,7 +128,8 @@ class Views:
         if not 0 <= d <= len(self._mins):
             self._dimension(d)
         array = np.expand_dims(self._pixels(), d)
-        self._become(array, [*self._mins[:d], pos, *self._mins[d:]])
+        at = integer(pos, "a coordinate")
+        self._become(array, [*self._mins[:d], at, *self._mins[d:]])
 
     def embedded(self, dimension: int, pos: int = 0) -> Self:
         """Returns a view with one more dimension; the arguments are those of
@@ -143,7 +155,7 @@ class Views:
         if len(delta) == 2:
             mins[self._dimension(delta[0])] += integer(delta[1], "a distance")
         else:
-            for d, dx in enumerate(delta[0]):
+            for d, dx in enumerate(_one_list(delta, "the distances of translate")):
                 mins[self._dimension(d)] += integer(dx, "a distance")
         self._become(self._pixels(), mins)
 
@@ -180,7 +192,8 @@ class Views:
             a, b = self._dimension(order[0]), self._dimension(order[1])
             places[a], places[b] = b, a
         else:
-            given = [integer(o, "a dimension") for o in order[0]]
+            listed = _one_list(order, "the dimensions of transpose")
+            given = [integer(o, "a dimension") for o in listed]
             if sorted(given) != places:
                 raise TypeMismatchError(
                     f"{given} is no order of the {len(places)} dimensions of Buffer "
@@ -202,3 +215,18 @@ class Views:
     def reverse_axes(self) -> Self:
         """Returns a view with the dimensions in reverse order."""
         return self.transposed(list(range(len(self._mins)))[::-1])
+
+
+def _shown(given: tuple[Any, ...]) -> str:
+    return f"{', '.join(map(repr, given)) or 'nothing':.60}"
+
+
+def _one_list(given: tuple[Any, ...], what: str) -> list[Any]:
+    """The items of the one list that is given; `what` names them in the message."""
+    try:
+        (listed,) = given
+        return list(listed)
+    except (TypeError, ValueError):
+        raise TypeMismatchError(
+            f"{what} are one list, not {_shown(given)}", at=here()
+        ) from None

@@ -357,6 +357,21 @@ def test_copies_are_apart_and_copy_from_takes_the_overlap() -> None:
         target.copy_from(hl.Buffer(hl.UInt(16), [4, 4]))
 
 
+def test_an_array_is_copied_whole() -> None:
+    """It has no coordinates, so that the Buffer's own count."""
+    b = hl.Buffer(np.zeros((2, 3), np.uint8))
+    b.set_min(5, 7)
+    b.copy_from(np.arange(6, dtype=np.uint8).reshape(2, 3))
+    assert np.asarray(b).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert (b.left(), b.top()) == (5, 7)
+
+
+def test_a_buffer_is_made_with_the_shape_of_an_array() -> None:
+    made = hl.Buffer.make_with_shape_of(np.zeros((2, 3), np.uint8), "made")
+    assert made.type() is hl.UInt(8) and made.name() == "made"
+    assert (made.width(), made.height()) == (3, 2)
+
+
 def test_for_each_element_runs_dimension_zero_fastest() -> None:
     seen: list[list[int]] = []
     b = hl.Buffer(hl.UInt(8), [2, 2]).translated([5, 0])

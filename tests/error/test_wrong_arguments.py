@@ -14,6 +14,11 @@ import parhelion as hl
 x, y = hl.vars("x y")
 Call = Callable[[hl.Func, Any], object]
 
+
+def square() -> hl.Buffer:
+    return hl.Buffer(np.zeros((3, 3)), "b")
+
+
 CASES: dict[str, tuple[Call, str]] = {
     "jit": (
         lambda f, im: f.compile_jit("host"),  # type: ignore[arg-type]
@@ -51,6 +56,67 @@ CASES: dict[str, tuple[Call, str]] = {
     "set_min": (
         lambda f, im: hl.Buffer(np.zeros(3)).set_min(["a"]),
         "a coordinate is an integer, not 'a'",
+    ),
+    "copy_from": (
+        lambda f, im: square().copy_from([1, 2]),  # type: ignore[arg-type]
+        "a Buffer cannot be made from a list",
+    ),
+    "copy_from of another shape": (
+        lambda f, im: square().copy_from(np.zeros((2, 3))),
+        "cannot copy an array of shape (2, 3) into Buffer 'b', which has",
+    ),
+    "copy_from of fewer dimensions": (
+        lambda f, im: square().copy_from(np.zeros(3)),
+        "cannot copy a Buffer of float64 and 1 dimensions into one of float64 and 2",
+    ),
+    "copy_from of another type": (
+        lambda f, im: square().copy_from(np.zeros((3, 3), np.uint8)),
+        "cannot copy a Buffer of uint8 and 2 dimensions into one of float64 and 2",
+    ),
+    "make_with_shape_of": (
+        lambda f, im: hl.Buffer.make_with_shape_of(3),  # type: ignore[arg-type]
+        "a Buffer cannot be made from a int",
+    ),
+    "crop": (lambda f, im: square().crop(3), "a crop of Buffer 'b' is given by 3"),
+    "crop without its extents": (
+        lambda f, im: square().crop([3, 3]),
+        "a crop of Buffer 'b' is given by [3, 3]",
+    ),
+    "crop with three numbers": (
+        lambda f, im: square().cropped([(0, 2, 1)]),
+        "a crop of Buffer 'b' is given by [(0, 2, 1)]",
+    ),
+    "crop to a word": (
+        lambda f, im: square().cropped("a"),
+        "a crop of Buffer 'b' is given by 'a'",
+    ),
+    "crop to nothing": (
+        lambda f, im: square().cropped(),
+        "a crop of Buffer 'b' is given by nothing",
+    ),
+    "crop from a word": (
+        lambda f, im: square().crop(0, "a", 2),
+        "a min is an integer, not 'a'",
+    ),
+    "translate": (
+        lambda f, im: square().translate(3),
+        "the distances of translate are one list, not 3",
+    ),
+    "transpose": (
+        lambda f, im: square().transposed(2, 0, 1),
+        "the dimensions of transpose are one list, not 2, 0, 1",
+    ),
+    "slice": (
+        lambda f, im: square().slice(0, "a"),  # type: ignore[arg-type]
+        "a coordinate is an integer, not 'a'",
+    ),
+    "embed": (
+        lambda f, im: square().embed(0, "a"),  # type: ignore[arg-type]
+        "a coordinate is an integer, not 'a'",
+    ),
+    "for_each_element": (
+        lambda f, im: square().for_each_element(3),  # type: ignore[arg-type]
+        "what for_each_element calls is a function, not 3",
     ),
     "set_estimates": (
         lambda f, im: im.set_estimates([4, 4]),
