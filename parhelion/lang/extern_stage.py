@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import gc
+import inspect
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from operator import index
@@ -420,7 +421,46 @@ def make_stage(
             hint="bounds=function says what is read of each buffer for a region of the "
             "output; without it, that is the same region",
         )
+    inputs, outputs = len(params), len(results)
+    _check_arity(
+        function,
+        inputs + outputs,
+        f"{name}.define_extern: the function is called with {_counted(inputs, 'param')}"
+        f" and {_counted(outputs, 'output')}",
+    )
+    if bounds is not None:
+        numbers = sum([not p.is_buffer for p in params])
+        _check_arity(
+            bounds,
+            1 + numbers,
+            f"{name}.define_extern: the bounds function is called with a region and "
+            f"{_counted(numbers, 'number')}",
+        )
     return PythonStage(function, bounds, name, params, results, dimensions)
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
+def _check_arity(function: object, count: int, what: str) -> None:
+    """Raises TypeMismatchError for what cannot be called with so many arguments.
+    `what` says by whom it is called. Functions in C do not tell what they take."""
+    if not callable(function):
+        raise TypeMismatchError(f"{what}, and is {function!r:.60}", at=here())
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TypeMismatchError(
+            f"{what}, but cannot be: {error}",
+            at=here(),
+            detail=f"it is defined as {name}{signature}",
+        ) from None
 
 
 __all__ = ["BoundsFunction", "NameMangling", "make_stage"]
