@@ -24,6 +24,7 @@ from parhelion.errors import HalideError as HalideError
 from parhelion.errors import InternalError as InternalError
 from parhelion.errors import InvalidBufferError as InvalidBufferError
 from parhelion.errors import LiteralError as LiteralError
+from parhelion.errors import MissingFolderError as MissingFolderError
 from parhelion.errors import OutOfMemoryError as OutOfMemoryError
 from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError

@@ -324,6 +324,19 @@ class OutOfMemoryError(HalideError, MemoryError):
     """
 
 
+class MissingFolderError(HalideError, FileNotFoundError):
+    """A file is to be written into a folder that is not there; also a
+    FileNotFoundError.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x
+    >>> f.compile_to_file("nowhere/f")
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.MissingFolderError: 'nowhere/f.o' cannot be written: ...
+    """
+
+
 class InternalError(HalideError):
     """Parhelion itself is wrong. Please report it with the program that shows it.
 

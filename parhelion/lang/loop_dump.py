@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import os
+from pathlib import Path
 
-from parhelion.errors import TypeMismatchError, here
+from parhelion.errors import MissingFolderError, TypeMismatchError, here
 from parhelion.ir.build import add, int32, sub
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym
@@ -30,11 +31,17 @@ def file_name(given: object) -> str:
     return os.fspath(given)
 
 
-def write(filename: str | os.PathLike[str], content: str) -> None:
-    """Writes a text file."""
-    file_name(filename)
-    with open(filename, "w", encoding="utf-8") as file:
-        file.write(content)
+def write(filename: str | os.PathLike[str], content: str | bytes) -> None:
+    """Writes a file. Raises MissingFolderError if there is no folder for it."""
+    path = Path(file_name(filename))
+    try:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    except FileNotFoundError:
+        raise MissingFolderError(
+            f"{str(path)!r} cannot be written: there is no folder {str(path.parent)!r}",
+            at=here(),
+            hint="Path(name).parent.mkdir(parents=True) makes it",
+        ) from None
 
 
 def write_lowered(

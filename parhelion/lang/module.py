@@ -161,11 +161,7 @@ class Module:
             file_name(outputs[kind])
         contents = [(self._content(kind), path) for kind, path in outputs.items()]
         for content, path in contents:
-            if isinstance(content, bytes):
-                with open(path, "wb") as file:
-                    file.write(content)
-            else:
-                write(path, content)
+            write(path, content)
 
     def _content(self, kind: OutputFileType) -> str | bytes:
         from parhelion.aot.archive import Member, archive
@@ -270,8 +266,7 @@ def compile_standalone_runtime(
     written: dict[OutputFileType, str] = {}
     for kind, path in outputs.items():
         library = archive([Member("parhelion_runtime.o", code, names)])
-        with open(path, "wb") as file:
-            file.write(code if kind is OutputFileType.object else library)
+        write(path, code if kind is OutputFileType.object else library)
         written[kind] = os.fspath(path)
     return written
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from parhelion.aot.archive import Member, archive
 from parhelion.aot.choose import chooser_text
@@ -13,7 +12,7 @@ from parhelion.aot.interface import Interface
 from parhelion.aot.llvm_module import link, module_object
 from parhelion.aot.objects import ObjectModules
 from parhelion.errors import HalideError, here
-from parhelion.lang.loop_dump import file_name
+from parhelion.lang.loop_dump import file_name, write
 from parhelion.lang.machines import machine_of
 from parhelion.lang.module import Module
 from parhelion.lang.target_api import Target, TargetFeature, TargetOS, check_target
@@ -63,9 +62,9 @@ def write_library(
     suffixes = ["_" + str(t).replace("-", "_") for t in targets]
     members, interface = compiled_for(make, name, targets, suffixes)
     end = "lib" if _for_windows(targets) else "a"
-    Path(f"{start}.{end}").write_bytes(archive(members))
+    write(f"{start}.{end}", archive(members))
     text = header_text(interface, ", ".join(map(str, targets)))
-    Path(f"{start}.h").write_text(text)
+    write(f"{start}.h", text)
 
 
 def write_objects(
@@ -96,9 +95,9 @@ def write_objects(
     kind = "obj" if _for_windows(targets) else "o"
     ends = [*[f"-{s}" for s in suffixes], ""]
     for member, end in zip(members, ends, strict=True):
-        Path(f"{start}{end}.{kind}").write_bytes(member.data)
+        write(f"{start}{end}.{kind}", member.data)
     text = header_text(interface, ", ".join(map(str, targets)))
-    Path(f"{start}.h").write_text(text)
+    write(f"{start}.h", text)
 
 
 def _for_windows(targets: Sequence[Target]) -> bool:

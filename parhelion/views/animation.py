@@ -11,7 +11,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 from parhelion.errors import BoundsError, HalideError, TypeMismatchError, here
 from parhelion.ir.bindings import SET
@@ -24,6 +23,7 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import exact
 from parhelion.lang.inferred import laid_out
+from parhelion.lang.loop_dump import write
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.runner import Runner
 from parhelion.lower.passes import Trace
@@ -89,7 +89,7 @@ class Animation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page to a file."""
-        Path(path).write_text(self.html(), encoding="utf-8")
+        write(path, self.html())
 
     def html(self) -> str:
         """The page."""

@@ -213,3 +213,37 @@ def test_lowered_programs_are_for_a_target(tmp_path: Path) -> None:
     for write in (f.compile_to_lowered_stmt, f.compile_to_conceptual_stmt):
         with pytest.raises(hl.TypeMismatchError, match="a target is a Target"):
             write(tmp_path / "f", [], hl.StmtOutputFormat.Text, "host")  # type: ignore[arg-type]
+
+
+WRITERS: dict[str, Callable[[hl.Func, Path], object]] = {
+    "file": lambda f, path: f.compile_to_file(path),
+    "object": lambda f, path: f.compile_to_object(path),
+    "lowered": lambda f, path: f.compile_to_lowered_stmt(path),
+    "conceptual": lambda f, path: f.compile_to_conceptual_stmt(path),
+    "c": lambda f, path: f.compile_to_c(path),
+    "library": lambda f, path: f.compile_to_multitarget_static_library(
+        path, [], [hl.get_host_target()]
+    ),
+    "objects": lambda f, path: f.compile_to_multitarget_object_files(
+        path, [], [hl.get_host_target()], ["host"]
+    ),
+    "runtime": lambda f, path: hl.compile_standalone_runtime(
+        path, hl.get_host_target()
+    ),
+    "animation": lambda f, path: f.animate([4, 4], path),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_folder_that_is_not_there(name: str, tmp_path: Path) -> None:
+    f, folder = hl.Func("f"), tmp_path / "nowhere"
+    f[x, y] = x + y
+    with pytest.raises(hl.MissingFolderError) as caught:
+        WRITERS[name](f, folder / "f")
+    first, place, *_, hint = str(caught.value).splitlines()
+    assert first.startswith(f"'{folder / 'f'}")
+    assert first.endswith(f"' cannot be written: there is no folder '{folder}'")
+    assert place.startswith(f"  --> {Path(__file__)}:")
+    assert hint == "hint: Path(name).parent.mkdir(parents=True) makes it"
+    assert isinstance(caught.value, FileNotFoundError)
+    assert not folder.exists()
