@@ -27,8 +27,14 @@ class Arithmetic:
     """Python's arithmetic, bit, shift and ordering operators, building `Expr`."""
 
     __slots__ = ()
-    #: NumPy leaves ``array_scalar * expr`` to the operators here.
-    __array_ufunc__: Any = None
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
+    ) -> Any:
+        """NumPy leaves ``array_scalar * expr`` to the operators here."""
+        from parhelion.lang import ufuncs
+
+        return ufuncs.apply(self, ufunc, method, inputs, options)
 
     @property
     def _node(self) -> Node:

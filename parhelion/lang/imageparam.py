@@ -130,7 +130,7 @@ class OutputImageParam:
 
     __slots__ = ("_sym",)
     #: NumPy leaves operators with arrays to the other operand.
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None
     _sym: BufferSym
 
     @classmethod
@@ -344,6 +344,8 @@ class ImageParam(OutputImageParam, Pointwise):
         `Func.in_`.
         """
         return wrap_in(self._sym, f)
+
+    __array_ufunc__ = Pointwise.__array_ufunc__
 
     def __getitem__(self, index: Any) -> Expr:
         """Returns the pixel at the given coordinates, Vars or expressions."""
