@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.errors import TypeMismatchError, here
+from parhelion.lang.handles import is_func
 
 
 def integer(value: object, what: str) -> int:
@@ -33,7 +34,7 @@ def word(value: object, what: str) -> str:
 
 def function(value: object, what: str) -> None:
     """Raises TypeMismatchError for what cannot be called; `what` names it."""
-    if not callable(value):
+    if not callable(value) or is_func(value):
         raise TypeMismatchError(f"{what} is a function, not {value!r:.60}", at=here())
 
 

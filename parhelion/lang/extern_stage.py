@@ -26,6 +26,7 @@ from parhelion.ir.externs import STAGES, Box, Number, Parameter, Pixels
 from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.extern import CPointer, address_of, c_type, is_pointer
+from parhelion.lang.handles import is_func
 from parhelion.runtime.foreign import (
     RAISED,
     Array,
@@ -405,7 +406,7 @@ def make_stage(
                 at=here(),
             )
         return CStage(function, name, params, results, dimensions)
-    if not callable(function):
+    if not callable(function) or is_func(function):
         raise TypeMismatchError(
             f"{name}.define_extern takes a C function's name, a function of a ctypes "
             f"library or a Python callable, not {function!r:.60}",

@@ -187,6 +187,17 @@ class Func(
             given = given[0]._given
         define(self._function, given, value, self._required)
 
+    if not TYPE_CHECKING:  # for type checkers it is not there
+
+        def __call__(self, *coords: object, **named: object) -> NoReturn:
+            shown = ", ".join([c.name() if isinstance(c, Var) else "…" for c in coords])
+            raise TypeMismatchError(
+                f"{describe(self._function)} is not called: its value at a point is "
+                "taken with brackets",
+                at=here(),
+                hint=f"write {self.name()}[{shown}]; realize computes it",
+            )
+
     @property
     def _node(self) -> Node:
         return self[Var("_")]._node

@@ -25,6 +25,18 @@ def square() -> hl.Buffer:
 
 
 CASES: dict[str, tuple[Call, str]] = {
+    "parentheses": (
+        lambda f, im: f(x, y + 1),  # type: ignore[operator]
+        "Func 'f' is not called: its value at a point is taken with brackets",
+    ),
+    "a Func as foreign code": (
+        lambda f, im: undefined().define_extern(f, [im], hl.Int(32), [x, y]),
+        "e.define_extern takes a C function's name, a function of a ctypes library",
+    ),
+    "a Func for each element": (
+        lambda f, im: square().for_each_element(f),  # type: ignore[arg-type]
+        "what for_each_element calls is a function, not <parhelion.Func 'f",
+    ),
     "jit": (
         lambda f, im: f.compile_jit("host"),  # type: ignore[arg-type]
         "a target is a Target, not 'host'",
