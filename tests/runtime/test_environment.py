@@ -72,6 +72,18 @@ def test_a_number_of_threads(given: str, count: int, tmp_path: Path) -> None:
     assert run(tmp_path, HL_NUM_THREADS=given) == ([count] * 4, [])
 
 
+def test_a_program_that_is_in_no_file() -> None:
+    told = subprocess.run(
+        [sys.executable, "-W", "always", "-c", SOURCE],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HL_NUM_THREADS": "abc"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    assert told.startswith("<string>:7: UserWarning: HL_NUM_THREADS='abc' is no whole")
+
+
 def test_no_number_of_megabytes(tmp_path: Path) -> None:
     _, (told,) = run(tmp_path, PARHELION_KEPT_MB="much", HL_NUM_THREADS="2")
     assert told.startswith("PARHELION_KEPT_MB='much' is no whole number of megabytes;")
