@@ -20,7 +20,7 @@ from parhelion.errors import (
 from parhelion.ir.build import imm
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import Expr as Node
-from parhelion.ir.expr import FuncCall, Intrinsic
+from parhelion.ir.expr import FuncCall, ImageLoad, Intrinsic
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
 from parhelion.ir.names import fresh, is_user_rvar
@@ -44,9 +44,10 @@ from parhelion.types import Type, TypeCode, UInt
 class _Survey:
     """What the checks need to know of the expressions of one definition."""
 
-    __slots__ = ("variables", "calls", "random")
+    __slots__ = ("trees", "variables", "calls", "random")
 
     def __init__(self, trees: Sequence[Node]) -> None:
+        self.trees = trees
         self.variables: frozenset[IRVar] = frozenset().union(
             *[free_vars(n) for n in trees]
         )
@@ -67,6 +68,14 @@ class _Survey:
 
     def mentions(self, f: Function) -> bool:
         return any(c.func is f for c in self.calls)
+
+    def read_at(self, v: IRVar) -> FuncCall | ImageLoad | None:
+        """A value that is read at the coordinate `v`."""
+        for tree in self.trees:
+            for n in nodes(tree):
+                if isinstance(n, FuncCall | ImageLoad) and v in n.args:
+                    return n
+        return None
 
 
 class RedefinitionWarning(UserWarning):
@@ -415,14 +424,27 @@ def _check_variables(
                 at=site,
             )
         names = ", ".join(a.name for a in own)
+        hint = f"the arguments are: {names or 'none'}"
+        read = survey.read_at(v) if implicit_index(v) >= 0 else None
+        if read is not None:
+            whole = read.func if isinstance(read, FuncCall) else read.image
+            count = len(read.args)
+            coords = [a.name for a in own[:count]] + ["…"] * (count - len(own))
+            hint = (
+                f"{whole.name} without coordinates is its value at "
+                f"{', '.join(map(text_of, read.args))}: write "
+                f"{whole.name}[{', '.join(coords)}]"
+            )
+        elif pure != own:
+            hint = (
+                "a pure variable of an update stands alone at its own place on the "
+                f"left: {f.name}[{names}]"
+            )
         raise DefinitionError(
             f"{what} of {describe(f)} mentions the variable {v.name}, which is "
             "not among its arguments",
             at=site,
-            hint=f"the arguments are: {names or 'none'}"
-            if pure == own
-            else "a pure variable of an update stands alone at its own place on the "
-            f"left: {f.name}[{names}]",
+            hint=hint,
         )
     if not f.defined and survey.mentions(f):
         raise DefinitionError(
