@@ -38,6 +38,7 @@ class Site:
     behind the last, counted from 0; None stands for all of it. source: the line's text,
     where there is no file to read it from. frame: of a call in a Python program, its
     code and the instruction, by which the columns are found when they are asked for.
+    scheduler: the automatic one that gave a directive there, in the user's place.
     """
 
     file: str
@@ -45,6 +46,7 @@ class Site:
     columns: tuple[int, int] | None = None
     source: str | None = field(default=None, compare=False)
     frame: tuple[CodeType, int] | None = field(default=None, compare=False, repr=False)
+    scheduler: str = field(default="", compare=False, repr=False)
 
     def text(self) -> str:
         """The line, without the white space around it."""
@@ -83,7 +85,9 @@ class Site:
         return self
 
     def __reduce__(self) -> tuple[type[Site], tuple[object, ...]]:
-        return Site, (self.file, self.line, self.span(), self.source)
+        return Site, (
+            *(self.file, self.line, self.span(), self.source, None, self.scheduler),
+        )
 
 
 def _columns(code: CodeType, instruction: int, line: str) -> tuple[int, int] | None:

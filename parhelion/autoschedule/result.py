@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from parhelion.errors import HalideError, InternalError, ScheduleError, here
+from parhelion.errors import HalideError, InternalError, ScheduleError, here, located
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
 
@@ -201,7 +202,8 @@ class AutoSchedulerResults:
         with CHANGES:  # others compile what was there before, or all of it
             before.restore()
             try:
-                self.script.apply()
+                with self._in_its_name():
+                    self.script.apply()
                 resolve(PipelineSpec.of(self.script.outputs))
             except HalideError as error:
                 before.restore()
@@ -213,6 +215,13 @@ class AutoSchedulerResults:
             except BaseException:
                 before.restore()
                 raise
+
+    def _in_its_name(self) -> AbstractContextManager[None]:
+        """Around directives: their errors say who gave them."""
+        site = here()
+        if site is None:
+            return nullcontext()
+        return located(replace(site, scheduler=self.scheduler_name))
 
     def undo(self) -> None:
         """Takes the schedule back: all is as it was before the scheduler was asked.

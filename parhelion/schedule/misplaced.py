@@ -25,6 +25,21 @@ def illegal(
         at=level.site,
         detail=drawing(nests, f),
         legal=[call(f, directive, one) for one in levels(nests, f, None)],
+        hint=_shared(nests, f, level),
+    )
+
+
+def _shared(nests: Nests, f: Function, level: LoopLevel) -> str:
+    """What to do about an automatic schedule of another pipeline."""
+    g, site = level.func, level.site
+    if g is None or g in nests.order or site is None or not site.scheduler:
+        return ""
+    other = nests.order[-1].name
+    return (
+        f"the scheduler {site.scheduler} gave this for a pipeline with {g.name}, which "
+        f"shares {f.name} with that of {other}: schedule their outputs in one "
+        f"Pipeline, give {f.name} a legal place, take the schedule back with undo() of "
+        f"the scheduler's result, or define {f.name} anew for {other}"
     )
 
 

@@ -426,3 +426,28 @@ def test_message(program: Program, kind: type[hl.HalideError], message: str) -> 
     assert caught.value.at is not None
     # The toy is not of the package: what it asks for itself is its own line.
     assert caught.value.at.file in (__file__, toy.__file__)
+
+
+def test_a_func_of_two_pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directive is nobody's: who gave it is said, and what to do."""
+    real = "parhelion.autoschedule.search.scheduler:PARHELION"
+    monkeypatch.setattr(autoscheduling, "_SCHEDULERS", {"Parhelion": real})
+    shared, f, g = hl.funcs("shared f g")
+    shared[x, y] = hl.sqrt(x * y)
+    f[x, y] = sum([shared[x + i, y + j] for i in range(3) for j in range(3)], 0.0)
+    g[x, y] = shared[x + 1, y]
+    found = hl.autoschedule(f, [256, 256])
+    assert "shared.compute_at(f, " in found.to_python()
+    with pytest.raises(hl.ScheduleError) as caught:
+        g.realize([4, 4])
+    assert normal(caught.value.what).endswith(": f is not part of the pipeline")
+    assert caught.value.at is not None
+    assert caught.value.at.text() == "found = hl.autoschedule(f, [256, 256])"
+    assert normal(caught.value.hint) == (
+        "the scheduler Parhelion gave this for a pipeline with f, which shares shared "
+        "with that of g: schedule their outputs in one Pipeline, give shared a legal "
+        "place, take the schedule back with undo() of the scheduler's result, or define "
+        "shared anew for g"
+    )
+    found.undo()
+    g.realize([4, 4])
