@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from parhelion.errors import BoundsError, HalideError, InternalError
+from parhelion.errors import BoundsError, HalideError, InternalError, here
 from parhelion.ir.evaluate import Evaluator, Value
 from parhelion.ir.expr import (
     Expr,
@@ -465,6 +465,7 @@ class TooManyEvents(BoundsError):
     def __init__(self, limit: int) -> None:
         super().__init__(
             f"this takes more than {limit} loads and stores, too many to watch",
+            at=here(),
             hint="give a smaller size: a few tiles of the schedule show its order",
         )
 

@@ -253,6 +253,8 @@ def test_what_is_too_much_to_watch_is_refused() -> None:
     assert caught.value.what == (
         "this takes more than 50000 loads and stores, too many to watch"
     )
+    assert caught.value.at is not None
+    assert caught.value.at.text() == "g.animate([200, 200])"
     assert caught.value.hint == (
         "give a smaller size: a few tiles of the schedule show its order"
     )
