@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from parhelion.errors import BoundsError, InvalidBufferError, TypeMismatchError, here
+from parhelion.lang.checked import a_kind
 from parhelion.runtime.layout import Array, address
 from parhelion.types import BFloat, Type
 
@@ -46,7 +47,7 @@ def array_of(source: object) -> Array:
         except (BufferError, RuntimeError, TypeError) as error:
             if not hasattr(source, "__array__"):
                 raise InvalidBufferError(
-                    f"a {type(source).__name__} gives no array through DLPack",
+                    f"{a_kind(source)} gives no array through DLPack",
                     at=here(),
                     detail=str(error),
                 ) from error
@@ -56,7 +57,7 @@ def array_of(source: object) -> Array:
         return np.asarray(memoryview(source))  # type: ignore[arg-type]
     except TypeError:
         raise TypeMismatchError(
-            f"a Buffer cannot be made from a {type(source).__name__}",
+            f"a Buffer cannot be made from {a_kind(source)}",
             at=here(),
             legal=[
                 "hl.Buffer(array)",

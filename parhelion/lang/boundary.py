@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
 from parhelion.errors import DefinitionError, TypeMismatchError, here
-from parhelion.lang.checked import items
+from parhelion.lang.checked import a_kind, items
 from parhelion.lang.convert import literal_as, node_or_none
 from parhelion.lang.effects import likely
 from parhelion.lang.expr import Expr, ExprLike, is_undefined, to_expr, wrap
@@ -222,7 +222,7 @@ def _place(name: str, f: Source, bounds: Region | None) -> tuple[list[Var], _Lim
             bounds = [(d.min(), d.extent()) for d in dims]
     else:
         raise TypeMismatchError(
-            f"{name} takes a Func, a Buffer or an ImageParam, not a {type(f).__name__}",
+            f"{name} takes a Func, a Buffer or an ImageParam, not {a_kind(f)}",
             at=here(),
         )
     items(bounds, f"the bounds of {name}")

@@ -8,6 +8,12 @@ from parhelion.errors import TypeMismatchError, here
 from parhelion.lang.handles import is_func
 
 
+def a_kind(value: object) -> str:
+    """The type of a value, with its article: ``an Expr``, ``a uint8``."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+
+
 def integer(value: object, what: str) -> int:
     """Returns a Python or NumPy integer as an int.
 
@@ -51,4 +57,4 @@ def items(value: object, what: str) -> Sequence[object]:
     )
 
 
-__all__ = ["function", "integer", "items", "word"]
+__all__ = ["a_kind", "function", "integer", "items", "word"]

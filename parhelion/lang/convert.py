@@ -16,6 +16,7 @@ import numpy as np
 from parhelion.errors import LiteralError, TypeMismatchError, here
 from parhelion.ir.build import cast, imm
 from parhelion.ir.expr import Expr as Node
+from parhelion.lang.checked import a_kind
 from parhelion.types import BOOL, Float, Int, Type, TypeCode, UInt, promote
 
 FLOAT32 = Float(32)
@@ -166,9 +167,7 @@ def not_a_value(x: object) -> TypeMismatchError:
             at=here(),
             hint="wrap it, hl.Buffer(array), and index it: buffer[x, y]",
         )
-    return TypeMismatchError(
-        f"a {type(x).__name__} is not an expression: {x!r:.60}", at=here()
-    )
+    return TypeMismatchError(f"{a_kind(x)} is not an expression: {x!r:.60}", at=here())
 
 
 def resolve(values: Sequence[object]) -> list[Node]:

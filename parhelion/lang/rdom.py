@@ -19,7 +19,7 @@ from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import DimName, ReductionDomain, var_label
 from parhelion.ir.names import fresh, user_rvar
 from parhelion.ir.rewrite import free_vars, nodes
-from parhelion.lang.checked import integer
+from parhelion.lang.checked import a_kind, integer
 from parhelion.lang.convert import is_literal, literal_as, node_of
 from parhelion.lang.expr import (
     Expr,
@@ -315,7 +315,7 @@ def _ranges(region: object) -> list[tuple[object, object]]:
     if not isinstance(region, Sequence) or isinstance(region, str):
         raise TypeMismatchError(
             "an RDom is made from a list of (min, extent) pairs, a Buffer or an "
-            f"ImageParam, not a {type(region).__name__}",
+            f"ImageParam, not {a_kind(region)}",
             at=here(),
         )
     out = [pair_of(one, "an RDom") for one in region]

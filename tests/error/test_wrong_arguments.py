@@ -92,7 +92,7 @@ CASES: dict[str, tuple[Call, str]] = {
     ),
     "make_with_shape_of": (
         lambda f, im: hl.Buffer.make_with_shape_of(3),  # type: ignore[arg-type]
-        "a Buffer cannot be made from a int",
+        "a Buffer cannot be made from an int",
     ),
     "crop": (lambda f, im: square().crop(3), "a crop of Buffer 'b' is given by 3"),
     "crop without its extents": (
