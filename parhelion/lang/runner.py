@@ -175,7 +175,8 @@ class Runner:
                         continue
                     box = list(zip(layout.mins, layout.extents, strict=True))
                 sizes += [(sym, d, n) for d, n in splits.items() if box[d] == (0, n)]
-            found = replace(found, sizes=frozenset(sizes))
+            if sizes:  # seldom: a copy costs more than all of the rest
+                found = replace(found, sizes=frozenset(sizes))
         return found
 
     def invalidate(self) -> None:
