@@ -13,23 +13,10 @@ from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 _T = TypeVar("_T")
 
-#: Bytes of images that were mentioned in nodes since the table was last swept.
-_weight = 0
-
-
-def weigh(bytes: int) -> None:
-    """Notes that nodes hold an image, which goes when they do."""
-    global _weight
-    _weight += bytes
-
-
-def weight() -> int:
-    """Bytes of images that were mentioned in nodes since the table was last swept."""
-    return _weight
-
-
 #: Every interned node, oldest first: children always precede their parents.
 _TABLE: dict[tuple[Any, ...], Any] = {}
+#: How many of its first nodes `ir.cycles` has seen already.
+_seen = 0
 
 
 def _bare(n: Node) -> str:
@@ -212,9 +199,7 @@ def sweep(since: int = 0) -> int:
     compiles; a node that another thread is just picking up then merely loses its
     uniqueness, which costs sharing and never correctness.
     """
-    global _weight
-    if not since:
-        _weight = 0
+    global _seen
     keys = list(_TABLE)[since:]
     dropped = 0
     count = sys.getrefcount
@@ -225,4 +210,6 @@ def sweep(since: int = 0) -> int:
             del _TABLE[key]
             dropped += 1
         del key
+    if since < _seen:
+        _seen = max(since, _seen - dropped)
     return dropped

@@ -188,3 +188,15 @@ def storage_order(array: Array) -> list[int]:
     return sorted(
         range(array.ndim), key=lambda d: (abs(array.strides[d]), array.shape[d] > 1, d)
     )
+
+
+def memory(array: Array) -> tuple[int, int]:
+    """The address and the bytes of what an array keeps in memory: of all of the array
+    that it is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    size = array.nbytes
+    if size and array.base is not None:  # steps may be 0, or overlap
+        steps = zip(array.shape, array.strides, strict=True)
+        size = min(size, array.itemsize + sum([(e - 1) * abs(s) for e, s in steps]))
+    return address(array), size

@@ -22,7 +22,6 @@ from parhelion.errors import (
 from parhelion.ir.bindings import SET
 from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
-from parhelion.ir.node import weigh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.checked import function, integer
@@ -240,6 +239,10 @@ class Buffer(Views, Pointwise):
             )
         return self._array
 
+    def _memory(self) -> tuple[int, int]:
+        """The address and the bytes of the memory that it keeps."""
+        return (0, 0) if self._array is None else arrays.memory(self._array)
+
     def _layout(self) -> Layout:
         """Its layout, computed once until the Buffer is changed."""
         made = self._lay
@@ -259,7 +262,7 @@ class Buffer(Views, Pointwise):
     @property
     def _sym(self) -> BufferSym:
         """The symbol that stands for this Buffer in expressions."""
-        found = None if self._symbol is None else self._symbol()
+        found = None if self._symbol is None else SET.standing(self._symbol, self)
         if found is None or len(found.dims) != len(self._mins):
             found = BufferSym(
                 self.name(),
@@ -269,10 +272,9 @@ class Buffer(Views, Pointwise):
                 embedded=True,
                 site=here(),
             )
-            SET.set(found, self)
-            weigh(self._pixels().nbytes)
             # Weakly: the symbol is kept by what mentions it, and keeps this Buffer.
             self._symbol = weakref.ref(found)
+            SET.set(found, self)
         return found
 
     def defined(self) -> bool:

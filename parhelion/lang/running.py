@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, SupportsIndex
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
 from parhelion.lang.compile_to import CompileTo
-from parhelion.lang.handles import is_func
+from parhelion.lang.handles import func_of, is_func
 from parhelion.lang.later import Later
 from parhelion.lang.pipeline import Pipeline
 
@@ -39,7 +39,9 @@ class Running(CompileTo, Later):
     def _pipeline(self) -> Pipeline:
         if self._kept is None:
             assert is_func(self)
-            self._kept = Pipeline([self])
+            # Of another handle on the Function: this one would hold itself, and with it
+            # all images that it mentions, until Python's collector comes by.
+            self._kept = Pipeline([func_of(self._function)])
         return self._kept
 
     def realize(

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from parhelion.errors import Site, here
-from parhelion.ir import deep, node
+from parhelion.ir import deep, images, node
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.cycles import sweep_cycles
@@ -49,6 +49,7 @@ LOCK = threading.RLock()
 freed_by_forks(LOCK, COMPILER)
 freed_by_forks(deep.LOCK, DATA)
 freed_by_forks(CHANGES, RUNTIME)
+freed_by_forks(images.LOCK, DATA)
 
 #: Strides of dimension 0 up to this size are worth code of their own (shuffles
 #: instead of gathers); a larger one is read from the buffer.
@@ -252,9 +253,9 @@ def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptio
 #: on them, nodes of programs that are gone take a KiB each.
 _LEAST_SWEPT = 20_000
 _sweep_at = _LEAST_SWEPT
-#: So is it when so many bytes of images have been mentioned since: those of programs
-#: that are gone go with them. That takes a tenth of a second.
-_MOST_WEIGHT = 256 << 20
+#: When images of so many bytes have been set or mentioned, those of programs that are
+#: gone are freed. That takes a millisecond where few nodes are new.
+_MOST_WEIGHT = 64 << 20
 
 
 def _drop_nodes(since: int) -> None:
@@ -262,9 +263,15 @@ def _drop_nodes(since: int) -> None:
     definitions that are gone, even where those hold themselves."""
     from parhelion.simplify.driver import forget
 
-    global _sweep_at
     forget()
     node.sweep(since)
+    _drop_older()
+
+
+def _drop_older() -> None:
+    """Frees nodes and images of definitions that are gone, where there are many. Call
+    it while the lock is held, and the collector off."""
+    global _sweep_at
     _drop_images()
     if node.table_size() > _sweep_at:
         node.sweep()
@@ -274,11 +281,26 @@ def _drop_nodes(since: int) -> None:
 
 def _drop_images() -> None:
     """Frees images of programs that are gone, where there may be many bytes of them.
-    Call it while the lock is held."""
-    if node.weight() > _MOST_WEIGHT:
-        gc.collect()  # what holds nodes in circles
-        node.sweep()
-        gc.collect()
+    Call it while the lock is held, and the collector off."""
+    from parhelion.simplify.driver import forget
+
+    if images.many(_MOST_WEIGHT):
+        forget()
+        images.free(_MOST_WEIGHT)
+
+
+def free_images() -> None:
+    """Frees images of programs that are gone; so does whoever compiles now, when that
+    is done."""
+    if LOCK.acquire(blocking=False):
+        try:
+            with collector_off():
+                _drop_images()
+        finally:
+            LOCK.release()
+
+
+images.freed_by(free_images, _MOST_WEIGHT)
 
 
 @contextmanager
@@ -352,7 +374,7 @@ def build(
             _watch(compiled, variant, record.profiled)
             args = record.lowered.args
             call = Call(compiled, args, record.failures, sites)
-            _drop_images()
+            _drop_older()
             return CompiledPipeline(record.lowered, variant, call)
     return _compiled(reach, name, variant, sites, state, target, key)
 

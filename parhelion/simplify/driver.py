@@ -549,5 +549,9 @@ def ready(facts: Facts) -> ExprSimplifier:
 
 def forget() -> None:
     """Drops all memos. Call it before `node.sweep`, which frees unheld nodes only."""
+    root = _ENGINES.get(Facts.EMPTY)
     _ENGINES.clear()
+    if root is not None:  # which refers to itself
+        root.memo.clear()
+        root.proofs.clear()
     Facts.EMPTY.forget()

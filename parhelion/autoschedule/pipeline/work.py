@@ -476,12 +476,15 @@ def _weight(e: Expr) -> tuple[float, bool]:
     return 0.0, False
 
 
-@cache
 def element_bytes(source: Source) -> int:
     """Bytes of one point: all values of a Func that has several."""
-    if isinstance(source, Function):
-        return sum(max(1, t.width // 8) for t in source.types)
-    return max(1, source.type.width // 8)
+    # Kept by the types: what is kept by a Func or an image keeps it for ever.
+    return _bytes(source.types if isinstance(source, Function) else (source.type,))
+
+
+@cache
+def _bytes(types: tuple[Type, ...]) -> int:
+    return sum([max(1, t.width // 8) for t in types])
 
 
 __all__ = ["CALL", "Access", "Copies", "Operation", "Work", "element_bytes"]
