@@ -27,6 +27,7 @@ from parhelion.lang import arrays
 from parhelion.lang.checked import function, integer
 from parhelion.lang.convert import check_type
 from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
+from parhelion.lang.main_memory import MainMemory
 from parhelion.lang.views import Views
 from parhelion.runtime.layout import Array, Layout
 from parhelion.types import Type, UInt
@@ -72,7 +73,7 @@ class BufferDimension:
 
 
 @numpy_first
-class Buffer(Views, Pointwise):
+class Buffer(Views, MainMemory, Pointwise):
     """An image in memory: a NumPy array with a least coordinate in each dimension.
 
     ``Buffer(array)`` shares the pixels of a NumPy array, or of anything that has the
@@ -568,34 +569,6 @@ class Buffer(Views, Pointwise):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self._pixels().T.__dlpack_device__()
-
-    # Halide's names for copies on a device: the pixels are always in main memory.
-
-    def has_device_allocation(self) -> bool:
-        """Returns False: the pixels are always in main memory."""
-        return False
-
-    def host_dirty(self) -> bool:
-        """Returns False: there is no copy on a device that could be older."""
-        return False
-
-    def device_dirty(self) -> bool:
-        """Returns False: there is no copy on a device that could be newer."""
-        return False
-
-    def set_host_dirty(self, dirty: bool = True) -> None:
-        """Does nothing: there is no copy on a device that could be older."""
-
-    def set_device_dirty(self, dirty: bool = True) -> None:
-        """Does nothing: there is no copy on a device that could be newer."""
-
-    def copy_to_host(self) -> int:
-        """Does nothing, as the pixels are in main memory; returns 0."""
-        return 0
-
-    def device_sync(self) -> int:
-        """Does nothing, as no device computes; returns 0."""
-        return 0
 
 
 def _as_array(x: object) -> object:
