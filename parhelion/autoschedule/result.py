@@ -41,17 +41,31 @@ class Scheduler(Protocol):
 
 @dataclass(eq=False, kw_only=True)
 class AutoSchedulerResults:
-    """A schedule that was found, and why.
+    """A schedule that an automatic scheduler found, and why it is so.
 
-    target, autoscheduler_params: what it is for, and who found it. script: the
-    directives, in order. decisions: what was decided, for `explain`. notes: what the
-    user should know, a sentence each. cost: what the cost model says of the schedule,
-    in `unit` ("s" for seconds), as in the decisions. predicted_seconds: the same as a
-    time, where the scheduler knows; unpredicted: why it does not. sizes: what it was
-    found for. seconds: how long that took. machine: where the costs of this computer
-    are from, in words, if the scheduler goes by such. featurization: always empty
-    (Halide has training data there). candidates: others to run beside this one, if the
-    user asked for measuring.
+    target: the machine that the schedule is for.
+    autoscheduler_params: the name of the scheduler, and what it was told.
+    script: the directives, in order.
+    decisions: what was decided, for `explain`.
+    notes: what the user should know, a sentence each.
+    cost: what the cost model says of the schedule, in `unit` ("s" for seconds), as in
+        the decisions.
+    predicted_seconds: the same as a time, where the scheduler knows.
+    unpredicted: why it does not.
+    sizes: the sizes of the outputs and inputs that the schedule was found for.
+    seconds: how long the search took.
+    machine: where the costs of this computer are from, in words, if the scheduler goes
+        by such.
+    featurization: always empty (Halide has training data there).
+    candidates: others to run beside this one, if the user asked for measuring.
+
+    >>> f, g = hl.funcs("f g")
+    >>> f[x, y] = x * y
+    >>> g[x, y] = f[x, y] + f[x + 1, y]
+    >>> found = hl.autoschedule(g, [640, 480])
+    >>> found.scheduler_name
+    'Parhelion'
+    >>> found.undo()
     """
 
     target: Target
@@ -89,7 +103,7 @@ class AutoSchedulerResults:
 
     @property
     def scheduler_name(self) -> str:
-        """Who found it."""
+        """The name of the scheduler that found the schedule."""
         return self.autoscheduler_params.name
 
     @property
@@ -103,7 +117,7 @@ class AutoSchedulerResults:
         return self.to_python()
 
     def to_python(self) -> str:
-        """The schedule as a Python program, to be edited and kept.
+        """Returns the schedule as a Python program, to be edited and kept.
 
         It defines ``schedule(pipeline)``, which gives the directives to the Funcs of a
         Pipeline that does not have them: ``schedule(hl.Pipeline([out]))``.
@@ -118,8 +132,8 @@ class AutoSchedulerResults:
         return f"# Found by {by}.\n{self.script.to_python(partial)}"
 
     def explain(self) -> Explanation:
-        """What was decided and why: a text to print, whose `decisions` can be looked at
-        one by one, and tried with `alternative`."""
+        """Returns what was decided and why: a text to print, whose `decisions` can be
+        looked at one by one, and tried with `alternative`."""
         from parhelion.autoschedule.decisions import Explanation, cost_text
 
         count = len(self.decisions)
@@ -138,8 +152,9 @@ class AutoSchedulerResults:
     def alternative(
         self, decision: Decision, option: Option | None = None
     ) -> AutoSchedulerResults:
-        """The schedule with another option of one decision in place, the runner-up if
-        none is given. It is not applied: `apply` puts it in the place of this one.
+        """Returns the schedule with another option of one decision in place, the
+        runner-up if none is given. It is not applied: `apply` puts it in the place of
+        this one.
 
         Raises HalideError if the decision is none of this result, if it had no other
         option, or if the option cannot be applied.

@@ -51,11 +51,21 @@ class ConcurrentLoops:
     _stage: int
 
     def allow_race_conditions(self) -> Self:
-        """Lets reduction loops run in any order, and in parallel, unproven.
+        """Lets the directives that follow reorder and parallelize reduction loops, even
+        if that may change the result.
 
-        From here on the directives of this stage take the user's word that the
-        result is the same, or that a difference does not matter. Updates of one place
-        by several threads or lanes may then be lost; `atomic` keeps them.
+        The caller answers for it that the result stays the same, or that a difference
+        does not matter: it is checked no longer. Updates of one place by several
+        threads or lanes at once may be lost; `atomic` keeps them.
+
+        >>> r = hl.RDom([(0, 10)])
+        >>> f = hl.Func("f")
+        >>> f[x] = 0
+        >>> f[r * r % 8] = 1
+        >>> f.update(0).allow_race_conditions().vectorize(r, 5)
+        <parhelion.Stage f.update(0)>
+        >>> np.asarray(f.realize([8])).tolist()
+        [1, 1, 0, 0, 1, 0, 0, 0]
         """
         schedule = rules.definition_of(self._function, self._stage).schedule
         schedule.allow_race_conditions = schedule.touched = True
@@ -66,8 +76,8 @@ class ConcurrentLoops:
         """Makes each update of a place happen as a whole, whichever threads and lanes
         are at it: reduction loops may then be parallel and vectorized.
 
-        It must be certain that the order of the updates does not matter: every value
-        is the old one at the same place with something folded into it by +, -, *, min,
+        It must be certain that the order of the updates does not matter: every value is
+        the old one at the same place with something folded into it by +, -, *, min,
         max, &, | or ^, or several are a product of complex numbers (sums and products
         of floats count, though their last bits depend on the order; ``max(e, old)`` of
         floats does not, as it takes a NaN and drops it at the next update). With
@@ -75,6 +85,15 @@ class ConcurrentLoops:
 
         Give it before `parallel` and `vectorize`. Raises ScheduleError if the order is
         not known to be free, or if the place itself depends on values of the Func.
+
+        >>> r = hl.RDom([(0, 100)])
+        >>> f = hl.Func("f")
+        >>> f[x] = 0
+        >>> f[r % 4] += 1
+        >>> f.update(0).atomic().parallel(r)
+        <parhelion.Stage f.update(0)>
+        >>> np.asarray(f.realize([4])).tolist()
+        [25, 25, 25, 25]
         """
         function, label = self._function, rules.stage_label(self._function, self._stage)
         definition = rules.definition_of(function, self._stage)
@@ -114,9 +133,18 @@ class ConcurrentLoops:
 
         Each iteration of the loop `at` gives the hint for what it would read of `func`
         with the loop `from_` (the same loop, or one around it) `offset` iterations
-        further on. `strategy` says what happens where that is out of bounds. The
-        result never changes; where nothing inside the loop reads `func` from storage
-        outside of it, a warning says so when the pipeline is lowered.
+        further on. `strategy` says what happens where that is out of bounds. The result
+        never changes; where nothing inside the loop reads `func` from storage outside
+        of it, a warning says so when the pipeline is lowered.
+
+        Raises ScheduleError for loops that are not there, for the Func that is
+        scheduled itself, for what is no PrefetchBoundStrategy, and for an offset of
+        more than 2**20 iterations; when the pipeline is lowered, if `from_` is inside
+        `at`.
+
+        >>> image, f = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("f")
+        >>> f[x, y] = 255 - image[x, y]
+        >>> f = f.prefetch(image, y, y, 2)
         """
         label = rules.stage_label(self._function, self._stage)
         if not isinstance(strategy, PrefetchBoundStrategy):
@@ -163,15 +191,22 @@ class ConcurrentFuncs:
         """Computes the Func in a thread of its own, as far ahead of what uses it as its
         storage allows.
 
-        The loops between the storage and the computation run twice, once in the
-        thread that produces and once in the one that consumes, which wait for each
-        other on semaphores. So there is something to gain where the storage is
-        further out than the computation: with `store_root` and a sliding window, or
-        with `hoist_storage` and `ring_buffer`. The result is always the same.
+        The loops between the storage and the computation run twice, once in the thread
+        that produces and once in the one that consumes, which wait for each other on
+        semaphores. So there is something to gain where the storage is further out than
+        the computation: with `store_root` and a sliding window, or with `hoist_storage`
+        and `ring_buffer`. The result is always the same.
 
         Raises ScheduleError, when the pipeline is lowered, where both threads would
         compute the same storage of another Func. Where the loops are those of a
         memoized Func, which do not always run, there is no thread; a warning says so.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y] = x + y
+        >>> g[x, y] = f[x, y] + f[x, y + 1]
+        >>> f = f.store_root().compute_at(g, y).fold_storage(y, 4).async_()
+        >>> np.asarray(g.realize([3, 2])).tolist()
+        [[1, 3, 5], [3, 5, 7]]
         """
         rules.definition_of(self._function, 0)
         schedule = self._function.schedule
@@ -179,12 +214,23 @@ class ConcurrentFuncs:
         return self
 
     def ring_buffer(self, extent: IntLike = 2) -> Self:
-        """Keeps `extent` copies of the storage, which the iterations of the loops that
-        `hoist_storage` goes out of take in turn.
+        """Keeps `extent` copies of the storage, which iterations use in turn: each
+        takes the next one, and after the last the first again.
 
-        With `async_` the producer can then be that many iterations ahead. Goes
-        together with `hoist_storage` at a loop outside of the storage; without it,
-        lowering raises ScheduleError.
+        With `async_`, the producer can then fill one copy while the consumer reads
+        another. The iterations are those of the loops between `hoist_storage`, which
+        allocates all copies, and `store_at` (or `compute_at`, without it).
+
+        Raises ScheduleError for a number of copies that is not positive or more than
+        2**20, and for a Func without dimensions; when the pipeline is lowered, without
+        `hoist_storage` at a loop outside of the storage.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y] = x + y
+        >>> g[x, y] = f[x, y] + f[x, y + 1]
+        >>> f = f.compute_at(g, y).hoist_storage_root().ring_buffer(2).async_()
+        >>> np.asarray(g.realize([3, 2])).tolist()
+        [[1, 3, 5], [3, 5, 7]]
         """
         function = self._function
         rules.definition_of(function, 0)

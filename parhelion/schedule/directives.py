@@ -29,7 +29,11 @@ OUTERMOST: Var = user_var("__outermost")
 
 
 class MemoryType(enum.Enum):
-    """Where the storage of a Func lives (`Func.store_in`)."""
+    """In which memory the storage of a Func is (`Func.store_in`).
+
+    A CPU has Auto (the stack if the storage is small, else the heap), Heap, Stack and
+    Register; the others are memories of GPUs and other devices.
+    """
 
     Auto = "auto"
     Heap = "heap"
@@ -51,7 +55,20 @@ class DeviceAPI(enum.Enum):
 
 
 class TailStrategy(enum.Enum):
-    """What a split does where the factor does not divide the extent."""
+    """What a split does where the factor does not divide the extent, so that the
+    last run of the inner loop would go beyond the end.
+
+    RoundUp: goes beyond the end; inputs and outputs must be that large.
+    ShiftInwards: starts the last run earlier, and computes some points twice.
+    GuardWithIf: puts an ``if`` around what is computed, or masks vectors.
+    Predicate: masks loads and stores of vectors.
+    PredicateLoads: masks loads; the Func's storage is rounded up.
+    PredicateStores: masks stores; what is read is rounded up.
+    ShiftInwardsAndBlend: starts the last run earlier, and writes back what was there.
+    RoundUpAndBlend: goes beyond the end, and writes back what was there.
+    Auto: ShiftInwards in pure definitions, GuardWithIf in updates; RoundUp for the
+        outer loop of a ShiftInwards split, if the factor is no larger than that one's.
+    """
 
     RoundUp = "round_up"
     GuardWithIf = "guard_with_if"
@@ -65,7 +82,8 @@ class TailStrategy(enum.Enum):
 
 
 class Partition(enum.Enum):
-    """Whether a loop is partitioned by its likely conditions (`Func.partition`)."""
+    """Whether a loop is cut into pieces by the conditions in it (`Func.partition`):
+    where that looks worth the code (Auto), never, or always."""
 
     Auto = "auto"
     Never = "never"

@@ -60,21 +60,43 @@ class FusingLoops:
     def compute_with(self, loop_level: HasLevel, align: Align = ...) -> Self: ...
 
     def compute_with(self, *given: object, **named: object) -> Self:
-        """``for y: f`` and ``for y: g`` -> ``for fused.y: f; g``.
+        """Shares the outer loops of another stage: ``for y: f`` and ``for y: g`` become
+        ``for fused.y: f; g``.
 
         This stage shares the loops of `stage` (another Func's, or its Stage) from the
-        outermost to `var`, and runs after it in each of their iterations. Both need
-        the same loops there, of the same kinds, and their Funcs must be computed at
-        the same place and not depend on each other. Producers are computed at the
-        loops of `stage`.
+        outermost to `var`, and runs after it in each of their iterations. Both need the
+        same loops there, of the same kinds, and their Funcs must be computed at the
+        same place and not depend on each other. Producers are computed at the loops of
+        `stage`.
 
         The shared loops run over what either stage needs. align says, for all of them
         or as pairs (Var, LoopAlignStrategy) for some, which iterations meet: those of
         the same number (Auto, NoAlign), the first of both (AlignStart) or the last of
         both (AlignEnd).
 
-        Takes a LoopLevel in place of `stage` and `var`. Raises ScheduleError. From:
-        Halide's compute_with.
+        Takes a LoopLevel in place of `stage` and `var`. Raises ScheduleError for other
+        arguments, for a loop that is not there and for loops of the same Func, and when
+        the pipeline is lowered, if the stages cannot share loops. From: Halide's
+        compute_with.
+
+        >>> f, g, h = hl.funcs("f g h")
+        >>> f[x, y], g[x, y] = x + y, x - y
+        >>> h[x, y] = f[x, y] * g[x, y]
+        >>> f, g = f.compute_root(), g.compute_root().compute_with(f, y)
+        >>> h.print_loop_nest()
+        produce f:
+          produce g:
+            for fused.y:
+              for x:
+                f(...) = ...
+              for x:
+                g(...) = ...
+        consume f:
+          consume g:
+            produce h:
+              for y:
+                for x:
+                  h(...) = ...
         """
         function, k = self._function, self._stage
         label = stage_label(function, k)

@@ -34,17 +34,26 @@ _GPU_FORMS = tuple(b + t for b, t in zip(_BLOCK_FORMS, _THREAD_FORMS, strict=Tru
 
 
 class GpuLoops:
-    """Directives on the loops of one definition of a Func."""
+    """Directives that give the loops of one definition of a Func to a GPU.
+
+    Each raises ScheduleError for arguments that do not fit, for a loop that is not
+    there or whose iterations depend on each other, and for another device than
+    Default_GPU. Kernels are not available yet: compiling a schedule that has such loops
+    raises ScheduleError, while `print_loop_nest` shows them.
+    """
 
     __slots__ = ()
     _function: Function
     _stage: int
 
     def gpu(self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI) -> Self:
-        """The loops of blocks, innermost first, and then as many of threads.
+        """Runs loops over the blocks of a kernel, and as many others over the threads
+        of each block.
 
         ``gpu(bx, tx)``, ``gpu(bx, by, tx, ty)`` or ``gpu(bx, by, bz, tx, ty, tz)``,
-        with a `device_api` at the end or none.
+        each innermost first, with a `device_api` at the end or none. Raises
+        ScheduleError for other arguments and loops that are not there, and when it is
+        compiled: kernels are not available yet.
         """
         with Change(self._function, self._stage) as change:
             loops = _loops(change, "gpu", given, named, _GPU_FORMS)
@@ -56,7 +65,10 @@ class GpuLoops:
     def gpu_blocks(
         self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI
     ) -> Self:
-        """One to three loops, innermost first, run over the blocks of a kernel."""
+        """Runs one to three loops, innermost first, over the blocks of a kernel.
+
+        Raises ScheduleError as `gpu` does.
+        """
         with Change(self._function, self._stage) as change:
             loops = _loops(change, "gpu_blocks", given, named, _BLOCK_FORMS)
             _mark(change, loops, ForKind.GPU_BLOCK, "gpu_blocks")
@@ -65,7 +77,10 @@ class GpuLoops:
     def gpu_threads(
         self, *given: HasVar | DeviceAPI, **named: HasVar | DeviceAPI
     ) -> Self:
-        """One to three loops, innermost first, run over the threads of each block."""
+        """Runs one to three loops, innermost first, over the threads of each block.
+
+        Raises ScheduleError as `gpu` does.
+        """
         with Change(self._function, self._stage) as change:
             loops = _loops(change, "gpu_threads", given, named, _THREAD_FORMS)
             _mark(change, loops, ForKind.GPU_THREAD, "gpu_threads")
@@ -74,7 +89,10 @@ class GpuLoops:
     def gpu_lanes(
         self, thread_x: HasVar, device_api: DeviceAPI = DeviceAPI.Default_GPU
     ) -> Self:
-        """A loop runs over the lanes of a warp, which can exchange registers."""
+        """Runs a loop over the lanes of a warp, which can exchange registers.
+
+        Raises ScheduleError as `gpu` does.
+        """
         with Change(self._function, self._stage) as change:
             loops = _loops(
                 change, "gpu_lanes", (thread_x, device_api), {}, _THREAD_FORMS[:1]
@@ -83,11 +101,22 @@ class GpuLoops:
         return self
 
     def gpu_tile(self, *given: object, **named: object) -> Self:
-        """Tiles one to three loops: tiles are blocks, the pixels of a tile threads.
+        """Cuts one to three dimensions into tiles: each tile is a block of a kernel,
+        and each of its pixels a thread.
 
         ``gpu_tile(x, y, bx, by, tx, ty, x_size, y_size, tail, device_api)``, likewise
         for one loop and for three; without `bx`, `by` the loops of the blocks keep the
-        names of those that are tiled.
+        names of those that are tiled. Raises ScheduleError as `gpu` does.
+
+        >>> f, tx, ty = hl.Func("f"), hl.Var("tx"), hl.Var("ty")
+        >>> f[x, y] = x + y
+        >>> f.gpu_tile(x, y, tx, ty, 16, 8).print_loop_nest()
+        produce f:
+          gpu_block y.y<Default_GPU>:
+            gpu_block x.x<Default_GPU>:
+              gpu_thread y.ty in [0, 7]<Default_GPU>:
+                gpu_thread x.tx in [0, 15]<Default_GPU>:
+                  f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             _tile(change, given, named)

@@ -48,10 +48,22 @@ class LoopDirectives(
         factor: IntLike,
         tail: TailStrategy = TailStrategy.Auto,
     ) -> Self:
-        """``for x`` -> ``for xo: for xi in [0, factor - 1]``, ``x = xo*factor + xi``.
+        """Splits a loop in two, of which the inner one runs `factor` iterations.
 
-        `outer` or `inner` may be `old`. `tail` says what happens where the factor
-        does not divide the extent.
+        ``for x`` becomes ``for xo: for xi in [0, factor - 1]``, with ``xo*factor + xi``
+        in place of `x`, counted from the first `x`. `outer` or `inner` may be `old`.
+        `tail` says what happens where the factor does not divide the extent.
+
+        Raises ScheduleError if there is no loop `old`, a new name is in use, the factor
+        is not positive, or the tail strategy could change the result.
+
+        >>> f, xo, xi = hl.Func("f"), hl.Var("xo"), hl.Var("xi")
+        >>> f[x] = x * x
+        >>> f.split(x, xo, xi, 8).print_loop_nest()
+        produce f:
+          for x.xo:
+            for x.xi in [0, 7]:
+              f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             change.split(
@@ -65,9 +77,21 @@ class LoopDirectives(
         return self
 
     def fuse(self, inner: HasVar, outer: HasVar, fused: HasVar) -> Self:
-        """``for y: for x`` -> ``for t``, ``x = t % extent``, ``y = t / extent``.
+        """Makes one loop of two, which runs through all pairs of their iterations.
 
-        The fused loop stands where the inner one stood and keeps its kind.
+        ``for y: for x`` becomes ``for t``, with ``t % extent`` in place of `x` and
+        ``t / extent`` in place of `y`, where `extent` is that of `x`. The fused loop
+        stands where the inner one stood and keeps its kind.
+
+        Raises ScheduleError if one of the loops is not there, the new name is in use,
+        or the order of iterations would change the result.
+
+        >>> f, t = hl.Func("f"), hl.Var("t")
+        >>> f[x, y] = x + y
+        >>> f.fuse(x, y, t).parallel(t).print_loop_nest()
+        produce f:
+          parallel x.t:
+            f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             change.fuse(
@@ -78,7 +102,10 @@ class LoopDirectives(
         return self
 
     def rename(self, old_name: HasVar, new_name: HasVar) -> Self:
-        """``for x`` -> ``for z``: the same loop under another name."""
+        """Gives a loop another name: ``for x`` becomes ``for z``.
+
+        Raises ScheduleError if there is no such loop, or the new name is in use.
+        """
         with Change(self._function, self._stage) as change:
             change.rename(
                 to_var(old_name, f"{change.label}.rename"),
@@ -89,9 +116,20 @@ class LoopDirectives(
     def reorder(
         self, *given: HasVar | Sequence[HasVar], vars: Sequence[HasVar] = ()
     ) -> Self:
-        """The loops given, innermost first; the others keep their places.
+        """Puts the loops given inside each other in this order, innermost first.
 
-        Takes the loops one by one or as one list.
+        They take up the places that they have now among them; all other loops stay
+        where they are. Takes the loops one by one or as one list. Raises ScheduleError
+        if one is not there or is given twice, or if the order of iterations would
+        change the result.
+
+        >>> f = hl.Func("f")
+        >>> f[x, y] = x + y
+        >>> f.reorder(y, x).print_loop_nest()
+        produce f:
+          for x:
+            for y:
+              f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             change.reorder(to_vars(given or vars, f"{change.label}.reorder"), "reorder")
@@ -143,10 +181,29 @@ class LoopDirectives(
     ) -> Self: ...
 
     def tile(self, *given: object, **named: object) -> Self:
-        """``for y: for x`` -> ``for y: for x: for yi: for xi``.
+        """Cuts dimensions into tiles: splits each loop by its factor, and puts the
+        inner ones inside the outer ones.
 
-        Splits each loop by its factor and puts the inner ones inside the outer ones,
-        which keep their names or take those given (`xo`, `yo`; `outers`).
+        ``for y: for x`` becomes ``for y: for x: for yi: for xi``. The outer loops keep
+        their names or take those given (`xo`, `yo`; `outers`). A tail strategy may
+        follow in each form::
+
+            tile(x, y, xi, yi, xfactor, yfactor)
+            tile(x, y, xo, yo, xi, yi, xfactor, yfactor)
+            tile(previous, inners, factors)     # lists, for any number of loops
+            tile(previous, outers, inners, factors)
+
+        Raises ScheduleError as `split` and `reorder` do.
+
+        >>> f, xi, yi = hl.Func("f"), hl.Var("xi"), hl.Var("yi")
+        >>> f[x, y] = x + y
+        >>> f.tile(x, y, xi, yi, 8, 4).print_loop_nest()
+        produce f:
+          for y.y:
+            for x.x:
+              for y.yi in [0, 3]:
+                for x.xi in [0, 7]:
+                  f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             label = f"{change.label}.tile"
@@ -165,7 +222,10 @@ class LoopDirectives(
     # How a loop runs.
 
     def serial(self, var: HasVar) -> Self:
-        """The iterations of `var` run one after the other (the default)."""
+        """Runs the iterations of `var` one after the other, as loops do by default.
+
+        Raises ScheduleError if there is no such loop.
+        """
         with Change(self._function, self._stage) as change:
             change.mark(to_var(var, f"{change.label}.serial"), ForKind.SERIAL, "serial")
         return self
@@ -176,9 +236,20 @@ class LoopDirectives(
         task_size: IntLike | None = None,
         tail: TailStrategy = TailStrategy.Auto,
     ) -> Self:
-        """The iterations of `var` are tasks of the thread pool.
+        """Runs the iterations of `var` as tasks of the thread pool.
 
         With a task size, `var` is split by it first and each task runs that many.
+        Raises ScheduleError if there is no such loop, or its iterations depend on each
+        other.
+
+        >>> f = hl.Func("f")
+        >>> f[x, y] = x + y
+        >>> f.parallel(y, 16).print_loop_nest()
+        produce f:
+          parallel y.y:
+            for y.v0 in [0, 15]:
+              for x:
+                f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             loop = to_var(var, f"{change.label}.parallel")
@@ -194,10 +265,19 @@ class LoopDirectives(
         factor: IntLike | None = None,
         tail: TailStrategy = TailStrategy.Auto,
     ) -> Self:
-        """The iterations of `var` become the lanes of vectors.
+        """Runs the iterations of `var` at once, as the lanes of vectors.
 
-        With a factor, `var` is split by it first, and the new inner loop becomes
-        the lanes. Their number must be constant.
+        With a factor, `var` is split by it first, and the new inner loop becomes the
+        lanes. Their number must be constant. Raises ScheduleError if it is not, if
+        there is no such loop, or if its iterations depend on each other.
+
+        >>> f = hl.Func("f")
+        >>> f[x] = x * x
+        >>> f.vectorize(x, 8).print_loop_nest()
+        produce f:
+          for x.x:
+            vectorized x.v0 in [0, 7]:
+              f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             change.lanes(var, factor, tail, ForKind.VECTORIZED, "vectorize")
@@ -209,17 +289,35 @@ class LoopDirectives(
         factor: IntLike | None = None,
         tail: TailStrategy = TailStrategy.Auto,
     ) -> Self:
-        """The iterations of `var` are written out one after the other.
+        """Writes the iterations of `var` out one after the other, without a loop.
 
-        With a factor, `var` is split by it first, and the new inner loop is
-        unrolled. Its length must be constant.
+        With a factor, `var` is split by it first, and the new inner loop is unrolled.
+        Its length must be constant. Raises ScheduleError if it is not, or if there is
+        no such loop.
+
+        >>> f = hl.Func("f")
+        >>> f[x, c] = x + c
+        >>> f.bound(c, 0, 3).unroll(c).print_loop_nest()
+        produce f:
+          unrolled c in [0, 2]:
+            for x:
+              f(...) = ...
         """
         with Change(self._function, self._stage) as change:
             change.lanes(var, factor, tail, ForKind.UNROLLED, "unroll")
         return self
 
     def unscheduled(self) -> None:
-        """Says that leaving this stage without directives is intended."""
+        """Says that this stage has no directives on purpose, so that no warning asks
+        for some.
+
+        Raises ScheduleError if it has directives already.
+
+        >>> f = hl.Func("f")
+        >>> f[x] = x
+        >>> f[0] += 5
+        >>> f.vectorize(x, 8).update(0).unscheduled()
+        """
         with Change(self._function, self._stage) as change:
             if change.schedule.touched:
                 raise ScheduleError(

@@ -19,7 +19,13 @@ from parhelion.types import INT64
 
 class EvictionKey:
     """A number by which memoized results can be dropped together
-    (`memoization_cache_evict`): an integer, or an Expr over Params."""
+    (`memoization_cache_evict`): an integer, or an Expr over Params.
+
+    >>> f, version = hl.Func("f"), hl.Param(hl.Int(32), "version", 7)
+    >>> f[x] = x * x
+    >>> f = f.compute_root().memoize(hl.EvictionKey(version))
+    >>> hl.memoization_cache_evict(7)
+    """
 
     __slots__ = ("_given",)
 
@@ -37,14 +43,25 @@ class MemoizingFunc:
         """Keeps what is computed in a cache of the process, and looks there first.
 
         A result is found again for the same region and the same values of all Params
-        that the Func depends on, itself or through others. Images have no values that
-        a key could hold: a Func that reads an ImageParam is refused unless the read
+        that the Func depends on, itself or through others. Images have no values that a
+        key could hold: a Func that reads an ImageParam is refused unless the read
         stands inside ``hl.memoize_tag(value, version)``. A Buffer that the algorithm
         mentions is taken to be constant.
 
         eviction_key: what `hl.memoization_cache_evict` drops it by. The size of the
-        cache is set by `hl.memoization_cache_set_size`. Raises ScheduleError. From:
-        Halide's memoize.
+        cache is set by `hl.memoization_cache_set_size`.
+
+        Raises ScheduleError for what is no EvictionKey; when the pipeline is lowered,
+        for a Func that depends on pixels as above, is inlined, is computed inside a
+        vectorized loop, or keeps its storage for several computations (`store_at`,
+        `store_root`, `hoist_storage`). From: Halide's memoize.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x] = x * x
+        >>> g[x] = f[x] + f[x + 1]
+        >>> f = f.compute_root().memoize()
+        >>> np.asarray(g.realize([3])).tolist()
+        [1, 5, 13]
         """
         key: Expr | None = None
         given = None if eviction_key is None else eviction_key

@@ -21,9 +21,11 @@ class MissingLoopDirectives:
     __slots__ = ()
 
     def gpu_single_thread(self, *given: object, **named: object) -> NoReturn:
+        """Raises ScheduleError: one thread of a GPU cannot be asked for yet."""
         not_available("gpu_single_thread")
 
     def hexagon(self, *given: object, **named: object) -> NoReturn:
+        """Raises ScheduleError: code for Hexagon processors is not available yet."""
         not_available("hexagon")
 
 
@@ -36,7 +38,9 @@ class MissingFuncDirectives(MissingLoopDirectives):
     __slots__ = ()
 
     def copy_to_device(self, *given: object, **named: object) -> NoReturn:
+        """Raises ScheduleError: copies to devices are not available yet."""
         not_available("copy_to_device")
 
     def copy_to_host(self, *given: object, **named: object) -> NoReturn:
+        """Raises ScheduleError: copies from devices are not available yet."""
         not_available("copy_to_host")

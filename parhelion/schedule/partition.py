@@ -26,12 +26,23 @@ class PartitionDirectives:
     _stage: int
 
     def partition(self, var: HasVar, partition_policy: Partition) -> Self:
-        """Says whether the loop over `var` is partitioned: Auto (where it looks worth
-        the code, the default), Never or Always.
+        """Says whether the loop over `var` is cut into pieces, so that the middle runs
+        without conditions that are needed only at its ends.
 
-        Always also holds beside the middle of loops further out, where loops
-        otherwise are left whole. If the loop has no condition to partition it by,
-        lowering raises ScheduleError.
+        Such conditions are those of tails, boundary conditions and first iterations.
+        Auto, the default, cuts where that looks worth the code; Never leaves the loop
+        whole; Always cuts it even where it is part of an end piece of a loop further
+        out, in which Auto leaves most loops around others whole.
+
+        Raises ScheduleError for what is no Partition and for a loop that is not there,
+        and when the pipeline is lowered, if Always finds no condition to cut the loop
+        by.
+
+        >>> f, image = hl.Func("f"), hl.Buffer(np.arange(4, dtype=np.int32))
+        >>> f[x] = hl.BoundaryConditions.repeat_edge(image)[x - 1]
+        >>> f = f.partition(x, hl.Partition.Never)
+        >>> np.asarray(f.realize([6])).tolist()
+        [0, 0, 1, 2, 3, 3]
         """
         if not isinstance(partition_policy, Partition):
             label = rules.stage_label(self._function, self._stage)
@@ -47,29 +58,46 @@ class PartitionDirectives:
     def never_partition(
         self, *one: HasVar | Sequence[HasVar], vars: Sequence[HasVar] = ()
     ) -> Self:
-        """The loops given stay whole. Takes them one by one or as one list; of none,
-        a warning says that nothing happens."""
+        """Leaves the loops given whole: see `partition`.
+
+        Takes them one by one or as one list; of none, a warning says that nothing
+        happens. Raises ScheduleError for a loop that is not there.
+        """
         given = to_vars(one or vars, f"{self._label()}.never_partition")
         self._partition(given, Partition.Never, "never_partition")
         return self
 
     def never_partition_all(self) -> Self:
-        """All loops that the stage has now stay whole; not those of its updates."""
+        """Leaves all loops whole that this stage has when it is called: see
+        `partition`.
+
+        On a Func, these are the loops of its pure definition; updates are stages of
+        their own.
+        """
         self._partition(None, Partition.Never, "never_partition_all")
         return self
 
     def always_partition(
         self, *one: HasVar | Sequence[HasVar], vars: Sequence[HasVar] = ()
     ) -> Self:
-        """The loops given are partitioned wherever they stand, or lowering raises
-        ScheduleError. Takes them one by one or as one list."""
+        """Cuts the loops given into pieces wherever they stand: see `partition`.
+
+        Takes them one by one or as one list; of none, a warning says that nothing
+        happens. Raises ScheduleError for a loop that is not there, and when the
+        pipeline is lowered, for one that has no condition to be cut by.
+        """
         given = to_vars(one or vars, f"{self._label()}.always_partition")
         self._partition(given, Partition.Always, "always_partition")
         return self
 
     def always_partition_all(self) -> Self:
-        """All loops that the stage has now are partitioned (those that become vectors
-        or copies aside), or lowering raises ScheduleError; not those of its updates."""
+        """Cuts all loops into pieces that this stage has when it is called, except
+        those that are vectorized or unrolled: see `partition`.
+
+        On a Func, these are the loops of its pure definition; updates are stages of
+        their own. Raises ScheduleError, when the pipeline is lowered, if one of them
+        has no condition to be cut by.
+        """
         self._partition(None, Partition.Always, "always_partition_all")
         return self
 

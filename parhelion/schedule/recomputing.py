@@ -43,7 +43,20 @@ _WARNED_OF: weakref.WeakSet[Function] = weakref.WeakSet()
 
 
 class RecomputeWarning(UserWarning):
-    """A pipeline without any schedule computes the same values many times over."""
+    """The warning that a pipeline without any schedule computes the same values many
+    times over.
+
+    >>> import warnings
+    >>> f, g = hl.funcs("f g")
+    >>> f[x] = hl.sqrt(x) / 2
+    >>> g[x] = hl.sum(f[x + hl.RDom([(0, 50)])])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", hl.RecomputeWarning)
+    ...     g.realize([100])
+    Traceback (most recent call last):
+        ...
+    parhelion.schedule.recomputing.RecomputeWarning: ...
+    """
 
 
 @dataclass(frozen=True, slots=True)

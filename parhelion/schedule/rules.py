@@ -54,7 +54,18 @@ MOST_COORDINATE = COORDINATE_LIMIT
 
 
 class ScheduleWarning(UserWarning):
-    """A directive that is legal but has no effect, or undoes another one."""
+    """The warning that a directive is legal but has no effect, or undoes another one.
+
+    >>> import warnings
+    >>> f = hl.Func("f")
+    >>> f[x] = x
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", hl.ScheduleWarning)
+    ...     f.never_partition()
+    Traceback (most recent call last):
+        ...
+    parhelion.schedule.rules.ScheduleWarning: f.never_partition() has no effect: ...
+    """
 
 
 #: How many warnings were given: what is warned of is warned of whenever it is lowered,

@@ -97,22 +97,53 @@ class FuncDirectives(
     def compute_at(self, *given: object, **named: object) -> Self:
         """Computes what each iteration of a loop of `f` needs, inside that loop.
 
-        Takes a consumer and its loop, or a LoopLevel. Unless `store_at` says
-        otherwise, the storage lives as long as one iteration.
+        Takes a consumer and its loop, or a LoopLevel. Unless `store_at` says otherwise,
+        the storage lives as long as one iteration. Raises ScheduleError for other
+        arguments, and when the pipeline is lowered, if what uses the Func is not inside
+        such a loop.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y] = x + y
+        >>> g[x, y] = f[x, y] + f[x, y + 1]
+        >>> f = f.compute_at(g, y)
+        >>> g.print_loop_nest()
+        produce g:
+          for y:
+            produce f:
+              for y:
+                for x:
+                  f(...) = ...
+            consume f:
+              for x:
+                g(...) = ...
         """
         self._place("compute", "compute_at", given, named)
         return self
 
     def compute_root(self) -> Self:
-        """Computes all that is needed, once, before the consumers."""
+        """Computes all that is needed, once, before the consumers.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x] = x * x
+        >>> g[x] = f[x] + f[x + 1]
+        >>> f = f.compute_root()
+        >>> g.print_loop_nest()
+        produce f:
+          for x:
+            f(...) = ...
+        consume f:
+          produce g:
+            for x:
+              g(...) = ...
+        """
         self._set_level("compute", LoopLevel(Place.ROOT, site=here()))
         return self
 
     def compute_inline(self) -> Self:
         """Computes each value where it is used (the default).
 
-        An output is computed into the caller's buffer: a warning says that it is not
-        inlined, when the pipeline is lowered.
+        An output is always computed into the caller's buffer: for one, a warning says
+        when the pipeline is lowered that this has no effect.
         """
         schedule = self._function.schedule
         schedule.compute = LoopLevel(Place.INLINED, site=here())
@@ -131,46 +162,94 @@ class FuncDirectives(
     def store_at(self, *given: object, **named: object) -> Self:
         """Keeps the storage for one iteration of a loop outside `compute_at`'s.
 
-        What earlier iterations of the loops in between computed is then reused.
+        What earlier iterations of the loops in between computed is then reused. Takes a
+        consumer and its loop, or a LoopLevel. Raises ScheduleError for other arguments,
+        and when the pipeline is lowered, if the loop does not enclose `compute_at`'s,
+        or one in between is parallel or vectorized.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y] = x + y
+        >>> g[x, y] = f[x, y] + f[x + 1, y]
+        >>> f = f.compute_at(g, x).store_at(g, y)
+        >>> g.print_loop_nest()
+        produce g:
+          for y:
+            store f:
+              for x:
+                produce f:
+                  f(...) = ...
+                consume f:
+                  g(...) = ...
         """
         self._place("store", "store_at", given, named)
         return self
 
     def store_root(self) -> Self:
-        """Keeps the storage for the whole run of the pipeline."""
+        """Keeps the storage for the whole run of the pipeline.
+
+        What earlier iterations of the loops around `compute_at` computed is then
+        reused.
+        """
         self._set_level("store", LoopLevel(Place.ROOT, site=here()))
         return self
 
     # What is promised of its region.
 
     def bound(self, var: HasVar, min: IntLike | None, extent: IntLike) -> Self:
-        """Promises the region that is needed of a dimension; each run checks it."""
+        """Promises that only `extent` coordinates of a dimension are needed, from `min`
+        on.
+
+        The loop over the dimension then has a known length, and can be unrolled, say.
+        Each run checks it, and raises BoundsError where more is needed. Raises
+        ScheduleError for what is no dimension of the Func, and for a negative extent.
+
+        >>> f = hl.Func("f")
+        >>> f[x, c] = x + c
+        >>> f = f.bound(c, 0, 3).unroll(c)
+        >>> np.asarray(f.realize([2, 3])).tolist()
+        [[0, 1], [1, 2], [2, 3]]
+        """
         self._bound("bound", var, min, extent)
         return self
 
     def bound_extent(self, var: HasVar, extent: IntLike) -> Self:
-        """Promises the extent that is needed of a dimension; each run checks it."""
+        """Promises that only `extent` coordinates of a dimension are needed, wherever
+        they begin.
+
+        Each run checks it, and raises BoundsError where more are needed. Raises
+        ScheduleError as `bound` does.
+        """
         self._bound("bound_extent", var, None, extent)
         return self
 
     def align_bounds(
         self, var: HasVar, modulus: IntLike, remainder: IntLike = 0
     ) -> Self:
-        """Grows the region so that ``min % modulus == remainder``, and the extent is
-        a multiple of `modulus`."""
+        """Grows the region that is computed of a dimension so that
+        ``min % modulus == remainder``, and its extent is a multiple of `modulus`.
+
+        Raises ScheduleError for what is no dimension of the Func, and unless `modulus`
+        and `remainder` are constants and `modulus` is from 1 to 2**20.
+        """
         self._align("align_bounds", var, modulus, remainder)
         return self
 
     def align_extent(self, var: HasVar, modulus: IntLike) -> Self:
-        """Grows the region upwards so that its extent is a multiple of `modulus`."""
+        """Grows the region that is computed of a dimension upwards, so that its extent
+        is a multiple of `modulus`.
+
+        Raises ScheduleError as `align_bounds` does.
+        """
         self._align("align_extent", var, modulus, None)
         return self
 
     def set_estimate(self, var: HasVar, min: IntLike, extent: IntLike) -> Self:
-        """Tells the automatic scheduler what region will usually be asked for.
+        """Tells the automatic scheduler what region of a dimension will usually be
+        asked for.
 
         It changes no code: nothing is warned of where no automatic scheduler runs, as
-        estimates are given once, whichever way a pipeline is then compiled.
+        estimates are given once, whichever way a pipeline is then compiled. Raises
+        ScheduleError as `bound` does.
         """
         function = self._function
         made = self._region("set_estimate", var, min, extent)
@@ -179,7 +258,14 @@ class FuncDirectives(
         return self
 
     def set_estimates(self, estimates: Sequence[object]) -> Self:
-        """`set_estimate` for every dimension: ``[(min, extent), …]`` or Ranges."""
+        """Gives `set_estimate` for every dimension: ``[(min, extent), …]`` or Ranges.
+
+        Raises ScheduleError unless there is one such pair or Range for each dimension.
+
+        >>> f = hl.Func("f")
+        >>> f[x, y] = x + y
+        >>> f = f.set_estimates([(0, 640), (0, 480)])
+        """
         function = self._function
         if not isinstance(estimates, (list, tuple)):
             raise ScheduleError(

@@ -61,39 +61,56 @@ class StorageDirectives:
     def hoist_storage(self, loop_level: HasLevel) -> Self: ...
 
     def hoist_storage(self, *given: object, **named: object) -> Self:
-        """Allocates the storage further out than `store_at` has it begin to live.
+        """Allocates the storage once for all iterations of the loops inside `var`, and
+        not anew in each of them.
 
-        ``store f: …`` inside the loop `var` of a Func -> one allocation for all the
-        iterations in between, of the most that one of them needs. Unlike `store_at`,
-        no value is kept from one of these iterations to the next, so that only the
-        allocation is saved. Takes a Func and its loop, or a LoopLevel; it must be at
-        or outside `store_at`, with no parallel loop between the two.
+        The allocation is as large as the largest that one of the iterations needs. Only
+        allocations are saved: unlike with `store_at`, no value is kept from one of
+        these iterations to the next. Takes a Func and its loop, or a LoopLevel; it must
+        be at or outside `store_at`, with no parallel or vectorized loop between the
+        two.
 
         Raises ScheduleError for other arguments, and when the pipeline is lowered if
         the level does not enclose the storage.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y] = x + y
+        >>> g[x, y] = f[x, y] + f[x, y + 1]
+        >>> f = f.compute_at(g, x).hoist_storage(g, y)
+        >>> np.asarray(g.realize([3, 2])).tolist()
+        [[1, 3, 5], [3, 5, 7]]
         """
         self._place("hoist", "hoist_storage", given, named)
         return self
 
     def hoist_storage_root(self) -> Self:
-        """Allocates the storage once, before the pipeline's loops (`hoist_storage`)."""
+        """Allocates the storage once, before all loops of the pipeline
+        (`hoist_storage`)."""
         self._set_level("hoist", LoopLevel(Place.ROOT, site=here()))
         return self
 
     # Where it is.
 
     def store_in(self, memory_type: MemoryType) -> Self:
-        """Says where the storage lives.
+        """Says in which memory the storage is: a MemoryType.
 
-        Auto, the default, is the stack for constant sizes of up to 16 KiB, else the
-        heap. Heap and Stack are what they say. Register is for storage whose size is
-        constant and whose loops are unrolled: its elements then become registers.
+        Auto, the default, takes the stack for a constant size of up to 16 KiB, else the
+        heap. Heap and Stack take the one that they are called after. Register is for
+        storage whose size is constant and whose loops are unrolled: its elements then
+        become registers.
 
-        A size that is not constant cannot be on the stack: it stays on the heap, with
-        a warning when the pipeline is lowered; so does what would make the storage of
-        such Funcs take more than 256 KiB of the stack of one thread. In registers it
-        is a ScheduleError. So are, at once, the memories of GPUs and
-        other devices.
+        Storage stays on the heap, with a warning when the pipeline is lowered, if Stack
+        was asked for but its size is not constant, or such Funcs would take more than
+        256 KiB of the stack of one thread. Raises ScheduleError, when the pipeline is
+        lowered, for what cannot be in registers, and at once for what is no MemoryType
+        and for the memories of GPUs and other devices.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x] = x * x
+        >>> g[x] = f[x] + f[x + 1]
+        >>> f = f.compute_at(g, x).store_in(hl.MemoryType.Stack)
+        >>> np.asarray(g.realize([3])).tolist()
+        [1, 5, 13]
         """
         if not isinstance(memory_type, MemoryType):
             raise ScheduleError(
@@ -118,9 +135,16 @@ class StorageDirectives:
     def reorder_storage(
         self, *given: HasVar | Sequence[HasVar], dims: Sequence[HasVar] = ()
     ) -> Self:
-        """The dimensions given, innermost first in memory; others keep their places.
+        """Lays the dimensions given out in this order in memory, innermost first; all
+        others keep their places.
 
-        Takes the Vars one by one or as one list.
+        Takes the Vars one by one or as one list. Raises ScheduleError unless they are
+        two or more different dimensions of the Func.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y, c] = x + y + c
+        >>> g[x, y, c] = f[x, y, c] + f[x, y + 1, c]
+        >>> f = f.compute_root().reorder_storage(c, x, y)
         """
         function = self._function
         wanted = [
@@ -145,19 +169,26 @@ class StorageDirectives:
     def fold_storage(
         self, dim: HasVar, extent: IntLike, fold_forward: bool = True
     ) -> Self:
-        """Keeps `extent` coordinates of a dimension: ``f[x, y]`` lives where
+        """Keeps only `extent` coordinates of a dimension: ``f[x, y]`` lives where
         ``f[x, y % extent]`` does.
 
         For storage outside a loop that moves through the dimension, from low
         coordinates to high (from high to low, if not `fold_forward`): what one
-        iteration of the loop uses must fit `extent`, which is proven or checked by
-        each run (a BoundsError that gives both numbers). Without this directive,
-        storage is folded wherever it is proven that 1024 coordinates or fewer do.
+        iteration of the loop uses must fit `extent`, which is proven or checked by each
+        run (a BoundsError that gives both numbers). Without this directive, storage is
+        folded wherever it is proven that 1024 coordinates or fewer do.
 
         Raises ScheduleError for what is no dimension and for an extent that is a
-        constant below 1. When the pipeline is lowered, warns that it has no effect
-        if no loop between storage and computation moves through the dimension in
-        that direction.
+        constant below 1. When the pipeline is lowered, warns that it has no effect if
+        no loop between storage and computation moves through the dimension in that
+        direction.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y] = x + y
+        >>> g[x, y] = f[x, y] + f[x, y + 1]
+        >>> f = f.store_root().compute_at(g, y).fold_storage(y, 2)
+        >>> np.asarray(g.realize([3, 2])).tolist()
+        [[1, 3, 5], [3, 5, 7]]
         """
         if not isinstance(fold_forward, bool):
             raise ScheduleError(
@@ -173,8 +204,8 @@ class StorageDirectives:
         """Rounds the storage of a dimension up to a multiple of `alignment` elements.
 
         For the innermost dimension that makes rows start at multiples of it, counted
-        from the first one. Raises ScheduleError unless `alignment` is a positive
-        constant.
+        from the first one. Raises ScheduleError for what is no dimension, and unless
+        `alignment` is a positive constant.
         """
         d, size = self._sized(dim, alignment, "align_storage", "alignment")
         by = const_int(size)
@@ -196,9 +227,10 @@ class StorageDirectives:
     def bound_storage(self, dim: HasVar, bound: IntLike) -> Self:
         """Gives the storage of a dimension the extent `bound`, whatever is needed.
 
-        So storage whose size follows from run-time values can have a constant one.
-        Each run checks that what is needed fits; if not, it raises BoundsError with
-        both numbers.
+        So storage whose size follows from run-time values can have a constant one. Each
+        run checks that what is needed fits; if not, it raises BoundsError with both
+        numbers. Raises ScheduleError for what is no dimension and for a bound that is a
+        constant below 1.
         """
         d, size = self._sized(dim, bound, "bound_storage", "bound")
         self._lay_out(d, bound=size, bound_site=here())

@@ -116,16 +116,8 @@ def test_a_wrong_example_fails() -> None:
     assert "Expected" in failures(right + "\n>>> hl.i32(1)\nX", "other text")
 
 
-#: Where docstrings have no examples yet.
-LATER = ("parhelion.schedule.", "parhelion.autoschedule.")
-
-
-def exempt(one: Public) -> bool:
-    return one.module.startswith(LATER)
-
-
 def test_every_public_name_has_a_docstring() -> None:
-    assert [p.name for p in PUBLIC if not p.doc and not exempt(p)] == []
+    assert [p.name for p in PUBLIC if not p.doc] == []
 
 
 #: Functions and classes that nothing short can show.
@@ -140,7 +132,7 @@ def test_functions_and_classes_have_examples() -> None:
     bare = {
         p.name
         for p in PUBLIC
-        if p.owner is None and ">>>" not in p.doc and not p.is_enum and not exempt(p)
+        if p.owner is None and ">>>" not in p.doc and not p.is_enum
     }
     assert bare == UNSHOWN
 
@@ -168,8 +160,7 @@ def test_errors_are_named() -> None:
     silent = {
         p.name: missing
         for p in PUBLIC
-        if not exempt(p)
-        and (missing := {name for name in raised(p.function) if name not in p.doc})
+        if (missing := {name for name in raised(p.function) if name not in p.doc})
     }
     assert silent == {}
 
