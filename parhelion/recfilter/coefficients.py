@@ -92,6 +92,56 @@ def crossings(
     return found
 
 
+def steady(gain: Number, feedback: Sequence[Number]) -> float:
+    """What a filter makes of a constant 1 that has been there for ever."""
+    return float(gain) / (1 - float(sum(feedback)))
+
+
+def entering(
+    filters: Sequence[tuple[Number, Sequence[Number], bool]],
+) -> tuple[Matrix, Matrix]:
+    """The values of the last filter before its first point, where the image goes on for
+    ever as it is at that edge.
+
+    Returns (base, weights): value q, the nearest first, is base[q] times the pixel at
+    the edge, and weights[q] times the values that the earlier filters of the opposite
+    direction have at the edge and after it: as many as each has tails, the nearest
+    first, one filter after the other.
+
+    Beyond the edge, what is left of these dies out; what filters of the last one's own
+    direction make of it there is a multiple of it (after Nehab and Maximo, "Parallel
+    recursive filtering of infinite input extensions", 2016).
+    """
+    _, _, forward = filters[-1]
+    # One step away from the image: v becomes `step` v. `now`: the signal, of v.
+    step: Matrix = np.zeros((0, 0))
+    now: Matrix = np.zeros(0)
+    level, levels = 1.0, np.zeros(0)
+    for gain, feedback, causal in filters:
+        level *= steady(gain, feedback)
+        if causal == forward:
+            whole, power = np.eye(len(step)), np.eye(len(step))
+            for a in feedback:
+                power = power @ step
+                whole = whole - float(a) * power
+            now = float(gain) * np.linalg.solve(whole.T, now) if len(now) else now
+            continue
+        k, n = len(feedback), len(step)
+        larger = np.zeros((n + k, n + k))
+        larger[:n, :n] = step
+        larger[n, :n] = float(gain) * (now @ step)
+        larger[n, n:] = feedback
+        larger[n + 1 :, n : n + k - 1] = np.eye(k - 1)
+        step, now = larger, np.eye(n + k)[n]
+        levels = np.concatenate([levels, np.full(k, level)])
+    order = len(filters[-1][1])
+    weights, power = np.zeros((order, len(step))), np.eye(len(step))
+    for q in range(order):
+        power = power @ step
+        weights[q] = now @ power
+    return level - weights @ levels, weights
+
+
 def growth(feedback: Sequence[Number], width: int) -> float:
     """The largest magnitude that a tail of magnitude one leads to within a tile."""
     if not feedback:
@@ -165,10 +215,12 @@ __all__ = [
     "Number",
     "continuation",
     "crossings",
+    "entering",
     "filtered",
     "gaussian_weights",
     "growth",
     "largest_pole",
+    "steady",
     "tail",
     "together",
 ]

@@ -91,6 +91,35 @@ def check_stable(feedback: Sequence[Number], what: str) -> None:
         )
 
 
+def check_border(one: Filter, border: str, t: Type, what: str) -> None:
+    """Raises DefinitionError for a filter that cannot go on for ever."""
+    if border == "zero":
+        return
+    if not t.is_float():
+        raise DefinitionError(
+            f"{what}: values of {t} have the border 'zero' alone: what comes from"
+            f" outside of an image with the border {border!r} is no integer",
+            at=here(),
+            hint="filter floats: hl.f32(value)",
+        )
+    if len(one.feedforward) > 1 or not one.order:
+        raise DefinitionError(
+            f"{what}: a filter with the border {border!r} has one feedforward"
+            f" coefficient and some feedback, not {len(one.feedforward)} and"
+            f" {one.order}",
+            at=here(),
+        )
+    pole = largest_pole(one.feedback)
+    if pole > 1 - _ON_CIRCLE:
+        raise DefinitionError(
+            f"{what}: with the border {border!r}, where an image goes on for ever, the"
+            f" filter has no end: it has a pole of magnitude {pole:.6g}, on the unit"
+            " circle",
+            at=here(),
+            hint="sums have the border 'zero'",
+        )
+
+
 def check_growth(one: Filter, width: int, t: Type, what: str) -> None:
     """Warns of tiles in which rounding errors grow to half of the digits."""
     if not t.is_float():
@@ -105,4 +134,4 @@ def check_growth(one: Filter, width: int, t: Type, what: str) -> None:
         )
 
 
-__all__ = ["Filter", "check_growth", "check_stable", "numbers"]
+__all__ = ["Filter", "check_border", "check_growth", "check_stable", "numbers"]

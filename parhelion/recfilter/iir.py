@@ -24,13 +24,23 @@ _NAMES = "xyzcw"
 
 @overload
 def iir(
-    inp: Array, b: object, a: object, axis: int = -1, reverse: bool = False
+    inp: Array,
+    b: object,
+    a: object,
+    axis: int = -1,
+    reverse: bool = False,
+    border: str = "zero",
 ) -> Array: ...
 
 
 @overload
 def iir(
-    inp: Buffer, b: object, a: object, axis: str, reverse: bool = False
+    inp: Buffer,
+    b: object,
+    a: object,
+    axis: str,
+    reverse: bool = False,
+    border: str = "zero",
 ) -> Buffer: ...
 
 
@@ -40,6 +50,7 @@ def iir(
     a: object,
     axis: int | str = -1,
     reverse: bool = False,
+    border: str = "zero",
 ) -> Array | Buffer:
     """Returns ``a[0] y[n] = b[0] x[n] + b[1] x[n-1] + … - a[1] y[n-1] - …`` along an
     axis of an image, as `scipy.signal.lfilter` does, from zeros on.
@@ -65,7 +76,7 @@ def iir(
         return image.copy() if isinstance(image, Buffer) else _float(image).copy()
     t = buffer.type() if buffer.type().is_float() else Float(32)
     dims = [RecFilterDim(_NAMES[k], n) for k, n in enumerate(extents)]
-    f = RecFilter("iir")
+    f = RecFilter("iir", border)
     at = [d + buffer.dim(k).min() for k, d in enumerate(dims)]
     from parhelion.lang.functions import cast
 

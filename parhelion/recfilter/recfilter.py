@@ -13,26 +13,36 @@ from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, to_expr
 from parhelion.lang.func import Func
-from parhelion.recfilter.coefficients import Number
+from parhelion.recfilter.coefficients import Number, together
 from parhelion.recfilter.dims import Direction, RecFilterDim
 from parhelion.recfilter.filters import (
     Filter,
+    check_border,
     check_growth,
     check_stable,
     numbers,
 )
+from parhelion.recfilter.orders import factors, matched
 from parhelion.recfilter.schedules import schedule_scans, schedule_tiles
-from parhelion.recfilter.tiling import Source, Tiles, tiled
-from parhelion.recfilter.untiled import feedforward, scans
+from parhelion.recfilter.tiling import Tiles, tiled
+from parhelion.recfilter.untiled import feedforward, scans, scans_of_clamped
+from parhelion.recfilter.values import Source
 from parhelion.types import Type
+
+#: What there can be outside of an image.
+BORDERS = ("zero", "clamp")
 
 
 class RecFilter:
     """A series of recursive (IIR) filters over an image of a fixed size.
 
     ``F[x, y] = value`` says what is filtered; `add_filter` adds a filter along a
-    dimension. Pixels outside of the image are zero. Values are of the type of what is
+    dimension. Values are of the type of what is
     filtered: floats, or integers, which wrap, and whose results are exact.
+
+    border: what is outside of the image, ``"zero"`` or ``"clamp"``, the pixels at its
+    edges; results are exactly those of an image that goes on for ever, which integers
+    and filters with poles on the unit circle, as sums are, do not do.
 
     `split` has the filters of a dimension computed in tiles, which regroups sums of
     floats; `cascade` makes several series of one. `as_func` gives an ordinary Func,
@@ -50,8 +60,14 @@ class RecFilter:
     array([1, 2, 3, 4, 5], dtype=int32)
     """
 
-    def __init__(self, name: str = "") -> None:
-        self._name = name or fresh("rec")
+    def __init__(self, name: str = "", border: str = "zero") -> None:
+        if border not in BORDERS:
+            raise DefinitionError(
+                f"RecFilter: the border is {' or '.join(map(repr, BORDERS))}, not"
+                f" {border!r}",
+                at=here(),
+            )
+        self._name, self._border = name or fresh("rec"), border
         self._dims: tuple[RecFilterDim, ...] = ()
         self._value: Expr | None = None
         self._source: RecFilter | None = None
@@ -119,6 +135,7 @@ class RecFilter:
             feedback = feedback[:-1]
         check_stable(feedback, what)
         one = Filter(dim, causal, tuple(feedforward), tuple(feedback), here())
+        check_border(one, self._border, self._type(), what)
         self._filters.append(one)
 
     def _direction(self, given: object, what: str) -> tuple[int, bool]:
@@ -242,18 +259,99 @@ class RecFilter:
                 f" one list, and no list empty, not {[list(g) for g in groups]}",
                 at=here(),
             )
+        self._check_order(order, what)
+        if self._border != "zero":
+            self._check_dims_whole(groups, what)
+        made: list[RecFilter] = []
+        for n, group in enumerate(groups):
+            source = made[-1] if made else self._source
+            mine = [self._filters[k] for k in group]
+            made.append(self._like(f"{self._name}_{n}", mine, source))
+        return tuple(made)
+
+    def overlap(self, *others: RecFilter) -> RecFilter:
+        """Returns one RecFilter of all filters of this one and `others`, each of which
+        filters what the one before makes: the reverse of `cascade`.
+
+        Raises ScheduleError if one of them filters anything else. From: the 2015 paper,
+        section 5.
+        """
+        what = f"{self._name}.overlap"
+        last = self
+        for other in others:
+            if other._source is not last:
+                raise ScheduleError(
+                    f"{what}: {other._name} does not filter what {last._name} makes, as"
+                    " one of a cascade does",
+                    at=here(),
+                )
+            last = other
+        filters = [f for one in (self, *others) for f in one._filters]
+        return self._like(f"{self._name}_overlapped", filters, self._source)
+
+    def overlap_filter_order(self, other: RecFilter) -> RecFilter:
+        """Returns one RecFilter of filters of higher order: each does what one of this
+        and one of `other`, which filters what this one makes, do one after the other.
+        They are paired by dimension and direction.
+
+        Raises ScheduleError if they do not come out even, or filters would change their
+        order that do not commute. From: the 2015 paper, section 5.
+        """
+        what = f"{self._name}.overlap_filter_order"
+        both = self.overlap(other)
+        pairs = matched(self._filters, other._filters, what)
+        order = [k for a, b in pairs for k in (both._number(a), both._number(b))]
+        both._check_order(order, what)
+        made = []
+        for a, b in pairs:
+            c = together((*a.feedforward, *a.feedback), (*b.feedforward, *b.feedback))
+            made.append(Filter(a.dim, a.causal, (c[0],), tuple(c[1:]), here()))
+        return self._like(f"{self._name}_joined", made, self._source)
+
+    def factor_filter_order(self, *orders: int) -> tuple[RecFilter, ...]:
+        """Returns RecFilters of these orders, each of which filters what the one before
+        makes, that do what this one does: the reverse of `overlap_filter_order`.
+
+        The poles of each filter are shared out. Raises ScheduleError if the orders do
+        not sum up to those of all filters, if complex poles would be parted, and if
+        filters would change their order that do not commute. From: the 2015 paper,
+        section 5.
+        """
+        what = f"{self._name}.factor_filter_order"
+        self._open("is factored")
+        parts = [factors(f, orders, what) for f in self._filters]
+        whole = self._like(self._name, [f for part in parts for f in part], None)
+        count = len(orders)
+        order = [k * count + n for n in range(count) for k in range(len(self._filters))]
+        whole._check_order(order, what)
+        made: list[RecFilter] = []
+        for n in range(count):
+            source = made[-1] if made else self._source
+            mine = [part[n] for part in parts]
+            made.append(self._like(f"{self._name}_{n}", mine, source))
+        return tuple(made)
+
+    def _like(
+        self, name: str, filters: Sequence[Filter], source: RecFilter | None
+    ) -> RecFilter:
+        """A RecFilter of the same image, or of what `source` makes."""
+        one = RecFilter(name, self._border)
+        one._dims, one._value, one._source = self._dims, self._value, source
+        one._filters = list(filters)
+        return one
+
+    def _number(self, one: Filter) -> int:
+        return next(k for k, f in enumerate(self._filters) if f is one)
+
+    def _check_order(self, order: Sequence[int], what: str) -> None:
+        """Raises ScheduleError if filters that do not commute would change their
+        order; on an image without end all do."""
+        if self._border != "zero":
+            return
         for at, k in enumerate(order):
             for later in order[at + 1 :]:
                 if later < k:
                     self._check_commute(later, k, what)
-        made: list[RecFilter] = []
-        for n, group in enumerate(groups):
-            one = RecFilter(f"{self._name}_{n}")
-            one._dims, one._value = self._dims, self._value
-            one._source = made[-1] if made else self._source
-            one._filters = [self._filters[k] for k in group]
-            made.append(one)
-        return tuple(made)
 
     def _check_commute(self, first: int, second: int, what: str) -> None:
         a, b = self._filters[first], self._filters[second]
@@ -266,6 +364,18 @@ class RecFilter:
             at=here(),
             hint=f"leave filter {first} before filter {second}",
         )
+
+    def _check_dims_whole(self, groups: Sequence[Sequence[int]], what: str) -> None:
+        """A part of the filters of a dimension leaves an image that does not go on as
+        it is at its edges."""
+        for k, d in enumerate(self._dims):
+            having = [g for g in groups if any([self._filters[i].dim == k for i in g])]
+            if len(having) > 1:
+                raise ScheduleError(
+                    f"{what}: with the border {self._border!r}, the filters along"
+                    f" {d.name()} must be in one list, not {[list(g) for g in having]}",
+                    at=here(),
+                )
 
     # Results.
 
@@ -294,7 +404,11 @@ class RecFilter:
     def _build(self) -> Func:
         source, t = self._first(), self._type()
         out: Func | None = None
-        parts = list(_parts(self._filters))
+        filters = self._filters
+        if self._border != "zero":  # those of other dimensions commute
+            met = [f.dim for f in filters]
+            filters = sorted(filters, key=lambda f: met.index(f.dim))
+        parts = list(_parts(filters))
         for n, part in enumerate(parts):
             name = f"{self._name}_{n}"
             first = part[0]
@@ -328,11 +442,13 @@ class RecFilter:
         width = self._widths.get(position)
         extent = dims[position].extent
         if width is None or width >= extent:
-            f, domains = scans(name, source, dims, self._extents(), part, t)
-            out[dims] = f[dims]
-            schedule_scans(f, domains, out, dims, position, t)
+            given = (name, source, dims, self._extents(), part, t)
+            zero = self._border == "zero"
+            stages = [scans(*given)] if zero else scans_of_clamped(*given)
+            out[dims] = stages[-1][0][dims]
+            schedule_scans(stages, out, dims, position, t)
             return out
-        tiles = tiled(name, source, dims, part, extent, width, t)
+        tiles = tiled(name, source, dims, part, extent, width, t, self._border)
         x = dims[position]
         at: list[Any] = list(dims)
         at[position] = x % width

@@ -40,17 +40,20 @@ def _vectors(tiles: Tiles, dims: Sequence[Var]) -> Var:
 
 
 def schedule_scans(
-    f: Func,
-    domains: Sequence[RDom],
+    stages: Sequence[tuple[Func, Sequence[RDom]]],
     out: Func,
     dims: Sequence[Var],
     position: int,
     t: Type,
 ) -> None:
-    """Schedules filters along one dimension, untiled: strips in parallel."""
+    """Schedules filters along one dimension, untiled: strips in parallel.
+
+    stages: Funcs that scan, and the domains of their updates.
+    """
     v = across(dims, position)
     if v is None:
-        f.compute_root()
+        for f, _ in stages:
+            f.compute_root()
         return
     n = lanes(t)
     size = n if position == 0 else max(n, _STRIP // t.bytes())
@@ -60,15 +63,16 @@ def schedule_scans(
     scanned = dims[position]
     if position == 0:
         out.reorder(scanned, inside, strips, *rest).vectorize(scanned, n)
-        others = [d for d in dims if d is not v]
-        f.reorder_storage(v, *others)
     else:
         out.reorder(inside, scanned, strips, *rest).vectorize(inside, n)
     out.parallel(rest[-1] if rest else strips)
-    f.compute_at(out, strips)
-    f.reorder(v, scanned, *rest).vectorize(v, n)
-    for k, r in enumerate(domains):
-        f.update(k).reorder(v, r, *rest).vectorize(v, n)
+    for f, domains in stages:
+        f.compute_at(out, strips)
+        if position == 0:
+            f.reorder_storage(v, *[d for d in dims if d is not v])
+        f.reorder(v, scanned, *rest).vectorize(v, n)
+        for k, r in enumerate(domains):
+            f.update(k).reorder(v, r, *rest).vectorize(v, n)
 
 
 def schedule_tiles(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> None:

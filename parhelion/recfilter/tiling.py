@@ -9,7 +9,7 @@ new Funcs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,12 +24,11 @@ from parhelion.lang.functions import max as max_
 from parhelion.lang.functions import min as min_
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
-from parhelion.recfilter.coefficients import Matrix, Number, crossings
+from parhelion.recfilter.coefficients import Number, crossings
+from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.values import Source, as_type, constant
 from parhelion.types import Type
-
-#: A value at coordinates, those of the filter's dimensions.
-Source = Callable[..., Any]
 
 
 @dataclass
@@ -71,11 +70,16 @@ class _Tiler:
         extent: int,
         width: int,
         t: Type,
+        border: str,
     ) -> None:
         self.name, self.source, self.type = name, source, t
-        self.filters, self.extent, self.width = filters, extent, width
+        self.filters, self.width = filters, width
         self.position = filters[0].dim
         self.count = -(-extent // width)
+        #: Points that are filtered, and those of the image: tiles are whole where it
+        #: goes on as it is at its edge.
+        self.extent = extent if border == "zero" else self.count * width
+        self.image = extent
         x = dims[self.position].name()
         self.xi, self.xo = Var(f"{x}i"), Var(f"{x}o")
         self.q = Var(f"{x}q")
@@ -91,6 +95,7 @@ class _Tiler:
             self.xo,
             self.others,
         )
+        self.edges = Edges(name, filters, t) if border == "clamp" else None
 
     # Coordinates.
 
@@ -100,15 +105,36 @@ class _Tiler:
         made.insert(self.position, inner)
         return (*made, outer)
 
-    def input(self, inner: Any, outer: Any) -> Any:
-        """The input of the first filter; zero outside of the image."""
-        x = outer * self.width + inner
+    def pixel(self, x: Any) -> Any:
+        """The input of the first filter."""
         at: list[Any] = list(self.others)
-        if self.extent % self.width == 0:
-            at.insert(self.position, x)
-            return self.source(*at)
-        at.insert(self.position, min_(x, self.extent - 1))
-        return select(likely(x < self.extent), self.source(*at), self.number(0))
+        at.insert(self.position, x)
+        return self.source(*at)
+
+    def input(self, inner: Any, outer: Any) -> Any:
+        """The input of the first filter; outside of the image, zero or its edge."""
+        x = outer * self.width + inner
+        if self.image % self.width == 0:
+            return self.pixel(x)
+        value = self.pixel(min_(x, self.image - 1))
+        if self.edges is not None:
+            return value
+        return select(likely(x < self.image), value, self.number(0))
+
+    def entering(self, n: int, q: Any, completed: Func) -> Any:
+        """Value `q` of filter `n` before its first point, the nearest first."""
+        if self.edges is None:
+            return self.number(0)
+        causal = self.filters[n].causal
+        edge = 0 if causal else self.count - 1
+        values = [
+            completed[self.args(self.starts[m] + i, edge)]
+            for m in self.edges.against(n)
+            for i in range(self.filters[m].order)
+        ]
+        return self.edges.entering(
+            n, q, self.pixel(0 if causal else self.image - 1), values
+        )
 
     def masked(self, value: Any, inner: Any, outer: Any) -> Any:
         """A value of a stage; zero outside of the image."""
@@ -204,8 +230,9 @@ class _Tiler:
                 inside = other >= 0 if earlier.causal else other <= last
                 near = clamp(other, 0, last)
                 for m in range(self.starts[e], self.starts[e + 1]):
-                    term = table[m, slot, kind] * f[self.args(m, near)]
-                    total = total + select(inside, term, self.number(0))
+                    first = self.entering(e, m - self.starts[e], f)
+                    value = select(likely(inside), f[self.args(m, near)], first)
+                    total = total + table[m, slot, kind] * value
             f[self.args(slot, o)] = total
         self.stages.completed = f
 
@@ -215,7 +242,7 @@ class _Tiler:
         parts = [(f.feedforward[0], f.feedback, f.causal) for f in self.filters]
         valid = self.extent - (self.count - 1) * self.width
         of_all = [crossings(parts, self.width, n, whole) for n in (self.width, valid)]
-        values = [_as_type(m, self.type) for m in of_all]
+        values = [as_type(m, self.type) for m in of_all]
         return Buffer(np.ascontiguousarray(np.stack(values)), f"{self.name}_matrices")
 
     def _final(self) -> None:
@@ -236,34 +263,13 @@ class _Tiler:
             else:
                 own, m = self.xi < self.width, self.xi - self.width
                 there, other = self.xo < last, min_(self.xo + 1, last)
-            slot = self.starts[n] + clamp(m, 0, one.order - 1)
-            left: Any = completed[self.args(slot, other)]
-            left = select(there, left, self.number(0))
+            q = clamp(m, 0, one.order - 1)
+            left: Any = completed[self.args(self.starts[n] + q, other)]
+            left = select(there, left, self.entering(n, q, completed))
             f[self.args(self.xi, self.xo)] = select(likely(own), value, left)
             self._scan(f, one, alone=False)
             self.stages.final.append(f)
             before = f
-
-
-def constant(a: Number, t: Type) -> Expr:
-    """A coefficient as a value of a type; integers wrap."""
-    from parhelion.ir.build import imm
-    from parhelion.lang.expr import wrap
-
-    return wrap(imm(float(a) if t.is_float() else _wrapped(int(a), t), t))
-
-
-def _wrapped(a: int, t: Type) -> int:
-    """An integer as one of a type of so many bits, which it wraps around in."""
-    low = a % (1 << t.bits())
-    return low - (1 << t.bits()) if t.is_int() and low >> (t.bits() - 1) else low
-
-
-def _as_type(m: Matrix, t: Type) -> Matrix:
-    """A matrix as an array of a type; integers wrap."""
-    if not t.is_float():
-        m = np.array([[_wrapped(int(a), t) for a in row] for row in m], object)
-    return m.astype(t.to_numpy())
 
 
 def tiled(
@@ -274,11 +280,12 @@ def tiled(
     extent: int,
     width: int,
     t: Type,
+    border: str,
 ) -> Tiles:
     """The stages of `filters`, all of one dimension of `extent` points, in tiles of
     `width`. source: what the first one filters; it is asked for points of the image
-    alone."""
-    return _Tiler(name, source, dims, filters, extent, width, t).build()
+    alone. border: what is outside, "zero" or "clamp"."""
+    return _Tiler(name, source, dims, filters, extent, width, t, border).build()
 
 
-__all__ = ["Source", "Tiles", "constant", "tiled"]
+__all__ = ["Tiles", "tiled"]

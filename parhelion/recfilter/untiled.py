@@ -10,13 +10,14 @@ from typing import Any
 
 from parhelion.lang.effects import likely
 from parhelion.lang.func import Func
+from parhelion.lang.functions import clamp, select
 from parhelion.lang.functions import max as max_
 from parhelion.lang.functions import min as min_
-from parhelion.lang.functions import select
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
+from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.tiling import Source, constant
+from parhelion.recfilter.values import Source, constant
 from parhelion.types import Type
 
 
@@ -58,6 +59,57 @@ def scans(
     return f, domains
 
 
+def scans_of_clamped(
+    name: str,
+    source: Source,
+    dims: Sequence[Var],
+    extents: Sequence[int],
+    filters: Sequence[Filter],
+    t: Type,
+) -> list[tuple[Func, list[RDom]]]:
+    """A Func for each filter of one dimension, and the domains of its update, where the
+    image goes on for ever as it is at its edges."""
+    position = filters[0].dim
+    extent, x = extents[position], dims[position]
+    edges = Edges(name, filters, t)
+    made: list[tuple[Func, list[RDom]]] = []
+
+    def args(i: Any) -> tuple[Any, ...]:
+        at: list[Any] = list(dims)
+        at[position] = i
+        return tuple(at)
+
+    for n, one in enumerate(filters):
+        f = Func(f"{name}_{n}")
+        # Before its first point, the values that enter.
+        m = -1 - x if one.causal else x - extent
+        q = clamp(m, 0, one.order - 1)
+        values = [
+            made[e][0][args(i if one.causal else extent - 1 - i)]
+            for e in edges.against(n)
+            for i in range(filters[e].order)
+        ]
+        edge = source(*args(0 if one.causal else extent - 1))
+        near = args(clamp(likely(x), 0, extent - 1))
+        value = source(*near) if n == 0 else made[n - 1][0][near]
+        own = x >= 0 if one.causal else x < extent
+        first = edges.entering(n, q, edge, values)
+        f[tuple(dims)] = select(likely(own), value, first)
+        r = RDom([(0, extent)], f"r{x.name()}{n}")
+
+        def at(i: Any, one: Filter = one) -> tuple[Any, ...]:
+            return args(i if one.causal else extent - 1 - i)
+
+        (gain,) = one.feedforward
+        total: Any = f[at(r)] if gain == 1 else constant(gain, t) * f[at(r)]
+        for j, a in enumerate(one.feedback, 1):
+            if a != 0:
+                total = total + constant(a, t) * f[at(r - j)]
+        f[at(r)] = total
+        made.append((f, [r]))
+    return made
+
+
 def feedforward(
     name: str,
     source: Source,
@@ -85,4 +137,4 @@ def feedforward(
     return f
 
 
-__all__ = ["feedforward", "scans"]
+__all__ = ["feedforward", "scans", "scans_of_clamped"]

@@ -38,6 +38,7 @@ class Case:
     extents: tuple[int, ...]
     filters: tuple[Drawn, ...]
     widths: tuple[int, ...]
+    border: str
     seed: int
 
 
@@ -60,7 +61,15 @@ def draw(rng: random.Random) -> Case:
         widths.append(rng.choice([least, least + 1, 8, 13, 16, 32]) if tiled else 0)
         if tiled:
             widths[k] = max(widths[k], least)
-    return Case(t, extents, tuple(filters), tuple(widths), rng.randrange(1 << 30))
+    clamp = t.startswith("float") and rng.random() < 0.4
+    return Case(
+        t,
+        extents,
+        tuple(filters),
+        tuple(widths),
+        "clamp" if clamp else "zero",
+        rng.randrange(1 << 30),
+    )
 
 
 def _coefficients(rng: random.Random, t: str, order: int) -> tuple[float, ...]:
@@ -95,22 +104,44 @@ def _as(a: float, y: Array) -> Any:
     return a if y.dtype.kind == "f" else int(a)
 
 
+#: Points after which a filter of `draw` has forgotten what was there, to 1e-16.
+_FORGOTTEN = 520
+
+
 def reference(case: Case, image: Array) -> tuple[Array, Array]:
     """The result, and a bound for the error of each value: floats are as exact as
     float64, integers wrap in their own type."""
     floats = image.dtype.kind == "f"
     y = image.astype(np.float64) if floats else image.astype(object)
-    # Errors travel as far as a unit impulse does: by the magnitudes of its response.
     error = np.zeros(image.shape)
-    eps = np.finfo(image.dtype).eps if floats else 0.0
-    for dim, causal, c in case.filters:
-        axis = image.ndim - 1 - dim
+    if case.border == "zero":
+        return _filtered(case, image.dtype, case.filters, y, error)
+    # One dimension after the other, continued until all is forgotten.
+    for dim in dict.fromkeys([d for d, _, _ in case.filters]):
+        mine = tuple([f for f in case.filters if f[0] == dim])
+        k = image.ndim - 1 - dim
+        around = [(_FORGOTTEN * (axis == k),) * 2 for axis in range(image.ndim)]
+        inside = tuple([slice(n, -n or None) for n, _ in around])
+        parts = [np.pad(part, around, "edge") for part in (y, error)]
+        y, error = _filtered(case, image.dtype, mine, *parts)
+        y, error = y[inside], error[inside]
+    return y, error
+
+
+def _filtered(
+    case: Case, t: np.dtype[Any], filters: tuple[Drawn, ...], y: Array, error: Array
+) -> tuple[Array, Array]:
+    floats = t.kind == "f"
+    # Errors travel as far as a unit impulse does: by the magnitudes of its response.
+    eps = np.finfo(t).eps if floats else 0.0
+    for dim, causal, c in filters:
+        axis = y.ndim - 1 - dim
         before = np.abs(y.astype(np.float64)) if floats else error
         y = along(y, axis, causal, c)
         if not floats:
             continue
-        n = image.shape[axis]
-        impulse = np.zeros(n)
+        n = case.extents[dim]
+        impulse = np.zeros(y.shape[axis])
         impulse[0] = 1.0
         response = np.abs(along(impulse, 0, True, (1.0, *c[1:])))
         terms = abs(c[0]) * before
@@ -140,7 +171,8 @@ def _spread(e: Array, axis: int, causal: bool, response: Array) -> Array:
     z = z if causal else z[::-1]
     made = np.zeros_like(z)
     for i in range(len(z)):
-        made[i] = np.tensordot(response[: i + 1][::-1], z[: i + 1], 1)
+        near = z[max(i + 1 - len(response), 0) : i + 1]
+        made[i] = np.tensordot(response[: len(near)][::-1], near, 1)
     return np.moveaxis(made if causal else made[::-1], 0, axis)
 
 
@@ -157,7 +189,7 @@ def image_of(case: Case) -> Array:
 def computed(case: Case, image: Array) -> Array:
     """What a RecFilter makes of the image."""
     dims = [RecFilterDim("xyz"[k], n) for k, n in enumerate(case.extents)]
-    f, inp = RecFilter("fuzz"), hl.Buffer(image)
+    f, inp = RecFilter("fuzz", case.border), hl.Buffer(image)
     f[tuple(dims)] = inp[tuple(dims)]
     for dim, causal, c in case.filters:
         f.add_filter(+dims[dim] if causal else -dims[dim], list(c))

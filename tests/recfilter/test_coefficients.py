@@ -14,6 +14,7 @@ from parhelion.recfilter import RecFilterWarning, gaussian_weights
 from parhelion.recfilter.coefficients import (
     continuation,
     crossings,
+    entering,
     filtered,
     growth,
     largest_pole,
@@ -127,6 +128,30 @@ def test_tails_cross_tiles(filters: list[Filter], size: int, width: int) -> None
                 assert found[o, starts[n] + q] == lines[n][i]
             elif i < size:
                 assert found[o, starts[n] + q] == pytest.approx(lines[n][i], abs=1e-13)
+
+
+@pytest.mark.parametrize("last", range(1, 5))
+def test_what_enters_an_image_without_end(last: int) -> None:
+    filters = [*MIXED, (0.5, [0.2, 0.3], False)][:last]
+    n, far = 25, 400
+    x = np.random.default_rng(last).standard_normal(n)
+    y, lines = np.pad(x, far, "edge")[:, None], []
+    for gain, back, causal in filters:
+        y = filtered(y, gain, back, causal)
+        lines.append(y[:, 0])
+    _, back, causal = filters[-1]
+    base, weights = entering(filters)
+    at = [np.arange(far, far + 9), np.arange(far + n - 1, far + n - 10, -1)]
+    values = [
+        lines[m][at[not causal][: len(b)]]
+        for m, (_, b, c) in enumerate(filters[:-1])
+        if c != causal
+    ]
+    edge = x[0] if causal else x[-1]
+    got = base * edge + weights @ np.concatenate([np.zeros(0), *values])
+    k = len(back)
+    before = lines[-1][far - k : far][::-1] if causal else lines[-1][far + n :][:k]
+    np.testing.assert_allclose(got, before, atol=1e-13)
 
 
 def test_two_filters_as_one() -> None:

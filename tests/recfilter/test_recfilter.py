@@ -163,6 +163,74 @@ def test_a_filter_of_a_filter() -> None:
     np.testing.assert_allclose(np.asarray(second.realize()), wanted, atol=1e-6)
 
 
+# Images that go on as they are at their edges.
+
+
+def padded(source: Array, *filters: tuple[int, bool, list[float]]) -> Array:
+    """By hand, on an image that goes on until all is forgotten."""
+    made = by_hand(np.pad(source, 300, "edge"), *filters)
+    return made[tuple([slice(300, -300)] * source.ndim)]
+
+
+@pytest.mark.parametrize("splits", [(), (8,), (0, 8), (16, 4), (53, 38), (7, 100)])
+def test_a_gaussian_of_an_image_without_end(splits: tuple[int, ...]) -> None:
+    x, y = dims()
+    f, inp = RecFilter("f", border="clamp"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    for direction in (+x, +y, -x, -y):  # other dimensions commute
+        f.add_filter(direction, GAUSS)
+    for d, width in zip((x, y), splits, strict=False):
+        if width:
+            f.split(d, width)
+    both = [(k, causal, GAUSS) for k in (1, 0) for causal in (True, False)]
+    wanted = padded(image, *both)
+    np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=3e-6)
+
+
+@pytest.mark.parametrize("width", [0, 8])
+def test_filters_in_turn_on_a_line_without_end(width: int) -> None:
+    signal = rng.standard_normal(61)
+    x = RecFilterDim("x", 61)
+    f, inp = RecFilter("line", "clamp"), hl.Buffer(signal)
+    f[x] = inp[x]
+    given = [(True, [0.5, 0.5, -0.2]), (False, [1.0, 0.4]), (True, [0.3, 0.6, 0.1])]
+    for causal, c in [*given, (False, [0.7, 0.2, 0.1])]:
+        f.add_filter(+x if causal else -x, c)
+    if width:
+        f.split(x, width)
+    filters = [(0, causal, c) for causal, c in [*given, (False, [0.7, 0.2, 0.1])]]
+    wanted = padded(signal, *filters)
+    np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=1e-12)
+
+
+def test_iir_of_an_image_without_end() -> None:
+    got = iir(image, [0.2], [1, -0.8], 0, border="clamp")
+    wanted = padded(image, (0, True, [0.2, 0.8]))
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def test_what_does_not_go_on_for_ever() -> None:
+    x, y = dims()
+    f, inp = RecFilter("f", border="clamp"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    error = hl.DefinitionError
+    refused(lambda: f.add_filter(+x, [1, 1]), error, "has no end: it has a pole of")
+    refused(lambda: iir(image, [1, 1], [1, 0.5], border="clamp"), error, "one feedf")
+    refused(lambda: RecFilter("g", "mirror"), error, "'zero' or 'clamp', not 'mirror'")
+    whole = RecFilter("whole", "clamp")
+    whole[x, y] = hl.i32(x)
+    refused(lambda: whole.add_filter(+x, [1, 0]), error, "have the border 'zero' alone")
+    for direction in (+x, -x, +y):
+        f.add_filter(direction, [0.5, 0.5])
+    why = "the filters along x must be in one list"
+    refused(lambda: f.cascade([0], [1, 2]), hl.ScheduleError, why)
+    ys, xs = f.cascade([2], [1, 0])
+    both = [(0, True, [0.5, 0.5]), (1, True, [0.5, 0.5]), (1, False, [0.5, 0.5])]
+    np.testing.assert_allclose(
+        np.asarray(xs.realize()), padded(image, *both), atol=1e-5
+    )
+
+
 # SciPy's coefficients.
 
 
@@ -190,6 +258,58 @@ def test_iir_of_other_arrays() -> None:
     made = iir(hl.Buffer(image), [1.0], [1.0, -0.5], "y")
     wanted = by_hand(image, (0, True, [1.0, 0.5]))
     np.testing.assert_allclose(np.asarray(made), wanted, atol=1e-5)
+
+
+# Higher and lower orders.
+
+
+def test_a_cascade_overlapped_again() -> None:
+    f = gauss()
+    parts = f.cascade([0, 1], [2, 3])
+    again = parts[0].overlap(parts[1])
+    assert again.filters() == f.filters()
+    np.testing.assert_allclose(np.asarray(again.realize()), BLURRED, atol=2e-6)
+    why = "gauss_0 does not filter what gauss_1 makes"
+    refused(lambda: parts[1].overlap(parts[0]), hl.ScheduleError, why)
+
+
+@pytest.mark.parametrize("orders", [(1, 2), (2, 1)])
+def test_filters_of_lower_orders(orders: tuple[int, int]) -> None:
+    """A Gaussian of third order as filters of orders 1 and 2, and put together again,
+    on an image without end, where they commute."""
+    x, y = dims()
+    f, inp = RecFilter("f", "clamp"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    for direction in (+x, -x, +y, -y):
+        f.add_filter(direction, GAUSS)
+    wanted = np.asarray(f.cascade([0, 1, 2, 3])[0].realize())
+    first, second = f.factor_filter_order(*orders)
+    assert [k.order for k in first.filters()] == [orders[0]] * 4
+    joined = first.overlap_filter_order(second)
+    for a, b in zip(joined.filters(), f.filters(), strict=True):
+        np.testing.assert_allclose(a.feedback, b.feedback, rtol=1e-9)
+        np.testing.assert_allclose(a.feedforward, b.feedforward, rtol=1e-9)
+    together = first.overlap(second)
+    np.testing.assert_allclose(np.asarray(together.realize()), wanted, atol=3e-5)
+    np.testing.assert_allclose(np.asarray(joined.realize()), wanted, atol=1e-5)
+
+
+def test_orders_that_cannot_be() -> None:
+    error = hl.ScheduleError
+    refused(lambda: gauss().factor_filter_order(1, 1), error, "do not make one of ord")
+    refused(lambda: gauss().factor_filter_order(1, 1, 1), error, "go in pairs")
+    why = "in opposite directions, and do not commute"
+    refused(lambda: gauss().factor_filter_order(1, 2), error, why)
+    x, y = dims()
+    f, inp = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = inp[x, y]
+    f.add_filter(+x, [1, 0.5])
+    f.add_filter(+y, [1, 0.5])
+    f.add_filter(+x, [1, 0.5])
+    one, two = f.cascade([0, 1], [2])
+    refused(lambda: one.overlap_filter_order(two), error, "do not match by dimension")
+    one, two = f.cascade([0], [2, 1])
+    assert len(one.overlap(two).filters()) == 3
 
 
 # What is refused.
