@@ -402,12 +402,16 @@ class RecFilter:
         return made
 
     def _build(self) -> Func:
-        source, t = self._first(), self._type()
-        out: Func | None = None
-        filters = self._filters
-        if self._border != "zero":  # those of other dimensions commute
+        filters, below = self._filters, self._source
+        if self._border != "zero":
+            # What is left of a filter goes on beyond the edges: the next one along its
+            # dimension is computed with it. Those of other dimensions commute.
+            while below is not None and _share(below._filters, filters):
+                filters, below = [*below._filters, *filters], below._source
             met = [f.dim for f in filters]
             filters = sorted(filters, key=lambda f: met.index(f.dim))
+        source, t = self._first(below), self._type()
+        out: Func | None = None
         parts = list(_parts(filters))
         for n, part in enumerate(parts):
             name = f"{self._name}_{n}"
@@ -460,10 +464,10 @@ class RecFilter:
     def _extents(self) -> list[int]:
         return [d.extent for d in self._dims]
 
-    def _first(self) -> Source:
-        """What is filtered, at coordinates."""
-        if self._source is not None:
-            made = self._source.as_func()
+    def _first(self, below: RecFilter | None) -> Source:
+        """What is filtered, at coordinates: the image, or what `below` makes."""
+        if below is not None:
+            made = below.as_func()
             made.compute_root()
             return _of_func(made)
         f = Func(f"{self._name}_in")
@@ -476,6 +480,11 @@ def _of_func(f: Func) -> Source:
         return f[coordinates]
 
     return at
+
+
+def _share(some: Sequence[Filter], others: Sequence[Filter]) -> bool:
+    """Whether filters of both run along one dimension."""
+    return not {f.dim for f in some}.isdisjoint([f.dim for f in others])
 
 
 def _recursive(one: Filter) -> Filter:

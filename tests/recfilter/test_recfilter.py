@@ -292,6 +292,7 @@ def test_filters_of_lower_orders(orders: tuple[int, int]) -> None:
     together = first.overlap(second)
     np.testing.assert_allclose(np.asarray(together.realize()), wanted, atol=3e-5)
     np.testing.assert_allclose(np.asarray(joined.realize()), wanted, atol=1e-5)
+    np.testing.assert_allclose(np.asarray(second.realize()), wanted, atol=3e-5)
 
 
 def test_orders_that_cannot_be() -> None:
