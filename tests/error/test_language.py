@@ -112,45 +112,6 @@ def free_variable() -> None:
 
 @bad(
     hl.DefinitionError,
-    """the definition of Func 'g' mentions the variable _0, which is not among its arguments
--->
-   |  g[x] = f
-hint: f without coordinates is its value at _0: write f[x]""",
-)
-def a_func_without_its_index() -> None:
-    f, g = hl.Func("f"), hl.Func("g")
-    f[x] = x
-    g[x] = f
-
-
-@bad(
-    hl.DefinitionError,
-    """the definition of Func 'g' mentions the variable _0, which is not among its arguments
--->
-   |  g[x, y] = image + 1
-hint: image without coordinates is its value at _0, _1: write image[x, y]""",
-)
-def an_image_without_its_index() -> None:
-    image, g = hl.ImageParam(hl.UInt(8), 2, "image"), hl.Func("g")
-    g[x, y] = image + 1
-
-
-@bad(
-    hl.DefinitionError,
-    """update 0 of Func 'g' mentions the variable _0, which is not among its arguments
--->
-   |  g[x] += f
-hint: f without coordinates is its value at _0: write f[x]""",
-)
-def a_func_without_its_index_in_an_update() -> None:
-    f, g = hl.Func("f"), hl.Func("g")
-    f[x] = x
-    g[x] = 0
-    g[x] += f
-
-
-@bad(
-    hl.DefinitionError,
     """update 0 of Func 'f' mentions the variable x, which is not among its arguments
 -->
    |  f[y, x] = 1
