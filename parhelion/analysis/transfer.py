@@ -269,7 +269,7 @@ def cast_bounds(t: Type, a: SymInterval, source: Type) -> SymInterval:
     if t.can_represent(source):
         return each(a, lambda x: converted(t, x))
     if is_index(t):
-        if source.is_uint() and a.hi is None or _wraps_for_sure(a):
+        if source.is_uint() and a.hi is None or _is_of_types(a):
             return EVERYTHING
         made = each(a, lambda x: converted(t, x))
         # A bound that was of this type before it was unsigned (as abs gives) fits.
@@ -288,7 +288,7 @@ def cast_bounds(t: Type, a: SymInterval, source: Type) -> SymInterval:
 _OF_TYPES = 1 << 30
 
 
-def _wraps_for_sure(i: SymInterval) -> bool:
+def _is_of_types(i: SymInterval) -> bool:
     """Whether a symbolic end is made of what 32 bits of anything can hold: too little
     is known of the value to say that it fits in an index."""
     return any(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from parhelion.errors import BoundsError, DefinitionError, here
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.functions import cast
 from parhelion.recfilter.coefficients import Number
 from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.filters import numbers
@@ -78,8 +79,6 @@ def iir(
     dims = [RecFilterDim(_NAMES[k], n) for k, n in enumerate(extents)]
     f = RecFilter("iir", border)
     at = [d + buffer.dim(k).min() for k, d in enumerate(dims)]
-    from parhelion.lang.functions import cast
-
     f[tuple(dims)] = cast(t, buffer[tuple(at)])
     _add(f, position, not reverse, numbers(b, "iir: b", t), numbers(a, "iir: a", t))
     if isinstance(image, Buffer):

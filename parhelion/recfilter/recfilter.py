@@ -24,7 +24,7 @@ from parhelion.recfilter.filters import (
 )
 from parhelion.recfilter.orders import factors, matched
 from parhelion.recfilter.schedules import schedule_scans, schedule_tiles
-from parhelion.recfilter.tiling import Tiles, tiled
+from parhelion.recfilter.tiling import tiled
 from parhelion.recfilter.untiled import feedforward, scans, scans_of_clamped
 from parhelion.recfilter.values import Source
 from parhelion.types import Type
@@ -74,7 +74,6 @@ class RecFilter:
         self._filters: list[Filter] = []
         self._widths: dict[int, int] = {}
         self._made: Func | None = None
-        self._tiles: list[Tiles] = []
 
     # What is computed.
 
@@ -458,7 +457,6 @@ class RecFilter:
         at[position] = x % width
         out[dims] = tiles.final[-1][(*at, x / width)]
         schedule_tiles(tiles, out, dims, t)
-        self._tiles.append(tiles)
         return out
 
     def _extents(self) -> list[int]:

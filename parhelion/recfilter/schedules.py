@@ -39,6 +39,11 @@ def _vectors(tiles: Tiles, dims: Sequence[Var]) -> Var:
     return tiles.outer if found is None else found
 
 
+def _strip(position: int, t: Type) -> int:
+    """Across how many points a scan along a dimension is computed at a time."""
+    return lanes(t) if position == 0 else max(lanes(t), _STRIP // t.bytes())
+
+
 def schedule_scans(
     stages: Sequence[tuple[Func, Sequence[RDom]]],
     out: Func,
@@ -56,7 +61,7 @@ def schedule_scans(
             f.compute_root()
         return
     n = lanes(t)
-    size = n if position == 0 else max(n, _STRIP // t.bytes())
+    size = _strip(position, t)
     strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
     out.split(v, strips, inside, size)
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
@@ -82,19 +87,14 @@ def schedule_tiles(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> Non
     _last_pass(tiles, out, dims, t)
 
 
-def _within(f: Func, r: RDom, tiles: Tiles, v: Var, first: bool, n: int) -> None:
+def _within(f: Func, r: RDom, tiles: Tiles, v: Var, n: int) -> None:
     """A stage within tiles: vectors across `v`, in whose direction it is dense."""
     rest = [d for d in (*tiles.others, tiles.outer) if d is not v]
     order = (v, tiles.inner, *rest)
     f.reorder(*order).vectorize(v, n)
     f.update(0).reorder(v, r, *rest).vectorize(v, n)
-    if not first:
+    if tiles.position == 0:
         f.reorder_storage(*order)
-
-
-def _strip(tiles: Tiles, t: Type) -> int:
-    n = lanes(t)
-    return n if tiles.position == 0 else max(n, _STRIP // t.bytes())
 
 
 def _first_pass(tiles: Tiles, dims: Sequence[Var], t: Type) -> None:
@@ -105,13 +105,13 @@ def _first_pass(tiles: Tiles, dims: Sequence[Var], t: Type) -> None:
     tails.compute_root().bound(q, 0, count)
     v = _vectors(tiles, dims)
     strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
-    tails.split(v, strips, inside, _strip(tiles, t))
+    tails.split(v, strips, inside, _strip(tiles.position, t))
     rest = [d for d in (*tiles.others, tiles.outer) if d is not v]
     tails.reorder(inside, q, strips, *rest).vectorize(inside, n).unroll(q)
     tails.parallel(rest[-1] if rest else strips)
     for k, f in enumerate(tiles.intra):
         f.compute_at(tails, strips)
-        _within(f, tiles.scans_of_intra[k], tiles, v, tiles.position != 0, n)
+        _within(f, tiles.scans_of_intra[k], tiles, v, n)
 
 
 def _completion(tiles: Tiles, dims: Sequence[Var], t: Type) -> None:
@@ -143,7 +143,7 @@ def _last_pass(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> None:
         out.vectorize(inner, min(n, tiles.width)).parallel(strips)
     else:
         strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
-        out.split(v, strips, inside, _strip(tiles, t))
+        out.split(v, strips, inside, _strip(tiles.position, t))
         if tiles.position == 0:
             out.reorder(inner, inside, outer, strips, *rest)
             out.vectorize(inner, min(n, tiles.width)).parallel(
@@ -155,8 +155,7 @@ def _last_pass(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> None:
             out.parallel(rest[-1] if rest else outer)
     for k, f in enumerate(tiles.final):
         f.compute_at(out, strips)
-        across_tiles = _vectors(tiles, dims)
-        _within(f, tiles.scans_of_final[k], tiles, across_tiles, tiles.position != 0, n)
+        _within(f, tiles.scans_of_final[k], tiles, _vectors(tiles, dims), n)
 
 
 __all__ = ["across", "lanes", "schedule_scans", "schedule_tiles"]

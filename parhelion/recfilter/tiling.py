@@ -27,7 +27,7 @@ from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Number, crossings
 from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, as_type, constant
+from parhelion.recfilter.values import Source, as_type, constant, scan
 from parhelion.types import Type
 
 
@@ -180,20 +180,7 @@ class _Tiler:
         def at(i: Any) -> tuple[Any, ...]:
             return self.args(i if one.causal else last - i, self.xo)
 
-        total: Any = f[at(r)]
-        gain = one.feedforward[0]
-        if gain != 1:
-            total = self.number(gain) * total
-        for j, a in enumerate(one.feedback, 1):
-            if a == 0:
-                continue
-            if alone:
-                term = self.number(a) * f[at(max_(r - j, 0))]
-                term = select(likely(r >= j), term, self.number(0))
-            else:
-                term = self.number(a) * f[at(r - j)]
-            total = total + term
-        f[at(r)] = total
+        scan(f, at, one, r, self.type, alone=alone)
 
     def _tails(self) -> None:
         """Tail q of all filters, one filter after the other, the nearest value

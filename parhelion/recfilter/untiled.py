@@ -17,7 +17,7 @@ from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, constant
+from parhelion.recfilter.values import Source, constant, scan
 from parhelion.types import Type
 
 
@@ -47,15 +47,7 @@ def scans(
             args[one.dim] = i if one.causal else extent - 1 - i
             return tuple(args)
 
-        total: Any = f[at(r)]
-        (gain,) = one.feedforward
-        if gain != 1:
-            total = constant(gain, t) * total
-        for j, a in enumerate(one.feedback, 1):
-            if a != 0:
-                term = constant(a, t) * f[at(max_(r - j, 0))]
-                total = total + select(likely(r >= j), term, constant(0, t))
-        f[at(r)] = total
+        scan(f, at, one, r, t, alone=True)
     return f, domains
 
 
@@ -100,12 +92,7 @@ def scans_of_clamped(
         def at(i: Any, one: Filter = one) -> tuple[Any, ...]:
             return args(i if one.causal else extent - 1 - i)
 
-        (gain,) = one.feedforward
-        total: Any = f[at(r)] if gain == 1 else constant(gain, t) * f[at(r)]
-        for j, a in enumerate(one.feedback, 1):
-            if a != 0:
-                total = total + constant(a, t) * f[at(r - j)]
-        f[at(r)] = total
+        scan(f, at, one, r, t, alone=False)
         made.append((f, [r]))
     return made
 

@@ -1,4 +1,4 @@
-"""Numbers of recursive filters as values and arrays of the type that is filtered in."""
+"""What recursive filters compute, as values of the type that is filtered in."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 
 from parhelion.ir.build import imm
+from parhelion.lang.effects import likely
 from parhelion.lang.expr import Expr, wrap
+from parhelion.lang.func import Func
+from parhelion.lang.functions import max as max_
+from parhelion.lang.functions import select
+from parhelion.lang.rdom import RDom
 from parhelion.recfilter.coefficients import Matrix, Number
+from parhelion.recfilter.filters import Filter
 from parhelion.types import Type
 
 #: A value at coordinates, those of the filter's dimensions.
@@ -34,4 +40,32 @@ def as_type(m: Matrix, t: Type) -> Matrix:
     return m.astype(t.to_numpy())
 
 
-__all__ = ["Source", "as_type", "constant"]
+def scan(
+    f: Func,
+    at: Callable[[Any], tuple[Any, ...]],
+    one: Filter,
+    r: RDom,
+    t: Type,
+    *,
+    alone: bool,
+) -> None:
+    """Gives a Func the update by which a filter walks over its points.
+
+    at: the coordinates of a point, counted from the first that the filter meets. alone:
+    whether there are zeros before that one; otherwise the Func has what there is.
+    """
+    gain = one.feedforward[0]
+    total: Any = f[at(r)] if gain == 1 else constant(gain, t) * f[at(r)]
+    for j, a in enumerate(one.feedback, 1):
+        if a == 0:
+            continue
+        if alone:
+            term = constant(a, t) * f[at(max_(r - j, 0))]
+            term = select(likely(r >= j), term, constant(0, t))
+        else:
+            term = constant(a, t) * f[at(r - j)]
+        total = total + term
+    f[at(r)] = total
+
+
+__all__ = ["Source", "as_type", "constant", "scan"]
