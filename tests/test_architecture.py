@@ -7,6 +7,7 @@ the files' docstrings.
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -304,6 +305,60 @@ def test_a_name_that_is_taken_apart_is_seen() -> None:
         assert taken_apart(ast.parse(line, mode="eval").body), line
     for line in ("text.split('.')", "names[f.name]", "re.sub(f.text, '', line)"):
         assert not taken_apart(ast.parse(line, mode="eval").body), line
+
+
+def holding_themselves(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    """The functions inside of others that call themselves, or each other in a circle.
+
+    Such a function holds itself, and with itself whatever else it mentions from
+    outside, until Python's collector comes.
+    """
+    for outer in ast.walk(tree):
+        if isinstance(outer, ast.FunctionDef):
+            inner = {f.name: f for f in outer.body if isinstance(f, ast.FunctionDef)}
+            calls = {name: free_names(f) & inner.keys() for name, f in inner.items()}
+            for name, f in inner.items():
+                reached, more = set[str](), list(calls[name])
+                while more:
+                    if (one := more.pop()) not in reached:
+                        reached.add(one)
+                        more += calls[one]
+                if name in reached:
+                    yield f
+
+
+def free_names(function: ast.FunctionDef) -> set[str]:
+    """The names that a function uses and does not bind."""
+    used, bound = set[str](), set[str]()
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+    return used - bound
+
+
+def test_no_function_holds_itself() -> None:
+    """Funcs would stay, and the images that they mention, after they are gone."""
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{f.lineno}: {f.name}"
+        for path in sources()
+        for f in holding_themselves(ast.parse(path.read_text()))
+    ]
+    assert not wrong, "make them methods or functions of the file: " + ", ".join(wrong)
+
+
+def test_a_function_that_holds_itself_is_seen() -> None:
+    seen = """
+    def outer():
+        def a(n): return b(n)
+        def b(n): return a(n - 1)
+        def c(n): return c(n - 1)
+        def d(c): return c(b)
+        def e(): return d
+    """
+    tree = ast.parse(textwrap.dedent(seen))
+    assert [f.name for f in holding_themselves(tree)] == ["a", "b", "c"]
 
 
 def test_every_layer_is_known() -> None:

@@ -83,21 +83,12 @@ class Script:
 
     def on(self, funcs: Mapping[Function, Function]) -> Script:
         """The same directives for other Funcs, given by those of this script."""
-
-        def moved(value: Any) -> Any:
-            if isinstance(value, Function):
-                return funcs[value]
-            if isinstance(value, FuncArg | StageArg | LevelArg):
-                return replace(value, function=moved(value.function))
-            if isinstance(value, tuple):
-                return tuple([moved(one) for one in value])
-            return value
-
         made = self.copy()
-        made.outputs, made.order = moved(self.outputs), moved(self.order)
-        made.rvars = {v: moved(place) for v, place in self.rvars.items()}
+        made.outputs = _moved(self.outputs, funcs)
+        made.order = _moved(self.order, funcs)
+        made.rvars = {v: _moved(place, funcs) for v, place in self.rvars.items()}
         made.calls = [
-            replace(c, function=moved(c.function), args=moved(c.args))
+            replace(c, function=_moved(c.function, funcs), args=_moved(c.args, funcs))
             for c in self.calls
         ]
         return made
@@ -279,6 +270,17 @@ class Script:
         partial: whether the pipeline had directives before, which it must have again.
         """
         return python_text(self, partial)
+
+
+def _moved(value: Any, funcs: Mapping[Function, Function]) -> Any:
+    """What a call takes or is given, with other Functions in place of those."""
+    if isinstance(value, Function):
+        return funcs[value]
+    if isinstance(value, FuncArg | StageArg | LevelArg):
+        return replace(value, function=_moved(value.function, funcs))
+    if isinstance(value, tuple):
+        return tuple([_moved(one, funcs) for one in value])
+    return value
 
 
 def _receiver(function: Function, stage: int) -> Func | Stage:

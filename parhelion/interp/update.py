@@ -263,24 +263,30 @@ def _defined(grid: Grid, root: Expr, guard: Guard | None) -> Mask | None:
     means everywhere."""
     if not any(isinstance(n, E.Intrinsic) and n.op == "undef" for n in nodes(root)):
         return None
+    return _Defined(grid, guard).of(root)
 
-    everywhere: Mask = np.ones((1,) * grid.axes, np.bool_)
-    known: dict[Expr, Mask] = {}
 
-    def go(e: Expr) -> Mask:
-        if e not in known:
-            known[e] = at(e)
-        return known[e]
+class _Defined:
+    """Where expressions have values that do not come from `undef`."""
 
-    def at(e: Expr) -> Mask:
+    def __init__(self, grid: Grid, guard: Guard | None) -> None:
+        self._grid = grid
+        self._guard = guard
+        self._everywhere: Mask = np.ones((1,) * grid.axes, np.bool_)
+        self._known: dict[Expr, Mask] = {}
+
+    def of(self, e: Expr) -> Mask:
+        if e not in self._known:
+            self._known[e] = self._find(e)
+        return self._known[e]
+
+    def _find(self, e: Expr) -> Mask:
         if isinstance(e, E.Intrinsic) and e.op == "undef":
-            return ~everywhere
+            return ~self._everywhere
         if isinstance(e, E.Select):
-            chosen = np.where(grid.value(e.cond, guard), go(e.a), go(e.b))
-            return chosen & go(e.cond)
-        made = everywhere
+            cond = self._grid.value(e.cond, self._guard)
+            return np.where(cond, self.of(e.a), self.of(e.b)) & self.of(e.cond)
+        made = self._everywhere
         for c in e.children():
-            made = made & go(c)
+            made = made & self.of(c)
         return made
-
-    return go(root)

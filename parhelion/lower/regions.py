@@ -393,31 +393,31 @@ class Regions:
         or `otherwise`, if `e` depends on loops that are not around the site."""
         if is_const(otherwise, 0):
             return otherwise
-        known: dict[Var, Expr | None] = {}
-
-        def outside(e: Expr) -> Expr | None:
-            env: dict[Var, Expr] = {}
-            for var in free_vars(e):
-                if var not in known:
-                    known[var] = place(var)
-                found = known[var]
-                if found is None:
-                    return None
-                env[var] = found
-            return substitute(e, env)
-
-        def place(var: Var) -> Expr | None:
-            home = self._let_sites.get(var)
-            if home is not None and home.contains(site):
-                return var
-            if var.value is not None:
-                return outside(var.value)
-            return var if var.origin is not None else None
-
-        found = outside(e)
+        found = self._outside(e, site, {})
         if found is None:
             return otherwise
         return self._name(v.name, "rounding", simplify(found), site)
+
+    def _outside(
+        self, e: Expr, site: Site, known: dict[Var, Expr | None]
+    ) -> Expr | None:
+        """`e` in names known at `site`; None if there is no such expression. `known`
+        gets what is found of the Vars that it mentions."""
+        env: dict[Var, Expr] = {}
+        for var in free_vars(e):
+            if var not in known:
+                home = self._let_sites.get(var)
+                if home is not None and home.contains(site):
+                    known[var] = var
+                elif var.value is not None:
+                    known[var] = self._outside(var.value, site, known)
+                else:
+                    known[var] = var if var.origin is not None else None
+            found = known[var]
+            if found is None:
+                return None
+            env[var] = found
+        return substitute(e, env)
 
     def nominal(self, stage: LoopStage, region: Region) -> dict[Var, Range]:
         own = dict(zip(stage.func.args, region, strict=True))

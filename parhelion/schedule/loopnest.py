@@ -221,23 +221,28 @@ class _Drawing(_Lines):
         """What is stored and computed at a place, around what else stands there."""
         computed, stored = self.nests.computed, self.nests.stored
         here = [g for g in self.shown if at in computed[g] or at in stored[g]]
+        self._rest(at, here, inside)
 
-        def level(i: int) -> None:
-            if i == len(here):
-                inside()
-                return
-            g = here[i]
-            if at in computed[g]:
-                self.block(f"produce {g.name}", lambda: self._produce(g, at))
-                last = i + 1 == len(here) and not at
-                if last or g in self.nests.outputs:
-                    level(i + 1)
-                else:
-                    self.block(f"consume {g.name}", lambda: level(i + 1))
+    def _rest(
+        self, at: Stack, funcs: Sequence[Function], inside: Callable[[], None]
+    ) -> None:
+        """Those Funcs at a place, each around the next, the last around `inside`."""
+        if not funcs:
+            inside()
+            return
+        g, others = funcs[0], funcs[1:]
+
+        def rest() -> None:
+            self._rest(at, others, inside)
+
+        if at in self.nests.computed[g]:
+            self.block(f"produce {g.name}", lambda: self._produce(g, at))
+            if (not others and not at) or g in self.nests.outputs:
+                rest()
             else:
-                self.block(f"store {g.name}", lambda: level(i + 1))
-
-        level(0)
+                self.block(f"consume {g.name}", rest)
+        else:
+            self.block(f"store {g.name}", rest)
 
     def _produce(self, g: Function, at: Stack) -> None:
         for k in range(len(g.stages())):

@@ -151,27 +151,35 @@ def used_when(
 ) -> Iterator[tuple[str, StageSchedule, Expr]]:
     """The schedules of a definition's branches, with what they are called and whether
     a run comes to them: where their condition holds, and none of those before."""
-    before: Expr = FALSE
+    taken = _Taken()
+    for path, one, runs in taken.branches(schedule, (), TRUE):
+        yield stage_label(f, StageIndex(k, path) if path else k), one, runs
 
-    def go(
-        schedule: StageSchedule, path: tuple[int, ...], condition: Expr
-    ) -> Iterator[tuple[str, StageSchedule, Expr]]:
-        nonlocal before
+
+class _Taken:
+    """Walks the branches of a definition in the order in which a run tries them."""
+
+    def __init__(self) -> None:
+        #: Where a run does not come any further.
+        self.before: Expr = FALSE
+
+    def branches(
+        self, schedule: StageSchedule, path: tuple[int, ...], condition: Expr
+    ) -> Iterator[tuple[tuple[int, ...], StageSchedule, Expr]]:
+        """The branches of one that a run comes to where `condition` holds, then
+        itself: their paths, and when a run takes them."""
         for n, one in enumerate(schedule.specializations):
             inner = land(condition, one.condition)
             if is_false(inner):
                 continue
             if one.schedule is None:
-                before = lor(before, inner)
+                self.before = lor(self.before, inner)
             else:
-                yield from go(one.schedule, (*path, n), inner)
-        runs = FALSE if is_true(before) else land(condition, lnot(before))
-        before = lor(before, condition)
+                yield from self.branches(one.schedule, (*path, n), inner)
+        runs = FALSE if is_true(self.before) else land(condition, lnot(self.before))
+        self.before = lor(self.before, condition)
         if not is_false(runs):
-            label = stage_label(f, StageIndex(k, path) if path else k)
-            yield label, schedule, runs
-
-    yield from go(schedule, (), TRUE)
+            yield path, schedule, runs
 
 
 __all__ = [
