@@ -16,8 +16,11 @@ from parhelion.ir.cycles import sweep_cycles
 #: Guards what images are bound to.
 LOCK = SET.lock
 
-#: Bytes of images that were left the last time, and when all nodes had been looked at.
-_left = _left_of_all = 0
+#: Bytes of images that were left the last time.
+_left = 0
+#: Bytes that Python's collector left, the last time that it was asked: those of images
+#: that something holds.
+_held = 0
 
 
 def freed_by(free: Callable[[], None], most: int) -> None:
@@ -34,21 +37,22 @@ def free(most: int) -> None:
     """Frees images that nothing mentions, if there are more than `most` bytes of new
     ones. Call it as `sweep_cycles`, with Python's collector off.
 
-    As a rule that looks at new nodes alone. All of them, and what Python's collector
-    alone can free, come when images have doubled: that takes long where there is much.
+    As a rule that looks at new nodes alone. All of them come when images have doubled,
+    and then Python's collector, if that was not half of what is new: both take long
+    where there is much.
     """
-    global _left, _left_of_all
+    global _left, _held
     now = SET.count()
-    _left, _left_of_all = min(_left, now), min(_left_of_all, now)
+    _left, _held = min(_left, now), min(_held, now)
     if now > _left + most:
         sweep_cycles(young=True)
-        enough = max(2 * _left_of_all, most)
-        if SET.count() > enough:
+        new = max(_held, most - _held)
+        if SET.count() > _held + new:
             sweep_cycles()
-            if SET.count() > enough:
+            if SET.count() > _held + new // 2:
                 gc.collect()
                 sweep_cycles()
-            _left_of_all = SET.count()
+                _held = SET.count()
         _left = SET.count()
     SET.most = _left + most
 

@@ -111,22 +111,6 @@ def test_pixels_go_with_what_mentions_them() -> None:
     assert alive() is None
 
 
-def test_images_of_programs_that_are_gone_go_when_there_are_many(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """They may be few nodes and many bytes."""
-    monkeypatch.setattr(program, "_sweep_at", sys.maxsize)
-    monkeypatch.setattr(program, "_MOST_WEIGHT", 10 * 4000)
-    made: list[weakref.ref[hl.Buffer]] = []
-    for i in range(40):
-        buffer = hl.Buffer(np.full(1000, i, np.int32), "pixels")
-        f = hl.Func("f")
-        f[x] = buffer[x] + i % 3
-        f.realize([100])
-        made.append(weakref.ref(buffer))
-    assert sum(one() is not None for one in made) <= 22
-
-
 def test_what_is_held_stays() -> None:
     f, g = hl.Func("f"), hl.Func("g")
     updated(f, 3)
