@@ -23,7 +23,7 @@ from tests.fuzz.apply import STAGES
 from tests.fuzz.case import Case
 from tests.fuzz.draw import DIRECTIVES, draw, draw_numbered, draw_wild
 from tests.fuzz.execute import Outcome, Report
-from tests.fuzz.worker import Worker
+from tests.fuzz.worker import SECONDS, Worker
 
 #: How often each directive is to be accepted in a run of so many clean cases.
 LEAST, GOAL = 100, 5000
@@ -99,11 +99,12 @@ def fuzz(
     guarded: bool = False,
     numbered: bool = False,
     most_failures: int = 20,
+    seconds: float = SECONDS,
     progress: Callable[[Summary], None] | None = None,
 ) -> Summary:
     """Draws cases until `cases` are clean (or, if `wild`, have been run), or so many
     have failed. guarded: in memory with edges. numbered: small pipelines, all numbers
-    of whose schedules may be Params."""
+    of whose schedules may be Params. seconds: what takes longer hangs."""
     draws = draw_wild if wild else draw_numbered if numbered else draw
     summary = Summary()
     numbers = seeds(seed)
@@ -123,7 +124,7 @@ def fuzz(
                         return
                     number = next(numbers)
                 case = draws(random.Random(number))
-                report = worker.run(case)
+                report = worker.run(case, seconds)
                 with lock:
                     summary.add(number, case, report)
                     if progress is not None:
@@ -153,6 +154,12 @@ def main() -> int:
     parser.add_argument(
         "--guarded", action="store_true", help="writes outside of buffers are failures"
     )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help="a case that takes longer hangs; more beside other work (%(default)g)",
+    )
     options = parser.parse_args()
     start = time.monotonic()
     shown = 0
@@ -173,6 +180,7 @@ def main() -> int:
         wild=options.wild,
         guarded=options.guarded,
         numbered=options.numbered,
+        seconds=options.seconds,
         progress=progress,
     )
     print(file=sys.stderr)

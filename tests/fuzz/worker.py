@@ -19,7 +19,7 @@ from tests.fuzz.execute import Outcome, Report, run_quietly
 from tests.fuzz.process import NoAnswer, Process
 
 #: One case takes a fraction of a second; one that takes so long hangs.
-_SECONDS = 120.0
+SECONDS = 120.0
 
 
 class Worker(Process):
@@ -30,7 +30,7 @@ class Worker(Process):
         guarded: in memory with edges (see `guarded`)."""
         super().__init__("tests.fuzz.worker", *bug.split(), *["--guarded"] * guarded)
 
-    def run(self, case: Case, seconds: float = _SECONDS) -> Report:
+    def run(self, case: Case, seconds: float = SECONDS) -> Report:
         try:
             found = json.loads(self.ask(repr(case), seconds))
         except NoAnswer as error:
