@@ -102,13 +102,6 @@ def check_border(one: Filter, border: str, t: Type, what: str) -> None:
             at=here(),
             hint="filter floats: hl.f32(value)",
         )
-    if len(one.feedforward) > 1 or not one.order:
-        raise DefinitionError(
-            f"{what}: a filter with the border {border!r} has one feedforward"
-            f" coefficient and some feedback, not {len(one.feedforward)} and"
-            f" {one.order}",
-            at=here(),
-        )
     pole = largest_pole(one.feedback)
     if pole > 1 - _ON_CIRCLE:
         raise DefinitionError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, to_expr
 from parhelion.lang.func import Func
+from parhelion.recfilter.building import Builder
 from parhelion.recfilter.coefficients import Number, together
 from parhelion.recfilter.dims import Direction, RecFilterDim
 from parhelion.recfilter.filters import (
@@ -23,14 +24,11 @@ from parhelion.recfilter.filters import (
     numbers,
 )
 from parhelion.recfilter.orders import factors, matched
-from parhelion.recfilter.schedules import schedule_scans, schedule_tiles
-from parhelion.recfilter.tiling import tiled
-from parhelion.recfilter.untiled import feedforward, scans, scans_of_clamped
-from parhelion.recfilter.values import Source
+from parhelion.recfilter.values import Source, of_func
 from parhelion.types import Type
 
 #: What there can be outside of an image.
-BORDERS = ("zero", "clamp")
+BORDERS = ("zero", "clamp", "repeat", "mirror")
 
 
 class RecFilter:
@@ -40,9 +38,10 @@ class RecFilter:
     dimension. Values are of the type of what is
     filtered: floats, or integers, which wrap, and whose results are exact.
 
-    border: what is outside of the image, ``"zero"`` or ``"clamp"``, the pixels at its
-    edges; results are exactly those of an image that goes on for ever, which integers
-    and filters with poles on the unit circle, as sums are, do not do.
+    border: what is outside of the image: ``"zero"``; ``"clamp"``, the pixels at its
+    edges; ``"repeat"``, the image again; ``"mirror"``, the image mirrored, edge pixels
+    twice. But for zero, results are exactly those of an image that goes on for ever,
+    which integers and filters with poles on the unit circle, as sums are, do not do.
 
     `split` has the filters of a dimension computed in tiles, which regroups sums of
     floats; `cascade` makes several series of one. `as_func` gives an ordinary Func,
@@ -63,9 +62,7 @@ class RecFilter:
     def __init__(self, name: str = "", border: str = "zero") -> None:
         if border not in BORDERS:
             raise DefinitionError(
-                f"RecFilter: the border is {' or '.join(map(repr, BORDERS))}, not"
-                f" {border!r}",
-                at=here(),
+                f"RecFilter: there is no border {border!r}", at=here(), legal=BORDERS
             )
         self._name, self._border = name or fresh("rec"), border
         self._dims: tuple[RecFilterDim, ...] = ()
@@ -105,12 +102,15 @@ class RecFilter:
             )
         self._dims, self._value = tuple(found), expr
 
-    def add_filter(self, direction: object, coefficients: object) -> None:
+    def add_filter(
+        self, direction: object, coefficients: object, feedforward: object = (1,)
+    ) -> None:
         """Adds y[i] = a0 x[i] + a1 y[i-1] + … + ak y[i-k] along a dimension.
 
         direction: ``+x`` from point 0 on, ``-x`` from the last point back (where i-1
         stands for i+1). coefficients: [a0, a1, …, ak], real numbers; integers if the
-        filter is over integers. x is the result of the filter before.
+        filter is over integers. x is the result of the filter before. feedforward:
+        [b0, b1, …], where b0 x[i] + b1 x[i-1] + … stands for x[i].
 
         Raises DefinitionError for a direction that is none of the filter's, and for an
         unstable filter, one with a pole outside of the unit circle; TypeMismatchError
@@ -118,8 +118,11 @@ class RecFilter:
         """
         what = f"{self._name}.add_filter"
         dim, causal = self._direction(direction, what)
-        found = numbers(coefficients, f"{what}({direction})", self._type())
-        self._add(dim, causal, found[:1], found[1:], f"{what}({direction})")
+        what = f"{what}({direction})"
+        found = numbers(coefficients, what, self._type())
+        ahead = numbers(feedforward, f"{what}: feedforward", self._type())
+        gains = [found[0] * b for b in ahead]
+        self._add(dim, causal, gains, found[1:], what)
 
     def _add(
         self,
@@ -132,6 +135,8 @@ class RecFilter:
         self._open("gets a filter")
         while feedback and feedback[-1] == 0:
             feedback = feedback[:-1]
+        while len(feedforward) > 1 and feedforward[-1] == 0:
+            feedforward = feedforward[:-1]
         check_stable(feedback, what)
         one = Filter(dim, causal, tuple(feedforward), tuple(feedback), here())
         check_border(one, self._border, self._type(), what)
@@ -404,104 +409,28 @@ class RecFilter:
         filters, below = self._filters, self._source
         if self._border != "zero":
             # What is left of a filter goes on beyond the edges: the next one along its
-            # dimension is computed with it. Those of other dimensions commute.
+            # dimension is computed with it.
             while below is not None and _share(below._filters, filters):
                 filters, below = [*below._filters, *filters], below._source
-            met = [f.dim for f in filters]
-            filters = sorted(filters, key=lambda f: met.index(f.dim))
-        source, t = self._first(below), self._type()
-        out: Func | None = None
-        parts = list(_parts(filters))
-        for n, part in enumerate(parts):
-            name = f"{self._name}_{n}"
-            first = part[0]
-            if out is not None:
-                out.compute_root()
-            if len(first.feedforward) > 1 or not first.order:
-                sums = feedforward(
-                    f"{name}_sums", source, self._dims, self._extents(), first, t
-                )
-                part = (_recursive(first), *part[1:]) if first.order else ()
-                source = _of_func(sums)
-                if not part:
-                    out = sums
-                    continue
-            last = n == len(parts) - 1
-            made = self._part(name, self._name if last else f"{name}_out", source, part)
-            out, source = made, _of_func(made)
-        if out is None:
-            out = Func(self._name)
-            out[self._dims] = source(*self._dims)
-        for d in self._dims:
-            out.bound(d, 0, d.extent)
-        return out
-
-    def _part(
-        self, name: str, out_name: str, source: Source, part: Sequence[Filter]
-    ) -> Func:
-        """The Func of filters along one dimension."""
-        position, t = part[0].dim, self._type()
-        out, dims = Func(out_name), self._dims
-        width = self._widths.get(position)
-        extent = dims[position].extent
-        if width is None or width >= extent:
-            given = (name, source, dims, self._extents(), part, t)
-            zero = self._border == "zero"
-            stages = [scans(*given)] if zero else scans_of_clamped(*given)
-            out[dims] = stages[-1][0][dims]
-            schedule_scans(stages, out, dims, position, t)
-            return out
-        tiles = tiled(name, source, dims, part, extent, width, t, self._border)
-        x = dims[position]
-        at: list[Any] = list(dims)
-        at[position] = x % width
-        out[dims] = tiles.final[-1][(*at, x / width)]
-        schedule_tiles(tiles, out, dims, t)
-        return out
-
-    def _extents(self) -> list[int]:
-        return [d.extent for d in self._dims]
+        builder = Builder(
+            self._name, self._dims, self._type(), self._border, self._widths
+        )
+        return builder.build(self._first(below), filters)
 
     def _first(self, below: RecFilter | None) -> Source:
         """What is filtered, at coordinates: the image, or what `below` makes."""
         if below is not None:
             made = below.as_func()
             made.compute_root()
-            return _of_func(made)
+            return of_func(made)
         f = Func(f"{self._name}_in")
         f[self._dims] = self._value
-        return _of_func(f)
-
-
-def _of_func(f: Func) -> Source:
-    def at(*coordinates: Any) -> Any:
-        return f[coordinates]
-
-    return at
+        return of_func(f)
 
 
 def _share(some: Sequence[Filter], others: Sequence[Filter]) -> bool:
     """Whether filters of both run along one dimension."""
     return not {f.dim for f in some}.isdisjoint([f.dim for f in others])
-
-
-def _recursive(one: Filter) -> Filter:
-    """What is left of a filter when its feedforward part is computed."""
-    return Filter(one.dim, one.causal, (1,), one.feedback, one.site)
-
-
-def _parts(filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
-    """Filters that can be computed together: neighbours along one dimension. One with
-    several feedforward coefficients comes first, as they read the whole input."""
-    part: list[Filter] = []
-    for f in filters:
-        joins = part and f.dim == part[0].dim and f.order and part[0].order
-        if part and not (joins and len(f.feedforward) == 1):
-            yield tuple(part)
-            part = []
-        part.append(f)
-    if part:
-        yield tuple(part)
 
 
 __all__ = ["RecFilter"]

@@ -13,6 +13,7 @@ from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
+from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.tiling import Tiles
 from parhelion.types import Type
 
@@ -78,6 +79,25 @@ def schedule_scans(
         f.reorder(v, scanned, *rest).vectorize(v, n)
         for k, r in enumerate(domains):
             f.update(k).reorder(v, r, *rest).vectorize(v, n)
+
+
+def schedule_edges(
+    edges: SummedEdges, dims: Sequence[Var], position: int, t: Type
+) -> None:
+    """Schedules the sums of pixels that enter at edges: strips in parallel."""
+    f, q = edges.func, edges.slots
+    f.compute_root().bound(q, 0, edges.count)
+    v = across(dims, position)
+    if v is None:
+        return
+    rest = [d for k, d in enumerate(dims) if k != position and d is not v]
+    n = lanes(t)
+    f.reorder(v, q, *rest).vectorize(v, n)
+    for k, r in enumerate(edges.domains):
+        strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
+        stage = f.update(k).split(v, strips, inside, _strip(position, t))
+        stage.reorder(q, inside, r, strips, *rest).vectorize(inside, n).unroll(q)
+        stage.parallel(rest[-1] if rest else strips)
 
 
 def schedule_tiles(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> None:

@@ -25,7 +25,7 @@ from parhelion.lang.functions import min as min_
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Number, crossings
-from parhelion.recfilter.edges import Edges
+from parhelion.recfilter.edges import Edges, parts_of
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, as_type, constant, scan
 from parhelion.types import Type
@@ -70,16 +70,15 @@ class _Tiler:
         extent: int,
         width: int,
         t: Type,
-        border: str,
+        edges: Edges | None,
     ) -> None:
         self.name, self.source, self.type = name, source, t
         self.filters, self.width = filters, width
         self.position = filters[0].dim
         self.count = -(-extent // width)
-        #: Points that are filtered, and those of the image: tiles are whole where it
-        #: goes on as it is at its edge.
-        self.extent = extent if border == "zero" else self.count * width
-        self.image = extent
+        #: Points that are filtered: tiles are whole where the image goes on.
+        self.extent = extent if edges is None else self.count * width
+        self.edges = edges
         x = dims[self.position].name()
         self.xi, self.xo = Var(f"{x}i"), Var(f"{x}o")
         self.q = Var(f"{x}q")
@@ -95,7 +94,6 @@ class _Tiler:
             self.xo,
             self.others,
         )
-        self.edges = Edges(name, filters, t) if border == "clamp" else None
 
     # Coordinates.
 
@@ -112,29 +110,23 @@ class _Tiler:
         return self.source(*at)
 
     def input(self, inner: Any, outer: Any) -> Any:
-        """The input of the first filter; outside of the image, zero or its edge."""
+        """The input of the first filter; zero outside of what is filtered."""
         x = outer * self.width + inner
-        if self.image % self.width == 0:
+        if self.extent % self.width == 0:
             return self.pixel(x)
-        value = self.pixel(min_(x, self.image - 1))
-        if self.edges is not None:
-            return value
-        return select(likely(x < self.image), value, self.number(0))
+        value = self.pixel(min_(x, self.extent - 1))
+        return select(likely(x < self.extent), value, self.number(0))
 
     def entering(self, n: int, q: Any, completed: Func) -> Any:
         """Value `q` of filter `n` before its first point, the nearest first."""
         if self.edges is None:
             return self.number(0)
-        causal = self.filters[n].causal
-        edge = 0 if causal else self.count - 1
-        values = [
-            completed[self.args(self.starts[m] + i, edge)]
-            for m in self.edges.against(n)
-            for i in range(self.filters[m].order)
-        ]
-        return self.edges.entering(
-            n, q, self.pixel(0 if causal else self.image - 1), values
-        )
+        edge = 0 if self.filters[n].causal else self.count - 1
+
+        def tail(m: int, i: int) -> Any:
+            return completed[self.args(self.starts[m] + i, edge)]
+
+        return self.edges.entering(n, q, tail)
 
     def masked(self, value: Any, inner: Any, outer: Any) -> Any:
         """A value of a stage; zero outside of the image."""
@@ -226,7 +218,7 @@ class _Tiler:
     def _table(self) -> Buffer:
         """The matrices from tails to tails: of whole tiles, and of the last one."""
         whole = not self.type.is_float()
-        parts = [(f.feedforward[0], f.feedback, f.causal) for f in self.filters]
+        parts = parts_of(self.filters)
         valid = self.extent - (self.count - 1) * self.width
         of_all = [crossings(parts, self.width, n, whole) for n in (self.width, valid)]
         values = [as_type(m, self.type) for m in of_all]
@@ -267,12 +259,16 @@ def tiled(
     extent: int,
     width: int,
     t: Type,
-    border: str,
+    edges: Edges | None,
 ) -> Tiles:
     """The stages of `filters`, all of one dimension of `extent` points, in tiles of
-    `width`. source: what the first one filters; it is asked for points of the image
-    alone. border: what is outside, "zero" or "clamp"."""
-    return _Tiler(name, source, dims, filters, extent, width, t, border).build()
+    `width`.
+
+    source: what the first one filters. edges: what filters find before their first
+    points, of which those of not causal ones come after the last tile; None for zeros.
+    Without edges the source is asked for points of the image alone.
+    """
+    return _Tiler(name, source, dims, filters, extent, width, t, edges).build()
 
 
 __all__ = ["Tiles", "tiled"]

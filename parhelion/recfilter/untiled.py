@@ -5,8 +5,10 @@ From: the 2015 paper, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from parhelion.lang.effects import likely
 from parhelion.lang.func import Func
@@ -51,19 +53,19 @@ def scans(
     return f, domains
 
 
-def scans_of_clamped(
+def scans_with_edges(
     name: str,
     source: Source,
     dims: Sequence[Var],
     extents: Sequence[int],
     filters: Sequence[Filter],
     t: Type,
+    edges: Edges,
 ) -> list[tuple[Func, list[RDom]]]:
-    """A Func for each filter of one dimension, and the domains of its update, where the
-    image goes on for ever as it is at its edges."""
+    """A Func for each filter of one dimension, and the domains of its update, where
+    filters find values before their first points."""
     position = filters[0].dim
     extent, x = extents[position], dims[position]
-    edges = Edges(name, filters, t)
     made: list[tuple[Func, list[RDom]]] = []
 
     def args(i: Any) -> tuple[Any, ...]:
@@ -76,16 +78,14 @@ def scans_of_clamped(
         # Before its first point, the values that enter.
         m = -1 - x if one.causal else x - extent
         q = clamp(m, 0, one.order - 1)
-        values = [
-            made[e][0][args(i if one.causal else extent - 1 - i)]
-            for e in edges.against(n)
-            for i in range(filters[e].order)
-        ]
-        edge = source(*args(0 if one.causal else extent - 1))
+
+        def tail(m: int, i: int, one: Filter = one) -> Any:
+            return made[m][0][args(i if one.causal else extent - 1 - i)]
+
         near = args(clamp(likely(x), 0, extent - 1))
         value = source(*near) if n == 0 else made[n - 1][0][near]
         own = x >= 0 if one.causal else x < extent
-        first = edges.entering(n, q, edge, values)
+        first = edges.entering(n, q, tail)
         f[tuple(dims)] = select(likely(own), value, first)
         r = RDom([(0, extent)], f"r{x.name()}{n}")
 
@@ -95,6 +95,36 @@ def scans_of_clamped(
         scan(f, at, one, r, t, alone=False)
         made.append((f, [r]))
     return made
+
+
+def taps_of(filters: Sequence[Filter]) -> dict[int, float]:
+    """What the feedforward parts of filters along one dimension multiply with x[i - j],
+    one after the other, by j."""
+    first, product = 0, np.ones(1)
+    for one in filters:
+        forward = np.array(one.feedforward, float)
+        if not one.causal:
+            first -= len(forward) - 1
+        product = np.convolve(product, forward if one.causal else forward[::-1])
+    return {first + j: float(c) for j, c in enumerate(product)}
+
+
+def weighted(
+    name: str,
+    source: Source,
+    dims: Sequence[Var],
+    position: int,
+    taps: Mapping[int, float],
+    t: Type,
+) -> Func:
+    """The sum of taps[j] x[i - j], of an image that goes on."""
+    f, total = Func(name), constant(0, t)
+    for j, c in taps.items():
+        args: list[Any] = list(dims)
+        args[position] = dims[position] - j
+        total = total + constant(c, t) * source(*args)
+    f[tuple(dims)] = total
+    return f
 
 
 def feedforward(
@@ -124,4 +154,4 @@ def feedforward(
     return f
 
 
-__all__ = ["feedforward", "scans", "scans_of_clamped"]
+__all__ = ["feedforward", "scans", "scans_with_edges", "taps_of", "weighted"]

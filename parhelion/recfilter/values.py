@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from parhelion.ir.build import imm
+from parhelion.lang import boundary
 from parhelion.lang.effects import likely
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.func import Func
 from parhelion.lang.functions import max as max_
 from parhelion.lang.functions import select
 from parhelion.lang.rdom import RDom
+from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Matrix, Number
 from parhelion.recfilter.filters import Filter
 from parhelion.types import Type
 
 #: A value at coordinates, those of the filter's dimensions.
 Source = Callable[..., Any]
+
+
+#: What an image is beyond its edges.
+_BEYOND = {
+    "clamp": boundary.repeat_edge,
+    "repeat": boundary.repeat_image,
+    "mirror": boundary.mirror_image,
+}
+
+
+def of_func(f: Func) -> Source:
+    """The values of a Func."""
+
+    def at(*coordinates: Any) -> Any:
+        return f[coordinates]
+
+    return at
+
+
+def beyond(
+    source: Source, dims: Sequence[Var], position: int, extent: int, border: str
+) -> Source:
+    """The values of a source that has `extent` points along a dimension, which goes on
+    along it as the border says."""
+    inside = Func()
+    inside[tuple(dims)] = source(*dims)
+    bounds = [(0, extent) if k == position else None for k in range(len(dims))]
+    return of_func(_BEYOND[border](inside, bounds))
 
 
 def constant(a: Number, t: Type) -> Expr:
@@ -68,4 +98,4 @@ def scan(
     f[at(r)] = total
 
 
-__all__ = ["Source", "as_type", "constant", "scan"]
+__all__ = ["Source", "as_type", "beyond", "constant", "of_func", "scan"]

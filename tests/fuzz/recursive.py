@@ -25,8 +25,8 @@ from parhelion.recfilter.coefficients import growth
 
 Array = NDArray[Any]
 
-#: dimension, whether causal, [a0, a1, …].
-Drawn = tuple[int, bool, tuple[float, ...]]
+#: dimension, whether causal, [a0, a1, …], [b0, b1, …].
+Drawn = tuple[int, bool, tuple[float, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,22 @@ def draw(rng: random.Random) -> Case:
     filters = []
     for _ in range(rng.randrange(1, 4 if dims == 3 else 5)):
         order = rng.choice([1, 1, 2, 2, 3, 3, 4, 5, 6])
-        filters.append(
-            (rng.randrange(dims), rng.random() < 0.5, _coefficients(rng, t, order))
-        )
+        back = _coefficients(rng, t, order)
+        filters.append((rng.randrange(dims), rng.random() < 0.5, back, _ahead(rng)))
     widths = []
     for k in range(dims):
-        least = max([len(c) - 1 for d, _, c in filters if d == k], default=0)
+        least = max([len(c) - 1 for d, _, c, _ in filters if d == k], default=0)
         tiled = least and rng.random() < 0.7
         widths.append(rng.choice([least, least + 1, 8, 13, 16, 32]) if tiled else 0)
         if tiled:
             widths[k] = max(widths[k], least)
-    clamp = t.startswith("float") and rng.random() < 0.4
+    endless = t.startswith("float") and rng.random() < 0.6
     return Case(
         t,
         extents,
         tuple(filters),
         tuple(widths),
-        "clamp" if clamp else "zero",
+        rng.choice(["clamp", "repeat", "mirror"]) if endless else "zero",
         rng.randrange(1 << 30),
     )
 
@@ -90,6 +89,12 @@ def _coefficients(rng: random.Random, t: str, order: int) -> tuple[float, ...]:
     return (rng.choice([1.0, float(abs(1 - sum(back))) or 1.0, 0.5]), *back)
 
 
+def _ahead(rng: random.Random) -> tuple[float, ...]:
+    if rng.random() < 0.7:
+        return (1,)
+    return tuple([rng.choice([1, -1, 2, 0]) for _ in range(rng.randrange(1, 4))])
+
+
 def along(y: Array, axis: int, causal: bool, c: tuple[float, ...]) -> Array:
     """One filter, point by point."""
     z = np.moveaxis(y, axis, 0)
@@ -98,6 +103,14 @@ def along(y: Array, axis: int, causal: bool, c: tuple[float, ...]) -> Array:
         for j in range(1, min(i, len(c) - 1) + 1):
             z[i] = z[i] + _as(c[j], y) * z[i - j]
     return np.moveaxis(z if causal else z[::-1], 0, axis)
+
+
+def ahead(y: Array, axis: int, causal: bool, b: tuple[float, ...]) -> Array:
+    """The feedforward part of a filter, with zeros beyond."""
+    made = np.zeros_like(y)
+    for m, one in enumerate(b):
+        made = made + _as(one, y) * _shifted(y, axis, m if causal else -m)
+    return made
 
 
 def _as(a: float, y: Array) -> Any:
@@ -117,12 +130,13 @@ def reference(case: Case, image: Array) -> tuple[Array, Array]:
     if case.border == "zero":
         return _filtered(case, image.dtype, case.filters, y, error)
     # One dimension after the other, continued until all is forgotten.
-    for dim in dict.fromkeys([d for d, _, _ in case.filters]):
+    mode: Any = {"clamp": "edge", "repeat": "wrap", "mirror": "symmetric"}[case.border]
+    for dim in dict.fromkeys([d for d, _, _, _ in case.filters]):
         mine = tuple([f for f in case.filters if f[0] == dim])
         k = image.ndim - 1 - dim
         around = [(_FORGOTTEN * (axis == k),) * 2 for axis in range(image.ndim)]
         inside = tuple([slice(n, -n or None) for n, _ in around])
-        parts = [np.pad(part, around, "edge") for part in (y, error)]
+        parts = [np.pad(part, around, mode) for part in (y, error)]
         y, error = _filtered(case, image.dtype, mine, *parts)
         y, error = y[inside], error[inside]
     return y, error
@@ -134,9 +148,10 @@ def _filtered(
     floats = t.kind == "f"
     # Errors travel as far as a unit impulse does: by the magnitudes of its response.
     eps = np.finfo(t).eps if floats else 0.0
-    for dim, causal, c in filters:
+    for dim, causal, c, b in filters:
         axis = y.ndim - 1 - dim
         before = np.abs(y.astype(np.float64)) if floats else error
+        y = ahead(y, axis, causal, b)
         y = along(y, axis, causal, c)
         if not floats:
             continue
@@ -144,7 +159,10 @@ def _filtered(
         impulse = np.zeros(y.shape[axis])
         impulse[0] = 1.0
         response = np.abs(along(impulse, 0, True, (1.0, *c[1:])))
-        terms = abs(c[0]) * before
+        sizes = tuple([abs(one) for one in b])
+        before = ahead(before, axis, causal, sizes)
+        error = ahead(error, axis, causal, sizes)
+        terms = len(b) * abs(c[0]) * before
         size = np.abs(y)
         for j, a in enumerate(c[1:], 1):
             terms = terms + abs(a) * _shifted(size, axis, j if causal else -j)
@@ -158,11 +176,10 @@ def _filtered(
 def _shifted(y: Array, axis: int, by: int) -> Array:
     z = np.moveaxis(y, axis, 0)
     made = np.zeros_like(z)
-    if abs(by) < len(z):
-        if by > 0:
-            made[by:] = z[:-by]
-        else:
-            made[:by] = z[-by:]
+    if 0 <= by < len(z):
+        made[by:] = z[: len(z) - by]
+    elif by < 0 and -by < len(z):
+        made[:by] = z[-by:]
     return np.moveaxis(made, 0, axis)
 
 
@@ -191,8 +208,8 @@ def computed(case: Case, image: Array) -> Array:
     dims = [RecFilterDim("xyz"[k], n) for k, n in enumerate(case.extents)]
     f, inp = RecFilter("fuzz", case.border), hl.Buffer(image)
     f[tuple(dims)] = inp[tuple(dims)]
-    for dim, causal, c in case.filters:
-        f.add_filter(+dims[dim] if causal else -dims[dim], list(c))
+    for dim, causal, c, b in case.filters:
+        f.add_filter(+dims[dim] if causal else -dims[dim], list(c), list(b))
     for d, width in zip(dims, case.widths, strict=True):
         if width:
             f.split(d, width)

@@ -1,0 +1,216 @@
+"""The Funcs that compute a series of recursive filters, scheduled."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from parhelion.lang.func import Func
+from parhelion.lang.var import Var
+from parhelion.recfilter.dims import RecFilterDim
+from parhelion.recfilter.edges import ClampEdges, Edges, SummedEdges
+from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.schedules import (
+    schedule_edges,
+    schedule_scans,
+    schedule_tiles,
+)
+from parhelion.recfilter.tiling import tiled
+from parhelion.recfilter.untiled import (
+    feedforward,
+    scans,
+    scans_with_edges,
+    taps_of,
+    weighted,
+)
+from parhelion.recfilter.values import Source, beyond, of_func
+from parhelion.types import Type
+
+
+class Builder:
+    """Builds the Funcs of filters over an image.
+
+    name: of the last Func; others are called after it. dims: of the image. t: the type
+    that is filtered in. border: what is outside. widths: of tiles, by the positions of
+    dimensions.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        dims: Sequence[RecFilterDim],
+        t: Type,
+        border: str,
+        widths: Mapping[int, int],
+    ) -> None:
+        self.name, self.dims, self.type = name, tuple(dims), t
+        self.border, self.widths = border, widths
+
+    def build(self, source: Source, filters: Sequence[Filter]) -> Func:
+        """Returns the Func of all filters over the image. source: what the first one
+        filters, which has values within the image alone."""
+        out: Func | None = None
+        parts = list(self._parts(filters))
+        for n, part in enumerate(parts):
+            if out is not None:
+                out.compute_root()
+            last = n == len(parts) - 1
+            name = f"{self.name}_{n}"
+            out = self._part(name, self.name if last else f"{name}_out", source, part)
+            source = of_func(out)
+        if out is None:
+            out = Func(self.name)
+            out[self.dims] = source(*self.dims)
+        for d in self.dims:
+            out.bound(d, 0, d.extent)
+        return out
+
+    def _parts(self, filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
+        """Filters that are computed together: neighbours along one dimension.
+
+        On an image that ends, one with several feedforward coefficients comes first, as
+        they read the whole input. On one that goes on, filters commute, and those of a
+        dimension must be computed together: what is left of the first of them goes on
+        beyond the edges.
+        """
+        if self.border != "zero":
+            met = [f.dim for f in filters]
+            ordered = sorted(filters, key=lambda f: met.index(f.dim))
+            for _, group in itertools.groupby(ordered, key=lambda f: f.dim):
+                yield tuple(group)
+            return
+        part: list[Filter] = []
+        for f in filters:
+            joins = part and f.dim == part[0].dim and f.order and part[0].order
+            if part and not (joins and len(f.feedforward) == 1):
+                yield tuple(part)
+                part = []
+            part.append(f)
+        if part:
+            yield tuple(part)
+
+    def _part(
+        self, name: str, out_name: str, source: Source, part: Sequence[Filter]
+    ) -> Func:
+        """The Func of filters along one dimension."""
+        summing = [f for f in part if len(f.feedforward) > 1 or not f.order]
+        if not summing:
+            return self._recursive(name, out_name, source, part, None)
+        rest = [_feedback_of(f) if f in summing else f for f in part if f.order]
+        sums = self._sums(f"{name}_sums" if rest else out_name, source, summing)
+        if not rest:
+            return sums
+        if self.border == "zero":
+            return self._recursive(name, out_name, of_func(sums), rest, None)
+        return self._recursive(name, out_name, source, rest, (sums, summing))
+
+    def _sums(self, name: str, source: Source, summing: Sequence[Filter]) -> Func:
+        """What the feedforward coefficients of filters make, one after the other."""
+        position = summing[0].dim
+        if self.border == "zero":
+            # There is one such filter, the first.
+            return feedforward(
+                name, source, self.dims, self._extents(), summing[0], self.type
+            )
+        around = self._beyond(source, position)
+        return weighted(name, around, self.dims, position, taps_of(summing), self.type)
+
+    def _beyond(self, source: Source, position: int) -> Source:
+        extent = self.dims[position].extent
+        return beyond(source, self.dims, position, extent, self.border)
+
+    def _recursive(
+        self,
+        name: str,
+        out_name: str,
+        source: Source,
+        part: Sequence[Filter],
+        summed: tuple[Func, Sequence[Filter]] | None,
+    ) -> Func:
+        """The Func of filters that have feedback and one feedforward coefficient.
+
+        source: the image. summed: what feedforward coefficients have made of it, which
+        is filtered, and the filters that had them.
+        """
+        position = part[0].dim
+        extent, width = self.dims[position].extent, self.widths.get(position)
+        if width is None or width >= extent:
+            edges = self._edges(name, source, part, summed, extent)
+            filtered = source if summed is None else of_func(summed[0])
+            return self._untiled(name, out_name, filtered, part, edges)
+        end = -(-extent // width) * width
+        edges = self._edges(name, source, part, summed, end)
+        if summed is not None:
+            source = of_func(summed[0])
+        elif edges is not None and end != extent:
+            source = self._beyond(source, position)
+        return self._tiled(name, out_name, source, part, edges)
+
+    def _edges(
+        self,
+        name: str,
+        source: Source,
+        part: Sequence[Filter],
+        summed: tuple[Func, Sequence[Filter]] | None,
+        end: int,
+    ) -> Edges | None:
+        """What filters find at the edges, those that are not causal at `end`."""
+        if self.border == "zero":
+            return None
+        position, t = part[0].dim, self.type
+        extent = self.dims[position].extent
+        if self.border == "clamp" and summed is None:
+            return ClampEdges(name, source, self.dims, extent, part, t)
+        taps = {0: 1.0} if summed is None else taps_of(summed[1])
+        edges = SummedEdges(
+            name, source, self.dims, extent, part, taps, end, t, self.border
+        )
+        schedule_edges(edges, self.dims, position, t)
+        return edges
+
+    def _untiled(
+        self,
+        name: str,
+        out_name: str,
+        source: Source,
+        part: Sequence[Filter],
+        edges: Edges | None,
+    ) -> Func:
+        out, dims, t = Func(out_name), self.dims, self.type
+        given = (name, source, dims, self._extents(), part, t)
+        stages = [scans(*given)] if edges is None else scans_with_edges(*given, edges)
+        out[dims] = stages[-1][0][dims]
+        schedule_scans(stages, out, dims, part[0].dim, t)
+        return out
+
+    def _tiled(
+        self,
+        name: str,
+        out_name: str,
+        source: Source,
+        part: Sequence[Filter],
+        edges: Edges | None,
+    ) -> Func:
+        out, dims, t = Func(out_name), self.dims, self.type
+        position = part[0].dim
+        width = self.widths[position]
+        extent = dims[position].extent
+        tiles = tiled(name, source, dims, part, extent, width, t, edges)
+        x: Var = dims[position]
+        at: list[Any] = list(dims)
+        at[position] = x % width
+        out[dims] = tiles.final[-1][(*at, x / width)]
+        schedule_tiles(tiles, out, dims, t)
+        return out
+
+    def _extents(self) -> list[int]:
+        return [d.extent for d in self.dims]
+
+
+def _feedback_of(one: Filter) -> Filter:
+    """What is left of a filter when its feedforward part is computed."""
+    return Filter(one.dim, one.causal, (1,), one.feedback, one.site)
+
+
+__all__ = ["Builder"]
