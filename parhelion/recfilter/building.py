@@ -15,6 +15,7 @@ from parhelion.recfilter.schedules import (
     schedule_edges,
     schedule_scans,
     schedule_tiles,
+    width_of_tiles,
 )
 from parhelion.recfilter.tiling import tiled
 from parhelion.recfilter.untiled import (
@@ -33,7 +34,7 @@ class Builder:
 
     name: of the last Func; others are called after it. dims: of the image. t: the type
     that is filtered in. border: what is outside. widths: of tiles, by the positions of
-    dimensions.
+    dimensions that are split by the user.
     """
 
     def __init__(
@@ -135,6 +136,8 @@ class Builder:
         """
         position = part[0].dim
         extent, width = self.dims[position].extent, self.widths.get(position)
+        if width is None:
+            width = width_of_tiles(self.dims, part, self.type)
         if width is None or width >= extent:
             edges = self._edges(name, source, part, summed, extent)
             filtered = source if summed is None else of_func(summed[0])
@@ -145,7 +148,7 @@ class Builder:
             source = of_func(summed[0])
         elif edges is not None and end != extent:
             source = self._beyond(source, position)
-        return self._tiled(name, out_name, source, part, edges)
+        return self._tiled(name, out_name, source, part, edges, width)
 
     def _edges(
         self,
@@ -191,10 +194,10 @@ class Builder:
         source: Source,
         part: Sequence[Filter],
         edges: Edges | None,
+        width: int,
     ) -> Func:
         out, dims, t = Func(out_name), self.dims, self.type
         position = part[0].dim
-        width = self.widths[position]
         extent = dims[position].extent
         tiles = tiled(name, source, dims, part, extent, width, t, edges)
         x: Var = dims[position]

@@ -113,11 +113,16 @@ def check_border(one: Filter, border: str, t: Type, what: str) -> None:
         )
 
 
+def most_growth(t: Type) -> float:
+    """By how much values may grow within a tile: to half of the digits."""
+    return _MOST_GROWTH if t.bits() <= 32 else _MOST_GROWTH**2
+
+
 def check_growth(one: Filter, width: int, t: Type, what: str) -> None:
     """Warns of tiles in which rounding errors grow to half of the digits."""
     if not t.is_float():
         return
-    most = _MOST_GROWTH if t.bits() <= 32 else _MOST_GROWTH**2
+    most = most_growth(t)
     grows = growth(one.feedback, width)
     if grows > most:
         warn(
@@ -127,4 +132,11 @@ def check_growth(one: Filter, width: int, t: Type, what: str) -> None:
         )
 
 
-__all__ = ["Filter", "check_border", "check_growth", "check_stable", "numbers"]
+__all__ = [
+    "Filter",
+    "check_border",
+    "check_growth",
+    "check_stable",
+    "most_growth",
+    "numbers",
+]

@@ -200,8 +200,10 @@ class RecFilter:
         """Computes the filters of a dimension in tiles: ``split(x, 32)``, or of
         several, ``split(x, 32, y, 32)``.
 
-        Widths are in points. They need not divide the image. Sums of floats are
-        regrouped by it, integers stay exact. Raises ScheduleError for a dimension
+        Widths are in points. They need not divide the image; at its size or above,
+        whole lines are filtered. Without a split that is so where there are many lines;
+        images of few and long ones are computed in tiles. Sums of floats are regrouped
+        by it, integers stay exact. Raises ScheduleError for a dimension
         without filters, and for tiles that are narrower than the order of a filter.
         Warns where rounding errors grow within a tile. From: the 2015 paper, section 6.
         """

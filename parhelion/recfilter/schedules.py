@@ -7,18 +7,24 @@ The stages are ordinary Funcs, so that all of it is done by directives.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
+from parhelion.recfilter.coefficients import growth
+from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.edges import SummedEdges
+from parhelion.recfilter.filters import Filter, most_growth
 from parhelion.recfilter.tiling import Tiles
 from parhelion.types import Type
 
 #: Bytes of the image along which a strip is computed at a time: some cache lines.
 _STRIP = 256
+#: Images of fewer lines are computed in tiles, of so many points, if there are so many.
+_FEW_LINES, _TILE, _LEAST_TILES = 16, 1024, 16
 
 
 def lanes(t: Type) -> int:
@@ -26,18 +32,29 @@ def lanes(t: Type) -> int:
     return get_host_target().natural_vector_size(t)
 
 
-def across(dims: Sequence[Var], position: int) -> Var | None:
-    """The dimension across which a scan along another one has its vectors; None if
-    there is no other."""
-    if len(dims) == 1:
+def width_of_tiles(
+    dims: Sequence[RecFilterDim], filters: Sequence[Filter], t: Type
+) -> int | None:
+    """The width of the tiles in which filters along one dimension are computed if the
+    user gives none; None for whole lines.
+
+    Lines are cut where there are few of them, so that there is something to compute in
+    vectors and in parallel. That is decided by the image alone: results are the same
+    on all computers.
+    """
+    position = filters[0].dim
+    lines = math.prod([d.extent for k, d in enumerate(dims) if k != position])
+    if lines >= _FEW_LINES or dims[position].extent < _LEAST_TILES * _TILE:
         return None
-    return dims[1] if position == 0 else dims[0]
+    widest = max([growth(f.feedback, _TILE) for f in filters])
+    return _TILE if widest <= most_growth(t) else None
 
 
-def _vectors(tiles: Tiles, dims: Sequence[Var]) -> Var:
-    """As `across`; of a line, the dimension of tiles."""
-    found = across(dims, tiles.position)
-    return tiles.outer if found is None else found
+def across(dims: Sequence[RecFilterDim], position: int, t: Type) -> Var | None:
+    """The dimension across which a scan along another one has its vectors; None if
+    no other has so many points."""
+    others = [d for k, d in enumerate(dims) if k != position]
+    return next((d for d in others if d.extent >= lanes(t)), None)
 
 
 def _strip(position: int, t: Type) -> int:
@@ -48,7 +65,7 @@ def _strip(position: int, t: Type) -> int:
 def schedule_scans(
     stages: Sequence[tuple[Func, Sequence[RDom]]],
     out: Func,
-    dims: Sequence[Var],
+    dims: Sequence[RecFilterDim],
     position: int,
     t: Type,
 ) -> None:
@@ -56,7 +73,7 @@ def schedule_scans(
 
     stages: Funcs that scan, and the domains of their updates.
     """
-    v = across(dims, position)
+    v = across(dims, position, t)
     if v is None:
         for f, _ in stages:
             f.compute_root()
@@ -82,12 +99,12 @@ def schedule_scans(
 
 
 def schedule_edges(
-    edges: SummedEdges, dims: Sequence[Var], position: int, t: Type
+    edges: SummedEdges, dims: Sequence[RecFilterDim], position: int, t: Type
 ) -> None:
     """Schedules the sums of pixels that enter at edges: strips in parallel."""
     f, q = edges.func, edges.slots
     f.compute_root().bound(q, 0, edges.count)
-    v = across(dims, position)
+    v = across(dims, position, t)
     if v is None:
         return
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
@@ -100,11 +117,14 @@ def schedule_edges(
         stage.parallel(rest[-1] if rest else strips)
 
 
-def schedule_tiles(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> None:
+def schedule_tiles(
+    tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type
+) -> None:
     """Schedules filters along one dimension in tiles: see `Tiles`."""
-    _first_pass(tiles, dims, t)
-    _completion(tiles, dims, t)
-    _last_pass(tiles, out, dims, t)
+    v = across(dims, tiles.position, t)
+    _first_pass(tiles, v, t)
+    _completion(tiles, v, t)
+    _last_pass(tiles, out, dims[tiles.position], v, t)
 
 
 def _within(f: Func, r: RDom, tiles: Tiles, v: Var, n: int) -> None:
@@ -117,28 +137,35 @@ def _within(f: Func, r: RDom, tiles: Tiles, v: Var, n: int) -> None:
         f.reorder_storage(*order)
 
 
-def _first_pass(tiles: Tiles, dims: Sequence[Var], t: Type) -> None:
-    """Tails, each tile computed and left again but for them."""
+def _first_pass(tiles: Tiles, v: Var | None, t: Type) -> None:
+    """Tails, each tile computed and left again but for them.
+
+    v: the dimension of vectors; None for that of tiles.
+    """
     tails, q, n = tiles.tails, tiles.slots, lanes(t)
     assert tails is not None and q is not None
     count = sum([f.order for f in tiles.filters])
     tails.compute_root().bound(q, 0, count)
-    v = _vectors(tiles, dims)
-    strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
-    tails.split(v, strips, inside, _strip(tiles.position, t))
-    rest = [d for d in (*tiles.others, tiles.outer) if d is not v]
-    tails.reorder(inside, q, strips, *rest).vectorize(inside, n).unroll(q)
-    tails.parallel(rest[-1] if rest else strips)
+    if v is None:
+        strips, inside = Var("os"), Var("oi")
+        tails.split(tiles.outer, strips, inside, n)
+        tails.reorder(inside, q, *tiles.others, strips).parallel(strips)
+        v = tiles.outer
+    else:
+        strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
+        tails.split(v, strips, inside, _strip(tiles.position, t))
+        rest = [d for d in tiles.others if d is not v]
+        tails.reorder(inside, q, strips, *rest, tiles.outer).parallel(tiles.outer)
+    tails.vectorize(inside, n).unroll(q)
     for k, f in enumerate(tiles.intra):
         f.compute_at(tails, strips)
         _within(f, tiles.scans_of_intra[k], tiles, v, n)
 
 
-def _completion(tiles: Tiles, dims: Sequence[Var], t: Type) -> None:
+def _completion(tiles: Tiles, v: Var | None, t: Type) -> None:
     f, q, n = tiles.completed, tiles.slots, lanes(t)
     assert f is not None and q is not None
     f.compute_root()
-    v = across(dims, tiles.position)
     if v is None:
         return
     rest = [d for d in tiles.others if d is not v]
@@ -150,18 +177,17 @@ def _completion(tiles: Tiles, dims: Sequence[Var], t: Type) -> None:
         stage.parallel(rest[-1] if rest else strips)
 
 
-def _last_pass(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> None:
+def _last_pass(tiles: Tiles, out: Func, scanned: Var, v: Var | None, t: Type) -> None:
     n = lanes(t)
-    scanned = dims[tiles.position]
     outer, inner = Var(f"{scanned.name()}o"), Var(f"{scanned.name()}i")
     out.split(scanned, outer, inner, tiles.width)
-    v = across(dims, tiles.position)
-    rest = [d for d in tiles.others if d is not v]
     if v is None:
         strips, inside = Var("os"), Var("oi")
-        out.split(outer, strips, inside, n).reorder(inner, inside, strips)
-        out.vectorize(inner, min(n, tiles.width)).parallel(strips)
+        out.split(outer, strips, inside, n)
+        out.reorder(inner, inside, *tiles.others, strips).parallel(strips)
+        out.vectorize(inner, min(n, tiles.width))
     else:
+        rest = [d for d in tiles.others if d is not v]
         strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
         out.split(v, strips, inside, _strip(tiles.position, t))
         if tiles.position == 0:
@@ -175,7 +201,14 @@ def _last_pass(tiles: Tiles, out: Func, dims: Sequence[Var], t: Type) -> None:
             out.parallel(rest[-1] if rest else outer)
     for k, f in enumerate(tiles.final):
         f.compute_at(out, strips)
-        _within(f, tiles.scans_of_final[k], tiles, _vectors(tiles, dims), n)
+        _within(f, tiles.scans_of_final[k], tiles, tiles.outer if v is None else v, n)
 
 
-__all__ = ["across", "lanes", "schedule_scans", "schedule_tiles"]
+__all__ = [
+    "across",
+    "lanes",
+    "schedule_edges",
+    "schedule_scans",
+    "schedule_tiles",
+    "width_of_tiles",
+]

@@ -349,3 +349,33 @@ def test_growth_within_a_tile_is_warned_of() -> None:
     f.add_filter(+x, [1, 3, -3, 1])
     with pytest.warns(RecFilterWarning, match="rounding errors"):
         f.split(x, 48)
+
+
+# What is in tiles by default.
+
+
+@pytest.mark.parametrize("lines", [(), (1,), (2,), (2, 3), (9,), (16,)])
+@pytest.mark.parametrize("along", [0, 1])
+@pytest.mark.parametrize("kind", ["float32", "int32"])
+def test_few_long_lines(lines: tuple[int, ...], along: int, kind: str) -> None:
+    """They are cut into tiles, wherever the dimension stands."""
+    n = 16_500
+    shape = [*lines[: len(lines) * along], n, *lines[len(lines) * along :]]
+    noise = rng.integers(-100, 100, shape).astype(kind)
+    extents = shape[::-1]
+    dims = [RecFilterDim("xyz"[k], e) for k, e in enumerate(extents)]
+    x = dims[extents.index(n)]
+    given = [1.0, 0.5, -0.25] if kind == "float32" else [1, 1]
+    results = []
+    for width in (None, n):
+        f, inp = RecFilter("f"), hl.Buffer(noise)
+        f[tuple(dims)] = inp[tuple(dims)]
+        f.add_filter(+x, given)
+        f.add_filter(-x, given)
+        if width:
+            f.split(x, width)  # whole lines
+        results.append(np.asarray(f.realize()))
+    if kind == "int32":
+        np.testing.assert_array_equal(*results)
+    else:
+        np.testing.assert_allclose(*results, rtol=1e-5, atol=2e-3)
