@@ -261,6 +261,8 @@ if TYPE_CHECKING:
     from parhelion.lang.report import LoopReport as LoopReport
     from parhelion.lang.report import Report as Report
     from parhelion.recfilter.iir import iir as iir
+    from parhelion.recfilter.iir import sosfilt as sosfilt
+    from parhelion.recfilter.zero_phase import filtfilt as filtfilt
     from parhelion.runtime.memo import MemoStatistics as MemoStatistics
     from parhelion.runtime.memo import (
         memoization_cache_cleanup as memoization_cache_cleanup,
@@ -300,7 +302,8 @@ _LATER = {
     "lang.generator_main": ("main",),
     "lang.generator_params": ("GeneratorParam",),
     "lang.report": ("FuncReport", "LoopReport", "Report"),
-    "recfilter.iir": ("iir",),
+    "recfilter.iir": ("iir", "sosfilt"),
+    "recfilter.zero_phase": ("filtfilt",),
     "runtime.memo": (
         "MemoStatistics",
         "memoization_cache_cleanup",

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from parhelion.errors import BoundsError, DefinitionError, here
+from parhelion.errors import DefinitionError, here
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.functions import cast
+from parhelion.lang.func import Func
 from parhelion.recfilter.coefficients import Number
-from parhelion.recfilter.dims import RecFilterDim
-from parhelion.recfilter.filters import numbers
+from parhelion.recfilter.filters import check_stable, numbers
+from parhelion.recfilter.inputs import WORK, Array, Input, given
 from parhelion.recfilter.recfilter import RecFilter
-from parhelion.types import Float
-
-Array = NDArray[Any]
-
-#: The names of dimensions by position, the innermost first.
-_NAMES = "xyzcw"
 
 
 @overload
@@ -28,7 +21,7 @@ def iir(
     inp: Array,
     b: object,
     a: object,
-    axis: int = -1,
+    axis: int | str = -1,
     reverse: bool = False,
     border: str = "zero",
 ) -> Array: ...
@@ -39,84 +32,196 @@ def iir(
     inp: Buffer,
     b: object,
     a: object,
-    axis: str,
+    axis: int | str = -1,
     reverse: bool = False,
     border: str = "zero",
 ) -> Buffer: ...
 
 
+@overload
 def iir(
-    inp: Array | Buffer,
+    inp: Func,
     b: object,
     a: object,
     axis: int | str = -1,
     reverse: bool = False,
     border: str = "zero",
-) -> Array | Buffer:
+    *,
+    sizes: Sequence[int],
+) -> Func: ...
+
+
+def iir(
+    inp: Array | Buffer | Func,
+    b: object,
+    a: object,
+    axis: int | str = -1,
+    reverse: bool = False,
+    border: str = "zero",
+    *,
+    sizes: Sequence[int] | None = None,
+) -> Array | Buffer | Func:
     """Returns ``a[0] y[n] = b[0] x[n] + b[1] x[n-1] + … - a[1] y[n-1] - …`` along an
     axis of an image, as `scipy.signal.lfilter` does, from zeros on.
 
-    inp: an array, filtered along a NumPy axis, or a Buffer, along ``"x"``, ``"y"`` or
-    ``"z"``; the result is of its kind and shape, in float32, or float64 if it is of
-    that. b, a: numerator and denominator, real numbers. reverse: from the last point
-    back.
+    inp: an array, a Buffer, or a Func, which is read from 0 on in each dimension; the
+    result is of its kind and region, in float64 if it is of that, else in float32. b,
+    a: numerator and denominator, real numbers. axis: ``"x"``, ``"y"`` or ``"z"``, a
+    Func's own name of it, or NumPy's number, by which -1 is x. reverse: from the last
+    point back. border: as in `RecFilter`. sizes: the extents of a Func, x first.
 
-    Raises DefinitionError for a filter that is unstable or a[0] = 0, TypeMismatchError
-    for coefficients that are not numbers, and BoundsError for an axis that is not
-    there. It compiles once for each shape and each filter.
+    The result for a Func is a Func, scheduled and computed at root; the Func that is
+    filtered keeps its own schedule. Values are computed in float64, as SciPy does, and
+    then rounded; a `RecFilter` over float32 is faster and less exact.
+
+    Raises DefinitionError for a filter that is unstable or a[0] = 0, and for sizes that
+    do not fit, TypeMismatchError for coefficients that are not numbers, and BoundsError
+    for an axis that is not there. It compiles once for each shape and each filter.
 
     >>> from parhelion.recfilter import iir
     >>> iir(np.ones(4), [0.5], [1, -0.5]).tolist()
     [0.5, 0.75, 0.875, 0.9375]
     """
-    image = inp if isinstance(inp, Buffer) else np.asarray(inp)
-    buffer = image if isinstance(image, Buffer) else Buffer(_float(image))
-    position = _position(axis, image)
-    extents = [buffer.dim(k).extent() for k in range(buffer.dimensions())]
-    if not extents or min(extents) == 0:
-        return image.copy() if isinstance(image, Buffer) else _float(image).copy()
-    t = buffer.type() if buffer.type().is_float() else Float(32)
-    dims = [RecFilterDim(_NAMES[k], n) for k, n in enumerate(extents)]
+    image = given(inp, axis, sizes, "iir")
     f = RecFilter("iir", border)
-    at = [d + buffer.dim(k).min() for k, d in enumerate(dims)]
-    f[tuple(dims)] = cast(t, buffer[tuple(at)])
-    _add(f, position, not reverse, numbers(b, "iir: b", t), numbers(a, "iir: a", t))
-    if isinstance(image, Buffer):
-        return f.realize()
-    result = np.empty(image.shape, t.to_numpy())
-    f.realize(result)
-    return result
+    return _filtered(image, f, [divided(b, a, "iir")], not reverse)
 
 
-def _add(
-    f: RecFilter, dim: int, causal: bool, b: Sequence[Number], a: Sequence[Number]
-) -> None:
-    if a[0] == 0:
-        raise DefinitionError("iir: a[0] is 0, by which all is divided", at=here())
-    forward = [float(c) / a[0] for c in b]
-    back = [-float(c) / a[0] for c in a[1:]]
-    while len(forward) > 1 and forward[-1] == 0:
-        forward.pop()
-    f._add(dim, causal, forward, back, "iir")
+@overload
+def sosfilt(
+    sos: object,
+    inp: Array,
+    axis: int | str = -1,
+    *,
+    reverse: bool = False,
+    border: str = "zero",
+) -> Array: ...
 
 
-def _float(image: Array) -> Array:
-    """The image in a type that is filtered in: float64 stays, all else is float32."""
-    kept = image.dtype in (np.dtype(np.float32), np.dtype(np.float64))
-    return np.ascontiguousarray(image, None if kept else np.float32)
+@overload
+def sosfilt(
+    sos: object,
+    inp: Buffer,
+    axis: int | str = -1,
+    *,
+    reverse: bool = False,
+    border: str = "zero",
+) -> Buffer: ...
 
 
-def _position(axis: int | str, image: Array | Buffer) -> int:
-    """The dimension that an axis is, the innermost first."""
-    count = image.dimensions() if isinstance(image, Buffer) else image.ndim
-    if isinstance(axis, str):
-        if axis in _NAMES[:count]:
-            return _NAMES.index(axis)
-    elif -count <= axis < count:
-        return count - 1 - axis % count
-    raise BoundsError(
-        f"iir: an image of {count} dimensions has no axis {axis!r}", at=here()
-    )
+@overload
+def sosfilt(
+    sos: object,
+    inp: Func,
+    axis: int | str = -1,
+    *,
+    reverse: bool = False,
+    border: str = "zero",
+    sizes: Sequence[int],
+) -> Func: ...
 
 
-__all__ = ["iir"]
+def sosfilt(
+    sos: object,
+    inp: Array | Buffer | Func,
+    axis: int | str = -1,
+    *,
+    reverse: bool = False,
+    border: str = "zero",
+    sizes: Sequence[int] | None = None,
+) -> Array | Buffer | Func:
+    """Returns an image filtered by second-order sections along an axis, as
+    `scipy.signal.sosfilt` does, from zeros on.
+
+    sos: an array of shape (n_sections, 6), with a row [b0, b1, b2, a0, a1, a2] for each
+    section; a section filters what the one before it has made. The sections are filters
+    of one `RecFilter`. Everything else is as in `iir`.
+
+    Raises DefinitionError for another shape, an unstable section or a0 = 0, and for
+    sizes that do not fit, TypeMismatchError for coefficients that are not numbers, and
+    BoundsError for an axis that is not there.
+
+    >>> sections = [[0.5, 0, 0, 1, -0.5, 0], [1, 1, 0, 1, 0, 0]]
+    >>> hl.sosfilt(sections, np.ones(4)).tolist()
+    [0.5, 1.25, 1.625, 1.8125]
+    """
+    image = given(inp, axis, sizes, "sosfilt")
+    sections = [
+        divided(row[:3], row[3:], f"sosfilt: section {k}")
+        for k, row in enumerate(_rows(sos))
+    ]
+    f = RecFilter("sosfilt", border)
+    return _filtered(image, f, sections, not reverse)
+
+
+def _filtered(
+    image: Input,
+    f: RecFilter,
+    filters: Sequence[tuple[list[float], list[float]]],
+    causal: bool,
+) -> Array | Buffer | Func:
+    """An image filtered by each of `filters`, as `divided` gives them, in turn.
+
+    f: a RecFilter that is not defined yet.
+    """
+    if not image.has_pixels():
+        return image.result(None)
+    dims = image.dims()
+    f[dims] = image.pixel(dims)
+    for forward, back in filters:
+        kept = np.trim_zeros(forward[1:], "b")
+        f._add(image.position, causal, [forward[0], *kept], back, f.name())
+    out = f.as_func()
+    if image.type is not WORK:
+        wide = out.compute_root()
+        out = image.rounded(f"{f.name()}_rounded", dims, wide, dims)
+    return image.result(out)
+
+
+def _rows(sos: object) -> list[Array]:
+    """The rows of second-order sections, each of six entries of any kind."""
+    table = np.asarray(sos, object)
+    if table.ndim != 2 or table.shape[1] != 6 or not len(table):
+        raise DefinitionError(
+            "sosfilt: sos must be of the shape (n_sections, 6), with a row [b0, b1, b2,"
+            f" a0, a1, a2] for each section, not {table.shape}",
+            at=here(),
+            hint="scipy.signal makes them: butter(…, output='sos'), or tf2sos(b, a)",
+        )
+    return list(table)
+
+
+def divided(b: object, a: object, what: str) -> tuple[list[float], list[float]]:
+    """The coefficients of x[n], x[n-1], … and of y[n-1], y[n-2], … in y[n].
+
+    b, a: numerator and denominator, each a list or a number. what: the filter, for
+    messages. Raises TypeMismatchError for what is no number, and DefinitionError for
+    a[0] = 0 and for an unstable filter.
+    """
+    above = _numbers(b, f"{what}: b")
+    below = _numbers(a, f"{what}: a")
+    if below[0] == 0:
+        raise DefinitionError(
+            f"{what}: a[0] is 0; it is the coefficient of y[n], by which all others are"
+            " divided",
+            at=here(),
+            hint="a is [a0, a1, …], the coefficient of y[n] first",
+        )
+    back = [-float(c) / below[0] for c in below[1:]]
+    try:
+        check_stable(back, what)
+    except DefinitionError as error:
+        error.advise("the poles are numpy.roots(a): no magnitude may be more than 1")
+        raise
+    return [float(c) / below[0] for c in above], back
+
+
+def _numbers(given: object, what: str) -> tuple[Number, ...]:
+    """Coefficients; a number alone is one, as in SciPy."""
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given.item()
+    one = isinstance(given, int | float | complex | np.generic)
+    return numbers([given] if one else given, what, WORK)
+
+
+__all__ = ["divided", "iir", "sosfilt"]

@@ -62,6 +62,14 @@ def _strip(position: int, t: Type) -> int:
     return lanes(t) if position == 0 else max(lanes(t), _STRIP // t.bytes())
 
 
+def schedule_points(f: Func, dims: Sequence[Var], t: Type) -> None:
+    """Schedules a Func whose points do not depend on each other: vectors along the
+    innermost dimension, the outermost in parallel."""
+    f.vectorize(dims[0], lanes(t))
+    if len(dims) > 1:
+        f.parallel(dims[-1])
+
+
 def schedule_scans(
     stages: Sequence[tuple[Func, Sequence[RDom]]],
     out: Func,
@@ -208,6 +216,7 @@ __all__ = [
     "across",
     "lanes",
     "schedule_edges",
+    "schedule_points",
     "schedule_scans",
     "schedule_tiles",
     "width_of_tiles",
