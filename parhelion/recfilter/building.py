@@ -13,6 +13,7 @@ from parhelion.recfilter.edges import ClampEdges, Edges, SummedEdges
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.schedules import (
     schedule_edges,
+    schedule_points,
     schedule_scans,
     schedule_tiles,
     width_of_tiles,
@@ -101,6 +102,7 @@ class Builder:
         rest = [_feedback_of(f) if f in summing else f for f in part if f.order]
         sums = self._sums(f"{name}_sums" if rest else out_name, source, summing)
         if not rest:
+            schedule_points(sums, self.dims, self.type)
             return sums
         if self.border == "zero":
             return self._recursive(name, out_name, of_func(sums), rest, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 
 from parhelion.errors import DefinitionError, here
 from parhelion.ir.symbols import COORDINATE_LIMIT
@@ -67,4 +68,13 @@ class Direction(Expr):
         return f"{'+' if self.causal else '-'}{self.dim.name()}"
 
 
-__all__ = ["Direction", "RecFilterDim"]
+def another(among: Sequence[Var], v: Var, suffix: str) -> Var:
+    """A new Var, called after `v`, and like none of those `among` which it stands."""
+    taken = {one.name() for one in among}
+    name = v.name() + suffix
+    while name in taken:
+        name += suffix
+    return Var(name)
+
+
+__all__ = ["Direction", "RecFilterDim", "another"]

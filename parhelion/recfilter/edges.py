@@ -13,6 +13,7 @@ from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.beyond import weights_of_entering
 from parhelion.recfilter.coefficients import entering
+from parhelion.recfilter.dims import another
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, as_type, constant
 from parhelion.types import Type
@@ -92,7 +93,7 @@ class SummedEdges:
     ) -> None:
         self._dims, self._position = dims, filters[0].dim
         self._starts = np.cumsum([0, *[f.order for f in filters]]).tolist()
-        self.slots = Var(f"{dims[self._position].name()}e")
+        self.slots = another(dims, dims[self._position], "e")
         self.count = int(self._starts[-1])
         self.func = Func(f"{name}_entering")
         self.func[self._at(self.slots)] = constant(0, t)

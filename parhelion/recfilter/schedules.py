@@ -15,7 +15,7 @@ from parhelion.lang.rdom import RDom
 from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import growth
-from parhelion.recfilter.dims import RecFilterDim
+from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.filters import Filter, most_growth
 from parhelion.recfilter.tiling import Tiles
@@ -62,6 +62,13 @@ def _strip(position: int, t: Type) -> int:
     return lanes(t) if position == 0 else max(lanes(t), _STRIP // t.bytes())
 
 
+def strips_of(f: Func, v: Var, *loops: Var) -> tuple[Var, Var]:
+    """The Vars for strips of a dimension of a Func, and within a strip. loops: those
+    that it has been split into before."""
+    among = (*f.args(), *loops)
+    return another(among, v, "s"), another(among, v, "i")
+
+
 def schedule_points(f: Func, dims: Sequence[Var], t: Type) -> None:
     """Schedules a Func whose points do not depend on each other: vectors along the
     innermost dimension, the outermost in parallel."""
@@ -88,7 +95,7 @@ def schedule_scans(
         return
     n = lanes(t)
     size = _strip(position, t)
-    strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
+    strips, inside = strips_of(out, v)
     out.split(v, strips, inside, size)
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
     scanned = dims[position]
@@ -119,7 +126,7 @@ def schedule_edges(
     n = lanes(t)
     f.reorder(v, q, *rest).vectorize(v, n)
     for k, r in enumerate(edges.domains):
-        strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
+        strips, inside = strips_of(f, v)
         stage = f.update(k).split(v, strips, inside, _strip(position, t))
         stage.reorder(q, inside, r, strips, *rest).vectorize(inside, n).unroll(q)
         stage.parallel(rest[-1] if rest else strips)
@@ -155,12 +162,12 @@ def _first_pass(tiles: Tiles, v: Var | None, t: Type) -> None:
     count = sum([f.order for f in tiles.filters])
     tails.compute_root().bound(q, 0, count)
     if v is None:
-        strips, inside = Var("os"), Var("oi")
+        strips, inside = strips_of(tails, tiles.outer)
         tails.split(tiles.outer, strips, inside, n)
         tails.reorder(inside, q, *tiles.others, strips).parallel(strips)
         v = tiles.outer
     else:
-        strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
+        strips, inside = strips_of(tails, v)
         tails.split(v, strips, inside, _strip(tiles.position, t))
         rest = [d for d in tiles.others if d is not v]
         tails.reorder(inside, q, strips, *rest, tiles.outer).parallel(tiles.outer)
@@ -179,7 +186,7 @@ def _completion(tiles: Tiles, v: Var | None, t: Type) -> None:
     rest = [d for d in tiles.others if d is not v]
     f.reorder(v, q, *rest, tiles.outer).vectorize(v, n).parallel(tiles.outer)
     for k, r in enumerate(tiles.scans_of_tails):
-        strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
+        strips, inside = strips_of(f, v)
         stage = f.update(k).split(v, strips, inside, max(n, _STRIP // t.bytes()))
         stage.reorder(inside, r.x, r.y, strips, *rest).vectorize(inside, n)
         stage.parallel(rest[-1] if rest else strips)
@@ -187,16 +194,16 @@ def _completion(tiles: Tiles, v: Var | None, t: Type) -> None:
 
 def _last_pass(tiles: Tiles, out: Func, scanned: Var, v: Var | None, t: Type) -> None:
     n = lanes(t)
-    outer, inner = Var(f"{scanned.name()}o"), Var(f"{scanned.name()}i")
+    outer, inner = [another(out.args(), scanned, suffix) for suffix in "oi"]
     out.split(scanned, outer, inner, tiles.width)
     if v is None:
-        strips, inside = Var("os"), Var("oi")
+        strips, inside = strips_of(out, outer, inner)
         out.split(outer, strips, inside, n)
         out.reorder(inner, inside, *tiles.others, strips).parallel(strips)
         out.vectorize(inner, min(n, tiles.width))
     else:
         rest = [d for d in tiles.others if d is not v]
-        strips, inside = Var(f"{v.name()}s"), Var(f"{v.name()}i")
+        strips, inside = strips_of(out, v, outer, inner)
         out.split(v, strips, inside, _strip(tiles.position, t))
         if tiles.position == 0:
             out.reorder(inner, inside, outer, strips, *rest)

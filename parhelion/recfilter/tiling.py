@@ -25,6 +25,7 @@ from parhelion.lang.functions import min as min_
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Number, crossings
+from parhelion.recfilter.dims import another
 from parhelion.recfilter.edges import Edges, parts_of
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, as_type, constant, scan
@@ -79,9 +80,8 @@ class _Tiler:
         #: Points that are filtered: tiles are whole where the image goes on.
         self.extent = extent if edges is None else self.count * width
         self.edges = edges
-        x = dims[self.position].name()
-        self.xi, self.xo = Var(f"{x}i"), Var(f"{x}o")
-        self.q = Var(f"{x}q")
+        x = dims[self.position]
+        self.xi, self.xo, self.q = [another(dims, x, suffix) for suffix in "ioq"]
         self.others = tuple([v for k, v in enumerate(dims) if k != self.position])
         starts = np.concatenate([[0], np.cumsum([f.order for f in filters])])
         self.starts = [int(s) for s in starts]

@@ -347,3 +347,24 @@ def test_few_long_lines(lines: tuple[int, ...], along: int, kind: str) -> None:
         np.testing.assert_array_equal(tiled, whole)
     else:
         np.testing.assert_allclose(tiled, whole, rtol=1e-5, atol=2e-3)
+
+
+@pytest.mark.parametrize("width", [0, 4])
+@pytest.mark.parametrize("border", ["zero", "clamp", "mirror"])
+@pytest.mark.parametrize("other", ["xs", "xi", "xo", "xq", "xe", "xis", "xoi"])
+def test_dimensions_called_like_their_pieces(
+    other: str, border: str, width: int
+) -> None:
+    x, y = RecFilterDim("x", 19), RecFilterDim(other, 12)
+    small = rng.random((12, 19))
+    f, inp = RecFilter("f", border), hl.Buffer(small)
+    f[x, y] = inp[x, y]
+    for direction in (+x, +y):
+        f.add_filter(direction, [0.5, 0.5])
+    if width:
+        f.split(x, width, y, width)
+    edge = 0 if border == "zero" else 60
+    mode: Any = "edge" if border == "clamp" else "symmetric"
+    both = [(k, True, [0.5, 0.5]) for k in (1, 0)]
+    wanted = by_hand(np.pad(small, edge, mode), *both)[edge:, edge:][:12, :19]
+    np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=1e-12)
