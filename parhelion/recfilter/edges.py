@@ -124,7 +124,11 @@ class SummedEdges:
 
 def parts_of(filters: Sequence[Filter]) -> list[tuple[Any, Any, bool]]:
     """Filters as `coefficients` and `beyond` know them."""
-    return [(f.feedforward[0], f.feedback, f.causal) for f in filters]
+    found = []
+    for f in filters:
+        (gain, *_), feedback = f.constants()
+        found.append((gain, feedback, f.causal))
+    return found
 
 
 __all__ = ["ClampEdges", "Edges", "SummedEdges", "parts_of"]

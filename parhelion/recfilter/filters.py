@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parhelion.errors import DefinitionError, Site, TypeMismatchError, here
+from parhelion.errors import (
+    DefinitionError,
+    Site,
+    TypeMismatchError,
+    here,
+    internal_assert,
+)
+from parhelion.ir.rewrite import free_vars
+from parhelion.lang.convert import node_or_none
+from parhelion.lang.expr import wrap
+from parhelion.lang.func import Func
+from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Number, growth, largest_pole
 from parhelion.recfilter.warning import warn
 from parhelion.types import Type
@@ -16,6 +27,21 @@ from parhelion.types import Type
 _ON_CIRCLE = 1e-6
 #: A tail that grows by so much within a tile costs half of the digits of a float32.
 _MOST_GROWTH = float(1 << 12)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Varying:
+    """A coefficient that is known when the filter runs, and may vary.
+
+    func: its values over the dimensions of the image. along: the positions of those
+    that it varies along; none for what Params alone decide.
+    """
+
+    func: Func
+    along: frozenset[int]
+
+
+Coefficient = Number | Varying
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +54,8 @@ class Filter:
 
     dim: int
     causal: bool
-    feedforward: tuple[Number, ...]
-    feedback: tuple[Number, ...]
+    feedforward: tuple[Coefficient, ...]
+    feedback: tuple[Coefficient, ...]
     site: Site | None = None
 
     @property
@@ -37,19 +63,76 @@ class Filter:
         """How many points back it reads its own values."""
         return len(self.feedback)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all coefficients are numbers."""
+        return not any([isinstance(a, Varying) for a in self._all()])
+
+    def constants(self) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
+        """The coefficients, feedforward and feedback, of a filter where all are
+        numbers."""
+        internal_assert(self.is_constant, "coefficients that vary are no numbers")
+        both = (self.feedforward, self.feedback)
+        forward, back = [
+            tuple([a for a in part if not isinstance(a, Varying)]) for part in both
+        ]
+        return forward, back
+
+    def along(self) -> frozenset[int]:
+        """The positions of the dimensions that coefficients vary along."""
+        found = [a.along for a in self._all() if isinstance(a, Varying)]
+        return frozenset().union(*found)
+
+    def _all(self) -> tuple[Coefficient, ...]:
+        return (*self.feedforward, *self.feedback)
+
+
+def coefficients_of(
+    given: object, what: str, t: Type, dims: Sequence[Var]
+) -> tuple[Coefficient, ...]:
+    """Coefficients of a filter over values of a type: numbers, and expressions in the
+    dimensions of the image and in Params.
+
+    Raises TypeMismatchError for anything else, and for expressions of another type.
+    """
+    found: list[Coefficient] = []
+    for k, a in enumerate(_listed(given, what)):
+        node = node_or_none(a)
+        if node is None:
+            found.append(_number(a, what, t))
+            continue
+        if node.type is not t:
+            raise TypeMismatchError(
+                f"{what}: a coefficient of a filter over {t} must be of that type, not"
+                f" of {node.type}",
+                at=here(),
+                hint="cast it, as hl.f32 does",
+            )
+        func = Func(f"{what.partition('.')[0]}_a{k}")
+        func[tuple(dims)] = wrap(node)
+        mentioned = free_vars(node)
+        along = [n for n, d in enumerate(dims) if d._node in mentioned]
+        found.append(Varying(func, frozenset(along)))
+    return tuple(found)
+
 
 def numbers(given: object, what: str, t: Type) -> tuple[Number, ...]:
     """Coefficients as numbers of a type that filters compute in. Raises
     TypeMismatchError for anything else."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    return tuple([_number(a, what, t) for a in _listed(given, what)])
+
+
+def _listed(given: object, what: str) -> list[object]:
+    one = isinstance(given, str) or node_or_none(given) is not None
+    if one or not isinstance(given, Iterable):
         raise TypeMismatchError(
             f"{what}: the coefficients must be a list of numbers, not {given!r}",
             at=here(),
         )
-    found = [_number(a, what, t) for a in given]
+    found = list(given)
     if not found:
         raise DefinitionError(f"{what}: no coefficients are given", at=here())
-    return tuple(found)
+    return found
 
 
 def _number(a: object, what: str, t: Type) -> Number:
@@ -95,6 +178,13 @@ def check_border(one: Filter, border: str, t: Type, what: str) -> None:
     """Raises DefinitionError for a filter that cannot go on for ever."""
     if border == "zero":
         return
+    if not one.is_constant:
+        raise DefinitionError(
+            f"{what}: with the border {border!r}, where an image goes on for ever, the"
+            " coefficients must be numbers",
+            at=here(),
+            hint="filters with the border 'zero' may have others",
+        )
     if not t.is_float():
         raise DefinitionError(
             f"{what}: values of {t} have the border 'zero' alone: what comes from"
@@ -102,7 +192,7 @@ def check_border(one: Filter, border: str, t: Type, what: str) -> None:
             at=here(),
             hint="filter floats: hl.f32(value)",
         )
-    pole = largest_pole(one.feedback)
+    pole = largest_pole(one.constants()[1])
     if pole > 1 - _ON_CIRCLE:
         raise DefinitionError(
             f"{what}: with the border {border!r}, where an image goes on for ever, the"
@@ -123,7 +213,7 @@ def check_growth(one: Filter, width: int, t: Type, what: str) -> None:
     if not t.is_float():
         return
     most = most_growth(t)
-    grows = growth(one.feedback, width)
+    grows = growth(one.constants()[1], width)
     if grows > most:
         warn(
             f"{what}: values that come into a tile of {width} points grow by"
@@ -133,10 +223,13 @@ def check_growth(one: Filter, width: int, t: Type, what: str) -> None:
 
 
 __all__ = [
+    "Coefficient",
     "Filter",
+    "Varying",
     "check_border",
     "check_growth",
     "check_stable",
+    "coefficients_of",
     "most_growth",
     "numbers",
 ]

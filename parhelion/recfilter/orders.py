@@ -27,11 +27,12 @@ def factors(one: Filter, orders: Sequence[int], what: str) -> list[Filter]:
             f" {one.order}",
             at=here(),
         )
-    poles = np.roots([1.0, *[-float(a) for a in one.feedback]])
+    (first, *_), feedback = one.constants()
+    poles = np.roots([1.0, *[-float(a) for a in feedback]])
     pairs = sorted([p for p in poles if p.imag > _NEAR * abs(p)], key=abs)
     real = sorted([p.real for p in poles if abs(p.imag) <= _NEAR * abs(p)], key=abs)
     found: list[Filter] = []
-    left = float(one.feedforward[0])
+    left = float(first)
     for n, order in enumerate(orders):
         taken: list[complex] = []
         # Pairs first, as long as those that are left fit into what is to come.
@@ -57,7 +58,14 @@ def factors(one: Filter, orders: Sequence[int], what: str) -> list[Filter]:
 
 
 def check_single(one: Filter, what: str) -> None:
-    """Raises ScheduleError for a filter with more than one feedforward coefficient."""
+    """Raises ScheduleError for a filter with more than one feedforward coefficient, or
+    with coefficients that are no numbers."""
+    if not one.is_constant:
+        raise ScheduleError(
+            f"{what}: the coefficients of a filter are expressions; its order changes"
+            " only where all are numbers",
+            at=here(),
+        )
     if len(one.feedforward) > 1:
         raise ScheduleError(
             f"{what}: a filter has {len(one.feedforward)} feedforward coefficients;"

@@ -14,17 +14,19 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, to_expr
 from parhelion.lang.func import Func
 from parhelion.recfilter.building import Builder
-from parhelion.recfilter.coefficients import Number, together
+from parhelion.recfilter.coefficients import together
 from parhelion.recfilter.dims import Direction, RecFilterDim
 from parhelion.recfilter.filters import (
+    Coefficient,
     Filter,
+    Varying,
     check_border,
     check_growth,
     check_stable,
-    numbers,
+    coefficients_of,
 )
 from parhelion.recfilter.orders import factors, matched
-from parhelion.recfilter.values import Source, of_func
+from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
 
 #: What there can be outside of an image.
@@ -112,6 +114,11 @@ class RecFilter:
         filter is over integers. x is the result of the filter before. feedforward:
         [b0, b1, …], where b0 x[i] + b1 x[i-1] + … stands for x[i].
 
+        A coefficient may also be an expression of the type that is filtered, in the
+        dimensions of the image and in Params: its value at i is that of y[i]. Such
+        filters have the border zero, and are not split; whether they are stable is for
+        the user to know.
+
         Raises DefinitionError for a direction that is none of the filter's, and for an
         unstable filter, one with a pole outside of the unit circle; TypeMismatchError
         for coefficients that are not numbers. From: the 2015 paper, section 4.
@@ -119,17 +126,30 @@ class RecFilter:
         what = f"{self._name}.add_filter"
         dim, causal = self._direction(direction, what)
         what = f"{what}({direction})"
-        found = numbers(coefficients, what, self._type())
-        ahead = numbers(feedforward, f"{what}: feedforward", self._type())
-        gains = [found[0] * b for b in ahead]
-        self._add(dim, causal, gains, found[1:], what)
+        t = self._type()
+        gain, *back = coefficients_of(coefficients, what, t, self._dims)
+        ahead = coefficients_of(feedforward, f"{what}: feedforward", t, self._dims)
+        self._add(dim, causal, self._scaled(gain, ahead, what), back, what)
+
+    def _scaled(
+        self, gain: Coefficient, ahead: Sequence[Coefficient], what: str
+    ) -> list[Coefficient]:
+        """The feedforward coefficients, each times a0."""
+        t, made = self._type(), list[Coefficient]()
+        for b in ahead:
+            if isinstance(gain, Varying) or isinstance(b, Varying):
+                both = coefficient(gain, self._dims, t) * coefficient(b, self._dims, t)
+                made += coefficients_of([both], what, t, self._dims)
+            else:
+                made.append(gain * b)
+        return made
 
     def _add(
         self,
         dim: int,
         causal: bool,
-        feedforward: Sequence[Number],
-        feedback: Sequence[Number],
+        feedforward: Sequence[Coefficient],
+        feedback: Sequence[Coefficient],
         what: str,
     ) -> None:
         self._open("gets a filter")
@@ -137,8 +157,9 @@ class RecFilter:
             feedback = feedback[:-1]
         while len(feedforward) > 1 and feedforward[-1] == 0:
             feedforward = feedforward[:-1]
-        check_stable(feedback, what)
         one = Filter(dim, causal, tuple(feedforward), tuple(feedback), here())
+        if one.is_constant:
+            check_stable(one.constants()[1], what)
         check_border(one, self._border, self._type(), what)
         self._filters.append(one)
 
@@ -230,6 +251,14 @@ class RecFilter:
                 f"{what}: {self._name} has no recursive filter along {dim.name()}",
                 at=here(),
             )
+        if not all([f.is_constant for f in mine]):
+            raise ScheduleError(
+                f"{what}: the coefficients of a filter along {dim.name()} are"
+                " expressions; what a tile leaves behind is known only where all are"
+                " numbers",
+                at=here(),
+                hint=f"without the split, whole lines along {dim.name()} are filtered",
+            )
         if not isinstance(width, int | np.integer) or isinstance(width, bool):
             raise ScheduleError(
                 f"{what}: the width of a tile must be an integer, not {width!r}",
@@ -310,7 +339,8 @@ class RecFilter:
         both._check_order(order, what)
         made = []
         for a, b in pairs:
-            c = together((*a.feedforward, *a.feedback), (*b.feedforward, *b.feedback))
+            first, second = [(*f, *g) for f, g in (a.constants(), b.constants())]
+            c = together(first, second)
             made.append(Filter(a.dim, a.causal, (c[0],), tuple(c[1:]), here()))
         return self._like(f"{self._name}_joined", made, self._source)
 
@@ -361,6 +391,15 @@ class RecFilter:
 
     def _check_commute(self, first: int, second: int, what: str) -> None:
         a, b = self._filters[first], self._filters[second]
+        for one, other in ((a, b), (b, a)):
+            if one.dim in other.along():
+                raise ScheduleError(
+                    f"{what}: filters {first} and {second} do not commute: the"
+                    f" coefficients of one vary along {self._dims[one.dim].name()},"
+                    " along which the other one runs",
+                    at=here(),
+                    hint=f"leave filter {first} before filter {second}",
+                )
         if a.dim != b.dim or a.causal == b.causal:
             return
         raise ScheduleError(

@@ -46,7 +46,9 @@ def width_of_tiles(
     lines = math.prod([d.extent for k, d in enumerate(dims) if k != position])
     if lines >= _FEW_LINES or dims[position].extent < _LEAST_TILES * _TILE:
         return None
-    widest = max([growth(f.feedback, _TILE) for f in filters])
+    if not all([f.is_constant for f in filters]):
+        return None
+    widest = max([growth(f.constants()[1], _TILE) for f in filters])
     return _TILE if widest <= most_growth(t) else None
 
 

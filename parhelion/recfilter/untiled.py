@@ -19,7 +19,7 @@ from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, constant, scan
+from parhelion.recfilter.values import Source, coefficient, constant, scan
 from parhelion.types import Type
 
 
@@ -102,7 +102,7 @@ def taps_of(filters: Sequence[Filter]) -> dict[int, float]:
     one after the other, by j."""
     first, product = 0, np.ones(1)
     for one in filters:
-        forward = np.array(one.feedforward, float)
+        forward = np.array(one.constants()[0], float)
         if not one.causal:
             first -= len(forward) - 1
         product = np.convolve(product, forward if one.causal else forward[::-1])
@@ -145,7 +145,7 @@ def feedforward(
         args: list[Any] = list(dims)
         if m:
             args[one.dim] = max_(v - m, 0) if one.causal else min_(v + m, last)
-        term = constant(b, t) * source(*args)
+        term = coefficient(b, dims, t) * source(*args)
         if m:
             inside = v >= m if one.causal else v + m <= last
             term = select(likely(inside), term, constant(0, t))

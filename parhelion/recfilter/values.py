@@ -17,7 +17,7 @@ from parhelion.lang.functions import select
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Matrix, Number
-from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.filters import Coefficient, Filter, Varying
 from parhelion.types import Type
 
 #: A value at coordinates, those of the filter's dimensions.
@@ -57,6 +57,11 @@ def constant(a: Number, t: Type) -> Expr:
     return wrap(imm(float(a) if t.is_float() else _wrapped(int(a), t), t))
 
 
+def coefficient(a: Coefficient, at: Sequence[Any], t: Type) -> Any:
+    """A coefficient at a point of the image, as a value of a type."""
+    return a.func[tuple(at)] if isinstance(a, Varying) else constant(a, t)
+
+
 def _wrapped(a: int, t: Type) -> int:
     """An integer as one of a type of so many bits, which it wraps around in."""
     low = a % (1 << t.bits())
@@ -85,17 +90,17 @@ def scan(
     whether there are zeros before that one; otherwise the Func has what there is.
     """
     gain = one.feedforward[0]
-    total: Any = f[at(r)] if gain == 1 else constant(gain, t) * f[at(r)]
+    total: Any = f[at(r)] if gain == 1 else coefficient(gain, at(r), t) * f[at(r)]
     for j, a in enumerate(one.feedback, 1):
         if a == 0:
             continue
         if alone:
-            term = constant(a, t) * f[at(max_(r - j, 0))]
+            term = coefficient(a, at(r), t) * f[at(max_(r - j, 0))]
             term = select(likely(r >= j), term, constant(0, t))
         else:
-            term = constant(a, t) * f[at(r - j)]
+            term = coefficient(a, at(r), t) * f[at(r - j)]
         total = total + term
     f[at(r)] = total
 
 
-__all__ = ["Source", "as_type", "beyond", "constant", "of_func", "scan"]
+__all__ = ["Source", "as_type", "beyond", "coefficient", "constant", "of_func", "scan"]

@@ -25,8 +25,8 @@ from parhelion.recfilter.coefficients import growth
 
 Array = NDArray[Any]
 
-#: dimension, whether causal, [a0, a1, …], [b0, b1, …].
-Drawn = tuple[int, bool, tuple[float, ...], tuple[float, ...]]
+#: dimension, whether causal, [a0, a1, …], [b0, b1, …], whether coefficients vary.
+Drawn = tuple[int, bool, tuple[float, ...], tuple[float, ...], bool]
 
 
 @dataclass(frozen=True)
@@ -52,15 +52,20 @@ def draw(rng: random.Random) -> Case:
     for _ in range(rng.randrange(1, 4 if dims == 3 else 5)):
         order = rng.choice([1, 1, 2, 2, 3, 3, 4, 5, 6])
         back = _coefficients(rng, t, order)
-        filters.append((rng.randrange(dims), rng.random() < 0.5, back, _ahead(rng)))
+        varies = rng.random() < 0.15
+        filters.append(
+            (rng.randrange(dims), rng.random() < 0.5, back, _ahead(rng), varies)
+        )
     widths = []
     for k in range(dims):
-        least = max([len(c) - 1 for d, _, c, _ in filters if d == k], default=0)
-        tiled = least and rng.random() < 0.7
+        least = max([len(c) - 1 for d, _, c, _, _ in filters if d == k], default=0)
+        varies = any([v for d, _, _, _, v in filters if d == k])
+        tiled = least and not varies and rng.random() < 0.7
         widths.append(rng.choice([least, least + 1, 8, 13, 16, 32]) if tiled else 0)
         if tiled:
             widths[k] = max(widths[k], least)
     endless = t.startswith("float") and rng.random() < 0.6
+    endless = endless and not any([v for _, _, _, _, v in filters])
     return Case(
         t,
         extents,
@@ -95,14 +100,30 @@ def _ahead(rng: random.Random) -> tuple[float, ...]:
     return tuple([rng.choice([1, -1, 2, 0]) for _ in range(rng.randrange(1, 4))])
 
 
-def along(y: Array, axis: int, causal: bool, c: tuple[float, ...]) -> Array:
-    """One filter, point by point."""
+def along(
+    y: Array, axis: int, causal: bool, c: tuple[float, ...], by: Array | None = None
+) -> Array:
+    """One filter, point by point. by: what the coefficients are multiplied with."""
     z = np.moveaxis(y, axis, 0)
-    z = (z if causal else z[::-1]).copy() * _as(c[0], y)
+    z = (z if causal else z[::-1]).copy()
+    if by is None:
+        by = np.ones((1,) * y.ndim, y.dtype)
+    by = np.broadcast_to(by, y.shape)
+    scale = np.moveaxis(by, axis, 0)
+    scale = scale if causal else scale[::-1]
     for i in range(len(z)):
+        z[i] = _as(c[0], y) * scale[i] * z[i]
         for j in range(1, min(i, len(c) - 1) + 1):
-            z[i] = z[i] + _as(c[j], y) * z[i - j]
+            z[i] = z[i] + _as(c[j], y) * scale[i] * z[i - j]
     return np.moveaxis(z if causal else z[::-1], 0, axis)
+
+
+def pattern(case: Case) -> Array:
+    """What coefficients that vary are multiplied with: 0, 1 or 2 for integers, up to 1
+    for floats."""
+    places = np.indices(case.extents[::-1])[::-1]
+    whole = np.tensordot(np.arange(1, len(places) + 1), places, 1) % 3
+    return whole / 2 if case.type.startswith("float") else whole.astype(object)
 
 
 def ahead(y: Array, axis: int, causal: bool, b: tuple[float, ...]) -> Array:
@@ -131,7 +152,7 @@ def reference(case: Case, image: Array) -> tuple[Array, Array]:
         return _filtered(case, image.dtype, case.filters, y, error)
     # One dimension after the other, continued until all is forgotten.
     mode: Any = {"clamp": "edge", "repeat": "wrap", "mirror": "symmetric"}[case.border]
-    for dim in dict.fromkeys([d for d, _, _, _ in case.filters]):
+    for dim in dict.fromkeys([d for d, _, _, _, _ in case.filters]):
         mine = tuple([f for f in case.filters if f[0] == dim])
         k = image.ndim - 1 - dim
         around = [(_FORGOTTEN * (axis == k),) * 2 for axis in range(image.ndim)]
@@ -148,11 +169,12 @@ def _filtered(
     floats = t.kind == "f"
     # Errors travel as far as a unit impulse does: by the magnitudes of its response.
     eps = np.finfo(t).eps if floats else 0.0
-    for dim, causal, c, b in filters:
+    for dim, causal, c, b, varies in filters:
+        by = pattern(case) if varies else None
         axis = y.ndim - 1 - dim
         before = np.abs(y.astype(np.float64)) if floats else error
         y = ahead(y, axis, causal, b)
-        y = along(y, axis, causal, c)
+        y = along(y, axis, causal, c, by)
         if not floats:
             continue
         n = case.extents[dim]
@@ -169,7 +191,11 @@ def _filtered(
         width = case.widths[dim] or n
         most = growth(c[1:], min(width, n)) if width < n else 1.0
         made = (len(c) + 2) * eps * (1 + most) * len(c) * terms
-        error = _spread(abs(c[0]) * error + made, axis, causal, response)
+        if by is None:
+            error = _spread(abs(c[0]) * error + made, axis, causal, response)
+        else:
+            sizes = (1.0, *[abs(a) for a in c[1:]])
+            error = along(abs(c[0]) * error + made, axis, causal, sizes)
     return y, error
 
 
@@ -208,8 +234,12 @@ def computed(case: Case, image: Array) -> Array:
     dims = [RecFilterDim("xyz"[k], n) for k, n in enumerate(case.extents)]
     f, inp = RecFilter("fuzz", case.border), hl.Buffer(image)
     f[tuple(dims)] = inp[tuple(dims)]
-    for dim, causal, c, b in case.filters:
-        f.add_filter(+dims[dim] if causal else -dims[dim], list(c), list(b))
+    whole = sum([(k + 1) * d for k, d in enumerate(dims)], hl.i32(0)) % 3
+    by = hl.cast(inp.type(), whole)
+    by = by / 2 if image.dtype.kind == "f" else by
+    for dim, causal, c, b, varies in case.filters:
+        given = [by * hl.cast(inp.type(), a) for a in c] if varies else list(c)
+        f.add_filter(+dims[dim] if causal else -dims[dim], given, list(b))
     for d, width in zip(dims, case.widths, strict=True):
         if width:
             f.split(d, width)
