@@ -9,14 +9,14 @@ from the results of filters that begin with zeros.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.errors import DefinitionError, here
-from parhelion.recfilter.coefficients import Number, largest_pole
+from parhelion.recfilter.coefficients import Parts, largest_pole
 
 Floats = NDArray[np.float64]
 
@@ -26,9 +26,6 @@ _FORGOTTEN = 1e-20
 _SHORT = 1 << 16
 #: Points of a response that are computed at most.
 _MOST = 1 << 24
-
-#: (gain, feedback, whether causal) of filters, in the order in which they run.
-Parts = Sequence[tuple[Number, Sequence[Number], bool]]
 
 
 def place(border: str, x: Any, extent: int) -> Any:

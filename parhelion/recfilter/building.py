@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +16,9 @@ from parhelion.recfilter.schedules import (
     schedule_edges,
     schedule_points,
     schedule_scans,
-    schedule_tiles,
     width_of_tiles,
 )
+from parhelion.recfilter.tile_schedules import schedule_tiles
 from parhelion.recfilter.tiling import tiled
 from parhelion.recfilter.untiled import (
     feedforward,
@@ -77,25 +78,33 @@ class Builder:
         beyond the edges.
         """
         if self.border != "zero":
-            met = [f.dim for f in filters]
-            ordered = sorted(filters, key=lambda f: met.index(f.dim))
-            for _, group in itertools.groupby(ordered, key=lambda f: f.dim):
-                yield tuple(group)
+            yield from _by_dimension(filters)
             return
         part: list[Filter] = []
         for f in filters:
-            joins = part and f.dim == part[0].dim and f.order and part[0].order
-            if part and not (joins and len(f.feedforward) == 1):
+            if part and not self._joins(f, part):
                 yield tuple(part)
                 part = []
             part.append(f)
         if part:
             yield tuple(part)
 
+    def _joins(self, f: Filter, part: Sequence[Filter]) -> bool:
+        """Whether a filter is computed together with those before it: along the same
+        dimension, or in the same tiles."""
+        if not f.order or not part[0].order or len(f.feedforward) > 1:
+            return False
+        if all([one.dim == f.dim for one in part]):
+            return True
+        return all([self._is_split(one.dim) for one in (*part, f)])
+
+    def _is_split(self, position: int) -> bool:
+        return self.widths.get(position, math.inf) < self.dims[position].extent
+
     def _part(
         self, name: str, out_name: str, source: Source, part: Sequence[Filter]
     ) -> Func:
-        """The Func of filters along one dimension."""
+        """The Func of filters that are computed together."""
         summing = [f for f in part if len(f.feedforward) > 1 or not f.order]
         if not summing:
             return self._recursive(name, out_name, source, part, None)
@@ -136,6 +145,10 @@ class Builder:
         source: the image. summed: what feedforward coefficients have made of it, which
         is filtered, and the filters that had them.
         """
+        groups = _by_dimension(part)
+        if len(groups) > 1:
+            filtered = source if summed is None else of_func(summed[0])
+            return self._tiled(name, out_name, filtered, groups, None, self.widths)
         position = part[0].dim
         extent, width = self.dims[position].extent, self.widths.get(position)
         if width is None:
@@ -150,7 +163,7 @@ class Builder:
             source = of_func(summed[0])
         elif edges is not None and end != extent:
             source = self._beyond(source, position)
-        return self._tiled(name, out_name, source, part, edges, width)
+        return self._tiled(name, out_name, source, [part], edges, {position: width})
 
     def _edges(
         self,
@@ -194,23 +207,32 @@ class Builder:
         name: str,
         out_name: str,
         source: Source,
-        part: Sequence[Filter],
+        groups: Sequence[Sequence[Filter]],
         edges: Edges | None,
-        width: int,
+        widths: Mapping[int, int],
     ) -> Func:
         out, dims, t = Func(out_name), self.dims, self.type
-        position = part[0].dim
-        extent = dims[position].extent
-        tiles = tiled(name, source, dims, part, extent, width, t, edges)
-        x: Var = dims[position]
+        tiles = tiled(name, source, dims, groups, widths, t, edges)
         at: list[Any] = list(dims)
-        at[position] = x % width
-        out[dims] = tiles.final[-1][(*at, x / width)]
+        outers: list[Any] = []
+        for a in tiles.axes:
+            x: Var = dims[a.position]
+            at[a.position] = x % a.width
+            outers.append(x / a.width)
+        out[dims] = tiles.final[-1].stages[-1][(*at, *outers)]
         schedule_tiles(tiles, out, dims, t)
         return out
 
     def _extents(self) -> list[int]:
         return [d.extent for d in self.dims]
+
+
+def _by_dimension(filters: Sequence[Filter]) -> list[tuple[Filter, ...]]:
+    """The filters along each dimension: those of different ones commute."""
+    met = [f.dim for f in filters]
+    ordered = sorted(filters, key=lambda f: met.index(f.dim))
+    groups = itertools.groupby(ordered, key=lambda f: f.dim)
+    return [tuple(group) for _, group in groups]
 
 
 def _feedback_of(one: Filter) -> Filter:

@@ -11,7 +11,7 @@ Matrices of integers are exact, of Python's integers; others are of float64.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,15 +62,29 @@ def tail(columns: Matrix, order: int, causal: bool) -> Matrix:
     return columns[::-1][:order] if causal else columns[:order]
 
 
-def crossings(
-    filters: Sequence[tuple[Number, Sequence[Number], bool]],
-    width: int,
-    valid: int,
-    whole: bool,
-) -> Matrix:
+#: (gain, feedback, whether causal) of filters, in the order in which they run.
+Parts = Sequence[tuple[Number, Sequence[Number], bool]]
+
+
+def _followed(
+    filters: Parts, width: int, valid: int, whole: bool
+) -> Iterator[tuple[int, int, Matrix]]:
+    """What the tails of each filter that come into a tile lead to there, and what each
+    later one makes of it: the numbers of both, and a matrix of shape (width, order)."""
+    for n, (_, feedback, causal) in enumerate(filters):
+        columns = continuation(feedback, width, whole)
+        columns = columns if causal else columns[::-1]
+        for m in range(n, len(filters)):
+            if m > n:
+                columns = filtered(columns, *filters[m])
+            columns = columns.copy()
+            columns[valid:] = 0
+            yield n, m, columns
+
+
+def crossings(filters: Parts, width: int, valid: int, whole: bool) -> Matrix:
     """The matrix from all tails that come into a tile to those that leave it.
 
-    filters: (gain, feedback, whether causal) of each, in the order in which they run.
     width: of the tile, of which the first `valid` points are of the image; all filters
     find zeros beyond. Rows and columns are those of the tails, one filter after the
     other; the matrix is lower triangular by filters.
@@ -78,18 +92,18 @@ def crossings(
     orders = [len(feedback) for _, feedback, _ in filters]
     starts = np.concatenate([[0], np.cumsum(orders)]).astype(int)
     found = matrix(int(starts[-1]), int(starts[-1]), whole)
-    for n, (_, feedback, causal) in enumerate(filters):
-        columns = continuation(feedback, width, whole)
-        columns = columns if causal else columns[::-1].copy()
-        into = slice(starts[n], starts[n + 1])
-        for m in range(n, len(filters)):
-            gain, later, forward = filters[m]
-            if m > n:
-                columns = filtered(columns, gain, later, forward)
-            found[starts[m] : starts[m + 1], into] = tail(columns, orders[m], forward)
-            columns = columns.copy()
-            columns[valid:] = 0
+    for n, m, columns in _followed(filters, width, valid, whole):
+        into, out = (slice(starts[k], starts[k + 1]) for k in (n, m))
+        found[out, into] = tail(columns, orders[m], filters[m][2])
     return found
+
+
+def contributions(filters: Parts, width: int, valid: int, whole: bool) -> Matrix:
+    """The matrix from all tails that come into a tile to what the last filter makes
+    there: of shape (width, slots). Arguments are those of `crossings`."""
+    last = len(filters) - 1
+    made = [c for _, m, c in _followed(filters, width, valid, whole) if m == last]
+    return np.concatenate(made, 1)
 
 
 def steady(gain: Number, feedback: Sequence[Number]) -> float:
@@ -97,9 +111,7 @@ def steady(gain: Number, feedback: Sequence[Number]) -> float:
     return float(gain) / (1 - float(sum(feedback)))
 
 
-def entering(
-    filters: Sequence[tuple[Number, Sequence[Number], bool]],
-) -> tuple[Matrix, Matrix]:
+def entering(filters: Parts) -> tuple[Matrix, Matrix]:
     """The values of the last filter before its first point, where the image goes on for
     ever as it is at that edge.
 
@@ -213,7 +225,9 @@ def gaussian_weights(sigma: float, order: int = 3) -> list[float]:
 __all__ = [
     "Matrix",
     "Number",
+    "Parts",
     "continuation",
+    "contributions",
     "crossings",
     "entering",
     "filtered",

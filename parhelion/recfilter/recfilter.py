@@ -45,7 +45,7 @@ class RecFilter:
     twice. But for zero, results are exactly those of an image that goes on for ever,
     which integers and filters with poles on the unit circle, as sums are, do not do.
 
-    `split` has the filters of a dimension computed in tiles, which regroups sums of
+    `split` has the filters of dimensions computed in tiles, which regroups sums of
     floats; `cascade` makes several series of one. `as_func` gives an ordinary Func,
     scheduled, to be used in other pipelines; `realize` computes the whole image.
 
@@ -219,7 +219,8 @@ class RecFilter:
 
     def split(self, *given: object) -> None:
         """Computes the filters of a dimension in tiles: ``split(x, 32)``, or of
-        several, ``split(x, 32, y, 32)``.
+        several, ``split(x, 32, y, 32)``, all in the same tiles if the border is zero;
+        `cascade` puts them in tiles of their own.
 
         Widths are in points. They need not divide the image; at its size or above,
         whole lines are filtered. Without a split that is so where there are many lines;
@@ -271,8 +272,9 @@ class RecFilter:
                 f" {least}, the order of a filter along it",
                 at=here(),
             )
-        for f in mine:
-            check_growth(f, int(width), self._type(), what)
+        if width < dim.extent:
+            for f in mine:
+                check_growth(f, int(width), self._type(), what)
         self._widths[position] = int(width)
 
     def cascade(self, *groups: Sequence[int]) -> tuple[RecFilter, ...]:

@@ -1,8 +1,8 @@
-"""How the stages of recursive filters are computed by default (2015 paper, section 7).
+"""How whole lines are filtered by default (2015 paper, section 7).
 
-Scans are innermost, with vectors across another dimension; what is computed within a
-tile is kept while the tile is; tiles, and strips of what is not tiled, run in parallel.
-The stages are ordinary Funcs, so that all of it is done by directives.
+Scans are innermost, with vectors across another dimension; strips of lines run in
+parallel. The stages are ordinary Funcs, so that all of it is done by directives. Those
+of tiles are in `tile_schedules`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from parhelion.recfilter.coefficients import growth
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.filters import Filter, most_growth
-from parhelion.recfilter.tiling import Tiles
 from parhelion.types import Type
 
 #: Bytes of the image along which a strip is computed at a time: some cache lines.
@@ -59,7 +58,7 @@ def across(dims: Sequence[RecFilterDim], position: int, t: Type) -> Var | None:
     return next((d for d in others if d.extent >= lanes(t)), None)
 
 
-def _strip(position: int, t: Type) -> int:
+def strip_of(position: int, t: Type) -> int:
     """Across how many points a scan along a dimension is computed at a time."""
     return lanes(t) if position == 0 else max(lanes(t), _STRIP // t.bytes())
 
@@ -96,7 +95,7 @@ def schedule_scans(
             f.compute_root()
         return
     n = lanes(t)
-    size = _strip(position, t)
+    size = strip_of(position, t)
     strips, inside = strips_of(out, v)
     out.split(v, strips, inside, size)
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
@@ -129,96 +128,9 @@ def schedule_edges(
     f.reorder(v, q, *rest).vectorize(v, n)
     for k, r in enumerate(edges.domains):
         strips, inside = strips_of(f, v)
-        stage = f.update(k).split(v, strips, inside, _strip(position, t))
+        stage = f.update(k).split(v, strips, inside, strip_of(position, t))
         stage.reorder(q, inside, r, strips, *rest).vectorize(inside, n).unroll(q)
         stage.parallel(rest[-1] if rest else strips)
-
-
-def schedule_tiles(
-    tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type
-) -> None:
-    """Schedules filters along one dimension in tiles: see `Tiles`."""
-    v = across(dims, tiles.position, t)
-    _first_pass(tiles, v, t)
-    _completion(tiles, v, t)
-    _last_pass(tiles, out, dims[tiles.position], v, t)
-
-
-def _within(f: Func, r: RDom, tiles: Tiles, v: Var, n: int) -> None:
-    """A stage within tiles: vectors across `v`, in whose direction it is dense."""
-    rest = [d for d in (*tiles.others, tiles.outer) if d is not v]
-    order = (v, tiles.inner, *rest)
-    f.reorder(*order).vectorize(v, n)
-    f.update(0).reorder(v, r, *rest).vectorize(v, n)
-    if tiles.position == 0:
-        f.reorder_storage(*order)
-
-
-def _first_pass(tiles: Tiles, v: Var | None, t: Type) -> None:
-    """Tails, each tile computed and left again but for them.
-
-    v: the dimension of vectors; None for that of tiles.
-    """
-    tails, q, n = tiles.tails, tiles.slots, lanes(t)
-    assert tails is not None and q is not None
-    count = sum([f.order for f in tiles.filters])
-    tails.compute_root().bound(q, 0, count)
-    if v is None:
-        strips, inside = strips_of(tails, tiles.outer)
-        tails.split(tiles.outer, strips, inside, n)
-        tails.reorder(inside, q, *tiles.others, strips).parallel(strips)
-        v = tiles.outer
-    else:
-        strips, inside = strips_of(tails, v)
-        tails.split(v, strips, inside, _strip(tiles.position, t))
-        rest = [d for d in tiles.others if d is not v]
-        tails.reorder(inside, q, strips, *rest, tiles.outer).parallel(tiles.outer)
-    tails.vectorize(inside, n).unroll(q)
-    for k, f in enumerate(tiles.intra):
-        f.compute_at(tails, strips)
-        _within(f, tiles.scans_of_intra[k], tiles, v, n)
-
-
-def _completion(tiles: Tiles, v: Var | None, t: Type) -> None:
-    f, q, n = tiles.completed, tiles.slots, lanes(t)
-    assert f is not None and q is not None
-    f.compute_root()
-    if v is None:
-        return
-    rest = [d for d in tiles.others if d is not v]
-    f.reorder(v, q, *rest, tiles.outer).vectorize(v, n).parallel(tiles.outer)
-    for k, r in enumerate(tiles.scans_of_tails):
-        strips, inside = strips_of(f, v)
-        stage = f.update(k).split(v, strips, inside, max(n, _STRIP // t.bytes()))
-        stage.reorder(inside, r.x, r.y, strips, *rest).vectorize(inside, n)
-        stage.parallel(rest[-1] if rest else strips)
-
-
-def _last_pass(tiles: Tiles, out: Func, scanned: Var, v: Var | None, t: Type) -> None:
-    n = lanes(t)
-    outer, inner = [another(out.args(), scanned, suffix) for suffix in "oi"]
-    out.split(scanned, outer, inner, tiles.width)
-    if v is None:
-        strips, inside = strips_of(out, outer, inner)
-        out.split(outer, strips, inside, n)
-        out.reorder(inner, inside, *tiles.others, strips).parallel(strips)
-        out.vectorize(inner, min(n, tiles.width))
-    else:
-        rest = [d for d in tiles.others if d is not v]
-        strips, inside = strips_of(out, v, outer, inner)
-        out.split(v, strips, inside, _strip(tiles.position, t))
-        if tiles.position == 0:
-            out.reorder(inner, inside, outer, strips, *rest)
-            out.vectorize(inner, min(n, tiles.width)).parallel(
-                rest[-1] if rest else strips
-            )
-            strips = outer
-        else:
-            out.reorder(inside, inner, strips, outer, *rest).vectorize(inside, n)
-            out.parallel(rest[-1] if rest else outer)
-    for k, f in enumerate(tiles.final):
-        f.compute_at(out, strips)
-        _within(f, tiles.scans_of_final[k], tiles, tiles.outer if v is None else v, n)
 
 
 __all__ = [
@@ -227,6 +139,7 @@ __all__ = [
     "schedule_edges",
     "schedule_points",
     "schedule_scans",
-    "schedule_tiles",
+    "strip_of",
+    "strips_of",
     "width_of_tiles",
 ]

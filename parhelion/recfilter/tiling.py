@@ -1,15 +1,17 @@
-"""Filters along one dimension in tiles: the stages that compute them in parallel.
+"""Filters in tiles: the stages that compute them in parallel.
 
-The 2015 paper's section 6: all filters run within each tile (*intra*), what each leaves
+The 2015 paper's section 6. All filters run within each tile (*intra*), what each leaves
 behind is kept (*tails*), tails are completed from tile to tile (*completed*), and the
-tiles are computed again from complete tails on (*final*). The matrices between tails
-are those of `coefficients.crossings`. Nothing that the user holds is changed: these are
-new Funcs.
+tiles are computed again from complete tails on (*final*). Filters of several dimensions
+may run in the same tiles, one dimension after the other: the tails of a later one then
+also get what comes into each tile along an earlier one (*residual*). The matrices
+between tails are those of `coefficients`. Nothing that the user holds is changed: these
+are new Funcs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,115 +26,156 @@ from parhelion.lang.functions import max as max_
 from parhelion.lang.functions import min as min_
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
-from parhelion.recfilter.coefficients import Number, crossings
-from parhelion.recfilter.dims import another
+from parhelion.recfilter.coefficients import Matrix, Number, contributions, crossings
+from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.edges import Edges, parts_of
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, as_type, constant, scan
 from parhelion.types import Type
 
+#: Other coordinates than a stage's own Vars, by the positions of dimensions.
+_Places = Mapping[int, Any]
+_HERE: _Places = {}
 
-@dataclass
-class Tiles:
-    """The stages of filters along one dimension, in tiles.
 
-    position: of that dimension. width, count: of tiles. inner, outer: the coordinates
-    within a tile, and of tiles. others: the Vars of the other dimensions. slots: the
-    number of a value among the tails of all filters. scans_of_…: the domains of the
-    updates of these stages, in the order of the filters.
+@dataclass(frozen=True)
+class Axis:
+    """A dimension in tiles, and the filters along it.
+
+    position: of the dimension. extent: points that are filtered. width, count: of
+    tiles. inner, outer: the coordinates within a tile, and of tiles. slots: the number
+    of a value among the tails of all filters. starts: the first slot of each filter,
+    and behind them how many there are.
     """
 
-    filters: tuple[Filter, ...]
     position: int
+    filters: tuple[Filter, ...]
+    extent: int
     width: int
     count: int
     inner: Var
     outer: Var
-    others: tuple[Var, ...]
-    intra: list[Func] = field(default_factory=list)
+    slots: Var
+    starts: tuple[int, ...]
+
+
+@dataclass
+class Run:
+    """The filters along an axis, run within each tile, and what they leave behind.
+
+    stages: a Func for each filter. domains: those of their updates.
+    """
+
+    axis: Axis
+    stages: list[Func] = field(default_factory=list)
+    domains: list[RDom] = field(default_factory=list)
     tails: Func | None = None
-    completed: Func | None = None
-    final: list[Func] = field(default_factory=list)
-    slots: Var | None = None
-    scans_of_intra: list[RDom] = field(default_factory=list)
-    scans_of_tails: list[RDom] = field(default_factory=list)
-    scans_of_final: list[RDom] = field(default_factory=list)
+
+
+@dataclass
+class Residual:
+    """What comes into tiles along an axis, followed along the later ones.
+
+    first: the axis. start: what comes in. runs: along each later axis in turn.
+    """
+
+    first: Axis
+    start: Func
+    runs: list[Run]
+
+
+@dataclass
+class Tiles:
+    """The stages of filters in tiles, of the axes in turn.
+
+    others: the Vars of the dimensions that are in no tiles. domains: those of the
+    updates of `completed`, for each axis.
+    """
+
+    axes: tuple[Axis, ...]
+    others: tuple[Var, ...]
+    intra: list[Run] = field(default_factory=list)
+    residuals: list[Residual] = field(default_factory=list)
+    completed: list[Func] = field(default_factory=list)
+    domains: list[list[RDom]] = field(default_factory=list)
+    final: list[Run] = field(default_factory=list)
 
 
 class _Tiler:
-    """Builds the stages of one group of filters."""
+    """Builds the stages."""
 
     def __init__(
         self,
         name: str,
         source: Source,
-        dims: Sequence[Var],
-        filters: Sequence[Filter],
-        extent: int,
-        width: int,
+        dims: Sequence[RecFilterDim],
+        groups: Sequence[Sequence[Filter]],
+        widths: Mapping[int, int],
         t: Type,
         edges: Edges | None,
     ) -> None:
         self.name, self.source, self.type = name, source, t
-        self.filters, self.width = filters, width
-        self.position = filters[0].dim
-        self.count = -(-extent // width)
-        #: Points that are filtered: tiles are whole where the image goes on.
-        self.extent = extent if edges is None else self.count * width
-        self.edges = edges
-        x = dims[self.position]
-        self.xi, self.xo, self.q = [another(dims, x, suffix) for suffix in "ioq"]
-        self.others = tuple([v for k, v in enumerate(dims) if k != self.position])
-        starts = np.concatenate([[0], np.cumsum([f.order for f in filters])])
-        self.starts = [int(s) for s in starts]
-        self.stages = Tiles(
+        self.dims, self.edges = tuple(dims), edges
+        self.vars: list[Var] = list(dims)
+        self.axes = tuple([self._axis(group, widths) for group in groups])
+        tiled = {a.position for a in self.axes}
+        others = tuple([d for k, d in enumerate(dims) if k not in tiled])
+        self.stages = Tiles(self.axes, others)
+
+    def _axis(self, filters: Sequence[Filter], widths: Mapping[int, int]) -> Axis:
+        position = filters[0].dim
+        d, width = self.dims[position], widths[position]
+        count = -(-d.extent // width)
+        # Tiles are whole where the image goes on.
+        extent = d.extent if self.edges is None else count * width
+        for suffix in "ioq":
+            self.vars.append(another(self.vars, d, suffix))
+        inner, outer, slots = self.vars[-3:]
+        starts = np.cumsum([0, *[f.order for f in filters]]).tolist()
+        return Axis(
+            position,
             tuple(filters),
-            self.position,
+            extent,
             width,
-            self.count,
-            self.xi,
-            self.xo,
-            self.others,
+            count,
+            inner,
+            outer,
+            slots,
+            tuple(starts),
         )
 
     # Coordinates.
 
-    def args(self, inner: Any, outer: Any) -> tuple[Any, ...]:
-        """The coordinates of a stage: the tile's last."""
-        made: list[Any] = list(self.others)
-        made.insert(self.position, inner)
-        return (*made, outer)
+    def args(self, inner: _Places = _HERE, outer: _Places = _HERE) -> tuple[Any, ...]:
+        """The coordinates of a stage: within tiles, then those of the tiles."""
+        made: list[Any] = list(self.dims)
+        for a in self.axes:
+            made[a.position] = a.inner
+        for k, place in inner.items():
+            made[k] = place
+        return (*made, *[outer.get(a.position, a.outer) for a in self.axes])
 
-    def pixel(self, x: Any) -> Any:
-        """The input of the first filter."""
-        at: list[Any] = list(self.others)
-        at.insert(self.position, x)
-        return self.source(*at)
-
-    def input(self, inner: Any, outer: Any) -> Any:
+    def input(self, inner: _Places = _HERE) -> Any:
         """The input of the first filter; zero outside of what is filtered."""
-        x = outer * self.width + inner
-        if self.extent % self.width == 0:
-            return self.pixel(x)
-        value = self.pixel(min_(x, self.extent - 1))
-        return select(likely(x < self.extent), value, self.number(0))
-
-    def entering(self, n: int, q: Any, completed: Func) -> Any:
-        """Value `q` of filter `n` before its first point, the nearest first."""
-        if self.edges is None:
-            return self.number(0)
-        edge = 0 if self.filters[n].causal else self.count - 1
-
-        def tail(m: int, i: int) -> Any:
-            return completed[self.args(self.starts[m] + i, edge)]
-
-        return self.edges.entering(n, q, tail)
-
-    def masked(self, value: Any, inner: Any, outer: Any) -> Any:
-        """A value of a stage; zero outside of the image."""
-        if self.extent % self.width == 0:
+        at: list[Any] = list(self.dims)
+        inside: Any = None
+        for a in self.axes:
+            x = a.outer * a.width + inner.get(a.position, a.inner)
+            if a.extent % a.width:
+                own = x < a.extent
+                inside = own if inside is None else inside & own
+                x = min_(x, a.extent - 1)
+            at[a.position] = x
+        value = self.source(*at)
+        if inside is None:
             return value
-        inside = likely(outer * self.width + inner < self.extent)
+        return select(likely(inside), value, self.number(0))
+
+    def masked(self, value: Any, a: Axis, inner: Any) -> Any:
+        """A value of a stage; zero outside of what is filtered along an axis."""
+        if a.extent % a.width == 0:
+            return value
+        inside = likely(a.outer * a.width + inner < a.extent)
         return select(inside, value, self.number(0))
 
     def number(self, a: Number) -> Expr:
@@ -141,134 +184,223 @@ class _Tiler:
     # Stages.
 
     def build(self) -> Tiles:
-        self._intra()
-        self._tails()
-        self._completed()
+        stages = self.stages
+        stages.intra = self._runs("intra", self.axes, self.input(), _HERE)
+        for g, a in enumerate(self.axes):
+            completed = self._completed(g)
+            stages.completed.append(completed)
+            if g + 1 < len(self.axes):
+                stages.residuals.append(self._residual(a, completed, g))
         self._final()
-        return self.stages
+        return stages
 
-    def _intra(self) -> None:
-        before: Func | None = None
-        for n, one in enumerate(self.filters):
-            f = Func(f"{self.name}_intra{n}")
-            if before is None:
-                value = self.input(self.xi, self.xo)
-            else:
-                value = self.masked(
-                    before[self.args(self.xi, self.xo)], self.xi, self.xo
-                )
-            f[self.args(self.xi, self.xo)] = value
-            self._scan(f, one, alone=True)
-            self.stages.intra.append(f)
-            before = f
+    def _runs(
+        self, label: str, axes: Sequence[Axis], value: Any, at: _Places
+    ) -> list[Run]:
+        """Filters along axes in turn, within each tile, from zeros on.
 
-    def _scan(self, f: Func, one: Filter, *, alone: bool) -> None:
+        value: what the first one filters. at: coordinates in place of those within
+        tiles.
+        """
+        made: list[Run] = []
+        for a in axes:
+            run = Run(a)
+            for n, one in enumerate(a.filters):
+                f = Func(f"{self.name}_{label}{self.dims[a.position].name()}{n}")
+                if n:
+                    value = self.masked(run.stages[-1][self.args(at)], a, a.inner)
+                f[self.args(at)] = value
+                self._scan(f, run, one, at, alone=True)
+                value = f[self.args(at)]
+            self._tails(run, label, at)
+            made.append(run)
+        return made
+
+    def _scan(
+        self, f: Func, run: Run, one: Filter, at: _Places, *, alone: bool
+    ) -> None:
         """The filter within each tile; `alone`, from zeros on."""
-        r = RDom([(0, self.width)], f"r{self.name}")
-        scans = self.stages.scans_of_intra if alone else self.stages.scans_of_final
-        scans.append(r)
-        last = self.width - 1
+        a = run.axis
+        r = RDom([(0, a.width)], f"r{f.name()}")
 
-        def at(i: Any) -> tuple[Any, ...]:
-            return self.args(i if one.causal else last - i, self.xo)
+        def point(i: Any) -> tuple[Any, ...]:
+            return self.args({**at, a.position: i if one.causal else a.width - 1 - i})
 
-        scan(f, at, one, r, self.type, alone=alone)
+        scan(f, point, one, r, self.type, alone=alone)
+        run.stages.append(f)
+        run.domains.append(r)
 
-    def _tails(self) -> None:
+    def _tails(self, run: Run, label: str, at: _Places) -> None:
         """Tail q of all filters, one filter after the other, the nearest value
         first."""
-        choices: list[Any] = []
-        for n, one in enumerate(self.filters):
-            m = self.q - self.starts[n]
-            m = clamp(m, 0, one.order - 1)
-            inner = self.width - 1 - m if one.causal else m
-            value: Any = self.stages.intra[n][self.args(inner, self.xo)]
-            if not one.causal:
-                value = self.masked(value, inner, self.xo)
-            choices += [self.q < self.starts[n + 1], value]
-        f = Func(f"{self.name}_tails")
-        value = choices[-1] if len(choices) == 2 else select(*choices[:-2], choices[-1])
-        f[self.args(self.q, self.xo)] = value
-        self.stages.tails, self.stages.slots = f, self.q
+        a = run.axis
 
-    def _completed(self) -> None:
-        assert self.stages.tails is not None
-        f = Func(f"{self.name}_completed")
-        f[self.args(self.q, self.xo)] = self.stages.tails[self.args(self.q, self.xo)]
-        table = self._table()
-        for n, one in enumerate(self.filters):
-            r = RDom([(0, one.order), (0, self.count)], f"rt{self.name}{n}")
-            self.stages.scans_of_tails.append(r)
-            last = self.count - 1
+        def tail(n: int, one: Filter, m: Any) -> Any:
+            inner = a.width - 1 - m if one.causal else m
+            value = run.stages[n][self.args({**at, a.position: inner})]
+            return value if one.causal else self.masked(value, a, inner)
+
+        f = Func(f"{self.name}_{label}{self.dims[a.position].name()}_tails")
+        f[self.args({**at, a.position: a.slots})] = self._by_slot(a, tail)
+        run.tails = f
+
+    def _by_slot(self, a: Axis, of: Callable[[int, Filter, Any], Any]) -> Any:
+        """A value for each slot of an axis. of: given a filter, by its number, and the
+        number of the value among its own."""
+        choices: list[Any] = []
+        for n, one in enumerate(a.filters):
+            m = clamp(a.slots - a.starts[n], 0, one.order - 1)
+            choices += [a.slots < a.starts[n + 1], of(n, one, m)]
+        if len(choices) == 2:
+            return choices[-1]
+        return select(*choices[:-2], choices[-1])
+
+    def _completed(self, g: int) -> Func:
+        """The tails of axis `g`, completed from tile to tile."""
+        a, tails = self.axes[g], self.stages.intra[g].tails
+        assert tails is not None
+        own = self.args({a.position: a.slots})
+        total: Any = tails[own]
+        for residual in self.stages.residuals:
+            total = total + self._residue(residual, g)
+        f = Func(f"{self.name}_completed{self.dims[a.position].name()}")
+        f[own] = total
+        table, domains = self._crossings(a), list[RDom]()
+        for n, one in enumerate(a.filters):
+            r = RDom([(0, one.order), (0, a.count)], f"r{f.name()}{n}")
+            domains.append(r)
+            last = a.count - 1
             o = r.y if one.causal else last - r.y
-            slot = self.starts[n] + r.x
-            total: Any = f[self.args(slot, o)]
+            slot = a.starts[n] + r.x
+            at = self.args({a.position: slot}, {a.position: o})
+            value: Any = f[at]
             kind = select(o == last, 1, 0)
-            for e, earlier in enumerate(self.filters[: n + 1]):
+            for e, earlier in enumerate(a.filters[: n + 1]):
                 other = o - 1 if earlier.causal else o + 1
                 inside = other >= 0 if earlier.causal else other <= last
-                near = clamp(other, 0, last)
-                for m in range(self.starts[e], self.starts[e + 1]):
-                    first = self.entering(e, m - self.starts[e], f)
-                    value = select(likely(inside), f[self.args(m, near)], first)
-                    total = total + table[m, slot, kind] * value
-            f[self.args(slot, o)] = total
-        self.stages.completed = f
+                near = {a.position: clamp(other, 0, last)}
+                for m in range(a.starts[e], a.starts[e + 1]):
+                    first = self._entering(a, e, m - a.starts[e], f)
+                    come = select(
+                        likely(inside), f[self.args({a.position: m}, near)], first
+                    )
+                    value = value + table[m, slot, kind] * come
+            f[at] = value
+        self.stages.domains.append(domains)
+        return f
 
-    def _table(self) -> Buffer:
-        """The matrices from tails to tails: of whole tiles, and of the last one."""
+    def _residual(self, a: Axis, completed: Func, g: int) -> Residual:
+        """What comes into tiles along axis `g`, and later filters make of it."""
+
+        def entering(n: int, one: Filter, m: Any) -> Any:
+            return self._come_in(a, one, a.starts[n] + m, completed, self.number(0))
+
+        at = {a.position: a.slots}
+        label = self.dims[a.position].name()
+        start = Func(f"{self.name}_entering{label}")
+        start[self.args(at)] = self._by_slot(a, entering)
+        runs = self._runs(f"{label}_", self.axes[g + 1 :], start[self.args(at)], at)
+        return Residual(a, start, runs)
+
+    def _come_in(
+        self, a: Axis, one: Filter, slot: Any, completed: Func, outside: Any
+    ) -> Any:
+        """A tail that comes into a tile, `outside` of the image that."""
+        if one.causal:
+            there, other = a.outer > 0, max_(a.outer - 1, 0)
+        else:
+            last = a.count - 1
+            there, other = a.outer < last, min_(a.outer + 1, last)
+        value = completed[self.args({a.position: slot}, {a.position: other})]
+        return select(there, value, outside)
+
+    def _residue(self, residual: Residual, g: int) -> Any:
+        """What a residual adds to the tails of axis `g`: it is spread over the tile
+        again along its own axis."""
+        e, a = residual.first, self.axes[g]
+        run = next(run for run in residual.runs if run.axis is a)
+        assert run.tails is not None
+        table = self._contributions(e)
+        kind = select(e.outer == e.count - 1, 1, 0)
+        total: Any = None
+        for s in range(e.starts[-1]):
+            value = run.tails[self.args({e.position: s, a.position: a.slots})]
+            term = table[e.inner, s, kind] * value
+            total = term if total is None else total + term
+        return total
+
+    def _crossings(self, a: Axis) -> Buffer:
+        return self._table(a, crossings, "crossings")
+
+    def _contributions(self, a: Axis) -> Buffer:
+        def spread(parts: Any, width: int, valid: int, whole: bool) -> Matrix:
+            return np.ascontiguousarray(contributions(parts, width, valid, whole).T)
+
+        return self._table(a, spread, "contributions")
+
+    def _table(self, a: Axis, of: Callable[..., Matrix], label: str) -> Buffer:
+        """The matrices of an axis: of whole tiles, and of the last one."""
         whole = not self.type.is_float()
-        parts = parts_of(self.filters)
-        valid = self.extent - (self.count - 1) * self.width
-        of_all = [crossings(parts, self.width, n, whole) for n in (self.width, valid)]
-        values = [as_type(m, self.type) for m in of_all]
-        return Buffer(np.ascontiguousarray(np.stack(values)), f"{self.name}_matrices")
+        valid = a.extent - (a.count - 1) * a.width
+        made = [of(parts_of(a.filters), a.width, n, whole) for n in (a.width, valid)]
+        values = np.ascontiguousarray(np.stack([as_type(m, self.type) for m in made]))
+        return Buffer(values, f"{self.name}_{label}{self.dims[a.position].name()}")
+
+    def _entering(self, a: Axis, n: int, q: Any, completed: Func) -> Any:
+        """Value `q` of filter `n` before its first point, the nearest first."""
+        if self.edges is None:
+            return self.number(0)
+        edge = {a.position: 0 if a.filters[n].causal else a.count - 1}
+
+        def tail(m: int, i: int) -> Any:
+            return completed[self.args({a.position: a.starts[m] + i}, edge)]
+
+        return self.edges.entering(n, q, tail)
 
     def _final(self) -> None:
         before: Func | None = None
-        completed = self.stages.completed
-        assert completed is not None
-        last = self.count - 1
-        for n, one in enumerate(self.filters):
-            f = Func(f"{self.name}_final{n}")
-            near = clamp(self.xi, 0, self.width - 1)
-            if before is None:
-                value = self.input(near, self.xo)
-            else:
-                value = self.masked(before[self.args(near, self.xo)], near, self.xo)
-            if one.causal:
-                own, m = self.xi >= 0, -1 - self.xi
-                there, other = self.xo > 0, max_(self.xo - 1, 0)
-            else:
-                own, m = self.xi < self.width, self.xi - self.width
-                there, other = self.xo < last, min_(self.xo + 1, last)
-            q = clamp(m, 0, one.order - 1)
-            left: Any = completed[self.args(self.starts[n] + q, other)]
-            left = select(there, left, self.entering(n, q, completed))
-            f[self.args(self.xi, self.xo)] = select(likely(own), value, left)
-            self._scan(f, one, alone=False)
-            self.stages.final.append(f)
-            before = f
+        for a, completed in zip(self.axes, self.stages.completed, strict=True):
+            run = Run(a)
+            near = clamp(a.inner, 0, a.width - 1)
+            at = {a.position: near}
+            for n, one in enumerate(a.filters):
+                f = Func(f"{self.name}_final{self.dims[a.position].name()}{n}")
+                if before is None:
+                    value = self.input(at)
+                else:
+                    value = before[self.args(at)]
+                    value = self.masked(value, a, near) if n else value
+                if one.causal:
+                    own, m = a.inner >= 0, -1 - a.inner
+                else:
+                    own, m = a.inner < a.width, a.inner - a.width
+                q = clamp(m, 0, one.order - 1)
+                outside = self._entering(a, n, q, completed)
+                left = self._come_in(a, one, a.starts[n] + q, completed, outside)
+                f[self.args()] = select(likely(own), value, left)
+                self._scan(f, run, one, _HERE, alone=False)
+                before = f
+            self.stages.final.append(run)
 
 
 def tiled(
     name: str,
     source: Source,
-    dims: Sequence[Var],
-    filters: Sequence[Filter],
-    extent: int,
-    width: int,
+    dims: Sequence[RecFilterDim],
+    groups: Sequence[Sequence[Filter]],
+    widths: Mapping[int, int],
     t: Type,
     edges: Edges | None,
 ) -> Tiles:
-    """The stages of `filters`, all of one dimension of `extent` points, in tiles of
-    `width`.
+    """The stages of filters in tiles.
 
-    source: what the first one filters. edges: what filters find before their first
-    points, of which those of not causal ones come after the last tile; None for zeros.
-    Without edges the source is asked for points of the image alone.
+    source: what the first one filters. groups: the filters along each dimension, one
+    dimension after the other. widths: of tiles, by the positions of dimensions. edges:
+    what filters of the one dimension that there is then find before their first points,
+    of which those of not causal ones come after the last tile; None for zeros. Without
+    edges the source is asked for points of the image alone.
     """
-    return _Tiler(name, source, dims, filters, extent, width, t, edges).build()
+    return _Tiler(name, source, dims, groups, widths, t, edges).build()
 
 
-__all__ = ["Tiles", "tiled"]
+__all__ = ["Axis", "Residual", "Run", "Tiles", "tiled"]

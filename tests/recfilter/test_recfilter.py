@@ -368,3 +368,48 @@ def test_dimensions_called_like_their_pieces(
     both = [(k, True, [0.5, 0.5]) for k in (1, 0)]
     wanted = by_hand(np.pad(small, edge, mode), *both)[edge:, edge:][:12, :19]
     np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=1e-12)
+
+
+# Several dimensions in the same tiles.
+
+
+@pytest.mark.parametrize("kind", ["float64", "int32"])
+@pytest.mark.parametrize("widths", [(4, 4, 4), (5, 3, 7), (11, 4, 0), (0, 3, 4)])
+def test_three_dimensions_in_tiles(kind: str, widths: tuple[int, ...]) -> None:
+    """Mixed orders and directions; dimensions come again, in between others."""
+    shape = (13, 14, 17)  # z, y, x
+    volume = rng.integers(-50, 50, shape).astype(kind)
+    real = kind == "float64"
+    filters = [
+        (2, True, [0.5, 0.6, -0.3] if real else [1, 0, 1]),
+        (1, False, [1.0, 0.4] if real else [2, 1]),
+        (2, False, [1.0, 0.5, 0.1, 0.1] if real else [1, 3, -3, 1]),
+        (0, True, [0.7, 0.2] if real else [1, -1]),
+        (1, True, [1.0, 0.3, 0.2] if real else [1, 2, -1]),
+        (0, False, [1.0, 0.2, 0.3] if real else [1, 0, 1]),
+    ]
+    dims = [RecFilterDim("xyz"[k], n) for k, n in enumerate(shape[::-1])]
+    f, inp = RecFilter("f"), hl.Buffer(volume)
+    f[tuple(dims)] = inp[tuple(dims)]
+    for axis, causal, c in filters:
+        f.add_filter(+dims[2 - axis] if causal else -dims[2 - axis], c)
+    for d, width in zip(dims, widths, strict=True):
+        if width:
+            f.split(d, width)
+    got = np.asarray(f.realize())
+    if real:
+        np.testing.assert_allclose(got, by_hand(volume, *filters), atol=1e-9)
+        return
+    wanted = volume.astype(object)
+    for axis, causal, c in filters:
+        wanted = along(wanted, axis, causal, tuple(c))
+    assert not ((got.astype(object) - wanted) % (1 << 32)).any()
+
+
+def test_a_huge_width_is_that_of_whole_lines() -> None:
+    x = RecFilterDim("x", 1000)
+    f = RecFilter("f")
+    f[x] = hl.f32(1)
+    f.add_filter(+x, [1, 2, -1])
+    f.split(x, 1 << 30)
+    assert np.asarray(f.realize())[-1] == 1000 * 1001 / 2

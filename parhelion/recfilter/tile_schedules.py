@@ -1,0 +1,239 @@
+"""How filters in tiles are computed by default (2015 paper, section 7).
+
+What is computed within a tile is kept while the tile is; tiles run in parallel. Scans
+are innermost, with vectors across another dimension, in whose direction a stage is
+dense. The stages are ordinary Funcs, so that all of it is done by directives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parhelion.lang.func import Func
+from parhelion.lang.rdom import RDom
+from parhelion.lang.var import Var
+from parhelion.recfilter.dims import RecFilterDim, another
+from parhelion.recfilter.schedules import across, lanes, strip_of, strips_of
+from parhelion.recfilter.tiling import Axis, Residual, Run, Tiles
+from parhelion.types import Type
+
+
+def schedule_tiles(
+    tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type
+) -> None:
+    """Schedules filters in tiles. out: what reads the last stage, over `dims`."""
+    if len(tiles.axes) > 1:
+        _Joint(tiles, out, dims, t).schedule()
+        return
+    axis = tiles.axes[0]
+    v = across(dims, axis.position, t)
+    _first_pass(tiles, axis, v, t)
+    _completion(tiles, axis, v, t)
+    _last_pass(tiles, axis, out, dims[axis.position], v, t)
+
+
+# Tiles along one dimension.
+
+
+def _within(f: Func, r: RDom, tiles: Tiles, v: Var, n: int) -> None:
+    """A stage within tiles: vectors across `v`."""
+    axis = tiles.axes[0]
+    rest = [d for d in (*tiles.others, axis.outer) if d is not v]
+    order = (v, axis.inner, *rest)
+    f.reorder(*order).vectorize(v, n)
+    f.update(0).reorder(v, r, *rest).vectorize(v, n)
+    if axis.position == 0:
+        f.reorder_storage(*order)
+
+
+def _first_pass(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
+    """Tails, each tile computed and left again but for them.
+
+    v: the dimension of vectors; None for that of tiles.
+    """
+    run = tiles.intra[0]
+    tails, q, n = run.tails, axis.slots, lanes(t)
+    assert tails is not None
+    tails.compute_root().bound(q, 0, axis.starts[-1])
+    if v is None:
+        strips, inside = strips_of(tails, axis.outer)
+        tails.split(axis.outer, strips, inside, n)
+        tails.reorder(inside, q, *tiles.others, strips).parallel(strips)
+        v = axis.outer
+    else:
+        strips, inside = strips_of(tails, v)
+        tails.split(v, strips, inside, strip_of(axis.position, t))
+        rest = [d for d in tiles.others if d is not v]
+        tails.reorder(inside, q, strips, *rest, axis.outer).parallel(axis.outer)
+    tails.vectorize(inside, n).unroll(q)
+    for f, r in zip(run.stages, run.domains, strict=True):
+        f.compute_at(tails, strips)
+        _within(f, r, tiles, v, n)
+
+
+def _completion(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
+    f, q, n = tiles.completed[0], axis.slots, lanes(t)
+    f.compute_root()
+    if v is None:
+        return
+    rest = [d for d in tiles.others if d is not v]
+    f.reorder(v, q, *rest, axis.outer).vectorize(v, n).parallel(axis.outer)
+    for k, r in enumerate(tiles.domains[0]):
+        strips, inside = strips_of(f, v)
+        stage = f.update(k).split(v, strips, inside, max(n, strip_of(1, t)))
+        stage.reorder(inside, r.x, r.y, strips, *rest).vectorize(inside, n)
+        stage.parallel(rest[-1] if rest else strips)
+
+
+def _last_pass(
+    tiles: Tiles, axis: Axis, out: Func, scanned: Var, v: Var | None, t: Type
+) -> None:
+    n = lanes(t)
+    outer, inner = [another(out.args(), scanned, suffix) for suffix in "oi"]
+    out.split(scanned, outer, inner, axis.width)
+    if v is None:
+        strips, inside = strips_of(out, outer, inner)
+        out.split(outer, strips, inside, n)
+        out.reorder(inner, inside, *tiles.others, strips).parallel(strips)
+        out.vectorize(inner, min(n, axis.width))
+    else:
+        rest = [d for d in tiles.others if d is not v]
+        strips, inside = strips_of(out, v, outer, inner)
+        out.split(v, strips, inside, strip_of(axis.position, t))
+        if axis.position == 0:
+            out.reorder(inner, inside, outer, strips, *rest)
+            out.vectorize(inner, min(n, axis.width)).parallel(
+                rest[-1] if rest else strips
+            )
+            strips = outer
+        else:
+            out.reorder(inside, inner, strips, outer, *rest).vectorize(inside, n)
+            out.parallel(rest[-1] if rest else outer)
+    run = tiles.final[0]
+    for f, r in zip(run.stages, run.domains, strict=True):
+        f.compute_at(out, strips)
+        _within(f, r, tiles, axis.outer if v is None else v, n)
+
+
+# Tiles along several dimensions.
+
+
+class _Joint:
+    """Schedules filters of several dimensions in the same tiles."""
+
+    def __init__(
+        self, tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type
+    ) -> None:
+        self.tiles, self.out, self.dims = tiles, out, dims
+        self.lanes = lanes(t)
+        self.axes = sorted(tiles.axes, key=lambda a: a.position)
+        self.outers = [a.outer for a in self.axes]
+
+    def schedule(self) -> None:
+        self._first_pass()
+        for residual in self.tiles.residuals:
+            self._residual(residual)
+        for g in range(len(self.axes)):
+            self._completion(g)
+        self._last_pass()
+
+    def _vectors(self, a: Axis) -> Var:
+        """The dimension across which scans along an axis have their vectors."""
+        return next(b.inner for b in self.axes if b is not a)
+
+    def _order(self, first: Sequence[Var], f: Func) -> list[Var]:
+        """The loops of a stage: those given, the rest within tiles, the tiles, and
+        what is in no tiles."""
+        last = [*self.outers, *self.tiles.others]
+        inside = [v for v in f.args() if not _among(v, [*first, *last])]
+        return [*first, *inside, *[v for v in last if not _among(v, first)]]
+
+    def _stages(self, run: Run, v: Var) -> None:
+        """Stages of an axis within tiles, vectors across `v`."""
+        inner = run.axis.inner
+        for f, r in zip(run.stages, run.domains, strict=True):
+            order = self._order([v, inner], f)
+            f.reorder(*order).reorder_storage(*order).vectorize(v, self.lanes)
+            rest = [d for d in order[1:] if d is not inner]
+            f.update(0).reorder(v, r, *rest).vectorize(v, self.lanes)
+
+    def _outermost(self) -> Var:
+        """The loop that runs in parallel."""
+        return (*self.outers, *self.tiles.others)[-1]
+
+    def _first_pass(self) -> None:
+        """All tails of a tile, then the next tile."""
+        runs = self.tiles.intra
+        lead = runs[-1].tails
+        assert lead is not None
+        for run in runs:
+            tails, v = run.tails, self._vectors(run.axis)
+            assert tails is not None
+            q = run.axis.slots
+            tails.compute_root().bound(q, 0, run.axis.starts[-1])
+            tails.reorder(*self._order([v, q], tails)).vectorize(v, self.lanes)
+            tails.unroll(q).parallel(self._outermost())
+            if tails is not lead:
+                tails.compute_with(lead, self.outers[0])
+            self._stages(run, v)
+            for f in run.stages:
+                f.compute_at(lead, self.outers[0])
+
+    def _residual(self, residual: Residual) -> None:
+        """Vectors across tiles: there are few tails in one."""
+        e = residual.first
+        for run in residual.runs:
+            tails, q = run.tails, run.axis.slots
+            assert tails is not None
+            for axis in (e, run.axis):
+                tails.bound(axis.slots, 0, axis.starts[-1])
+            tails.compute_root()
+            tails.reorder(*self._order([e.outer, q, e.slots], tails))
+            tails.vectorize(e.outer, self.lanes).parallel(self._outermost_but(e))
+            self._stages(run, e.outer)
+            last = run is residual.runs[-1]
+            for f in run.stages:
+                if last:
+                    f.compute_at(tails, self._outermost_but(e))
+                else:
+                    f.compute_root().parallel(self._outermost_but(e))
+
+    def _outermost_but(self, a: Axis) -> Var:
+        last = [*self.outers, *self.tiles.others]
+        return [v for v in last if v is not a.outer][-1]
+
+    def _completion(self, g: int) -> None:
+        a, f = self.tiles.axes[g], self.tiles.completed[g]
+        v = self._vectors(a)
+        f.compute_root().reorder(*self._order([v, a.slots], f))
+        f.vectorize(v, self.lanes).parallel(self._outermost())
+        for k, r in enumerate(self.tiles.domains[g]):
+            order = self._order([v, a.slots, a.outer], f)[3:]
+            stage = f.update(k).reorder(v, r.x, r.y, *order)
+            stage.vectorize(v, self.lanes).parallel(self._outermost_but(a))
+
+    def _last_pass(self) -> None:
+        out, first = self.out, self.axes[0]
+        inners: list[Var] = []
+        outers: list[Var] = []
+        for a in self.axes:
+            d = self.dims[a.position]
+            among = [*out.args(), *inners, *outers]
+            outer, inner = [another(among, d, suffix) for suffix in "oi"]
+            out.split(d, outer, inner, a.width)
+            inners.append(inner)
+            outers.append(outer)
+        out.reorder(*inners, *outers, *self.tiles.others)
+        out.vectorize(inners[0], min(self.lanes, first.width))
+        out.parallel((*outers, *self.tiles.others)[-1])
+        for run in self.tiles.final:
+            self._stages(run, self._vectors(run.axis))
+            for f in run.stages:
+                f.compute_at(out, outers[0])
+
+
+def _among(v: Var, others: Sequence[Var]) -> bool:
+    return any([v.same_as(one) for one in others])
+
+
+__all__ = ["schedule_tiles"]
