@@ -380,7 +380,7 @@ def test_three_dimensions_in_tiles(kind: str, widths: tuple[int, ...]) -> None:
     shape = (13, 14, 17)  # z, y, x
     volume = rng.integers(-50, 50, shape).astype(kind)
     real = kind == "float64"
-    filters = [
+    filters: list[tuple[int, bool, list[float]]] = [
         (2, True, [0.5, 0.6, -0.3] if real else [1, 0, 1]),
         (1, False, [1.0, 0.4] if real else [2, 1]),
         (2, False, [1.0, 0.5, 0.1, 0.1] if real else [1, 3, -3, 1]),
