@@ -33,6 +33,7 @@ def child(
     threads: int | None = None,
     setting: Mapping[str, str] | None = None,
     accepted: tuple[int, ...] = (0,),
+    timeout: float = TIMEOUT,
 ) -> str:
     """Standard output of ``python args…`` in a fresh process. Raises Failed."""
     command = " ".join(args)
@@ -43,10 +44,10 @@ def child(
             capture_output=True,
             text=True,
             check=False,
-            timeout=TIMEOUT,
+            timeout=timeout,
         )
     except subprocess.TimeoutExpired as error:
-        raise Failed(f"{command}: not done after {TIMEOUT:.0f} s") from error
+        raise Failed(f"{command}: not done after {timeout:.0f} s") from error
     if done.returncode not in accepted:
         raise Failed(f"{command}: {done.stderr.strip() or f'exit {done.returncode}'}")
     return done.stdout
