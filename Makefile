@@ -3,6 +3,7 @@
 # make bench  side by side with Halide  make clean  remove what these made
 # make bench-auto  automatic schedules beside Halide's and the experts', of the papers'
 #                  applications and (half an hour) of everyday pipelines
+# make bench-recursive  recursive filters beside SciPy, OpenCV and Halide
 #
 # Needs make, python3 >= 3.11 and python3-venv. Everything goes into .venv; a stamp
 # per extra says what is installed, and changes of pyproject.toml install again.
@@ -15,7 +16,8 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench bench-auto fuzz fuzz-auto fuzz-recursive clean
+.PHONY: demo test check format bench bench-auto bench-recursive fuzz fuzz-auto \
+        fuzz-recursive clean
 .DELETE_ON_ERROR:
 
 $(PY):
@@ -49,6 +51,9 @@ bench: $(VENV)/.stamp-bench
 bench-auto: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.auto --keep --page docs/autoschedule-benchmarks.md $(ARGS)
 	$(PY) -m benchmarks.everyday --page docs/everyday-benchmarks.md
+
+bench-recursive: $(VENV)/.stamp-bench
+	$(PY) -m benchmarks.recursive --page docs/recursive-filters-benchmarks.md $(ARGS)
 
 # CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test
