@@ -21,6 +21,7 @@ OURS, HALIDE, SCIPY, OPENCV, COPY = "Parhelion", "Halide", "SciPy", "OpenCV", "c
 
 #: Names of contenders that the goals refer to.
 DEFAULT, UNTILED, LFILTER = "default", "untiled", "lfilter"
+PLAIN = "plain Funcs, strips"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from benchmarks.recursive.case import (
     HALIDE,
     LFILTER,
     OURS,
+    PLAIN,
     SCIPY,
     UNTILED,
     Array,
@@ -92,6 +93,21 @@ def halides(make: Callable[[str], Run], check: Check) -> list[Contender]:
     return [made(name) for name in untiled.SCHEDULES]
 
 
+def plain(
+    pixels: Array, dtype: Any, scans: list[Scan], check: Check
+) -> list[Contender]:
+    """The untiled definition in ordinary Funcs: under Halide's schedules, and one of
+    these here too, which tells what is the compiler's and what the schedule's."""
+
+    def strips() -> Run:
+        return untiled.prepared(pixels, dtype, scans, "strips", "parhelion")
+
+    def of_halide(schedule: str) -> Run:
+        return untiled.prepared(pixels, dtype, scans, schedule)
+
+    return [*halides(of_halide, check), Contender(PLAIN, OURS, strips, check)]
+
+
 def both_ways(causal: list[float], anticausal: list[float]) -> list[Scan]:
     """Filters forwards and backwards, along x and then along y."""
     return [
@@ -124,9 +140,7 @@ def gaussian(order: int) -> Case:
             return applications.gaussian(inp, (n, n), SIGMA, order, width)
 
         contenders = ours(n, scale, np.float32, build, near)
-        contenders += halides(
-            lambda s: untiled.prepared(pixels, np.float32, scans, s), near
-        )
+        contenders += plain(pixels, np.float32, scans, near)
         contenders.append(peers.lfilter(pixels, scans, near))
         if order == 3:
             contenders.append(_opencv_gaussian(pixels))
@@ -162,9 +176,7 @@ def table_float() -> Case:
             return applications.summed_area(inp, (n, n), hl.Float(32), width)
 
         contenders = ours(n, scale, np.float32, build, near)
-        contenders += halides(
-            lambda s: untiled.prepared(pixels, np.float32, SUMS, s), near
-        )
+        contenders += plain(pixels, np.float32, SUMS, near)
         contenders.append(peers.lfilter(pixels, SUMS, near))
         contenders.append(_integral(pixels, np.float32, near))
         contenders += peers.copies((n, n), np.float32)
@@ -189,9 +201,7 @@ def table_int() -> Case:
             return np.cumsum(np.cumsum(pixels, 1, np.int32), 0, np.int32)
 
         contenders = ours(n, scale, np.int32, build, Check())
-        contenders += halides(
-            lambda s: untiled.prepared(pixels, np.int32, SUMS, s), Check()
-        )
+        contenders += plain(pixels, np.int32, SUMS, Check())
         floats = pixels.astype(np.float32)
         contenders.append(peers.lfilter(floats, SUMS, of_sums(n, 4.0 * n * n)))
         contenders.append(_integral(pixels, np.int32, Check()))
@@ -411,9 +421,7 @@ def spline() -> Case:
             return applications.spline(inp, (n, n), width)
 
         contenders = ours(n, scale, np.float32, build, near)
-        contenders += halides(
-            lambda s: untiled.prepared(pixels, np.float32, scans, s), near
-        )
+        contenders += plain(pixels, np.float32, scans, near)
         contenders.append(peers.lfilter(pixels, scans, near))
         contenders.append(_spline_filter(pixels))
         contenders += peers.copies((n, n), np.float32)

@@ -31,6 +31,7 @@ error. [How to write these filters](recursive-filters.md).
 in float32 on one thread; OpenCV, Halide 21 and Parhelion have the same number of
 threads. Halide's definition is the paper's untiled one (section 4), under the schedules
 of `benchmarks/recursive/untiled.py`; no directive tiles a scan along its own dimension.
+"Plain Funcs, strips" is that definition and one of these schedules under Parhelion.
 The copies read and write each pixel once: the time that memory alone asks for.
 
 ## Where it ran

@@ -180,10 +180,15 @@ SCHEDULES: dict[str, Callable[[Module, Sequence[Part]], None]] = {
 
 
 def prepared(
-    image: Array, result_type: Any, scans: Sequence[Scan], schedule: str
+    image: Array,
+    result_type: Any,
+    scans: Sequence[Scan],
+    schedule: str,
+    module: str = "halide",
 ) -> Run:
-    """A compiled filter of an image, under one of the schedules."""
-    hl = load("halide")
+    """A compiled filter of an image, under one of the schedules; of ordinary Funcs, so
+    that "parhelion" takes the same definition and schedule."""
+    hl = load(module)
     inp = hl.Buffer(image)
     whole = np.issubdtype(result_type, np.integer)
     number = hl.i32 if whole else hl.f32
