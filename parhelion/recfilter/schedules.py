@@ -22,6 +22,8 @@ from parhelion.types import Type
 
 #: Bytes of the image along which a strip is computed at a time: some cache lines.
 _STRIP = 256
+#: Bytes of the lines that a scan along the innermost dimension has at hand at a time.
+_NEAR = 64 << 10
 #: Images of fewer lines are computed in tiles, of so many points, if there are so many.
 _FEW_LINES, _TILE, _LEAST_TILES = 16, 1024, 16
 
@@ -58,9 +60,17 @@ def across(dims: Sequence[RecFilterDim], position: int, t: Type) -> Var | None:
     return next((d for d in others if d.extent >= lanes(t)), None)
 
 
-def strip_of(position: int, t: Type) -> int:
-    """Across how many points a scan along a dimension is computed at a time."""
-    return lanes(t) if position == 0 else max(lanes(t), _STRIP // t.bytes())
+def strip_of(position: int, length: int, t: Type) -> int:
+    """Across how many points a scan along a dimension, of so many points at a time, is
+    computed at a time.
+
+    A scan waits for what it has just computed: two vectors do not wait for each other,
+    as long as their lines stay in the caches.
+    """
+    n = lanes(t)
+    if position:
+        return max(n, _STRIP // t.bytes())
+    return 2 * n if 2 * n * length * t.bytes() <= _NEAR else n
 
 
 def strips_of(f: Func, v: Var, *loops: Var) -> tuple[Var, Var]:
@@ -95,7 +105,8 @@ def schedule_scans(
             f.compute_root()
         return
     n = lanes(t)
-    size = strip_of(position, t)
+    size = strip_of(position, dims[position].extent, t)
+    wide = min(size, 2 * n)
     strips, inside = strips_of(out, v)
     out.split(v, strips, inside, size)
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
@@ -103,15 +114,15 @@ def schedule_scans(
     if position == 0:
         out.reorder(scanned, inside, strips, *rest).vectorize(scanned, n)
     else:
-        out.reorder(inside, scanned, strips, *rest).vectorize(inside, n)
+        out.reorder(inside, scanned, strips, *rest).vectorize(inside, wide)
     out.parallel(rest[-1] if rest else strips)
     for f, domains in stages:
         f.compute_at(out, strips)
         if position == 0:
             f.reorder_storage(v, *[d for d in dims if d is not v])
-        f.reorder(v, scanned, *rest).vectorize(v, n)
+        f.reorder(v, scanned, *rest).vectorize(v, wide)
         for k, r in enumerate(domains):
-            f.update(k).reorder(v, r, *rest).vectorize(v, n)
+            f.update(k).reorder(v, r, *rest).vectorize(v, wide)
 
 
 def schedule_edges(
@@ -128,7 +139,7 @@ def schedule_edges(
     f.reorder(v, q, *rest).vectorize(v, n)
     for k, r in enumerate(edges.domains):
         strips, inside = strips_of(f, v)
-        stage = f.update(k).split(v, strips, inside, strip_of(position, t))
+        stage = f.update(k).split(v, strips, inside, strip_of(position, 1, t))
         stage.reorder(q, inside, r, strips, *rest).vectorize(inside, n).unroll(q)
         stage.parallel(rest[-1] if rest else strips)
 

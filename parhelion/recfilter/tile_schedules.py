@@ -62,7 +62,7 @@ def _first_pass(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
         v = axis.outer
     else:
         strips, inside = strips_of(tails, v)
-        tails.split(v, strips, inside, strip_of(axis.position, t))
+        tails.split(v, strips, inside, strip_of(axis.position, axis.width, t))
         rest = [d for d in tiles.others if d is not v]
         tails.reorder(inside, q, strips, *rest, axis.outer).parallel(axis.outer)
     tails.vectorize(inside, n).unroll(q)
@@ -80,7 +80,7 @@ def _completion(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
     f.reorder(v, q, *rest, axis.outer).vectorize(v, n).parallel(axis.outer)
     for k, r in enumerate(tiles.domains[0]):
         strips, inside = strips_of(f, v)
-        stage = f.update(k).split(v, strips, inside, max(n, strip_of(1, t)))
+        stage = f.update(k).split(v, strips, inside, max(n, strip_of(1, 1, t)))
         stage.reorder(inside, r.x, r.y, strips, *rest).vectorize(inside, n)
         stage.parallel(rest[-1] if rest else strips)
 
@@ -99,7 +99,7 @@ def _last_pass(
     else:
         rest = [d for d in tiles.others if d is not v]
         strips, inside = strips_of(out, v, outer, inner)
-        out.split(v, strips, inside, strip_of(axis.position, t))
+        out.split(v, strips, inside, strip_of(axis.position, axis.width, t))
         if axis.position == 0:
             out.reorder(inner, inside, outer, strips, *rest)
             out.vectorize(inner, min(n, axis.width)).parallel(

@@ -185,7 +185,7 @@ class _Tiler:
 
     def build(self) -> Tiles:
         stages = self.stages
-        stages.intra = self._runs("intra", self.axes, self.input(), _HERE)
+        stages.intra = self._runs("intra", self.axes, self.input, _HERE)
         for g, a in enumerate(self.axes):
             completed = self._completed(g)
             stages.completed.append(completed)
@@ -195,40 +195,63 @@ class _Tiler:
         return stages
 
     def _runs(
-        self, label: str, axes: Sequence[Axis], value: Any, at: _Places
+        self,
+        label: str,
+        axes: Sequence[Axis],
+        source: Callable[[_Places], Any],
+        at: _Places,
     ) -> list[Run]:
         """Filters along axes in turn, within each tile, from zeros on.
 
-        value: what the first one filters. at: coordinates in place of those within
+        source: what the first one filters. at: coordinates in place of those within
         tiles.
         """
         made: list[Run] = []
         for a in axes:
             run = Run(a)
-            for n, one in enumerate(a.filters):
-                f = Func(f"{self.name}_{label}{self.dims[a.position].name()}{n}")
-                if n:
-                    value = self.masked(run.stages[-1][self.args(at)], a, a.inner)
-                f[self.args(at)] = value
-                self._scan(f, run, one, at, alone=True)
-                value = f[self.args(at)]
+            for _ in a.filters:
+                source = self._stage(label, run, source, self._nothing, at)
             self._tails(run, label, at)
             made.append(run)
         return made
 
-    def _scan(
-        self, f: Func, run: Run, one: Filter, at: _Places, *, alone: bool
-    ) -> None:
-        """The filter within each tile; `alone`, from zeros on."""
-        a = run.axis
+    def _stage(
+        self,
+        label: str,
+        run: Run,
+        source: Callable[[_Places], Any],
+        before: Callable[[int, Any], Any],
+        at: _Places,
+    ) -> Callable[[_Places], Any]:
+        """Adds the next filter of an axis, within each tile, and returns its values.
+
+        source: what it filters. before: given the filter's number, its values before
+        its first point, by their numbers, the nearest first.
+        """
+        a, n = run.axis, len(run.stages)
+        one, last = a.filters[n], a.width - 1
+        near = clamp(a.inner, 0, last)
+        value = source({**at, a.position: near})
+        value = self.masked(value, a, near) if n else value
+        if one.causal:
+            own, m = a.inner >= 0, -1 - a.inner
+        else:
+            own, m = a.inner <= last, a.inner - a.width
+        first = before(n, clamp(m, 0, one.order - 1))
+        f = Func(f"{self.name}_{label}{self.dims[a.position].name()}{n}")
+        f[self.args(at)] = select(likely(own), value, first)
         r = RDom([(0, a.width)], f"r{f.name()}")
 
         def point(i: Any) -> tuple[Any, ...]:
-            return self.args({**at, a.position: i if one.causal else a.width - 1 - i})
+            return self.args({**at, a.position: i if one.causal else last - i})
 
-        scan(f, point, one, r, self.type, alone=alone)
+        scan(f, point, one, r, self.type)
         run.stages.append(f)
         run.domains.append(r)
+        return lambda places: f[self.args(places)]
+
+    def _nothing(self, n: int, q: Any) -> Any:
+        return self.number(0)
 
     def _tails(self, run: Run, label: str, at: _Places) -> None:
         """Tail q of all filters, one filter after the other, the nearest value
@@ -299,7 +322,9 @@ class _Tiler:
         label = self.dims[a.position].name()
         start = Func(f"{self.name}_entering{label}")
         start[self.args(at)] = self._by_slot(a, entering)
-        runs = self._runs(f"{label}_", self.axes[g + 1 :], start[self.args(at)], at)
+        runs = self._runs(
+            f"{label}_", self.axes[g + 1 :], lambda places: start[self.args(places)], at
+        )
         return Residual(a, start, runs)
 
     def _come_in(
@@ -358,28 +383,19 @@ class _Tiler:
         return self.edges.entering(n, q, tail)
 
     def _final(self) -> None:
-        before: Func | None = None
-        for a, completed in zip(self.axes, self.stages.completed, strict=True):
-            run = Run(a)
-            near = clamp(a.inner, 0, a.width - 1)
-            at = {a.position: near}
-            for n, one in enumerate(a.filters):
-                f = Func(f"{self.name}_final{self.dims[a.position].name()}{n}")
-                if before is None:
-                    value = self.input(at)
-                else:
-                    value = before[self.args(at)]
-                    value = self.masked(value, a, near) if n else value
-                if one.causal:
-                    own, m = a.inner >= 0, -1 - a.inner
-                else:
-                    own, m = a.inner < a.width, a.inner - a.width
-                q = clamp(m, 0, one.order - 1)
+        source: Callable[[_Places], Any] = self.input
+        for axis, completed in zip(self.axes, self.stages.completed, strict=True):
+
+            def before(
+                n: int, q: Any, a: Axis = axis, completed: Func = completed
+            ) -> Any:
                 outside = self._entering(a, n, q, completed)
-                left = self._come_in(a, one, a.starts[n] + q, completed, outside)
-                f[self.args()] = select(likely(own), value, left)
-                self._scan(f, run, one, _HERE, alone=False)
-                before = f
+                slot = a.starts[n] + q
+                return self._come_in(a, a.filters[n], slot, completed, outside)
+
+            run = Run(axis)
+            for _ in axis.filters:
+                source = self._stage("final", run, source, before, _HERE)
             self.stages.final.append(run)
 
 

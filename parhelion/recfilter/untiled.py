@@ -31,25 +31,29 @@ def scans(
     filters: Sequence[Filter],
     t: Type,
 ) -> tuple[Func, list[RDom]]:
-    """A Func of all filters, and the reduction domain of each update: values before
-    the first point that a filter meets are zero.
+    """A Func of all filters, of one dimension, and the reduction domain of each update:
+    values before the first point that a filter meets are zero.
 
     source: what the first one filters; it is asked for points of the image alone.
     """
     f = Func(name)
-    f[tuple(dims)] = source(*dims)
+    position = filters[0].dim
+    extent, x = extents[position], dims[position]
+    near: list[Any] = list(dims)
+    near[position] = clamp(x, 0, extent - 1)
+    inside = likely((x >= 0) & (x < extent))
+    f[tuple(dims)] = select(inside, source(*near), constant(0, t))
     domains: list[RDom] = []
     for one in filters:
-        extent = extents[one.dim]
         r = RDom([(0, extent)], f"r{dims[one.dim].name()}")
         domains.append(r)
 
-        def at(i: Any, one: Filter = one, extent: int = extent) -> tuple[Any, ...]:
+        def at(i: Any, one: Filter = one) -> tuple[Any, ...]:
             args: list[Any] = list(dims)
-            args[one.dim] = i if one.causal else extent - 1 - i
+            args[position] = i if one.causal else extent - 1 - i
             return tuple(args)
 
-        scan(f, at, one, r, t, alone=True)
+        scan(f, at, one, r, t)
     return f, domains
 
 
@@ -92,7 +96,7 @@ def scans_with_edges(
         def at(i: Any, one: Filter = one) -> tuple[Any, ...]:
             return args(i if one.causal else extent - 1 - i)
 
-        scan(f, at, one, r, t, alone=False)
+        scan(f, at, one, r, t)
         made.append((f, [r]))
     return made
 

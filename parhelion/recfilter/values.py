@@ -9,11 +9,8 @@ import numpy as np
 
 from parhelion.ir.build import imm
 from parhelion.lang import boundary
-from parhelion.lang.effects import likely
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.func import Func
-from parhelion.lang.functions import max as max_
-from parhelion.lang.functions import select
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Matrix, Number
@@ -81,25 +78,18 @@ def scan(
     one: Filter,
     r: RDom,
     t: Type,
-    *,
-    alone: bool,
 ) -> None:
     """Gives a Func the update by which a filter walks over its points.
 
-    at: the coordinates of a point, counted from the first that the filter meets. alone:
-    whether there are zeros before that one; otherwise the Func has what there is.
+    at: the coordinates of a point, counted from the first that the filter meets. The
+    Func has values before that one, which are asked for.
     """
     gain = one.feedforward[0]
     total: Any = f[at(r)] if gain == 1 else coefficient(gain, at(r), t) * f[at(r)]
-    for j, a in enumerate(one.feedback, 1):
-        if a == 0:
-            continue
-        if alone:
-            term = coefficient(a, at(r), t) * f[at(max_(r - j, 0))]
-            term = select(likely(r >= j), term, constant(0, t))
-        else:
-            term = coefficient(a, at(r), t) * f[at(r - j)]
-        total = total + term
+    # The nearest point comes last: it is known last.
+    for j, a in reversed(list(enumerate(one.feedback, 1))):
+        if a != 0:
+            total = total + coefficient(a, at(r), t) * f[at(r - j)]
     f[at(r)] = total
 
 
