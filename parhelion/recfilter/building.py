@@ -67,7 +67,7 @@ class Builder:
             out[self.dims] = source(*self.dims)
         for d in self.dims:
             out.bound(d, 0, d.extent)
-        return out
+        return out.compute_root()
 
     def _parts(self, filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
         """Filters that are computed together: neighbours along one dimension.

@@ -18,6 +18,7 @@ from parhelion.recfilter.coefficients import growth
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.filters import Filter, most_growth
+from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
 
 #: Bytes of the image along which a strip is computed at a time: some cache lines.
@@ -53,7 +54,15 @@ def width_of_tiles(
     return _TILE if widest <= most_growth(t) else None
 
 
-def across(dims: Sequence[RecFilterDim], position: int, t: Type) -> Var | None:
+def tail_of(step: int, extent: int) -> TailStrategy:
+    """How the end of a loop is computed that goes over `extent` points in steps: no
+    point beyond them, as an image would have to be larger."""
+    if extent < step:
+        return TailStrategy.GuardWithIf
+    return TailStrategy.ShiftInwards
+
+
+def across(dims: Sequence[RecFilterDim], position: int, t: Type) -> RecFilterDim | None:
     """The dimension across which a scan along another one has its vectors; None if
     no other has so many points."""
     others = [d for k, d in enumerate(dims) if k != position]
@@ -108,11 +117,12 @@ def schedule_scans(
     size = strip_of(position, dims[position].extent, t)
     wide = min(size, 2 * n)
     strips, inside = strips_of(out, v)
-    out.split(v, strips, inside, size)
+    out.split(v, strips, inside, size, tail_of(size, v.extent))
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
     scanned = dims[position]
     if position == 0:
-        out.reorder(scanned, inside, strips, *rest).vectorize(scanned, n)
+        tail = tail_of(n, scanned.extent)
+        out.reorder(scanned, inside, strips, *rest).vectorize(scanned, n, tail)
     else:
         out.reorder(inside, scanned, strips, *rest).vectorize(inside, wide)
     out.parallel(rest[-1] if rest else strips)
@@ -152,5 +162,6 @@ __all__ = [
     "schedule_scans",
     "strip_of",
     "strips_of",
+    "tail_of",
     "width_of_tiles",
 ]

@@ -13,8 +13,9 @@ from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim, another
-from parhelion.recfilter.schedules import across, lanes, strip_of, strips_of
+from parhelion.recfilter.schedules import across, lanes, strip_of, strips_of, tail_of
 from parhelion.recfilter.tiling import Axis, Residual, Run, Tiles
+from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
 
 
@@ -32,6 +33,10 @@ def schedule_tiles(
     _last_pass(tiles, axis, out, dims[axis.position], v, t)
 
 
+#: What is outside of the image in the last tile is not written.
+_LAST_TILE = TailStrategy.GuardWithIf
+
+
 # Tiles along one dimension.
 
 
@@ -46,7 +51,7 @@ def _within(f: Func, r: RDom, tiles: Tiles, v: Var, n: int) -> None:
         f.reorder_storage(*order)
 
 
-def _first_pass(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
+def _first_pass(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> None:
     """Tails, each tile computed and left again but for them.
 
     v: the dimension of vectors; None for that of tiles.
@@ -57,27 +62,28 @@ def _first_pass(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
     tails.compute_root().bound(q, 0, axis.starts[-1])
     if v is None:
         strips, inside = strips_of(tails, axis.outer)
-        tails.split(axis.outer, strips, inside, n)
+        tails.split(axis.outer, strips, inside, n, tail_of(n, axis.count))
         tails.reorder(inside, q, *tiles.others, strips).parallel(strips)
-        v = axis.outer
     else:
         strips, inside = strips_of(tails, v)
-        tails.split(v, strips, inside, strip_of(axis.position, axis.width, t))
+        size = strip_of(axis.position, axis.width, t)
+        tails.split(v, strips, inside, size, tail_of(size, v.extent))
         rest = [d for d in tiles.others if d is not v]
         tails.reorder(inside, q, strips, *rest, axis.outer).parallel(axis.outer)
     tails.vectorize(inside, n).unroll(q)
     for f, r in zip(run.stages, run.domains, strict=True):
         f.compute_at(tails, strips)
-        _within(f, r, tiles, v, n)
+        _within(f, r, tiles, axis.outer if v is None else v, n)
 
 
-def _completion(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
+def _completion(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> None:
     f, q, n = tiles.completed[0], axis.slots, lanes(t)
     f.compute_root()
     if v is None:
         return
     rest = [d for d in tiles.others if d is not v]
-    f.reorder(v, q, *rest, axis.outer).vectorize(v, n).parallel(axis.outer)
+    f.reorder(v, q, *rest, axis.outer).vectorize(v, n, tail_of(n, v.extent))
+    f.parallel(axis.outer)
     for k, r in enumerate(tiles.domains[0]):
         strips, inside = strips_of(f, v)
         stage = f.update(k).split(v, strips, inside, max(n, strip_of(1, 1, t)))
@@ -86,20 +92,26 @@ def _completion(tiles: Tiles, axis: Axis, v: Var | None, t: Type) -> None:
 
 
 def _last_pass(
-    tiles: Tiles, axis: Axis, out: Func, scanned: Var, v: Var | None, t: Type
+    tiles: Tiles,
+    axis: Axis,
+    out: Func,
+    scanned: RecFilterDim,
+    v: RecFilterDim | None,
+    t: Type,
 ) -> None:
     n = lanes(t)
     outer, inner = [another(out.args(), scanned, suffix) for suffix in "oi"]
-    out.split(scanned, outer, inner, axis.width)
+    out.split(scanned, outer, inner, axis.width, _LAST_TILE)
     if v is None:
         strips, inside = strips_of(out, outer, inner)
-        out.split(outer, strips, inside, n)
+        out.split(outer, strips, inside, n, tail_of(n, axis.count))
         out.reorder(inner, inside, *tiles.others, strips).parallel(strips)
         out.vectorize(inner, min(n, axis.width))
     else:
         rest = [d for d in tiles.others if d is not v]
         strips, inside = strips_of(out, v, outer, inner)
-        out.split(v, strips, inside, strip_of(axis.position, axis.width, t))
+        size = strip_of(axis.position, axis.width, t)
+        out.split(v, strips, inside, size, tail_of(size, v.extent))
         if axis.position == 0:
             out.reorder(inner, inside, outer, strips, *rest)
             out.vectorize(inner, min(n, axis.width)).parallel(
@@ -141,6 +153,12 @@ class _Joint:
         """The dimension across which scans along an axis have their vectors."""
         return next(b.inner for b in self.axes if b is not a)
 
+    def _tail(self, v: Var) -> TailStrategy:
+        """How vectors across a dimension end, within tiles or of them."""
+        sizes = [(a.inner, a.width) for a in self.axes]
+        sizes += [(a.outer, a.count) for a in self.axes]
+        return tail_of(self.lanes, next(n for one, n in sizes if one is v))
+
     def _order(self, first: Sequence[Var], f: Func) -> list[Var]:
         """The loops of a stage: those given, the rest within tiles, the tiles, and
         what is in no tiles."""
@@ -153,7 +171,8 @@ class _Joint:
         inner = run.axis.inner
         for f, r in zip(run.stages, run.domains, strict=True):
             order = self._order([v, inner], f)
-            f.reorder(*order).reorder_storage(*order).vectorize(v, self.lanes)
+            f.reorder(*order).reorder_storage(*order)
+            f.vectorize(v, self.lanes, self._tail(v))
             rest = [d for d in order[1:] if d is not inner]
             f.update(0).reorder(v, r, *rest).vectorize(v, self.lanes)
 
@@ -171,7 +190,8 @@ class _Joint:
             assert tails is not None
             q = run.axis.slots
             tails.compute_root().bound(q, 0, run.axis.starts[-1])
-            tails.reorder(*self._order([v, q], tails)).vectorize(v, self.lanes)
+            tails.reorder(*self._order([v, q], tails))
+            tails.vectorize(v, self.lanes, self._tail(v))
             tails.unroll(q).parallel(self._outermost())
             if tails is not lead:
                 tails.compute_with(lead, self.outers[0])
@@ -189,7 +209,8 @@ class _Joint:
                 tails.bound(axis.slots, 0, axis.starts[-1])
             tails.compute_root()
             tails.reorder(*self._order([e.outer, q, e.slots], tails))
-            tails.vectorize(e.outer, self.lanes).parallel(self._outermost_but(e))
+            tails.vectorize(e.outer, self.lanes, self._tail(e.outer))
+            tails.parallel(self._outermost_but(e))
             self._stages(run, e.outer)
             last = run is residual.runs[-1]
             for f in run.stages:
@@ -206,7 +227,7 @@ class _Joint:
         a, f = self.tiles.axes[g], self.tiles.completed[g]
         v = self._vectors(a)
         f.compute_root().reorder(*self._order([v, a.slots], f))
-        f.vectorize(v, self.lanes).parallel(self._outermost())
+        f.vectorize(v, self.lanes, self._tail(v)).parallel(self._outermost())
         for k, r in enumerate(self.tiles.domains[g]):
             order = self._order([v, a.slots, a.outer], f)[3:]
             stage = f.update(k).reorder(v, r.x, r.y, *order)
@@ -220,7 +241,7 @@ class _Joint:
             d = self.dims[a.position]
             among = [*out.args(), *inners, *outers]
             outer, inner = [another(among, d, suffix) for suffix in "oi"]
-            out.split(d, outer, inner, a.width)
+            out.split(d, outer, inner, a.width, _LAST_TILE)
             inners.append(inner)
             outers.append(outer)
         out.reorder(*inners, *outers, *self.tiles.others)

@@ -58,6 +58,11 @@ class Axis:
     slots: Var
     starts: tuple[int, ...]
 
+    @property
+    def last(self) -> int:
+        """The last point that is filtered."""
+        return self.extent - 1
+
 
 @dataclass
 class Run:
@@ -164,8 +169,8 @@ class _Tiler:
             if a.extent % a.width:
                 own = x < a.extent
                 inside = own if inside is None else inside & own
-                x = min_(x, a.extent - 1)
-            at[a.position] = x
+            # Vectors of tiles may go beyond the last one, where nothing is used.
+            at[a.position] = clamp(likely(x), 0, a.last)
         value = self.source(*at)
         if inside is None:
             return value

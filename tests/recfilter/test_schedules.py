@@ -1,0 +1,77 @@
+"""How recursive filters are computed when nothing is said, and in pipelines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import parhelion as hl
+from parhelion.recfilter import RecFilter, RecFilterDim
+
+Array = NDArray[Any]
+
+rng = np.random.default_rng(3)
+W, H = 75, 50
+image = rng.random((H, W), np.float32)
+
+
+def smooth(source: hl.Buffer | hl.Func) -> RecFilter:
+    x, y = RecFilterDim("x", W), RecFilterDim("y", H)
+    f = RecFilter("smooth")
+    f[x, y] = source[x, y]
+    for direction in (+x, -x, +y, -y):
+        f.add_filter(direction, [0.5, 0.5])
+    return f
+
+
+@pytest.mark.parametrize("split", [0, 16])
+@pytest.mark.parametrize("border", ["zero", "clamp", "mirror"])
+@pytest.mark.parametrize(
+    "shape",
+    [(50, 37), (64, 64), (7, 300), (300, 7), (3, 40, 50), (40, 50, 3), (20_011,)],
+)
+def test_code_is_made_once(shape: tuple[int, ...], border: str, split: int) -> None:
+    """No stage reads beyond the image, for which other code would be made then."""
+    dims = [RecFilterDim("xyz"[k], n) for k, n in enumerate(shape[::-1])]
+    f, inp = RecFilter("f", border), hl.Buffer(rng.random(shape, np.float32))
+    f[tuple(dims)] = inp[tuple(dims)]
+    for d in dims:
+        if d.extent > 3:
+            f.add_filter(+d, [0.5, 0.5])
+            f.add_filter(-d, [0.5, 0.3, 0.1])
+            if split:
+                f.split(d, split)
+    f.realize()
+    assert f.as_func()._pipeline()._runner.variants() == 1
+
+
+@pytest.mark.parametrize("scheduler", [None, "Parhelion", "Mullapudi2016"])
+def test_a_part_of_a_pipeline(scheduler: str | None) -> None:
+    """It has its own schedule; the rest is the user's, or a scheduler's."""
+    inp, u, v = hl.Buffer(image), hl.Var("u"), hl.Var("v")
+    bright, sharp = hl.Func("bright"), hl.Func("sharp")
+    bright[u, v] = inp[u, v] + hl.f32(u) / 100
+    low = smooth(bright)
+    sharp[u, v] = 2 * bright[u, v] - low[u, v]
+    if scheduler:
+        hl.autoschedule(sharp, [W, H], scheduler=scheduler)
+    source = image + np.arange(W, dtype=np.float32) / 100
+    wanted = 2 * source - np.asarray(smooth(hl.Buffer(source)).realize())
+    got = np.asarray(sharp.realize([W, H]))
+    np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def test_a_filter_that_is_read_by_several() -> None:
+    inp, u, v = hl.Buffer(image), hl.Var("u"), hl.Var("v")
+    low = smooth(inp)
+    first, second = hl.Func("first"), hl.Func("second")
+    first[u, v] = low[u, v] * 2
+    second[u, v] = low[u, v] - low[v % W, u % H]
+    results = hl.Pipeline([first, second]).realize([W, H])
+    wanted = np.asarray(smooth(inp).realize())
+    np.testing.assert_allclose(np.asarray(results[0]), 2 * wanted, atol=1e-6)
+    swapped = wanted[np.arange(W)[None] % H, np.arange(H)[:, None] % W]
+    np.testing.assert_allclose(np.asarray(results[1]), wanted - swapped, atol=1e-6)
