@@ -54,7 +54,7 @@ class Builder:
         """Returns the Func of all filters over the image. source: what the first one
         filters, which has values within the image alone."""
         out: Func | None = None
-        parts = list(self._parts(filters))
+        parts = list(self.parts(filters))
         for n, part in enumerate(parts):
             if out is not None:
                 out.compute_root()
@@ -69,7 +69,7 @@ class Builder:
             out.bound(d, 0, d.extent)
         return out.compute_root()
 
-    def _parts(self, filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
+    def parts(self, filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
         """Filters that are computed together: neighbours along one dimension.
 
         On an image that ends, one with several feedforward coefficients comes first, as
@@ -78,7 +78,7 @@ class Builder:
         beyond the edges.
         """
         if self.border != "zero":
-            yield from _by_dimension(filters)
+            yield from by_dimension(filters)
             return
         part: list[Filter] = []
         for f in filters:
@@ -145,25 +145,36 @@ class Builder:
         source: the image. summed: what feedforward coefficients have made of it, which
         is filtered, and the filters that had them.
         """
-        groups = _by_dimension(part)
+        groups, filtered = by_dimension(part), source
+        if summed is not None:
+            filtered = of_func(summed[0])
+        widths = self.widths_of(groups)
         if len(groups) > 1:
-            filtered = source if summed is None else of_func(summed[0])
-            return self._tiled(name, out_name, filtered, groups, None, self.widths)
+            return self._tiled(name, out_name, filtered, groups, None, widths)
         position = part[0].dim
-        extent, width = self.dims[position].extent, self.widths.get(position)
-        if width is None:
-            width = width_of_tiles(self.dims, part, self.type)
-        if width is None or width >= extent:
+        extent = self.dims[position].extent
+        if not widths:
             edges = self._edges(name, source, part, summed, extent)
-            filtered = source if summed is None else of_func(summed[0])
             return self._untiled(name, out_name, filtered, part, edges)
+        width = widths[position]
         end = -(-extent // width) * width
         edges = self._edges(name, source, part, summed, end)
-        if summed is not None:
-            source = of_func(summed[0])
-        elif edges is not None and end != extent:
-            source = self._beyond(source, position)
-        return self._tiled(name, out_name, source, [part], edges, {position: width})
+        if summed is None and edges is not None and end != extent:
+            filtered = self._beyond(source, position)
+        return self._tiled(name, out_name, filtered, groups, edges, widths)
+
+    def widths_of(self, groups: Sequence[Sequence[Filter]]) -> dict[int, int]:
+        """The widths of the tiles in which filters of dimensions are computed, by the
+        positions of these; empty for whole lines."""
+        found: dict[int, int] = {}
+        for group in groups:
+            position = group[0].dim
+            width = self.widths.get(position)
+            if width is None:
+                width = width_of_tiles(self.dims, group, self.type)
+            if width is not None and width < self.dims[position].extent:
+                found[position] = width
+        return found
 
     def _edges(
         self,
@@ -227,7 +238,7 @@ class Builder:
         return [d.extent for d in self.dims]
 
 
-def _by_dimension(filters: Sequence[Filter]) -> list[tuple[Filter, ...]]:
+def by_dimension(filters: Sequence[Filter]) -> list[tuple[Filter, ...]]:
     """The filters along each dimension: those of different ones commute."""
     met = [f.dim for f in filters]
     ordered = sorted(filters, key=lambda f: met.index(f.dim))
@@ -240,4 +251,4 @@ def _feedback_of(one: Filter) -> Filter:
     return Filter(one.dim, one.causal, (1,), one.feedback, one.site)
 
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "by_dimension"]

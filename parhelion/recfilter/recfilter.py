@@ -16,6 +16,7 @@ from parhelion.lang.func import Func
 from parhelion.recfilter.building import Builder
 from parhelion.recfilter.coefficients import together
 from parhelion.recfilter.dims import Direction, RecFilterDim
+from parhelion.recfilter.explaining import explanation
 from parhelion.recfilter.filters import (
     Coefficient,
     Filter,
@@ -448,7 +449,36 @@ class RecFilter:
         assert isinstance(made, Buffer)
         return made
 
+    def explain(self) -> str:
+        """Returns a text that says which filters there are and how they are computed:
+        in whole lines or in tiles, and how far values grow in these.
+
+        >>> from parhelion.recfilter import RecFilter, RecFilterDim
+        >>> x, y = RecFilterDim("x", 640), RecFilterDim("y", 480)
+        >>> f = RecFilter("f")
+        >>> f[x, y] = hl.f32(x)
+        >>> f.add_filter(+x, [0.5, 0.5])
+        >>> print(f.explain())
+        f: 1 filter over 640 x 480 points of float32, zero beyond them
+        along x, in whole lines:
+          +x, order 1, largest pole 0.5
+        """
+        self._type()
+        builder, _, filters = self._plan()
+        return explanation(builder, filters)
+
+    def print_loop_nest(self) -> None:
+        """Prints the loops by which all stages are computed, as `Func.print_loop_nest`
+        does. Nothing can be added to the RecFilter afterwards."""
+        self.as_func().print_loop_nest()
+
     def _build(self) -> Func:
+        builder, below, filters = self._plan()
+        return builder.build(self._first(below), filters)
+
+    def _plan(self) -> tuple[Builder, RecFilter | None, list[Filter]]:
+        """What builds the Funcs, the RecFilter that is read, and all filters that are
+        computed."""
         filters, below = self._filters, self._source
         if self._border != "zero":
             # What is left of a filter goes on beyond the edges: the next one along its
@@ -458,7 +488,7 @@ class RecFilter:
         builder = Builder(
             self._name, self._dims, self._type(), self._border, self._widths
         )
-        return builder.build(self._first(below), filters)
+        return builder, below, filters
 
     def _first(self, below: RecFilter | None) -> Source:
         """What is filtered, at coordinates: the image, or what `below` makes."""

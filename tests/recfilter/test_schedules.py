@@ -71,7 +71,57 @@ def test_a_filter_that_is_read_by_several() -> None:
     first[u, v] = low[u, v] * 2
     second[u, v] = low[u, v] - low[v % W, u % H]
     results = hl.Pipeline([first, second]).realize([W, H])
+    assert isinstance(results, tuple)
     wanted = np.asarray(smooth(inp).realize())
     np.testing.assert_allclose(np.asarray(results[0]), 2 * wanted, atol=1e-6)
     swapped = wanted[np.arange(W)[None] % H, np.arange(H)[:, None] % W]
     np.testing.assert_allclose(np.asarray(results[1]), wanted - swapped, atol=1e-6)
+
+
+def test_an_explanation() -> None:
+    x, y = RecFilterDim("x", W), RecFilterDim("y", H)
+    f, w = RecFilter("f"), hl.Buffer(image)
+    f[x, y] = w[x, y]
+    f.add_filter(+x, [0.5, 0.5])
+    f.add_filter(-x, [1, 2, -1])
+    f.add_filter(+y, [1, 1], feedforward=[1, 0, -1])
+    f.add_filter(+y, [1, w[x, y]])
+    f.add_filter(-x, [1], feedforward=[1, 1])
+    f.split(x, 16)
+    assert f.explain().splitlines() == [
+        "f: 5 filters over 75 x 50 points of float32, zero beyond them",
+        "along x, in 5 tiles of 16 points:",
+        "  +x, order 1, largest pole 0.5, values grow by up to 0.5 within a tile",
+        "  -x, order 2, largest pole 1, values grow by up to 33 within a tile",
+        "along y, in whole lines:",
+        "  +y, sums of 3 points, order 1, largest pole 1",
+        "  +y, order 1, coefficients that vary",
+        "along x, in whole lines:",
+        "  -x, sums of 2 points",
+    ]
+    f.realize()
+
+
+def test_an_explanation_of_tiles() -> None:
+    x, y = RecFilterDim("x", W), RecFilterDim("y", H)
+    f = RecFilter("both")
+    f[x, y] = hl.f32(x + y)
+    for direction in (+x, +y, -x):
+        f.add_filter(direction, [0.5, 0.5])
+    f.split(x, 16, y, 25)
+    assert (
+        f.explain().splitlines()[1] == "along x and y, in 10 tiles of 16 x 25 points:"
+    )
+    t = RecFilterDim("t", 100_000)
+    line = RecFilter("line", "repeat")
+    line[t] = hl.f32(t)
+    line.add_filter(+t, [0.5, 0.5])
+    assert line.explain().splitlines()[:2] == [
+        "line: 1 filter over 100000 points of float32, repeat beyond them",
+        "along t, in 98 tiles of 1024 points, as there are few lines:",
+    ]
+
+
+def test_the_loops(capsys: pytest.CaptureFixture[str]) -> None:
+    smooth(hl.Buffer(image)).print_loop_nest()
+    assert "produce smooth" in capsys.readouterr().out
