@@ -66,20 +66,16 @@ def tail(columns: Matrix, order: int, causal: bool) -> Matrix:
 Parts = Sequence[tuple[Number, Sequence[Number], bool]]
 
 
-def _followed(
-    filters: Parts, width: int, valid: int, whole: bool
-) -> Iterator[tuple[int, int, Matrix]]:
-    """What the tails of each filter that come into a tile lead to there, and what each
-    later one makes of it: the numbers of both, and a matrix of shape (width, order)."""
-    for n, (_, feedback, causal) in enumerate(filters):
-        columns = continuation(feedback, width, whole)
-        columns = columns if causal else columns[::-1]
-        for m in range(n, len(filters)):
-            if m > n:
-                columns = filtered(columns, *filters[m])
-            columns = columns.copy()
-            columns[valid:] = 0
-            yield n, m, columns
+def _followed(filters: Parts, width: int, valid: int, whole: bool) -> Iterator[Matrix]:
+    """What the tails that come into a tile lead to there after each filter: matrices of
+    shape (width, slots), of the slots of the filters so far."""
+    columns = matrix(width, 0, whole)
+    for gain, feedback, causal in filters:
+        own = continuation(feedback, width, whole)
+        own = own if causal else own[::-1]
+        columns = np.hstack([filtered(columns, gain, feedback, causal), own])
+        columns[valid:] = 0
+        yield columns
 
 
 def crossings(filters: Parts, width: int, valid: int, whole: bool) -> Matrix:
@@ -92,18 +88,17 @@ def crossings(filters: Parts, width: int, valid: int, whole: bool) -> Matrix:
     orders = [len(feedback) for _, feedback, _ in filters]
     starts = np.concatenate([[0], np.cumsum(orders)]).astype(int)
     found = matrix(int(starts[-1]), int(starts[-1]), whole)
-    for n, m, columns in _followed(filters, width, valid, whole):
-        into, out = (slice(starts[k], starts[k + 1]) for k in (n, m))
-        found[out, into] = tail(columns, orders[m], filters[m][2])
+    for n, columns in enumerate(_followed(filters, width, valid, whole)):
+        own = tail(columns, orders[n], filters[n][2])
+        found[starts[n] : starts[n + 1], : starts[n + 1]] = own
     return found
 
 
 def contributions(filters: Parts, width: int, valid: int, whole: bool) -> Matrix:
     """The matrix from all tails that come into a tile to what the last filter makes
     there: of shape (width, slots). Arguments are those of `crossings`."""
-    last = len(filters) - 1
-    made = [c for _, m, c in _followed(filters, width, valid, whole) if m == last]
-    return np.concatenate(made, 1)
+    *_, last = _followed(filters, width, valid, whole)
+    return last
 
 
 def steady(gain: Number, feedback: Sequence[Number]) -> float:

@@ -97,7 +97,8 @@ def coefficients_of(
     """
     found: list[Coefficient] = []
     for k, a in enumerate(_listed(given, what)):
-        node = node_or_none(a)
+        # NumPy's numbers are taken for what they are worth, not for their types.
+        node = None if isinstance(a, np.generic) else node_or_none(a)
         if node is None:
             found.append(_number(a, what, t))
             continue
@@ -123,7 +124,9 @@ def numbers(given: object, what: str, t: Type) -> tuple[Number, ...]:
 
 
 def _listed(given: object, what: str) -> list[object]:
-    one = isinstance(given, str) or node_or_none(given) is not None
+    one = isinstance(given, str)
+    if not isinstance(given, np.ndarray):
+        one = one or node_or_none(given) is not None
     if one or not isinstance(given, Iterable):
         raise TypeMismatchError(
             f"{what}: the coefficients must be a list of numbers, not {given!r}",

@@ -107,6 +107,18 @@ def test_a_long_line_is_not_cut() -> None:
     np.testing.assert_allclose(np.asarray(f.realize())[60:], 2.0)
 
 
+@pytest.mark.parametrize("t", [np.float32, np.float64, np.int64, np.uint8])
+def test_coefficients_of_numpy(t: Any) -> None:
+    x = RecFilterDim("x", 9)
+    results = []
+    for given in (np.array([1, 0, 1], t), [t(1), t(0), t(1)], [1, 0, 1]):
+        f = RecFilter("f")
+        f[x] = hl.f32(x)
+        f.add_filter(+x, given, feedforward=np.array([2, 1], t))
+        results.append(np.asarray(f.realize()).tolist())
+    assert results[0] == results[1] == results[2] != list(range(9))
+
+
 def refused(call: Any, kind: type[Exception], why: str) -> None:
     with pytest.raises(kind, match=why):
         call()
