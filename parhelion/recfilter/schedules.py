@@ -69,15 +69,21 @@ def across(dims: Sequence[RecFilterDim], position: int, t: Type) -> RecFilterDim
     return next((d for d in others if d.extent >= lanes(t)), None)
 
 
-def strip_of(position: int, length: int, t: Type) -> int:
-    """Across how many points a scan along a dimension, of so many points at a time, is
-    computed at a time.
+def is_dense(dims: Sequence[RecFilterDim], v: Var, position: int) -> bool:
+    """Whether points lie side by side along `v`, or some few points apart, seen from
+    the dimension that is scanned."""
+    return any([d is v for d in dims[:position]])
 
-    A scan waits for what it has just computed: two vectors do not wait for each other,
-    as long as their lines stay in the caches.
+
+def strip_of(dense: bool, length: int, t: Type) -> int:
+    """Across how many points a scan of so many points is computed at a time.
+
+    dense: see `is_dense`, of the dimension across the scan. A scan waits for what it
+    has just computed: two vectors do not wait for each other, as long as their lines
+    stay in the caches.
     """
     n = lanes(t)
-    if position:
+    if dense:
         return max(n, _STRIP // t.bytes())
     return 2 * n if 2 * n * length * t.bytes() <= _NEAR else n
 
@@ -113,22 +119,22 @@ def schedule_scans(
         for f, _ in stages:
             f.compute_root()
         return
-    n = lanes(t)
-    size = strip_of(position, dims[position].extent, t)
+    n, dense = lanes(t), is_dense(dims, v, position)
+    size = strip_of(dense, dims[position].extent, t)
     wide = min(size, 2 * n)
     strips, inside = strips_of(out, v)
     out.split(v, strips, inside, size, tail_of(size, v.extent))
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
     scanned = dims[position]
-    if position == 0:
+    if dense:
+        out.reorder(inside, scanned, strips, *rest).vectorize(inside, wide)
+    else:
         tail = tail_of(n, scanned.extent)
         out.reorder(scanned, inside, strips, *rest).vectorize(scanned, n, tail)
-    else:
-        out.reorder(inside, scanned, strips, *rest).vectorize(inside, wide)
     out.parallel(rest[-1] if rest else strips)
     for f, domains in stages:
         f.compute_at(out, strips)
-        if position == 0:
+        if not dense:
             f.reorder_storage(v, *[d for d in dims if d is not v])
         f.reorder(v, scanned, *rest).vectorize(v, wide)
         for k, r in enumerate(domains):
@@ -147,15 +153,19 @@ def schedule_edges(
     rest = [d for k, d in enumerate(dims) if k != position and d is not v]
     n = lanes(t)
     f.reorder(v, q, *rest).vectorize(v, n)
+    size = strip_of(is_dense(dims, v, position), 1, t)
     for k, r in enumerate(edges.domains):
         strips, inside = strips_of(f, v)
-        stage = f.update(k).split(v, strips, inside, strip_of(position, 1, t))
+        stage = f.update(k).split(
+            v, strips, inside, strip_of(is_dense(dims, v, position), 1, t)
+        )
         stage.reorder(q, inside, r, strips, *rest).vectorize(inside, n).unroll(q)
         stage.parallel(rest[-1] if rest else strips)
 
 
 __all__ = [
     "across",
+    "is_dense",
     "lanes",
     "schedule_edges",
     "schedule_points",

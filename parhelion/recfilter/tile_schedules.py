@@ -13,7 +13,14 @@ from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim, another
-from parhelion.recfilter.schedules import across, lanes, strip_of, strips_of, tail_of
+from parhelion.recfilter.schedules import (
+    across,
+    is_dense,
+    lanes,
+    strip_of,
+    strips_of,
+    tail_of,
+)
 from parhelion.recfilter.tiling import Axis, Residual, Run, Tiles
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
@@ -28,9 +35,10 @@ def schedule_tiles(
         return
     axis = tiles.axes[0]
     v = across(dims, axis.position, t)
-    _first_pass(tiles, axis, v, t)
+    dense = v is not None and is_dense(dims, v, axis.position)
+    _first_pass(tiles, axis, v, dense, t)
     _completion(tiles, axis, v, t)
-    _last_pass(tiles, axis, out, dims[axis.position], v, t)
+    _last_pass(tiles, axis, out, dims[axis.position], v, dense, t)
 
 
 #: What is outside of the image in the last tile is not written.
@@ -40,21 +48,25 @@ _LAST_TILE = TailStrategy.GuardWithIf
 # Tiles along one dimension.
 
 
-def _within(f: Func, r: RDom, tiles: Tiles, v: Var, n: int) -> None:
-    """A stage within tiles: vectors across `v`."""
+def _within(f: Func, r: RDom, tiles: Tiles, v: Var, dense: bool, n: int) -> None:
+    """A stage within tiles: vectors across `v`, where points lie side by side if
+    `dense`."""
     axis = tiles.axes[0]
     rest = [d for d in (*tiles.others, axis.outer) if d is not v]
     order = (v, axis.inner, *rest)
     f.reorder(*order).vectorize(v, n)
     f.update(0).reorder(v, r, *rest).vectorize(v, n)
-    if axis.position == 0:
+    if not dense:
         f.reorder_storage(*order)
 
 
-def _first_pass(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> None:
+def _first_pass(
+    tiles: Tiles, axis: Axis, v: RecFilterDim | None, dense: bool, t: Type
+) -> None:
     """Tails, each tile computed and left again but for them.
 
-    v: the dimension of vectors; None for that of tiles.
+    v: the dimension of vectors; None for that of tiles. dense: whether points lie side
+    by side along it.
     """
     run = tiles.intra[0]
     tails, q, n = run.tails, axis.slots, lanes(t)
@@ -66,14 +78,14 @@ def _first_pass(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> No
         tails.reorder(inside, q, *tiles.others, strips).parallel(strips)
     else:
         strips, inside = strips_of(tails, v)
-        size = strip_of(axis.position, axis.width, t)
+        size = strip_of(dense, axis.width, t)
         tails.split(v, strips, inside, size, tail_of(size, v.extent))
         rest = [d for d in tiles.others if d is not v]
         tails.reorder(inside, q, strips, *rest, axis.outer).parallel(axis.outer)
     tails.vectorize(inside, n).unroll(q)
     for f, r in zip(run.stages, run.domains, strict=True):
         f.compute_at(tails, strips)
-        _within(f, r, tiles, axis.outer if v is None else v, n)
+        _within(f, r, tiles, axis.outer if v is None else v, dense, n)
 
 
 def _completion(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> None:
@@ -86,7 +98,7 @@ def _completion(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> No
     f.parallel(axis.outer)
     for k, r in enumerate(tiles.domains[0]):
         strips, inside = strips_of(f, v)
-        stage = f.update(k).split(v, strips, inside, max(n, strip_of(1, 1, t)))
+        stage = f.update(k).split(v, strips, inside, max(n, strip_of(True, 1, t)))
         stage.reorder(inside, r.x, r.y, strips, *rest).vectorize(inside, n)
         stage.parallel(rest[-1] if rest else strips)
 
@@ -97,6 +109,7 @@ def _last_pass(
     out: Func,
     scanned: RecFilterDim,
     v: RecFilterDim | None,
+    dense: bool,
     t: Type,
 ) -> None:
     n = lanes(t)
@@ -110,21 +123,20 @@ def _last_pass(
     else:
         rest = [d for d in tiles.others if d is not v]
         strips, inside = strips_of(out, v, outer, inner)
-        size = strip_of(axis.position, axis.width, t)
+        size = strip_of(dense, axis.width, t)
         out.split(v, strips, inside, size, tail_of(size, v.extent))
-        if axis.position == 0:
-            out.reorder(inner, inside, outer, strips, *rest)
-            out.vectorize(inner, min(n, axis.width)).parallel(
-                rest[-1] if rest else strips
-            )
-            strips = outer
-        else:
+        if dense:
             out.reorder(inside, inner, strips, outer, *rest).vectorize(inside, n)
             out.parallel(rest[-1] if rest else outer)
+        else:
+            out.reorder(inner, inside, outer, strips, *rest)
+            out.vectorize(inner, min(n, axis.width))
+            out.parallel(rest[-1] if rest else strips)
+            strips = outer
     run = tiles.final[0]
     for f, r in zip(run.stages, run.domains, strict=True):
         f.compute_at(out, strips)
-        _within(f, r, tiles, axis.outer if v is None else v, n)
+        _within(f, r, tiles, axis.outer if v is None else v, dense, n)
 
 
 # Tiles along several dimensions.

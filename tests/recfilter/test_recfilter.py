@@ -413,3 +413,27 @@ def test_a_huge_width_is_that_of_whole_lines() -> None:
     f.add_filter(+x, [1, 2, -1])
     f.split(x, 1 << 30)
     assert np.asarray(f.realize())[-1] == 1000 * 1001 / 2
+
+
+@pytest.mark.parametrize("border", ["zero", "clamp", "repeat"])
+@pytest.mark.parametrize("widths", [(0, 0), (16, 8), (16, 0)])
+@pytest.mark.parametrize("channels", [1, 3, 9])
+def test_colour_is_innermost(
+    channels: int, widths: tuple[int, int], border: str
+) -> None:
+    colour = rng.standard_normal((H, W, channels))
+    c = RecFilterDim("c", channels)
+    x, y = dims()
+    f, inp = RecFilter("f", border), hl.Buffer(colour)
+    f[c, x, y] = inp[c, x, y]
+    for direction in (+x, -x, +y):
+        f.add_filter(direction, [0.5, 0.4, 0.1])
+    for d, width in zip((x, y), widths, strict=True):
+        if width:
+            f.split(d, width)
+    both = [(1, True, [0.5, 0.4, 0.1]), (1, False, [0.5, 0.4, 0.1])]
+    k = 0 if border == "zero" else 100
+    mode: Any = {"clamp": "edge", "repeat": "wrap"}.get(border, "constant")
+    around = np.pad(colour, ((k, k), (k, k), (0, 0)), mode)
+    wanted = by_hand(around, *both, (0, True, [0.5, 0.4, 0.1]))[k : k + H, k : k + W]
+    np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=1e-11)
