@@ -21,7 +21,8 @@ from apps import (
     local_laplacian,
     max_filter,
 )
-from apps.common import Array, photograph, read_image, write_image
+from apps.common import Array, photograph, read_image, to_float, to_levels, write_image
+from apps.recursive import box, bspline, dog, unsharp
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COINS = Path(__file__).parent / "data" / "coins.png"
@@ -77,6 +78,48 @@ def contour() -> Array:
     return beside(np.repeat(gray, 3, 0), level_set.process(gray))
 
 
+def by_colour(image: Array) -> Array:
+    """A (3, H, W) image as (H, W, 3), which the applications of recursive filters
+    take."""
+    return np.ascontiguousarray(np.moveaxis(image, 0, -1))
+
+
+def by_channel(image: Array) -> Array:
+    """An (H, W, 3) image as (3, H, W)."""
+    return np.moveaxis(image, -1, 0)
+
+
+def boxes() -> Array:
+    """Three box filters in float32: by one table of order 3, and by running sums."""
+    image = by_colour(to_float(portrait()))
+    both = (
+        box.box_by_tables(image, 4, box.THREE),
+        box.box_by_running_sums(image, 4, 3),
+    )
+    return beside(*[by_channel(to_levels(one)) for one in both])
+
+
+def enlarged() -> Array:
+    """A detail whose pixels are repeated, and interpolated."""
+    detail = by_colour(photograph()[:, 88:152, 170:250])
+    repeated = detail.repeat(4, axis=0).repeat(4, axis=1)
+    between = bspline.resize(detail, *repeated.shape[:2])
+    return beside(by_channel(repeated), by_channel(to_levels(between / 255)))
+
+
+def details() -> Array:
+    """The luminance, and its details of some pixels in size around a medium grey."""
+    gray = to_float(portrait()).mean(axis=0)
+    difference = dog.difference_of_gaussians(gray, 2, 4)
+    pair = np.stack([gray, 0.5 + 4 * difference])
+    return beside(*[np.repeat(to_levels(one)[None], 3, axis=0) for one in pair])
+
+
+def sharpened() -> Array:
+    sharp = unsharp.unsharp_mask(by_colour(portrait()), 3, 1.0)
+    return beside(portrait(), by_channel(sharp))
+
+
 PICTURES: dict[str, Callable[[], Array]] = {
     "camera_pipe": camera,
     "local_laplacian": local_contrast,
@@ -84,6 +127,10 @@ PICTURES: dict[str, Callable[[], Array]] = {
     "interpolate": filled,
     "max_filter": brightest,
     "level_set": contour,
+    "recursive_boxes": boxes,
+    "recursive_resize": enlarged,
+    "recursive_dog": details,
+    "recursive_unsharp": sharpened,
 }
 
 
