@@ -5,7 +5,8 @@
 A line counts if it holds code: blank lines, comments and docstrings do not. Of an
 application's module, the functions that schedules are made of count as schedule (each
 alone: the shortest of the published quality is compared), `algorithm` and what it calls
-as algorithm.
+as algorithm. Recursive filters are scheduled by themselves: of their applications, one
+function and all that it calls are counted.
 """
 
 from __future__ import annotations
@@ -38,6 +39,20 @@ PAPER = {
     "bilateral_grid": (34, 6),
     "level_set": (None, 1),
 }
+#: Applications of recursive filters: their modules and functions.
+RECURSIVE = {
+    "summed-area table": ("sat", "summed_area_table"),
+    "sums of boxes": ("sat", "box_sums"),
+    "box filters by tables": ("box", "box_by_tables"),
+    "box filters by running sums": ("box", "box_by_running_sums"),
+    "cubic B-spline prefilter": ("bspline", "prefilter"),
+    "bicubic resizing": ("bspline", "resize"),
+    "Gaussian blur": ("gaussian", "gaussian_blur"),
+    "difference of Gaussians": ("dog", "difference_of_gaussians"),
+    "unsharp mask": ("unsharp", "unsharp_mask"),
+    "filter of high order": ("signals", "recursive"),
+    "second-order sections": ("signals", "sections"),
+}
 _BUILDERS = ("algorithm", "edge_indicator", "gradient", "iteration")
 _SILENT = frozenset(
     (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
@@ -60,32 +75,37 @@ def code_lines(f: FunctionType) -> set[int]:
     return {first + n for n in found}
 
 
-def called(module: ModuleType, start: Iterable[str]) -> list[FunctionType]:
-    """Functions of a module by name, and those of the module that they call."""
-    todo, found = list(start), dict[str, FunctionType]()
+def called(
+    module: ModuleType, start: Iterable[str], within: str = ""
+) -> list[FunctionType]:
+    """Functions of a module by name, and those that they call: of the module, or of any
+    module whose name begins with `within`."""
+    todo = [getattr(module, name, None) for name in start]
+    found: list[FunctionType] = []
     while todo:
-        name = todo.pop()
-        f = getattr(module, name, None)
-        if name in found or not isinstance(f, FunctionType):
+        f = todo.pop()
+        if f in found or not isinstance(f, FunctionType):
             continue
-        if f.__module__ == module.__name__:
-            found[name] = f
-            todo += f.__code__.co_names
+        if f.__module__.startswith(within or module.__name__):
+            found.append(f)
+            names = list(f.__code__.co_names)
             for constant in f.__code__.co_consts:
-                todo += getattr(constant, "co_names", ())
-    return list(found.values())
+                names += getattr(constant, "co_names", ())
+            todo += [f.__globals__.get(name) for name in names]
+    return found
+
+
+def lines_of(functions: Iterable[FunctionType]) -> int:
+    """How many lines of functions hold code; functions may share lines."""
+    return len({(f.__module__, n) for f in functions for n in code_lines(f)})
 
 
 def count(name: str) -> tuple[int, int]:
     """Lines of algorithm and of schedule of an application."""
     module = importlib.import_module(f"apps.{name}")
-    sizes = []
-    for start in (_BUILDERS, (f"schedule_{SCHEDULES[name]}",)):
-        lines: set[int] = set()
-        for f in called(module, start):
-            lines |= code_lines(f)
-        sizes.append(len(lines))
-    return sizes[0], sizes[1]
+    algorithm = called(module, _BUILDERS)
+    schedule = called(module, (f"schedule_{SCHEDULES[name]}",))
+    return lines_of(algorithm), lines_of(schedule)
 
 
 def table() -> str:
@@ -101,5 +121,15 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def recursive_table() -> str:
+    """Markdown, of the applications of recursive filters."""
+    rows = ["| application | function | lines |", "| --- | --- | --- |"]
+    for name, (module, function) in RECURSIVE.items():
+        where = importlib.import_module(f"apps.recursive.{module}")
+        lines = lines_of(called(where, [function], "apps.recursive."))
+        rows.append(f"| {name} | `{module}.{function}` | {lines} |")
+    return "\n".join(rows)
+
+
 if __name__ == "__main__":
-    print(table())
+    print(table(), recursive_table(), sep="\n\n")
