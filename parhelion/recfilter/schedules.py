@@ -156,9 +156,7 @@ def schedule_edges(
     size = strip_of(is_dense(dims, v, position), 1, t)
     for k, r in enumerate(edges.domains):
         strips, inside = strips_of(f, v)
-        stage = f.update(k).split(
-            v, strips, inside, strip_of(is_dense(dims, v, position), 1, t)
-        )
+        stage = f.update(k).split(v, strips, inside, size)
         stage.reorder(q, inside, r, strips, *rest).vectorize(inside, n).unroll(q)
         stage.parallel(rest[-1] if rest else strips)
 
