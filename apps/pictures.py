@@ -22,7 +22,7 @@ from apps import (
     max_filter,
 )
 from apps.common import Array, photograph, read_image, to_float, to_levels, write_image
-from apps.recursive import box, bspline, dog, unsharp
+from apps.recursive import box, bspline, dog, domain_transform, unsharp
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COINS = Path(__file__).parent / "data" / "coins.png"
@@ -120,6 +120,13 @@ def sharpened() -> Array:
     return beside(portrait(), by_channel(sharp))
 
 
+def within_edges() -> Array:
+    image = by_colour(portrait()) / np.float32(255)
+    smooth = domain_transform.smooth_within_edges(image, 30, 0.6)
+    levels = np.clip(255 * smooth, 0, 255).astype(np.uint8)
+    return beside(portrait(), by_channel(levels))
+
+
 PICTURES: dict[str, Callable[[], Array]] = {
     "camera_pipe": camera,
     "local_laplacian": local_contrast,
@@ -131,6 +138,7 @@ PICTURES: dict[str, Callable[[], Array]] = {
     "recursive_resize": enlarged,
     "recursive_dog": details,
     "recursive_unsharp": sharpened,
+    "recursive_edges": within_edges,
 }
 
 

@@ -50,6 +50,7 @@ RECURSIVE = {
     "Gaussian blur": ("gaussian", "gaussian_blur"),
     "difference of Gaussians": ("dog", "difference_of_gaussians"),
     "unsharp mask": ("unsharp", "unsharp_mask"),
+    "smoothing within edges": ("domain_transform", "smooth_within_edges"),
     "filter of high order": ("signals", "recursive"),
     "second-order sections": ("signals", "sections"),
 }

@@ -61,7 +61,7 @@ def box_by_tables(
         for d in dims:
             if d.name() in axes:
                 table.add_filter(+d, [1, *[-s for s in signs[1:]]])
-        value = table.as_func().compute_root()
+        value = table.as_func()
         for v in axes:
             value = differences(value, v, n, signs)
             sizes[v] -= order * n
@@ -81,7 +81,7 @@ def box_by_running_sums(image: Array, radius: int, times: int = 1) -> Array:
         for axis in (x, y):
             box.add_filter(+axis, [1, 1], feedforward=[1, *[0] * (n - 1), -1])
     # The sum at a point is that of the n points that end there.
-    sums = box.as_func().compute_root()
+    sums = box.as_func()
     return mean(sums, image, n ** (2 * times), 2 * margin)
 
 

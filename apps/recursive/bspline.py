@@ -79,7 +79,7 @@ def sample(image: Array, rows: Array, columns: Array) -> Array:
 
 def mirrored(image: Array) -> hl.Func:
     """The coefficients of an image that is mirrored beyond its edges."""
-    spline = spline_of(image).as_func().compute_root()
+    spline = spline_of(image).as_func()
     height, width, *colour = image.shape
     bounds = [*[None for _ in colour], (0, width), (0, height)]
     return hl.BoundaryConditions.mirror_image(spline, bounds)

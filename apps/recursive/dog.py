@@ -19,7 +19,7 @@ def difference_of_gaussians(image: Array, narrow: float, wide: float) -> Array:
     narrow, wide: the standard deviations of both, in pixels.
     """
     dims = dimensions(image)
-    one, other = [blur_of(image, s).as_func().compute_root() for s in (narrow, wide)]
+    one, other = [blur_of(image, s) for s in (narrow, wide)]
     difference = hl.Func("difference")
     difference[dims] = one[dims] - other[dims]
     return realized(difference, image)

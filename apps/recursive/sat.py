@@ -39,7 +39,7 @@ def summed_area_table(image: Array) -> Array:
 def box_sums(image: Array, radius: int) -> Array:
     """Returns the sum over the square around each pixel that reaches `radius` pixels in
     each direction, of those of its pixels that are in the image."""
-    table = table_of(image).as_func().compute_root()
+    table = table_of(image)
     *c, x, y = dims = dimensions(image)
     left, right = hl.max(x - radius, 0), hl.min(x + radius + 1, x.extent)
     top, bottom = hl.max(y - radius, 0), hl.min(y + radius + 1, y.extent)

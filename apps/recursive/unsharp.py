@@ -20,7 +20,7 @@ def unsharp_mask(image: Array, sigma: float, amount: float = 1.0) -> Array:
     sigma: the standard deviation of the blur, in pixels.
     """
     dims = dimensions(image)
-    blur = blur_of(image, sigma).as_func().compute_root()
+    blur = blur_of(image, sigma)
     value = pixel(image, dims)
     sharp = value + amount * (value - blur[dims])
     out = hl.Func("unsharp")
