@@ -10,12 +10,14 @@ from parhelion.recfilter.coefficients import growth, largest_pole
 from parhelion.recfilter.filters import Filter
 
 
-def explanation(builder: Builder, filters: Sequence[Filter]) -> str:
-    """The filters in the order in which they are computed, part by part."""
+def explanation(builder: Builder, filters: Sequence[Filter], values: int) -> str:
+    """The filters in the order in which they are computed, part by part. values: how
+    many there are at a point."""
     size = " x ".join([str(d.extent) for d in builder.dims])
+    many = "" if values == 1 else f"{values} values of "
     lines = [
         f"{builder.name}: {_count(len(filters), 'filter')} over {size} points of"
-        f" {builder.type}, {builder.border} beyond them"
+        f" {many}{builder.type}, {builder.border} beyond them"
     ]
     for part in builder.parts(filters):
         groups = by_dimension(part)

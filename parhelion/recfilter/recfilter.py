@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from parhelion.errors import DefinitionError, ScheduleError, here
 from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, to_expr
 from parhelion.lang.func import Func
+from parhelion.lang.pipeline import Destination
+from parhelion.lang.tuples import Tuple, values_of
 from parhelion.recfilter.building import Builder
 from parhelion.recfilter.coefficients import together
 from parhelion.recfilter.dims import Direction, RecFilterDim
@@ -27,6 +28,7 @@ from parhelion.recfilter.filters import (
     coefficients_of,
 )
 from parhelion.recfilter.orders import factors, matched
+from parhelion.recfilter.schedules import schedule_points
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
 
@@ -37,9 +39,9 @@ BORDERS = ("zero", "clamp", "repeat", "mirror")
 class RecFilter:
     """A series of recursive (IIR) filters over an image of a fixed size.
 
-    ``F[x, y] = value`` says what is filtered; `add_filter` adds a filter along a
-    dimension. Values are of the type of what is
-    filtered: floats, or integers, which wrap, and whose results are exact.
+    ``F[x, y] = value`` says what is filtered, a value or a Tuple of values of one type;
+    `add_filter` adds a filter along a dimension. Results are of the type of what is
+    filtered: floats, or integers, which wrap and are exact.
 
     border: what is outside of the image: ``"zero"``; ``"clamp"``, the pixels at its
     edges; ``"repeat"``, the image again; ``"mirror"``, the image mirrored, edge pixels
@@ -69,7 +71,7 @@ class RecFilter:
             )
         self._name, self._border = name or fresh("rec"), border
         self._dims: tuple[RecFilterDim, ...] = ()
-        self._value: Expr | None = None
+        self._values: tuple[Expr, ...] = ()
         self._source: RecFilter | None = None
         self._filters: list[Filter] = []
         self._widths: dict[int, int] = {}
@@ -96,14 +98,22 @@ class RecFilter:
             raise DefinitionError(
                 f"RecFilter {self._name!r} is defined already", at=here()
             )
-        expr = to_expr(value)
-        t = expr.type()
-        if not (t.is_float() or t.is_int_or_uint()) or t.is_bool():
+        values = values_of(value)
+        exprs = tuple(map(to_expr, [value] if values is None else values))
+        types = [e.type() for e in exprs]
+        for t in types:
+            if not (t.is_float() or t.is_int_or_uint()) or t.is_bool():
+                raise DefinitionError(
+                    f"RecFilter {self._name!r} filters numbers, not values of type {t}",
+                    at=here(),
+                )
+        if len(set(types)) != 1:
             raise DefinitionError(
-                f"RecFilter {self._name!r} filters numbers, not values of type {t}",
+                f"RecFilter {self._name!r} filters values of one type, not"
+                f" {', '.join(map(str, types)) or 'none'}",
                 at=here(),
             )
-        self._dims, self._value = tuple(found), expr
+        self._dims, self._values = tuple(found), exprs
 
     def add_filter(
         self, direction: object, coefficients: object, feedforward: object = (1,)
@@ -185,13 +195,13 @@ class RecFilter:
         )
 
     def _type(self) -> Type:
-        if self._value is None:
+        if not self._values:
             raise DefinitionError(
                 f"RecFilter {self._name!r} is not defined yet",
                 at=here(),
                 hint=f"{self._name}[x, y] = image[x, y]",
             )
-        return self._value.type()
+        return self._values[0].type()
 
     def _open(self, verb: str) -> None:
         if self._made is not None:
@@ -375,7 +385,7 @@ class RecFilter:
     ) -> RecFilter:
         """A RecFilter of the same image, or of what `source` makes."""
         one = RecFilter(name, self._border)
-        one._dims, one._value, one._source = self._dims, self._value, source
+        one._dims, one._values, one._source = self._dims, self._values, source
         one._filters = list(filters)
         return one
 
@@ -438,16 +448,21 @@ class RecFilter:
     def __getitem__(self, index: Any) -> Any:
         return self.as_func()[index]
 
-    def realize(self, dst: Buffer | NDArray[Any] | None = None) -> Buffer:
+    def realize(
+        self, dst: Destination | Sequence[Destination] | None = None
+    ) -> Buffer | tuple[Buffer, ...]:
         """Computes the whole image, into a Buffer or an array that is given (of shape
-        (height, width) for dimensions x, y), or into a new Buffer."""
+        (height, width) for dimensions x, y), or into a new Buffer, and returns the
+        Buffer. Where several values are filtered there are as many."""
         f = self.as_func()
-        if dst is not None:
-            f.realize(dst)
-            return dst if isinstance(dst, Buffer) else Buffer(dst)
-        made = f.realize([d.extent for d in self._dims])
-        assert isinstance(made, Buffer)
-        return made
+        if dst is None:
+            made = f.realize([d.extent for d in self._dims])
+            assert made is not None
+            return made
+        f.realize(dst)
+        many = [dst] if isinstance(dst, Buffer | np.ndarray) else dst
+        made = tuple([d if isinstance(d, Buffer) else Buffer(d) for d in many])
+        return made[0] if isinstance(dst, Buffer | np.ndarray) else made
 
     def explain(self) -> str:
         """Returns a text that says which filters there are and how they are computed:
@@ -464,8 +479,8 @@ class RecFilter:
           +x, order 1, largest pole 0.5
         """
         self._type()
-        builder, _, filters = self._plan()
-        return explanation(builder, filters)
+        builder, _, filters = self._plan(self._name)
+        return explanation(builder, filters, len(self._values))
 
     def print_loop_nest(self) -> None:
         """Prints the loops by which all stages are computed, as `Func.print_loop_nest`
@@ -473,32 +488,43 @@ class RecFilter:
         self.as_func().print_loop_nest()
 
     def _build(self) -> Func:
-        builder, below, filters = self._plan()
-        return builder.build(self._first(below), filters)
+        made: list[Func] = []
+        for k in range(len(self._values)):
+            name = self._name if len(self._values) == 1 else f"{self._name}_v{k}"
+            builder, below, filters = self._plan(name)
+            made.append(builder.build(self._first(below, k), filters))
+        if len(made) == 1:
+            return made[0]
+        out = Func(self._name)
+        out[self._dims] = Tuple(*[f[self._dims] for f in made])
+        for d in self._dims:
+            out.bound(d, 0, d.extent)
+        schedule_points(out, self._dims, self._type())
+        return out.compute_root()
 
-    def _plan(self) -> tuple[Builder, RecFilter | None, list[Filter]]:
-        """What builds the Funcs, the RecFilter that is read, and all filters that are
-        computed."""
+    def _plan(self, name: str) -> tuple[Builder, RecFilter | None, list[Filter]]:
+        """What builds the Funcs, the last one of this name, the RecFilter that is read,
+        and all filters that are computed."""
         filters, below = self._filters, self._source
         if self._border != "zero":
             # What is left of a filter goes on beyond the edges: the next one along its
             # dimension is computed with it.
             while below is not None and _share(below._filters, filters):
                 filters, below = [*below._filters, *filters], below._source
-        builder = Builder(
-            self._name, self._dims, self._type(), self._border, self._widths
-        )
+        builder = Builder(name, self._dims, self._type(), self._border, self._widths)
         return builder, below, filters
 
-    def _first(self, below: RecFilter | None) -> Source:
-        """What is filtered, at coordinates: the image, or what `below` makes."""
-        if below is not None:
-            made = below.as_func()
-            made.compute_root()
+    def _first(self, below: RecFilter | None, k: int) -> Source:
+        """Value `k` of what is filtered, at coordinates: of the image, or of what
+        `below` makes."""
+        if below is None:
+            f = Func(f"{self._name}_in")
+            f[self._dims] = self._values[k]
+            return of_func(f)
+        made = below.as_func()
+        if len(self._values) == 1:
             return of_func(made)
-        f = Func(f"{self._name}_in")
-        f[self._dims] = self._value
-        return of_func(f)
+        return lambda *coordinates: made[coordinates][k]
 
 
 def _share(some: Sequence[Filter], others: Sequence[Filter]) -> bool:

@@ -437,3 +437,54 @@ def test_colour_is_innermost(
     around = np.pad(colour, ((k, k), (k, k), (0, 0)), mode)
     wanted = by_hand(around, *both, (0, True, [0.5, 0.4, 0.1]))[k : k + H, k : k + W]
     np.testing.assert_allclose(np.asarray(f.realize()), wanted, atol=1e-11)
+
+
+# Several values at a point.
+
+
+@pytest.mark.parametrize("cascaded", [False, True])
+@pytest.mark.parametrize("border", ["zero", "mirror"])
+def test_tuples(border: str, cascaded: bool) -> None:
+    x, y = dims()
+    inp = hl.Buffer(image)
+    both = hl.Func("both")
+    both[x, y] = (inp[x, y], inp[x, y] * inp[x, y])
+    f = RecFilter("f", border)
+    f[x, y] = both[x, y]
+    for direction in (+x, -x, +y):
+        f.add_filter(direction, [0.5, 0.5])
+    f.split(x, 16)
+    assert "of 2 values of float32" in f.explain()
+    last = f.cascade([0, 1], [2])[-1] if cascaded else f
+    results = last.realize()
+    assert isinstance(results, tuple) and len(results) == 2
+    for source, got in zip((image, image * image), results, strict=True):
+        one = RecFilter("one", border)
+        one[x, y] = hl.Buffer(source)[x, y]
+        for direction in (+x, -x, +y):
+            one.add_filter(direction, [0.5, 0.5])
+        np.testing.assert_allclose(
+            np.asarray(got), np.asarray(one.realize()), atol=1e-5
+        )
+    arrays = [np.empty((H, W), np.float32) for _ in range(2)]
+    last.realize(arrays)
+    for array, got in zip(arrays, results, strict=True):
+        np.testing.assert_array_equal(array, np.asarray(got))
+    spread = hl.Func("spread")
+    spread[x, y] = last[x, y][1] - last[x, y][0] * last[x, y][0]
+    wanted = arrays[1] - arrays[0] * arrays[0]
+    np.testing.assert_allclose(np.asarray(spread.realize([W, H])), wanted, atol=1e-5)
+
+
+def test_tuples_that_cannot_be() -> None:
+    x, y = dims()
+    f = RecFilter("f")
+
+    def mixed() -> None:
+        f[x, y] = (hl.f32(x), hl.i32(y))
+
+    def none() -> None:
+        f[x, y] = ()
+
+    refused(mixed, hl.DefinitionError, "values of one type, not float32, int32")
+    refused(none, hl.DefinitionError, "values of one type, not none")
