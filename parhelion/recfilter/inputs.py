@@ -69,7 +69,7 @@ class Input:
         return cast(WORK, image[place])
 
     def rounded(
-        self, name: str, dims: Sequence[Var], f: Func, at: Sequence[object]
+        self, name: str, dims: Sequence[RecFilterDim], f: Func, at: Sequence[object]
     ) -> Func:
         """A Func over `dims` that reads `f` at coordinates, in the type of the
         result."""

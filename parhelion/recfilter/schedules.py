@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from parhelion.lang.func import Func
+from parhelion.lang.func import Func, Stage
 from parhelion.lang.rdom import RDom
 from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
@@ -95,10 +95,18 @@ def strips_of(f: Func, v: Var, *loops: Var) -> tuple[Var, Var]:
     return another(among, v, "s"), another(among, v, "i")
 
 
-def schedule_points(f: Func, dims: Sequence[Var], t: Type) -> None:
+def in_parallel(f: Func | Stage, strips: Var, rest: Sequence[Var]) -> None:
+    """Has strips run in parallel, and the outermost of the loops around them: there may
+    be few of either, as of the channels of an image."""
+    f.parallel(strips)
+    if rest:
+        f.parallel(rest[-1])
+
+
+def schedule_points(f: Func, dims: Sequence[RecFilterDim], t: Type) -> None:
     """Schedules a Func whose points do not depend on each other: vectors along the
     innermost dimension, the outermost in parallel."""
-    f.vectorize(dims[0], lanes(t))
+    f.vectorize(dims[0], lanes(t), tail_of(lanes(t), dims[0].extent))
     if len(dims) > 1:
         f.parallel(dims[-1])
 
@@ -131,7 +139,7 @@ def schedule_scans(
     else:
         tail = tail_of(n, scanned.extent)
         out.reorder(scanned, inside, strips, *rest).vectorize(scanned, n, tail)
-    out.parallel(rest[-1] if rest else strips)
+    in_parallel(out, strips, rest)
     for f, domains in stages:
         f.compute_at(out, strips)
         if not dense:
@@ -158,11 +166,12 @@ def schedule_edges(
         strips, inside = strips_of(f, v)
         stage = f.update(k).split(v, strips, inside, size)
         stage.reorder(q, inside, r, strips, *rest).vectorize(inside, n).unroll(q)
-        stage.parallel(rest[-1] if rest else strips)
+        in_parallel(stage, strips, rest)
 
 
 __all__ = [
     "across",
+    "in_parallel",
     "is_dense",
     "lanes",
     "schedule_edges",

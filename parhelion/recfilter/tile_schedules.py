@@ -15,6 +15,7 @@ from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.schedules import (
     across,
+    in_parallel,
     is_dense,
     lanes,
     strip_of,
@@ -100,7 +101,7 @@ def _completion(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> No
         strips, inside = strips_of(f, v)
         stage = f.update(k).split(v, strips, inside, max(n, strip_of(True, 1, t)))
         stage.reorder(inside, r.x, r.y, strips, *rest).vectorize(inside, n)
-        stage.parallel(rest[-1] if rest else strips)
+        in_parallel(stage, strips, rest)
 
 
 def _last_pass(
@@ -127,11 +128,11 @@ def _last_pass(
         out.split(v, strips, inside, size, tail_of(size, v.extent))
         if dense:
             out.reorder(inside, inner, strips, outer, *rest).vectorize(inside, n)
-            out.parallel(rest[-1] if rest else outer)
+            in_parallel(out, outer, rest)
         else:
             out.reorder(inner, inside, outer, strips, *rest)
             out.vectorize(inner, min(n, axis.width))
-            out.parallel(rest[-1] if rest else strips)
+            in_parallel(out, strips, rest)
             strips = outer
     run = tiles.final[0]
     for f, r in zip(run.stages, run.domains, strict=True):
@@ -188,10 +189,6 @@ class _Joint:
             rest = [d for d in order[1:] if d is not inner]
             f.update(0).reorder(v, r, *rest).vectorize(v, self.lanes)
 
-    def _outermost(self) -> Var:
-        """The loop that runs in parallel."""
-        return (*self.outers, *self.tiles.others)[-1]
-
     def _first_pass(self) -> None:
         """All tails of a tile, then the next tile."""
         runs = self.tiles.intra
@@ -204,7 +201,7 @@ class _Joint:
             tails.compute_root().bound(q, 0, run.axis.starts[-1])
             tails.reorder(*self._order([v, q], tails))
             tails.vectorize(v, self.lanes, self._tail(v))
-            tails.unroll(q).parallel(self._outermost())
+            in_parallel(tails.unroll(q), self.outers[-1], self.tiles.others)
             if tails is not lead:
                 tails.compute_with(lead, self.outers[0])
             self._stages(run, v)
@@ -222,28 +219,30 @@ class _Joint:
             tails.compute_root()
             tails.reorder(*self._order([e.outer, q, e.slots], tails))
             tails.vectorize(e.outer, self.lanes, self._tail(e.outer))
-            tails.parallel(self._outermost_but(e))
+            in_parallel(tails, self._other(e), self.tiles.others)
             self._stages(run, e.outer)
             last = run is residual.runs[-1]
             for f in run.stages:
                 if last:
-                    f.compute_at(tails, self._outermost_but(e))
+                    f.compute_at(tails, self._other(e))
                 else:
-                    f.compute_root().parallel(self._outermost_but(e))
+                    in_parallel(f.compute_root(), self._other(e), self.tiles.others)
 
-    def _outermost_but(self, a: Axis) -> Var:
-        last = [*self.outers, *self.tiles.others]
-        return [v for v in last if v is not a.outer][-1]
+    def _other(self, a: Axis) -> Var:
+        """The outermost loop of tiles, other than those along an axis."""
+        return [v for v in self.outers if v is not a.outer][-1]
 
     def _completion(self, g: int) -> None:
         a, f = self.tiles.axes[g], self.tiles.completed[g]
         v = self._vectors(a)
         f.compute_root().reorder(*self._order([v, a.slots], f))
-        f.vectorize(v, self.lanes, self._tail(v)).parallel(self._outermost())
+        f.vectorize(v, self.lanes, self._tail(v))
+        in_parallel(f, self.outers[-1], self.tiles.others)
         for k, r in enumerate(self.tiles.domains[g]):
             order = self._order([v, a.slots, a.outer], f)[3:]
             stage = f.update(k).reorder(v, r.x, r.y, *order)
-            stage.vectorize(v, self.lanes).parallel(self._outermost_but(a))
+            stage.vectorize(v, self.lanes)
+            in_parallel(stage, self._other(a), self.tiles.others)
 
     def _last_pass(self) -> None:
         out, first = self.out, self.axes[0]
@@ -258,7 +257,7 @@ class _Joint:
             outers.append(outer)
         out.reorder(*inners, *outers, *self.tiles.others)
         out.vectorize(inners[0], min(self.lanes, first.width))
-        out.parallel((*outers, *self.tiles.others)[-1])
+        in_parallel(out, outers[-1], self.tiles.others)
         for run in self.tiles.final:
             self._stages(run, self._vectors(run.axis))
             for f in run.stages:
