@@ -12,6 +12,7 @@ from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.edges import ClampEdges, Edges, SummedEdges
 from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.orders import settled
 from parhelion.recfilter.schedules import (
     schedule_edges,
     schedule_points,
@@ -78,16 +79,19 @@ class Builder:
         beyond the edges.
         """
         if self.border != "zero":
-            yield from by_dimension(filters)
+            yield from map(self._settled, by_dimension(filters))
             return
         part: list[Filter] = []
         for f in filters:
             if part and not self._joins(f, part):
-                yield tuple(part)
+                yield self._settled(part)
                 part = []
             part.append(f)
         if part:
-            yield tuple(part)
+            yield self._settled(part)
+
+    def _settled(self, filters: Sequence[Filter]) -> tuple[Filter, ...]:
+        return tuple([g for f in filters for g in settled(f, self.type)])
 
     def _joins(self, f: Filter, part: Sequence[Filter]) -> bool:
         """Whether a filter is computed together with those before it: along the same
@@ -108,7 +112,9 @@ class Builder:
         summing = [f for f in part if len(f.feedforward) > 1 or not f.order]
         if not summing:
             return self._recursive(name, out_name, source, part, None)
-        rest = [_feedback_of(f) if f in summing else f for f in part if f.order]
+        rest = self._settled(
+            [_feedback_of(f) if f in summing else f for f in part if f.order]
+        )
         sums = self._sums(f"{name}_sums" if rest else out_name, source, summing)
         if not rest:
             schedule_points(sums, self.dims, self.type)
@@ -171,7 +177,8 @@ class Builder:
             position = group[0].dim
             width = self.widths.get(position)
             if width is None:
-                width = width_of_tiles(self.dims, group, self.type)
+                alone = self._settled([_feedback_of(f) for f in group])
+                width = width_of_tiles(self.dims, alone, self.type)
             if width is not None and width < self.dims[position].extent:
                 found[position] = width
         return found

@@ -17,9 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parhelion.errors import DefinitionError, here
+from parhelion.errors import DefinitionError, TypeMismatchError, here
+from parhelion.types import Type
 
 Matrix = NDArray[Any]
+#: Rows that are filtered at a time.
+_BLOCK = 256
 Number = int | float
 
 
@@ -36,13 +39,17 @@ def continuation(feedback: Sequence[Number], width: int, whole: bool) -> Matrix:
     """What values a tail of ones in turn leads to, without any input: R, of shape
     (width, order). R[i, c] is y[i] where y[-1 - c] is 1 and all else is 0."""
     k = len(feedback)
-    found = matrix(width, k, whole)
-    for i in range(width):
+    found = matrix(min(width, max(k, 64)), k, whole)
+    for i in range(len(found)):
         for c in range(k):
             if i + c < k:
                 found[i, c] = feedback[i + c]
         for j in range(1, min(i, k) + 1):
             found[i] = found[i] + feedback[j - 1] * found[i - j]
+    while len(found) < width:
+        # The last values are a tail themselves, which goes on as the first one did.
+        more = min(len(found), width - len(found))
+        found = np.concatenate([found, found[:more] @ found[::-1][:k]])
     return found
 
 
@@ -51,10 +58,32 @@ def filtered(
 ) -> Matrix:
     """Each column filtered by itself, from zeros on."""
     found = gain * (columns if causal else columns[::-1])
-    for i in range(len(found)):
-        for j in range(1, min(i, len(feedback)) + 1):
-            found[i] = found[i] + feedback[j - 1] * found[i - j]
+    if found.dtype == object or len(found) <= _BLOCK:
+        _run(found, feedback)
+    else:
+        _run_blocks(found, feedback)
     return found if causal else found[::-1]
+
+
+def _run(rows: Matrix, feedback: Sequence[Number]) -> None:
+    """Filters rows in place, from zeros on."""
+    for i in range(len(rows)):
+        for j in range(1, min(i, len(feedback)) + 1):
+            rows[i] = rows[i] + feedback[j - 1] * rows[i - j]
+
+
+def _run_blocks(rows: Matrix, feedback: Sequence[Number]) -> None:
+    """As `_run`, of floats, a block at a time: what a block makes by itself, and what
+    the one before leaves in it."""
+    response, k = np.eye(_BLOCK), len(feedback)
+    _run(response, feedback)
+    left = continuation(feedback, _BLOCK, False)
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        n = len(block)
+        block[:] = response[:n, :n] @ block
+        if start:
+            block += left[:n] @ rows[start - k : start][::-1]
 
 
 def tail(columns: Matrix, order: int, causal: bool) -> Matrix:
@@ -149,6 +178,26 @@ def entering(filters: Parts) -> tuple[Matrix, Matrix]:
     return level - weights @ levels, weights
 
 
+def shaken(feedback: Sequence[Number], t: Type) -> float:
+    """By what share the response of a filter may change when its coefficients are
+    rounded to a type of floats: where its poles resound, and for constants. Infinite
+    if the rounded filter is unstable.
+
+    Poles on the unit circle, as sums have them, are left out.
+    """
+    made = [float(t.to_numpy().type(a)) for a in feedback]
+    off = [a for a, rounded in zip(feedback, made, strict=True) if a != rounded]
+    poles = poles_of(feedback)
+    if not off or np.abs(poles).max(initial=0) > 1 - 1e-9:
+        return 0.0
+    if largest_pole(made) >= 1:
+        return np.inf
+    at = np.exp(1j * np.append(np.angle(poles), 0))
+    least = np.abs(np.polyval(_polynomial(feedback), at)).min()
+    digits = {16: 11, 32: 24, 64: 53}[t.bits()]
+    return float(sum(map(abs, off)) * 2.0**-digits / least)
+
+
 def growth(feedback: Sequence[Number], width: int) -> float:
     """The largest magnitude that a tail of magnitude one leads to within a tile."""
     if not feedback:
@@ -157,12 +206,24 @@ def growth(feedback: Sequence[Number], width: int) -> float:
     return float(sums.max())
 
 
+def poles_of(feedback: Sequence[Number]) -> NDArray[np.complex128]:
+    """The poles of a filter, but for those at 0."""
+    if not any(feedback):
+        return np.zeros(0, np.complex128)
+    found: NDArray[np.complex128]
+    found = np.asarray(np.roots(_polynomial(feedback)), np.complex128)
+    kept: NDArray[np.complex128] = found[found != 0]
+    return kept
+
+
+def _polynomial(feedback: Sequence[Number]) -> list[float]:
+    """Its zeros are the poles of a filter."""
+    return [1.0, *[-float(a) for a in feedback]]
+
+
 def largest_pole(feedback: Sequence[Number]) -> float:
     """The magnitude of the largest pole: below 1, the filter is stable."""
-    if not any(feedback):
-        return 0.0
-    poles = np.roots([1.0, *[-float(a) for a in feedback]])
-    return float(np.abs(poles).max())
+    return float(np.abs(poles_of(feedback)).max(initial=0.0))
 
 
 def together(one: Sequence[Number], other: Sequence[Number]) -> list[Number]:
@@ -188,18 +249,24 @@ def gaussian_weights(sigma: float, order: int = 3) -> list[float]:
     From: van Vliet, Young and Verbeek (ICPR 1998), as the 2015 paper uses them; poles
     are scaled by q = 0.00399341 + 0.4715161 sigma. Below a sigma of 2 it is 9 to 38 %
     off, of which a warning says so. Raises DefinitionError for another order, or a
-    sigma that is not positive.
+    sigma that is not positive, and TypeMismatchError for what is no number.
 
     >>> from parhelion.recfilter import gaussian_weights
     >>> [round(a, 6) for a in gaussian_weights(5.0)]
     [0.022643, 2.296347, -1.79971, 0.48072]
     """
+    if isinstance(sigma, str) or np.ndim(sigma) or not isinstance(order, int):
+        raise TypeMismatchError(
+            "gaussian_weights takes a sigma, a number, and an order, an integer, not"
+            f" {sigma!r} and {order!r}",
+            at=here(),
+        )
     if order not in _POLES:
         raise DefinitionError(
             f"gaussian_weights: there are filters of order 1, 2 and 3, not {order!r}",
             at=here(),
         )
-    if not sigma > 0 or not np.isfinite(sigma):
+    if sigma is None or not sigma > 0 or not np.isfinite(sigma):
         raise DefinitionError(
             f"gaussian_weights: sigma must be positive, not {sigma!r}", at=here()
         )
@@ -229,6 +296,8 @@ __all__ = [
     "gaussian_weights",
     "growth",
     "largest_pole",
+    "shaken",
+    "poles_of",
     "steady",
     "tail",
     "together",

@@ -19,12 +19,14 @@ from parhelion.lang.convert import node_or_none
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
 from parhelion.lang.var import Var
-from parhelion.recfilter.coefficients import Number, growth, largest_pole
+from parhelion.recfilter.coefficients import Number, growth, largest_pole, poles_of
 from parhelion.recfilter.warning import warn
 from parhelion.types import Type
 
 #: How far outside of the unit circle rounding may put a pole that is on it.
 _ON_CIRCLE = 1e-6
+#: Poles that are nearer to each other may be one of a higher multiplicity.
+_ALIKE = 0.1
 #: A tail that grows by so much within a tile costs half of the digits of a float32.
 _MOST_GROWTH = float(1 << 12)
 
@@ -145,12 +147,12 @@ def _number(a: object, what: str, t: Type) -> Number:
         raise TypeMismatchError(
             f"{what}: a coefficient must be a real number, not {a!r}", at=here()
         )
-    if not np.isfinite(a):
+    if t.is_float():
+        return fitting(a, what, t)
+    if isinstance(a, float) and not np.isfinite(a):
         raise DefinitionError(
             f"{what}: a coefficient must be finite, not {a!r}", at=here()
         )
-    if t.is_float():
-        return float(a)
     if a != int(a):
         raise TypeMismatchError(
             f"{what}: coefficients of a filter over {t} must be integers, not {a!r}",
@@ -160,13 +162,33 @@ def _number(a: object, what: str, t: Type) -> Number:
     return int(a)
 
 
+def fitting(a: Number, what: str, t: Type) -> float:
+    """A coefficient as a float. Raises DefinitionError if a type has none such."""
+    try:
+        value = float(a)
+    except OverflowError:  # of an integer
+        value = np.inf
+    with np.errstate(over="ignore"):
+        fits = np.isfinite(t.to_numpy().type(value))
+    if not fits:
+        raise DefinitionError(
+            f"{what}: a coefficient must be finite as {t}, not {value:g}", at=here()
+        )
+    return value
+
+
 def check_stable(feedback: Sequence[Number], what: str) -> None:
     """Raises DefinitionError for a filter whose values grow without end."""
     if not feedback:
         return
-    pole = largest_pole(feedback)
+    poles = poles_of(feedback)
+    if not len(poles):
+        return
+    largest = poles[np.abs(poles).argmax()]
+    pole = float(np.abs(largest))
     # A pole of multiplicity k is found to the k-th root of the precision.
-    slack = _ON_CIRCLE if len(feedback) == 1 else 10 ** (-12 / len(feedback))
+    alike = int((np.abs(poles - largest) < _ALIKE).sum())
+    slack = _ON_CIRCLE if alike == 1 else 10 ** (-12 / alike)
     if pole > 1 + slack:
         raise DefinitionError(
             f"{what}: the filter is unstable: it has a pole of magnitude {pole:.6g},"

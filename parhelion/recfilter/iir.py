@@ -11,7 +11,7 @@ from parhelion.errors import DefinitionError, here
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
 from parhelion.recfilter.coefficients import Number
-from parhelion.recfilter.filters import check_stable, numbers
+from parhelion.recfilter.filters import check_stable, fitting, numbers
 from parhelion.recfilter.inputs import WORK, Array, Input, given
 from parhelion.recfilter.recfilter import RecFilter
 
@@ -207,13 +207,13 @@ def divided(b: object, a: object, what: str) -> tuple[list[float], list[float]]:
             at=here(),
             hint="a is [a0, a1, …], the coefficient of y[n] first",
         )
-    back = [-float(c) / below[0] for c in below[1:]]
+    back = [fitting(-float(c) / below[0], f"{what}: a", WORK) for c in below[1:]]
     try:
         check_stable(back, what)
     except DefinitionError as error:
         error.advise("the poles are numpy.roots(a): no magnitude may be more than 1")
         raise
-    return [float(c) / below[0] for c in above], back
+    return [fitting(float(c) / below[0], f"{what}: b", WORK) for c in above], back
 
 
 def _numbers(given: object, what: str) -> tuple[Number, ...]:

@@ -133,7 +133,14 @@ def _float(t: Type) -> Type:
 def _array(inp: object, what: str) -> Array:
     """An array of a type that pipelines have."""
     # NumPy would take an expression for a sequence.
-    image = None if hasattr(type(inp), "_node") else np.asarray(inp)
+    try:
+        image = None if hasattr(type(inp), "_node") else np.asarray(inp)
+    except ValueError as error:  # lists of several lengths
+        raise TypeMismatchError(
+            f"{what} filters arrays of numbers, and NumPy makes none of"
+            f" {a_kind(inp)}: {error}",
+            at=here(),
+        ) from None
     if image is None or image.dtype.kind not in "biufc":
         raise TypeMismatchError(
             f"{what} filters arrays of real numbers, Buffers and Funcs, not"

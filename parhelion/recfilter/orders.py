@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from parhelion.errors import ScheduleError, here
+from parhelion.recfilter.coefficients import Number, shaken, together
 from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.warning import warn
+from parhelion.types import Type
 
 #: Two poles that lie so near to each other's conjugates are a pair.
 _NEAR = 1e-9
+#: The share by which a response may change by rounded coefficients before a filter is
+#: computed as its factors, and before it is warned of.
+_SHAKEN, _MOST_SHAKEN = 2e-4, 1e-2
 
 
-def factors(one: Filter, orders: Sequence[int], what: str) -> list[Filter]:
+def factors(one: Filter, orders: Sequence[int], what: str, t: Type) -> list[Filter]:
     """Filters of these orders which, one after the other, do what `one` does.
 
     Its poles are shared out, largest first; pairs of complex ones stay together. Each
     factor but the last keeps constants what they are, as far as it can. Raises
-    ScheduleError where the orders do not sum up, or need a real pole that is not there.
+    ScheduleError where the orders do not sum up, or need a real pole that is not there,
+    or a filter of integers has no such factors of integers.
     """
     check_single(one, what)
-    if sum(orders) != one.order or min(orders, default=0) < 1:
+    whole = all([isinstance(n, int) for n in orders])
+    if not whole or sum(orders) != one.order or min(orders, default=0) < 1:
         raise ScheduleError(
             f"{what}: filters of orders {list(orders)} do not make one of order"
             f" {one.order}",
@@ -29,11 +37,41 @@ def factors(one: Filter, orders: Sequence[int], what: str) -> list[Filter]:
         )
     (first, *_), feedback = one.constants()
     poles = np.roots([1.0, *[-float(a) for a in feedback]])
-    pairs = sorted([p for p in poles if p.imag > _NEAR * abs(p)], key=abs)
-    real = sorted([p.real for p in poles if abs(p.imag) <= _NEAR * abs(p)], key=abs)
+    # A real pole of multiplicity k may be found as complex ones, that far off.
+    blurred = 10 * np.finfo(float).eps ** (1 / one.order)
+    shared = _shared_out(poles, orders, _NEAR) or _shared_out(poles, orders, blurred)
+    if shared is None:
+        raise ScheduleError(
+            f"{what}: a filter of order {one.order} with the poles"
+            f" {[complex(np.round(p, 6)) for p in poles]} has no factors of orders"
+            f" {list(orders)}: complex poles go in pairs",
+            at=here(),
+        )
+    backs = [[-float(a) for a in np.real(np.poly(own))[1:]] for own in shared]
+    if not t.is_float():
+        backs = _of_integers(backs, feedback, orders, what)
     found: list[Filter] = []
-    left = float(first)
-    for n, order in enumerate(orders):
+    for n, back in enumerate(backs):
+        gain: Number = 1 - sum(back) if t.is_float() else 1
+        if abs(gain) < _NEAR:
+            gain = 1
+        if n == len(backs) - 1:
+            gain = first
+        else:
+            first = first / gain if gain != 1 else first
+        found.append(Filter(one.dim, one.causal, (gain,), tuple(back), one.site))
+    return found
+
+
+def _shared_out(
+    poles: Iterable[complex], orders: Sequence[int], near: float
+) -> list[list[complex]] | None:
+    """The poles of each factor; None if they cannot be shared out so. near: how far
+    from the real axis, as a share of its magnitude, a pole may be that is real."""
+    pairs = sorted([p for p in poles if p.imag > near * abs(p)], key=abs)
+    real = sorted([p.real for p in poles if abs(p.imag) <= near * abs(p)], key=abs)
+    found: list[list[complex]] = []
+    for order in orders:
         taken: list[complex] = []
         # Pairs first, as long as those that are left fit into what is to come.
         while order - len(taken) >= 2 and pairs:
@@ -42,19 +80,66 @@ def factors(one: Filter, orders: Sequence[int], what: str) -> list[Filter]:
         while len(taken) < order and real:
             taken.append(real.pop())
         if len(taken) < order:
-            raise ScheduleError(
-                f"{what}: a filter of order {one.order} with the poles"
-                f" {[complex(np.round(p, 6)) for p in poles]} has no factors of orders"
-                f" {list(orders)}: complex poles go in pairs",
-                at=here(),
-            )
-        back = [-float(a) for a in np.real(np.poly(taken))[1:]]
-        gain = 1 - sum(back)
-        if n == len(orders) - 1 or abs(gain) < _NEAR:
-            gain = left if n == len(orders) - 1 else 1.0
-        left /= gain
-        found.append(Filter(one.dim, one.causal, (gain,), tuple(back), one.site))
+            return None
+        found.append(taken)
     return found
+
+
+def _of_integers(
+    backs: Sequence[Sequence[float]],
+    feedback: Sequence[Number],
+    orders: Sequence[int],
+    what: str,
+) -> list[list[float]]:
+    """Feedback coefficients as integers. Raises ScheduleError if those together do not
+    make `feedback` again."""
+    found = [[int(round(a)) for a in back] for back in backs]
+    product: list[Number] = [1]
+    for back in found:
+        product = together(product, [1, *back])
+    if product[1:] != list(feedback):
+        raise ScheduleError(
+            f"{what}: the filter of integers with the feedback {list(feedback)} has no"
+            f" factors of orders {list(orders)} with integer coefficients",
+            at=here(),
+            hint="filter floats: hl.f32(value)",
+        )
+    return [list(map(float, back)) for back in found]
+
+
+def settled(one: Filter, t: Type) -> list[Filter]:
+    """A filter as it is computed: as factors of orders 1 and 2, if its coefficients,
+    rounded to the type, would make too much of another filter."""
+    if not (t.is_float() and one.is_constant and len(one.feedforward) == 1):
+        return [one]
+    if one.order < 2 or shaken_by(one, t) < _SHAKEN:
+        return [one]
+    orders = [2] * (one.order // 2) + [1] * (one.order % 2)
+    try:
+        found = factors(one, orders if one.order > 2 else [1, 1], "", t)
+    except ScheduleError:  # two complex poles stay together
+        return [one]
+    return found if sum([shaken_by(f, t) for f in found]) < shaken_by(one, t) else [one]
+
+
+def shaken_by(one: Filter, t: Type) -> float:
+    """See `coefficients.shaken`."""
+    return shaken(one.constants()[1], t)
+
+
+def check_shaken(one: Filter, t: Type, what: str) -> None:
+    """Warns of a filter that is another one when its coefficients are rounded."""
+    if not (t.is_float() and one.is_constant and one.order):
+        return
+    alone = Filter(one.dim, one.causal, (1,), one.feedback)
+    share = sum([shaken_by(f, t) for f in settled(alone, t)])
+    if share > _MOST_SHAKEN:
+        told = f"by {share:.2g} of itself" if np.isfinite(share) else "without end"
+        warn(
+            f"{what}: with coefficients rounded to {t}, the filter's response changes"
+            f" {told}, as its poles are near to the unit circle; filter values of"
+            " float64"
+        )
 
 
 def check_single(one: Filter, what: str) -> None:
@@ -98,4 +183,4 @@ def matched(
     return pairs
 
 
-__all__ = ["factors", "matched"]
+__all__ = ["check_shaken", "factors", "matched", "settled"]

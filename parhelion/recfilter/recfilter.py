@@ -26,8 +26,9 @@ from parhelion.recfilter.filters import (
     check_growth,
     check_stable,
     coefficients_of,
+    fitting,
 )
-from parhelion.recfilter.orders import factors, matched
+from parhelion.recfilter.orders import check_shaken, factors, matched, settled
 from parhelion.recfilter.schedules import schedule_points
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
@@ -152,7 +153,7 @@ class RecFilter:
                 both = coefficient(gain, self._dims, t) * coefficient(b, self._dims, t)
                 made += coefficients_of([both], what, t, self._dims)
             else:
-                made.append(gain * b)
+                made.append(fitting(gain * b, what, t) if t.is_float() else gain * b)
         return made
 
     def _add(
@@ -171,7 +172,10 @@ class RecFilter:
         one = Filter(dim, causal, tuple(feedforward), tuple(feedback), here())
         if one.is_constant:
             check_stable(one.constants()[1], what)
+            check_shaken(one, self._type(), what)
         check_border(one, self._border, self._type(), what)
+        if dim in self._widths:
+            self._check_tiles([*self._filters, one], dim, self._widths[dim], what)
         self._filters.append(one)
 
     def _direction(self, given: object, what: str) -> tuple[int, bool]:
@@ -257,12 +261,29 @@ class RecFilter:
     def _split(
         self, position: int, dim: RecFilterDim, width: object, what: str
     ) -> None:
-        mine = [f for f in self._filters if f.dim == position]
-        if not any([f.order for f in mine]):
+        if not isinstance(width, int | np.integer) or isinstance(width, bool):
+            raise ScheduleError(
+                f"{what}: the width of a tile must be an integer, not {width!r}",
+                at=here(),
+            )
+        if not any([f.dim == position and f.order for f in self._filters]):
             raise ScheduleError(
                 f"{what}: {self._name} has no recursive filter along {dim.name()}",
                 at=here(),
+                hint="add the filters first, then split",
             )
+        self._check_tiles(self._filters, position, int(width), what)
+        self._widths[position] = int(width)
+
+    def _check_tiles(
+        self, filters: Sequence[Filter], position: int, width: int, what: str
+    ) -> None:
+        """Raises ScheduleError if filters along a dimension cannot be computed in tiles
+        of a width, and warns where values grow in them."""
+        dim = self._dims[position]
+        mine = [f for f in filters if f.dim == position]
+        if width >= dim.extent:
+            return
         if not all([f.is_constant for f in mine]):
             raise ScheduleError(
                 f"{what}: the coefficients of a filter along {dim.name()} are"
@@ -271,11 +292,6 @@ class RecFilter:
                 at=here(),
                 hint=f"without the split, whole lines along {dim.name()} are filtered",
             )
-        if not isinstance(width, int | np.integer) or isinstance(width, bool):
-            raise ScheduleError(
-                f"{what}: the width of a tile must be an integer, not {width!r}",
-                at=here(),
-            )
         least = max([f.order for f in mine])
         if width < least:
             raise ScheduleError(
@@ -283,10 +299,10 @@ class RecFilter:
                 f" {least}, the order of a filter along it",
                 at=here(),
             )
-        if width < dim.extent:
-            for f in mine:
-                check_growth(f, int(width), self._type(), what)
-        self._widths[position] = int(width)
+        for f in mine:
+            alone = Filter(position, f.causal, (1,), f.feedback)
+            for one in settled(alone, self._type()):
+                check_growth(one, width, self._type(), what)
 
     def cascade(self, *groups: Sequence[int]) -> tuple[RecFilter, ...]:
         """Returns a RecFilter for each list of filters, by their numbers; each filters
@@ -300,11 +316,17 @@ class RecFilter:
         """
         what = f"{self._name}.cascade"
         self._open("is cascaded")
-        order = [k for group in groups for k in group]
-        if sorted(order) != list(range(len(self._filters))) or not all(groups):
+        lists = [g for g in groups if isinstance(g, Sequence) and len(g)]
+        order = [k for g in lists for k in g]
+        whole = all([isinstance(k, int | np.integer) for k in order])
+        if (
+            len(lists) != len(groups)
+            or not whole
+            or sorted(order) != list(range(len(self._filters)))
+        ):
             raise ScheduleError(
                 f"{what}: each of the filters 0 to {len(self._filters) - 1} must be in"
-                f" one list, and no list empty, not {[list(g) for g in groups]}",
+                f" one list, and no list empty, not {', '.join(map(repr, groups))}",
                 at=here(),
             )
         self._check_order(order, what)
@@ -327,10 +349,11 @@ class RecFilter:
         what = f"{self._name}.overlap"
         last = self
         for other in others:
-            if other._source is not last:
+            if not isinstance(other, RecFilter) or other._source is not last:
+                told = other._name if isinstance(other, RecFilter) else repr(other)
                 raise ScheduleError(
-                    f"{what}: {other._name} does not filter what {last._name} makes, as"
-                    " one of a cascade does",
+                    f"{what}: {told} does not filter what {last._name} makes, as one of"
+                    " a cascade does",
                     at=here(),
                 )
             last = other
@@ -368,7 +391,7 @@ class RecFilter:
         """
         what = f"{self._name}.factor_filter_order"
         self._open("is factored")
-        parts = [factors(f, orders, what) for f in self._filters]
+        parts = [factors(f, orders, what, self._type()) for f in self._filters]
         whole = self._like(self._name, [f for part in parts for f in part], None)
         count = len(orders)
         order = [k * count + n for n in range(count) for k in range(len(self._filters))]
@@ -383,10 +406,15 @@ class RecFilter:
     def _like(
         self, name: str, filters: Sequence[Filter], source: RecFilter | None
     ) -> RecFilter:
-        """A RecFilter of the same image, or of what `source` makes."""
+        """A RecFilter of the same image, or of what `source` makes, in the same
+        tiles."""
         one = RecFilter(name, self._border)
         one._dims, one._values, one._source = self._dims, self._values, source
         one._filters = list(filters)
+        for position, width in self._widths.items():
+            if any([f.dim == position and f.order for f in filters]):
+                one._check_tiles(filters, position, width, f"{name}.split")
+                one._widths[position] = width
         return one
 
     def _number(self, one: Filter) -> int:

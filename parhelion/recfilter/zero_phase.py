@@ -112,7 +112,7 @@ def filtfilt(
 
 def _padlen(image: Input, padtype: str | None, padlen: int | None, taps: int) -> int:
     """By how many samples the axis is extended at each end."""
-    if padtype not in PADDINGS:
+    if not isinstance(padtype, str | None) or padtype not in PADDINGS:
         raise DefinitionError(
             f"filtfilt: padtype is 'odd', 'even', 'constant' or None, not {padtype!r}",
             at=here(),
