@@ -47,6 +47,7 @@ def factors(one: Filter, orders: Sequence[int], what: str, t: Type) -> list[Filt
             f" {list(orders)}: complex poles go in pairs",
             at=here(),
         )
+    backs: list[list[Number]]
     backs = [[-float(a) for a in np.real(np.poly(own))[1:]] for own in shared]
     if not t.is_float():
         backs = _of_integers(backs, feedback, orders, what)
@@ -86,14 +87,14 @@ def _shared_out(
 
 
 def _of_integers(
-    backs: Sequence[Sequence[float]],
+    backs: Sequence[Sequence[Number]],
     feedback: Sequence[Number],
     orders: Sequence[int],
     what: str,
-) -> list[list[float]]:
+) -> list[list[Number]]:
     """Feedback coefficients as integers. Raises ScheduleError if those together do not
     make `feedback` again."""
-    found = [[int(round(a)) for a in back] for back in backs]
+    found: list[list[Number]] = [[round(a) for a in back] for back in backs]
     product: list[Number] = [1]
     for back in found:
         product = together(product, [1, *back])
@@ -104,7 +105,7 @@ def _of_integers(
             at=here(),
             hint="filter floats: hl.f32(value)",
         )
-    return [list(map(float, back)) for back in found]
+    return found
 
 
 def settled(one: Filter, t: Type) -> list[Filter]:

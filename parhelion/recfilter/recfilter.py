@@ -240,9 +240,11 @@ class RecFilter:
         Widths are in points. They need not divide the image; at its size or above,
         whole lines are filtered. Without a split that is so where there are many lines;
         images of few and long ones are computed in tiles. Sums of floats are regrouped
-        by it, integers stay exact. Raises ScheduleError for a dimension
-        without filters, and for tiles that are narrower than the order of a filter.
-        Warns where rounding errors grow within a tile. From: the 2015 paper, section 6.
+        by it, integers stay exact.
+
+        Raises ScheduleError for a dimension without filters, and for tiles that are
+        narrower than the order of a filter. Warns where rounding errors grow within a
+        tile. From: the 2015 paper, section 6.
         """
         what = f"{self._name}.split"
         self._open("is split")
