@@ -178,6 +178,12 @@ def entering(filters: Parts) -> tuple[Matrix, Matrix]:
     return level - weights @ levels, weights
 
 
+def rounding(t: Type) -> float:
+    """The share by which a value changes at most when it is rounded to a type of
+    floats."""
+    return 2.0 ** -(8 if t.is_bfloat() else {16: 11, 32: 24, 64: 53}[t.bits()])
+
+
 def shaken(feedback: Sequence[Number], t: Type) -> float:
     """By what share the response of a filter may change when its coefficients are
     rounded to a type of floats: where its poles resound, and for constants. Infinite
@@ -194,8 +200,7 @@ def shaken(feedback: Sequence[Number], t: Type) -> float:
         return np.inf
     at = np.exp(1j * np.append(np.angle(poles), 0))
     least = np.abs(np.polyval(_polynomial(feedback), at)).min()
-    digits = {16: 11, 32: 24, 64: 53}[t.bits()]
-    return float(sum(map(abs, off)) * 2.0**-digits / least)
+    return float(sum(map(abs, off)) * rounding(t) / least)
 
 
 def growth(feedback: Sequence[Number], width: int) -> float:
@@ -296,6 +301,7 @@ __all__ = [
     "gaussian_weights",
     "growth",
     "largest_pole",
+    "rounding",
     "shaken",
     "poles_of",
     "steady",

@@ -12,7 +12,7 @@ from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.beyond import weights_of_entering
-from parhelion.recfilter.coefficients import entering
+from parhelion.recfilter.coefficients import entering, rounding
 from parhelion.recfilter.dims import another
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, as_type, constant
@@ -98,7 +98,7 @@ class SummedEdges:
         self.func = Func(f"{name}_entering")
         self.func[self._at(self.slots)] = constant(0, t)
         self.domains: list[RDom] = []
-        share = 2.0 ** -{16: 11, 32: 24, 64: 53}[t.bits()] / 4
+        share = rounding(t) / 4
         both = weights_of_entering(
             parts_of(filters), taps, border, extent, end, share, name
         )

@@ -5,7 +5,7 @@ From: the 2015 paper, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,20 @@ from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, coefficient, constant, scan
 from parhelion.types import Type
+
+#: The coordinates of a point, by its number.
+Along = Callable[[Any], tuple[Any, ...]]
+
+
+def _along(dims: Sequence[Var], one: Filter, extent: int) -> Along:
+    """The points of a line, counted from the first that a filter meets."""
+
+    def at(i: Any) -> tuple[Any, ...]:
+        made: list[Any] = list(dims)
+        made[one.dim] = i if one.causal else extent - 1 - i
+        return tuple(made)
+
+    return at
 
 
 def scans(
@@ -47,13 +61,7 @@ def scans(
     for one in filters:
         r = RDom([(0, extent)], f"r{dims[one.dim].name()}")
         domains.append(r)
-
-        def at(i: Any, one: Filter = one) -> tuple[Any, ...]:
-            args: list[Any] = list(dims)
-            args[position] = i if one.causal else extent - 1 - i
-            return tuple(args)
-
-        scan(f, at, one, r, t)
+        scan(f, _along(dims, one, extent), one, r, t)
     return f, domains
 
 
@@ -72,31 +80,23 @@ def scans_with_edges(
     extent, x = extents[position], dims[position]
     made: list[tuple[Func, list[RDom]]] = []
 
-    def args(i: Any) -> tuple[Any, ...]:
-        at: list[Any] = list(dims)
-        at[position] = i
-        return tuple(at)
-
+    near: list[Any] = list(dims)
+    near[position] = clamp(likely(x), 0, extent - 1)
     for n, one in enumerate(filters):
         f = Func(f"{name}_{n}")
         # Before its first point, the values that enter.
         m = -1 - x if one.causal else x - extent
-        q = clamp(m, 0, one.order - 1)
+        q, along = clamp(m, 0, one.order - 1), _along(dims, one, extent)
 
-        def tail(m: int, i: int, one: Filter = one) -> Any:
-            return made[m][0][args(i if one.causal else extent - 1 - i)]
+        def tail(m: int, i: int, along: Along = along) -> Any:
+            return made[m][0][along(i)]
 
-        near = args(clamp(likely(x), 0, extent - 1))
-        value = source(*near) if n == 0 else made[n - 1][0][near]
+        value = source(*near) if n == 0 else made[n - 1][0][tuple(near)]
         own = x >= 0 if one.causal else x < extent
         first = edges.entering(n, q, tail)
         f[tuple(dims)] = select(likely(own), value, first)
         r = RDom([(0, extent)], f"r{x.name()}{n}")
-
-        def at(i: Any, one: Filter = one) -> tuple[Any, ...]:
-            return args(i if one.causal else extent - 1 - i)
-
-        scan(f, at, one, r, t)
+        scan(f, along, one, r, t)
         made.append((f, [r]))
     return made
 
