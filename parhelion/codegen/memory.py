@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from parhelion.codegen import opaque, strided
+from parhelion.codegen import opaque, strided, transposed
 from parhelion.codegen.addresses import (
     address,
     from_memory,
@@ -19,7 +19,7 @@ from parhelion.codegen.addresses import (
     read,
     to_memory,
 )
-from parhelion.codegen.backend import GATHER
+from parhelion.codegen.backend import GATHER, SHORT_STEP
 from parhelion.codegen.expr import broadcast
 from parhelion.codegen.types import memory_type, suffix, value_type
 from parhelion.codegen.vector import (
@@ -107,9 +107,13 @@ def load(f: Function, e: E.Load) -> str:
     if step == 0:
         one = f.value(E.Load(t.element_of(), buffer, base, None))
         return broadcast(f, one, t)
+    pointer, offset = address(f, buffer, base)
+    if step is None or abs(step) > SHORT_STEP:
+        found = transposed.load(f, e, stride, pointer, offset)
+        if found is not None:
+            return found
     if step is None or abs(step) > f.module.backend.longest_step(f.target, t.width):
         return _load_lanes(f, e, base, stride)
-    pointer, offset = address(f, buffer, base)
     if step == 1:
         return read(f, buffer, offset_pointer(f, pointer, t, offset), t)
     if step == -1:
@@ -129,7 +133,8 @@ def _concatenated(index: Expr) -> Sequence[Expr] | None:
 
 
 def _load_lanes(f: Function, e: E.Load, base: Expr, stride: Expr) -> str:
-    """A stride known at run time: one load a lane, stepping the pointer."""
+    """A long stride, or one that is known at run time: one load a lane, stepping the
+    pointer."""
     f.module.note_lanes(e.buffer)
     t, one = e.type, e.type.element_of()
     mt, st = memory_type(t), memory_type(one)

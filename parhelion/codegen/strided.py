@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parhelion.codegen.addresses import address, load_dense
+from parhelion.codegen.addresses import load_dense
 from parhelion.codegen.backend import SHORT_STEP
+from parhelion.codegen.neighbours import offsets_of_run
 from parhelion.codegen.types import memory_type, suffix
 from parhelion.codegen.vector import concatenate, shuffle
 from parhelion.codegen.writer import Function
-from parhelion.ir import build
 from parhelion.ir import expr as E
-from parhelion.ir import stmt as S
-from parhelion.ir.expr import Var
-from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.types import Bool, Type
 
 
@@ -112,14 +109,7 @@ def _together(
 ) -> tuple[int, int]:
     """The least and greatest offsets, less than `step` apart, of the loads that the
     current run of statements makes with this pointer and step."""
-    t = e.type
-    key = ("offsets", pointer, step, t)
-    known = f.memo.get(key)
-    offsets = (
-        [int(n) for n in known.split()] if known else _offsets(f, e, pointer, step)
-    )
-    if known is None:
-        f.remember(key, " ".join(map(str, offsets)), f.level(e), e)
+    offsets = offsets_of_run(f, e, pointer, step)
     if offset not in offsets:
         return offset, offset
     # Greedily from the least offset, so that all members of a group agree.
@@ -127,38 +117,3 @@ def _together(
     while offset - low >= step:
         low = min([o for o in offsets if o - low >= step])
     return low, max([o for o in offsets if o - low < step])
-
-
-def _offsets(f: Function, e: E.Load, pointer: str, step: int) -> list[int]:
-    found: set[int] = set()
-    later: set[Var] = set()
-    # This load may have been moved out of loops, to where nothing that changes in them
-    # can be written. What does has another address.
-    deepest = f.level(e)
-    items, at = f.run
-    for item in items[at:]:
-        if not isinstance(item, S.LetStmt | S.Store | S.Evaluate):
-            break
-        for child in item.children():
-            if e.buffer not in f.module.reads(child):
-                continue
-            for n in nodes(child):
-                if (
-                    isinstance(n, E.Load)
-                    and n.buffer is e.buffer
-                    and n.type is e.type
-                    and n.predicate is None
-                    and isinstance(n.index, E.Ramp)
-                    and build.const_int(n.index.stride) == step
-                    and later.isdisjoint(free_vars(n.index))
-                    and all([v in f.vars for v in free_vars(n.index)])
-                    and f.level(n.index.base) <= deepest
-                ):
-                    other, offset = address(f, e.buffer, n.index.base)
-                    if other == pointer:
-                        found.add(offset)
-        if isinstance(item, S.LetStmt):
-            later.add(item.var)
-        elif isinstance(item, S.Store) and item.buffer is e.buffer:
-            break
-    return sorted(found)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import mmap
 import re
 
 import numpy as np
@@ -21,6 +19,7 @@ from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target, generic_target, make_target
 from parhelion.types import INT32, Float, Type, UInt
+from tests.support.pages import at_page_end
 
 from .harness import Compiled, lowered
 from .runner import Runner
@@ -130,21 +129,6 @@ def test_values(name: str) -> None:
     assert compiled(a, out) == 0
     Runner(flat, {}).run(body)
     assert out.tolist() == flat[OUT], compiled.emitted.text
-
-
-def at_page_end(values: np.ndarray) -> np.ndarray:
-    """A copy that ends where memory ends: reading past it would crash."""
-    page = mmap.PAGESIZE
-    size = -(-values.nbytes // page) * page
-    area = mmap.mmap(-1, size + 2 * page)
-    start = ctypes.addressof(ctypes.c_char.from_buffer(area))
-    libc = ctypes.CDLL(None)
-    for guard in (start, start + page + size):
-        assert libc.mprotect(ctypes.c_void_p(guard), page, 0) == 0
-    whole = np.frombuffer(area, np.uint8)
-    room = whole[page + size - values.nbytes : page + size]
-    room[:] = values.view(np.uint8)
-    return room.view(values.dtype)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 6, 11, -1, -2, -3, -7])

@@ -1,0 +1,69 @@
+"""Loads of one run of statements that differ by constant offsets alone."""
+
+from __future__ import annotations
+
+from parhelion.codegen.addresses import address
+from parhelion.codegen.writer import Function
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.rewrite import free_vars, nodes
+
+
+def offsets_of_run(
+    f: Function, e: E.Load, pointer: str, stride: Expr | int
+) -> list[int]:
+    """Where the current run of statements surely loads vectors as `e` does, before
+    anything is stored to its buffer: the offsets of their first lanes past `pointer`,
+    in elements, rising. stride: of their lanes, a number if it is known."""
+    key = ("offsets", pointer, stride, e.type)
+    known = f.memo.get(key)
+    if known is None:
+        found = sorted(_found(f, e, pointer, stride))
+        known = f.remember(key, " ".join(map(str, found)), f.level(e), e)
+    return [int(n) for n in known.split()]
+
+
+def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]:
+    found: set[int] = set()
+    later: set[Var] = set()
+    # This load may have been moved out of loops, to where nothing that changes in them
+    # can be written. What does has another address.
+    deepest = f.level(e)
+    items, at = f.run
+    for item in items[at:]:
+        if not isinstance(item, S.LetStmt | S.Store | S.Evaluate):
+            break
+        for child in item.children():
+            if e.buffer not in f.module.reads(child):
+                continue
+            for n in nodes(child):
+                if (
+                    isinstance(n, E.Load)
+                    and n.buffer is e.buffer
+                    and n.type is e.type
+                    and n.predicate is None
+                    and isinstance(n.index, E.Ramp)
+                    and _named(n.index.stride) == stride
+                    and later.isdisjoint(free_vars(n.index))
+                    and all([v in f.vars for v in free_vars(n.index)])
+                    and f.level(n.index.base) <= deepest
+                ):
+                    other, offset = address(f, e.buffer, n.index.base)
+                    if other == pointer:
+                        found.add(offset)
+        if isinstance(item, S.LetStmt):
+            later.add(item.var)
+        elif isinstance(item, S.Store) and item.buffer is e.buffer:
+            break
+    return found
+
+
+def _named(stride: Expr) -> Expr | int:
+    """A constant is the same stride in all types that indices have."""
+    step = build.const_int(stride)
+    return stride if step is None else step
+
+
+__all__ = ["offsets_of_run"]
