@@ -12,10 +12,14 @@ from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.edges import ClampEdges, Edges, SummedEdges
 from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.flowing import flowing, flows
 from parhelion.recfilter.orders import settled
 from parhelion.recfilter.schedules import (
+    is_dense_across,
+    keep_rows_apart,
     schedule_edges,
     schedule_points,
+    schedule_scan_within,
     schedule_scans,
     width_of_tiles,
 )
@@ -23,6 +27,7 @@ from parhelion.recfilter.tile_schedules import schedule_tiles
 from parhelion.recfilter.tiling import tiled
 from parhelion.recfilter.untiled import (
     feedforward,
+    scan_within,
     scans,
     scans_with_edges,
     taps_of,
@@ -55,20 +60,30 @@ class Builder:
         """Returns the Func of all filters over the image. source: what the first one
         filters, which has values within the image alone."""
         out: Func | None = None
-        parts = list(self.parts(filters))
-        for n, part in enumerate(parts):
+        parts, n = list(self.parts(filters)), 0
+        while n < len(parts):
             if out is not None:
-                out.compute_root()
-            last = n == len(parts) - 1
+                keep_rows_apart(out.compute_root(), self.dims, self.type)
+            count = 2 if n + 1 < len(parts) and self._flow(*parts[n : n + 2]) else 1
             name = f"{self.name}_{n}"
-            out = self._part(name, self.name if last else f"{name}_out", source, part)
-            source = of_func(out)
+            out_name = self.name if n + count == len(parts) else f"{name}_out"
+            given = (name, out_name, source)
+            if count == 1:
+                out = self._part(*given, parts[n])
+            else:
+                out = flowing(*given, self.dims, parts[n], parts[n + 1], self.type)
+            source, n = of_func(out), n + count
         if out is None:
             out = Func(self.name)
             out[self.dims] = source(*self.dims)
         for d in self.dims:
             out.bound(d, 0, d.extent)
         return out.compute_root()
+
+    def _flow(self, part: Sequence[Filter], following: Sequence[Filter]) -> bool:
+        """Whether filters are computed together with those that come after them."""
+        whole = not (self.widths_of([part]) or self.widths_of([following]))
+        return self.border == "zero" and whole and flows(self.dims, part, following)
 
     def parts(self, filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
         """Filters that are computed together: neighbours along one dimension.
@@ -213,11 +228,16 @@ class Builder:
         part: Sequence[Filter],
         edges: Edges | None,
     ) -> Func:
-        out, dims, t = Func(out_name), self.dims, self.type
+        dims, t, position = self.dims, self.type, part[0].dim
         given = (name, source, dims, self._extents(), part, t)
+        if len(part) == 1 and is_dense_across(dims, position, t):
+            scan = scan_within(out_name, *given[1:], edges)
+            schedule_scan_within(scan, dims, position, t)
+            return scan[0]
         stages = [scans(*given)] if edges is None else scans_with_edges(*given, edges)
+        out = Func(out_name)
         out[dims] = stages[-1][0][dims]
-        schedule_scans(stages, out, dims, part[0].dim, t)
+        schedule_scans(stages, out, dims, position, t)
         return out
 
     def _tiled(

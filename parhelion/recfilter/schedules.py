@@ -11,18 +11,22 @@ import math
 from collections.abc import Sequence
 
 from parhelion.lang.func import Func, Stage
-from parhelion.lang.rdom import RDom
 from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import growth
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.filters import Filter, most_growth
+from parhelion.recfilter.walks import Walk, schedule_walk
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
 
 #: Bytes of the image along which a strip is computed at a time: some cache lines.
 _STRIP = 256
+#: As many, of a scan that keeps nothing but its image.
+_WIDE = 2048
+#: Bytes of a line of the caches; and by which pixels lie apart that are rivals in them.
+_LINE, _RIVALS = 64, 1024
 #: Bytes of the lines that a scan along the innermost dimension has at hand at a time.
 _NEAR = 64 << 10
 #: Images of fewer lines are computed in tiles, of so many points, if there are so many.
@@ -103,6 +107,35 @@ def in_parallel(f: Func | Stage, strips: Var, rest: Sequence[Var]) -> None:
         f.parallel(rest[-1])
 
 
+def in_blocks(
+    out: Func, scanned: Var, line: Var, n: int, tail: TailStrategy
+) -> list[Var]:
+    """Has a Func written in vectors along lines that were scanned in vectors across
+    them, so many lines at a time, which are turned in registers. Returns the loops that
+    it has in place of the two.
+
+    scanned: the loop along lines. line: that of so many lines, or a multiple of that.
+    tail: how lines end.
+    """
+    made: list[Var] = []
+    for v in (scanned, line):
+        for suffix in "vb":
+            made.append(another((*out.args(), scanned, line, *made), v, suffix))
+    vector, vectors, one, blocks = made
+    out.split(scanned, vectors, vector, n, tail).split(line, blocks, one, n)
+    out.vectorize(vector).unroll(one)
+    return [vector, one, vectors, blocks]
+
+
+def keep_rows_apart(f: Func, dims: Sequence[RecFilterDim], t: Type) -> None:
+    """Lengthens the rows of a Func's storage where pixels of neighbouring rows would
+    be rivals for the same places in the caches, which hold few whose addresses differ
+    by a power of two."""
+    row = dims[0].extent
+    if len(dims) > 1 and row * t.bytes() % _RIVALS == 0:
+        f.bound_storage(dims[0], row + _LINE // t.bytes())
+
+
 def schedule_points(f: Func, dims: Sequence[RecFilterDim], t: Type) -> None:
     """Schedules a Func whose points do not depend on each other: vectors along the
     innermost dimension, the outermost in parallel."""
@@ -112,7 +145,7 @@ def schedule_points(f: Func, dims: Sequence[RecFilterDim], t: Type) -> None:
 
 
 def schedule_scans(
-    stages: Sequence[tuple[Func, Sequence[RDom]]],
+    stages: Sequence[tuple[Func, Sequence[Walk]]],
     out: Func,
     dims: Sequence[RecFilterDim],
     position: int,
@@ -120,13 +153,14 @@ def schedule_scans(
 ) -> None:
     """Schedules filters along one dimension, untiled: strips in parallel.
 
-    stages: Funcs that scan, and the domains of their updates.
+    stages: Funcs that scan, and their updates.
     """
     v = across(dims, position, t)
     if v is None:
         for f, _ in stages:
             f.compute_root()
         return
+    n = lanes(t)
     n, dense = lanes(t), is_dense(dims, v, position)
     size = strip_of(dense, dims[position].extent, t)
     wide = min(size, 2 * n)
@@ -137,16 +171,40 @@ def schedule_scans(
     if dense:
         out.reorder(inside, scanned, strips, *rest).vectorize(inside, wide)
     else:
-        tail = tail_of(n, scanned.extent)
-        out.reorder(scanned, inside, strips, *rest).vectorize(scanned, n, tail)
+        order = in_blocks(out, scanned, inside, n, tail_of(n, scanned.extent))
+        out.reorder(*order, strips, *rest)
     in_parallel(out, strips, rest)
-    for f, domains in stages:
+    for f, walks in stages:
         f.compute_at(out, strips)
         if not dense:
             f.reorder_storage(v, *[d for d in dims if d is not v])
-        f.reorder(v, scanned, *rest).vectorize(v, wide)
-        for k, r in enumerate(domains):
-            f.update(k).reorder(v, r, *rest).vectorize(v, wide)
+        for one in walks:
+            schedule_walk(f, one, v, rest, wide)
+
+
+def is_dense_across(dims: Sequence[RecFilterDim], position: int, t: Type) -> bool:
+    """Whether scans along a dimension have their vectors where points lie side by
+    side."""
+    v = across(dims, position, t)
+    return v is not None and is_dense(dims, v, position)
+
+
+def schedule_scan_within(
+    scan: tuple[Func, Sequence[Walk]],
+    dims: Sequence[RecFilterDim],
+    position: int,
+    t: Type,
+) -> None:
+    """Schedules a filter that goes over its image once, with vectors where points lie
+    side by side: strips in parallel."""
+    out, (only,) = scan
+    v = across(dims, position, t)
+    assert v is not None
+    rest = [d for k, d in enumerate(dims) if k != position and d is not v]
+    strips, inside = strips_of(out, v)
+    stage = out.update(only.update).split(v, strips, inside, _WIDE // t.bytes())
+    schedule_walk(out, only, inside, [strips, *rest], 2 * lanes(t))
+    in_parallel(stage, strips, rest)
 
 
 def schedule_edges(
@@ -171,9 +229,12 @@ def schedule_edges(
 
 __all__ = [
     "across",
+    "in_blocks",
     "in_parallel",
+    "is_dense_across",
     "is_dense",
     "lanes",
+    "schedule_scan_within",
     "schedule_edges",
     "schedule_points",
     "schedule_scans",

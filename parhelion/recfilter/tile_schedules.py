@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.lang.func import Func
-from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.schedules import (
     across,
+    in_blocks,
     in_parallel,
     is_dense,
     lanes,
@@ -23,6 +23,7 @@ from parhelion.recfilter.schedules import (
     tail_of,
 )
 from parhelion.recfilter.tiling import Axis, Residual, Run, Tiles
+from parhelion.recfilter.walks import Walk, schedule_walk
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
 
@@ -49,16 +50,17 @@ _LAST_TILE = TailStrategy.GuardWithIf
 # Tiles along one dimension.
 
 
-def _within(f: Func, r: RDom, tiles: Tiles, v: Var, dense: bool, n: int) -> None:
+def _within(
+    f: Func, walks: Sequence[Walk], tiles: Tiles, v: Var, dense: bool, n: int
+) -> None:
     """A stage within tiles: vectors across `v`, where points lie side by side if
     `dense`."""
     axis = tiles.axes[0]
     rest = [d for d in (*tiles.others, axis.outer) if d is not v]
-    order = (v, axis.inner, *rest)
-    f.reorder(*order).vectorize(v, n)
-    f.update(0).reorder(v, r, *rest).vectorize(v, n)
+    for one in walks:
+        schedule_walk(f, one, v, rest, n)
     if not dense:
-        f.reorder_storage(*order)
+        f.reorder_storage(v, axis.inner, *rest)
 
 
 def _first_pass(
@@ -84,9 +86,9 @@ def _first_pass(
         rest = [d for d in tiles.others if d is not v]
         tails.reorder(inside, q, strips, *rest, axis.outer).parallel(axis.outer)
     tails.vectorize(inside, n).unroll(q)
-    for f, r in zip(run.stages, run.domains, strict=True):
+    for f, walks in zip(run.stages, run.walks, strict=True):
         f.compute_at(tails, strips)
-        _within(f, r, tiles, axis.outer if v is None else v, dense, n)
+        _within(f, walks, tiles, axis.outer if v is None else v, dense, n)
 
 
 def _completion(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> None:
@@ -119,8 +121,8 @@ def _last_pass(
     if v is None:
         strips, inside = strips_of(out, outer, inner)
         out.split(outer, strips, inside, n, tail_of(n, axis.count))
-        out.reorder(inner, inside, *tiles.others, strips).parallel(strips)
-        out.vectorize(inner, min(n, axis.width))
+        order = _turned(out, inner, inside, axis.width, n)
+        out.reorder(*order, *tiles.others, strips).parallel(strips)
     else:
         rest = [d for d in tiles.others if d is not v]
         strips, inside = strips_of(out, v, outer, inner)
@@ -130,14 +132,22 @@ def _last_pass(
             out.reorder(inside, inner, strips, outer, *rest).vectorize(inside, n)
             in_parallel(out, outer, rest)
         else:
-            out.reorder(inner, inside, outer, strips, *rest)
-            out.vectorize(inner, min(n, axis.width))
+            order = _turned(out, inner, inside, axis.width, n)
+            out.reorder(*order, outer, strips, *rest)
             in_parallel(out, strips, rest)
             strips = outer
     run = tiles.final[0]
-    for f, r in zip(run.stages, run.domains, strict=True):
+    for f, walks in zip(run.stages, run.walks, strict=True):
         f.compute_at(out, strips)
-        _within(f, r, tiles, axis.outer if v is None else v, dense, n)
+        _within(f, walks, tiles, axis.outer if v is None else v, dense, n)
+
+
+def _turned(out: Func, inner: Var, line: Var, width: int, n: int) -> list[Var]:
+    """The loops of what is written along tiles, several lines at a time."""
+    if width < n:
+        out.vectorize(inner, width)
+        return [inner, line]
+    return in_blocks(out, inner, line, n, tail_of(n, width))
 
 
 # Tiles along several dimensions.
@@ -182,12 +192,11 @@ class _Joint:
     def _stages(self, run: Run, v: Var) -> None:
         """Stages of an axis within tiles, vectors across `v`."""
         inner = run.axis.inner
-        for f, r in zip(run.stages, run.domains, strict=True):
+        for f, walks in zip(run.stages, run.walks, strict=True):
             order = self._order([v, inner], f)
-            f.reorder(*order).reorder_storage(*order)
-            f.vectorize(v, self.lanes, self._tail(v))
-            rest = [d for d in order[1:] if d is not inner]
-            f.update(0).reorder(v, r, *rest).vectorize(v, self.lanes)
+            f.reorder_storage(*order)
+            for one in walks:
+                schedule_walk(f, one, v, order[2:], self.lanes)
 
     def _first_pass(self) -> None:
         """All tails of a tile, then the next tile."""

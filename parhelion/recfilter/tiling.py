@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.effects import likely
+from parhelion.lang.effects import likely, undef
 from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
 from parhelion.lang.functions import clamp, select
@@ -30,7 +30,8 @@ from parhelion.recfilter.coefficients import Matrix, Number, contributions, cros
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.edges import Edges, parts_of
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, as_type, constant, scan
+from parhelion.recfilter.values import Source, as_type, constant
+from parhelion.recfilter.walks import Walk, walk
 from parhelion.types import Type
 
 #: Other coordinates than a stage's own Vars, by the positions of dimensions.
@@ -68,12 +69,12 @@ class Axis:
 class Run:
     """The filters along an axis, run within each tile, and what they leave behind.
 
-    stages: a Func for each filter. domains: those of their updates.
+    stages: a Func for each filter. walks: the updates of each.
     """
 
     axis: Axis
     stages: list[Func] = field(default_factory=list)
-    domains: list[RDom] = field(default_factory=list)
+    walks: list[list[Walk]] = field(default_factory=list)
     tails: Func | None = None
 
 
@@ -235,24 +236,20 @@ class _Tiler:
         """
         a, n = run.axis, len(run.stages)
         one, last = a.filters[n], a.width - 1
-        near = clamp(a.inner, 0, last)
-        value = source({**at, a.position: near})
-        value = self.masked(value, a, near) if n else value
-        if one.causal:
-            own, m = a.inner >= 0, -1 - a.inner
-        else:
-            own, m = a.inner <= last, a.inner - a.width
-        first = before(n, clamp(m, 0, one.order - 1))
         f = Func(f"{self.name}_{label}{self.dims[a.position].name()}{n}")
-        f[self.args(at)] = select(likely(own), value, first)
-        r = RDom([(0, a.width)], f"r{f.name()}")
+        f[self.args(at)] = undef(self.type)
 
         def point(i: Any) -> tuple[Any, ...]:
             return self.args({**at, a.position: i if one.causal else last - i})
 
-        scan(f, point, one, r, self.type)
+        def value(i: Any) -> Any:
+            inner = i if one.causal else last - i
+            found = source({**at, a.position: inner})
+            return self.masked(found, a, inner) if n else found
+
+        walks = walk(f, point, one, a.width, self.type, value, lambda q: before(n, q))
         run.stages.append(f)
-        run.domains.append(r)
+        run.walks.append(walks)
         return lambda places: f[self.args(places)]
 
     def _nothing(self, n: int, q: Any) -> Any:

@@ -10,23 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from parhelion.lang.effects import likely
+from parhelion.errors import InternalError
+from parhelion.lang.effects import likely, undef
 from parhelion.lang.func import Func
-from parhelion.lang.functions import clamp, select
 from parhelion.lang.functions import max as max_
 from parhelion.lang.functions import min as min_
-from parhelion.lang.rdom import RDom
+from parhelion.lang.functions import select
 from parhelion.lang.var import Var
 from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, coefficient, constant, scan
+from parhelion.recfilter.values import Source, coefficient, constant, of_func
+from parhelion.recfilter.walks import At, Value, Walk, walk, walk_within
 from parhelion.types import Type
 
-#: The coordinates of a point, by its number.
-Along = Callable[[Any], tuple[Any, ...]]
 
-
-def _along(dims: Sequence[Var], one: Filter, extent: int) -> Along:
+def _along(dims: Sequence[Var], one: Filter, extent: int) -> At:
     """The points of a line, counted from the first that a filter meets."""
 
     def at(i: Any) -> tuple[Any, ...]:
@@ -37,6 +35,10 @@ def _along(dims: Sequence[Var], one: Filter, extent: int) -> Along:
     return at
 
 
+#: A Func that scans, and its updates.
+Scan = tuple[Func, list[Walk]]
+
+
 def scans(
     name: str,
     source: Source,
@@ -44,25 +46,45 @@ def scans(
     extents: Sequence[int],
     filters: Sequence[Filter],
     t: Type,
-) -> tuple[Func, list[RDom]]:
-    """A Func of all filters, of one dimension, and the reduction domain of each update:
-    values before the first point that a filter meets are zero.
+) -> Scan:
+    """A Func of all filters, of one dimension: values before the first point that a
+    filter meets are zero.
 
     source: what the first one filters; it is asked for points of the image alone.
     """
-    f = Func(name)
-    position = filters[0].dim
-    extent, x = extents[position], dims[position]
-    near: list[Any] = list(dims)
-    near[position] = clamp(x, 0, extent - 1)
-    inside = likely((x >= 0) & (x < extent))
-    f[tuple(dims)] = select(inside, source(*near), constant(0, t))
-    domains: list[RDom] = []
-    for one in filters:
-        r = RDom([(0, extent)], f"r{dims[one.dim].name()}")
-        domains.append(r)
-        scan(f, _along(dims, one, extent), one, r, t)
-    return f, domains
+    f, walks = _nothing_yet(name, dims, t), list[Walk]()
+    extent = extents[filters[0].dim]
+    for n, one in enumerate(filters):
+        at = _along(dims, one, extent)
+        value = _valued(source if n == 0 else of_func(f), at)
+        walks += walk(f, at, one, extent, t, value, lambda m: constant(0, t))
+    return f, walks
+
+
+def scan_within(
+    name: str,
+    source: Source,
+    dims: Sequence[Var],
+    extents: Sequence[int],
+    filters: Sequence[Filter],
+    t: Type,
+    edges: Edges | None,
+) -> Scan:
+    """A Func of one filter that has points of the image alone."""
+    (one,) = filters
+    extent = extents[one.dim]
+    f, at = _nothing_yet(name, dims, t), _along(dims, one, extent)
+
+    def before(m: Any) -> Any:
+        return constant(0, t) if edges is None else edges.entering(0, m, _no_tail)
+
+    walks = walk_within(f, at, one, extent, t, _valued(source, at), before)
+    return f, [walks]
+
+
+def _no_tail(m: int, i: int) -> Any:
+    """The first filter along a dimension depends on no tail of another."""
+    raise InternalError(f"tail {i} of filter {m}")
 
 
 def scans_with_edges(
@@ -73,32 +95,34 @@ def scans_with_edges(
     filters: Sequence[Filter],
     t: Type,
     edges: Edges,
-) -> list[tuple[Func, list[RDom]]]:
-    """A Func for each filter of one dimension, and the domains of its update, where
-    filters find values before their first points."""
-    position = filters[0].dim
-    extent, x = extents[position], dims[position]
-    made: list[tuple[Func, list[RDom]]] = []
-
-    near: list[Any] = list(dims)
-    near[position] = clamp(likely(x), 0, extent - 1)
+) -> list[Scan]:
+    """A Func for each filter of one dimension, where filters find values before their
+    first points."""
+    extent = extents[filters[0].dim]
+    made: list[Scan] = []
     for n, one in enumerate(filters):
-        f = Func(f"{name}_{n}")
-        # Before its first point, the values that enter.
-        m = -1 - x if one.causal else x - extent
-        q, along = clamp(m, 0, one.order - 1), _along(dims, one, extent)
+        f, at = _nothing_yet(f"{name}_{n}", dims, t), _along(dims, one, extent)
 
-        def tail(m: int, i: int, along: Along = along) -> Any:
-            return made[m][0][along(i)]
+        def tail(m: int, i: int, at: At = at) -> Any:
+            return made[m][0][at(i)]
 
-        value = source(*near) if n == 0 else made[n - 1][0][tuple(near)]
-        own = x >= 0 if one.causal else x < extent
-        first = edges.entering(n, q, tail)
-        f[tuple(dims)] = select(likely(own), value, first)
-        r = RDom([(0, extent)], f"r{x.name()}{n}")
-        scan(f, along, one, r, t)
-        made.append((f, [r]))
+        def before(m: Any, n: int = n, tail: Callable[[int, int], Any] = tail) -> Any:
+            return edges.entering(n, m, tail)
+
+        value = _valued(source if n == 0 else of_func(made[n - 1][0]), at)
+        made.append((f, walk(f, at, one, extent, t, value, before)))
     return made
+
+
+def _nothing_yet(name: str, dims: Sequence[Var], t: Type) -> Func:
+    """A Func whose values are all given by updates."""
+    f = Func(name)
+    f[tuple(dims)] = undef(t)
+    return f
+
+
+def _valued(source: Source, at: At) -> Value:
+    return lambda i: source(*at(i))
 
 
 def taps_of(filters: Sequence[Filter]) -> dict[int, float]:
@@ -158,4 +182,11 @@ def feedforward(
     return f
 
 
-__all__ = ["feedforward", "scans", "scans_with_edges", "taps_of", "weighted"]
+__all__ = [
+    "feedforward",
+    "_nothing_yet",
+    "scans",
+    "scans_with_edges",
+    "taps_of",
+    "weighted",
+]

@@ -11,10 +11,9 @@ from parhelion.ir.build import imm
 from parhelion.lang import boundary
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.func import Func
-from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Matrix, Number
-from parhelion.recfilter.filters import Coefficient, Filter, Varying
+from parhelion.recfilter.filters import Coefficient, Varying
 from parhelion.types import Type
 
 #: A value at coordinates, those of the filter's dimensions.
@@ -72,25 +71,4 @@ def as_type(m: Matrix, t: Type) -> Matrix:
     return m.astype(t.to_numpy())
 
 
-def scan(
-    f: Func,
-    at: Callable[[Any], tuple[Any, ...]],
-    one: Filter,
-    r: RDom,
-    t: Type,
-) -> None:
-    """Gives a Func the update by which a filter walks over its points.
-
-    at: the coordinates of a point, counted from the first that the filter meets. The
-    Func has values before that one, which are asked for.
-    """
-    gain = one.feedforward[0]
-    total: Any = f[at(r)] if gain == 1 else coefficient(gain, at(r), t) * f[at(r)]
-    # The nearest point comes last: it is known last.
-    for j, a in reversed(list(enumerate(one.feedback, 1))):
-        if a != 0:
-            total = total + coefficient(a, at(r), t) * f[at(r - j)]
-    f[at(r)] = total
-
-
-__all__ = ["Source", "as_type", "beyond", "coefficient", "constant", "of_func", "scan"]
+__all__ = ["Source", "as_type", "beyond", "coefficient", "constant", "of_func"]

@@ -1,0 +1,109 @@
+"""How a filter walks along lines: the updates of a Func, and their loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parhelion.lang.effects import likely
+from parhelion.lang.func import Func, Stage
+from parhelion.lang.functions import clamp, select
+from parhelion.lang.functions import max as max_
+from parhelion.lang.rdom import RDom, RVar
+from parhelion.lang.var import Var
+from parhelion.recfilter.filters import Filter
+from parhelion.recfilter.values import coefficient
+from parhelion.types import Type
+
+#: The coordinates of a point, counted from the first that a filter meets.
+At = Callable[[Any], tuple[Any, ...]]
+#: A value by the number of a point; before the first one, the nearest is number 0.
+Value = Callable[[Any], Any]
+
+#: Points along which a scan goes at a time.
+AT_A_TIME = 8
+
+
+@dataclass(frozen=True)
+class Walk:
+    """An update of a Func that goes along its lines.
+
+    update: its number. points: how many it goes over.
+    """
+
+    update: int
+    domain: RDom
+    points: int
+
+
+def walk(
+    f: Func, at: At, one: Filter, points: int, t: Type, value: Value, before: Value
+) -> list[Walk]:
+    """Gives a Func the updates by which a filter walks over its points.
+
+    The first one writes the values before the first point. value: what is filtered.
+    before: the values before the first point.
+    """
+    first = f.num_update_definitions()
+    b = RDom([(0, one.order)], f"b{f.name()}{first}")
+    f[at(-1 - b)] = before(b)
+    r = RDom([(0, points)], f"r{f.name()}{first}")
+    f[at(r)] = _total(f, at, one, r, t, value(r), lambda j: f[at(r - j)])
+    return [Walk(first, b, one.order), Walk(first + 1, r, points)]
+
+
+def walk_within(
+    f: Func, at: At, one: Filter, points: int, t: Type, value: Value, before: Value
+) -> Walk:
+    """Gives a Func the update by which a filter walks over its points, and has it store
+    nothing else. See `walk`."""
+    r = RDom([(0, points)], f"r{f.name()}")
+
+    def earlier(j: int) -> Any:
+        there = f[at(max_(r - j, 0))]
+        return select(likely(r >= j), there, before(clamp(j - 1 - r, 0, j - 1)))
+
+    f[at(r)] = _total(f, at, one, r, t, value(r), earlier)
+    return Walk(f.num_update_definitions() - 1, r, points)
+
+
+def _total(
+    f: Func,
+    at: At,
+    one: Filter,
+    r: RDom,
+    t: Type,
+    value: Any,
+    earlier: Callable[[int], Any],
+) -> Any:
+    """What a filter makes of a value. earlier: the value so many points before."""
+    gain = one.feedforward[0]
+    total = value if gain == 1 else coefficient(gain, at(r), t) * value
+    # The nearest point comes last: it is known last.
+    for j, a in reversed(list(enumerate(one.feedback, 1))):
+        if a != 0:
+            total = total + coefficient(a, at(r), t) * earlier(j)
+    return total
+
+
+def schedule_walk(
+    f: Func, one: Walk, v: Var, rest: Sequence[Var], lanes: int
+) -> tuple[Stage, RVar | RDom]:
+    """Schedules an update along lines, with vectors across `v`, and returns it and its
+    outer loop along lines.
+
+    It goes over several points at a time: values stay in registers from one to the
+    next, and what is read of lines that lie far apart is turned there.
+    """
+    stage, r = f.update(one.update), one.domain
+    if one.points < AT_A_TIME:
+        stage.reorder(v, r, *rest).vectorize(v, lanes)
+        return stage, r
+    outer, inner = RVar(f"{r.x.name()}o"), RVar(f"{r.x.name()}i")
+    stage.split(r, outer, inner, AT_A_TIME)
+    stage.reorder(inner, v, outer, *rest).vectorize(v, lanes).unroll(inner)
+    return stage, outer
+
+
+__all__ = ["AT_A_TIME", "At", "Value", "Walk", "schedule_walk", "walk", "walk_within"]
