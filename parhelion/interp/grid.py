@@ -87,6 +87,9 @@ _VARIES = 2  # its value changes from step to step (`Grid.advance`)
 
 _Key = tuple[Expr, Guard | None]
 
+#: What needs its second operand only where the first does not decide.
+_LOGIC = (E.And, E.Or)
+
 
 class Grid:
     """The values of expressions where the variables of `env` run over their arrays.
@@ -248,9 +251,7 @@ class Grid:
             if key in memo:
                 stack.pop()
                 continue
-            waiting = [
-                (c, cg) for c, cg in self._needs(e, g) if not self._is_known(c, cg)
-            ]
+            waiting = self._waiting(e, g)
             if waiting:
                 stack.extend(waiting)
                 continue
@@ -259,7 +260,9 @@ class Grid:
         return self._known(root, guard)
 
     def _slot(self, e: Expr, g: Guard | None) -> tuple[_Key, dict[_Key, Array]]:
-        traits = self._traits(e)
+        traits = self.traits.get(e)
+        if traits is None:
+            traits = self._traits(e)
         if not traits & _READS:
             g = None
         varies = traits & _VARIES or (g is not None and g.variant)
@@ -275,30 +278,32 @@ class Grid:
         key, memo = self._slot(e, g)
         return memo[key]
 
-    def _needs(self, e: Expr, g: Guard | None) -> Iterable[_Key]:
-        """What must be known before `e`; for a branch, the condition comes first."""
-        for part, under in self._operands(e, g):
-            if under is not _NEVER or not self.reads(part):
-                yield part, under
+    def _waiting(self, e: Expr, g: Guard | None) -> list[_Key]:
+        """What is still to be known before `e`; for a branch, the condition first."""
+        return [
+            (part, under)
+            for part, under in self._operands(e, g)
+            if not self._is_known(part, under)
+            and (under is not _NEVER or not self.reads(part))
+        ]
 
-    def _operands(self, e: Expr, g: Guard | None) -> Iterator[_Key]:
+    def _operands(self, e: Expr, g: Guard | None) -> Sequence[_Key]:
+        if isinstance(e, E._Binary):
+            if not isinstance(e, _LOGIC):
+                return (e.a, g), (e.b, g)
+            if not self._is_known(e.a, g):
+                return ((e.a, g),)
+            return (e.a, g), (e.b, self._branch(e.b, g, e.a, isinstance(e, E.And)))
         if isinstance(e, E.Select):
-            yield e.cond, g
-            if self._is_known(e.cond, g):
-                yield e.a, self._branch(e.a, g, e.cond, True)
-                yield e.b, self._branch(e.b, g, e.cond, False)
-        elif isinstance(e, E.And | E.Or):
-            yield e.a, g
-            if self._is_known(e.a, g):
-                yield e.b, self._branch(e.b, g, e.a, isinstance(e, E.And))
-        elif isinstance(e, E.Let):
-            yield e.body, g
-        elif isinstance(e, E.Intrinsic):
-            for part in self._arguments(e):
-                yield part, g
-        else:
-            for part in self._parts(e):
-                yield part, g
+            if not self._is_known(e.cond, g):
+                return ((e.cond, g),)
+            then = self._branch(e.a, g, e.cond, True)
+            other = self._branch(e.b, g, e.cond, False)
+            return (e.cond, g), (e.a, then), (e.b, other)
+        if isinstance(e, E.Let):
+            return ((e.body, g),)
+        parts = self._arguments(e) if isinstance(e, E.Intrinsic) else self._parts(e)
+        return [(part, g) for part in parts]
 
     def _arguments(self, e: E.Intrinsic) -> tuple[Expr, ...]:
         expanded = self.source.expansion(e)
@@ -314,8 +319,7 @@ class Grid:
 
     def _compute(self, e: Expr, g: Guard | None) -> Array:
         kind = type(e)
-        if kind in BINARY and not isinstance(e, E.And | E.Or):
-            assert isinstance(e, E._Binary)
+        if isinstance(e, E._Binary) and not isinstance(e, _LOGIC):
             made = BINARY[kind](self._known(e.a, g), self._known(e.b, g), e.a.type)
         elif isinstance(e, E.Imm | E.FloatImm):
             made = self._constant(e.value, e)
@@ -325,7 +329,7 @@ class Grid:
             a = self._known(e.a, self._branch(e.a, g, e.cond, True))
             b = self._known(e.b, self._branch(e.b, g, e.cond, False))
             made = np.where(self._known(e.cond, g), a, b)
-        elif isinstance(e, E.And | E.Or):
+        elif isinstance(e, _LOGIC):
             b = self._known(e.b, self._branch(e.b, g, e.a, isinstance(e, E.And)))
             made = BINARY[kind](self._known(e.a, g), b, e.type)
         elif isinstance(e, E.Cast):
@@ -347,10 +351,12 @@ class Grid:
             made = libm.extern(e, args)
         else:
             internal_assert(False, f"{kind.__name__} in an algorithm")
-        internal_assert(
-            made.dtype == V.dtype_of(e.type),
-            f"the interpreter made {made.dtype} of a {kind.__name__} of type {e.type}",
-        )
+        if made.dtype != V.dtype_of(e.type):  # text of a dtype takes long to make
+            internal_assert(
+                False,
+                f"the interpreter made {made.dtype} of a {kind.__name__} of type"
+                f" {e.type}",
+            )
         return made
 
     def _constant(self, value: int | float | bool, e: Expr) -> Array:

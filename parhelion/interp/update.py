@@ -15,6 +15,7 @@ from parhelion.ir import expr as E
 from parhelion.ir.build import is_true
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Definition, Function
+from parhelion.ir.node import Node
 from parhelion.ir.rewrite import nodes
 
 #: How many points are computed at once, at most (of the order of 100 MB of arrays).
@@ -87,6 +88,8 @@ class Updater:
         self.predicate = None if update.rdom is None else update.rdom.predicate
         if self.predicate is not None and is_true(self.predicate):
             self.predicate = None
+        #: The values that may come from `undef`, as far as they have been looked at.
+        self._undefined: dict[Expr, bool] = {}
 
     def run(self) -> None:
         rvars = _ranges(self.source, self.update)
@@ -160,7 +163,7 @@ class Updater:
         values = _operands(folds) if folds else self.update.values
         made = [valuing.value(v, guard) for v in values]
         spoils = valuing.spoils(values, guard)
-        defined = [_defined(valuing, v, guard) for v in values]
+        defined = [self._defined(valuing, v, guard) for v in values]
         target, written = self._targets(index, guard, shape)
         for k, value in enumerate(made):
             at, here = target, written
@@ -180,6 +183,13 @@ class Updater:
             self.flat[k][at] = new
         if self.state.reason is None:
             self.state.reason = valuing.reason
+
+    def _defined(self, grid: Grid, root: Expr, guard: Guard | None) -> Mask | None:
+        """Where the value of an expression, now known, does not come from `undef`;
+        None means everywhere."""
+        if root not in self._undefined:
+            self._undefined[root] = any([_is_undef(n) for n in nodes(root)])
+        return _Defined(grid, guard).of(root) if self._undefined[root] else None
 
     def _targets(
         self, index: list[Array], guard: Guard | None, shape: tuple[int, ...]
@@ -258,12 +268,8 @@ def _last_of_each(at: Array, new: Array) -> tuple[Array, Array]:
     return places, new[::-1][first_from_behind]
 
 
-def _defined(grid: Grid, root: Expr, guard: Guard | None) -> Mask | None:
-    """Where the value of an expression, now known, does not come from `undef`; None
-    means everywhere."""
-    if not any(isinstance(n, E.Intrinsic) and n.op == "undef" for n in nodes(root)):
-        return None
-    return _Defined(grid, guard).of(root)
+def _is_undef(e: Node) -> bool:
+    return isinstance(e, E.Intrinsic) and e.op == "undef"
 
 
 class _Defined:
@@ -281,7 +287,7 @@ class _Defined:
         return self._known[e]
 
     def _find(self, e: Expr) -> Mask:
-        if isinstance(e, E.Intrinsic) and e.op == "undef":
+        if _is_undef(e):
             return ~self._everywhere
         if isinstance(e, E.Select):
             cond = self._grid.value(e.cond, self._guard)

@@ -10,6 +10,7 @@ Everything here is to run under ``np.errstate(all="ignore")``; nothing traps.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from parhelion.types import Type
 Array = NDArray[Any]
 
 
+@cache
 def dtype_of(t: Type) -> np.dtype[Any]:
     """The dtype that holds numbers of the scalar type `t` here."""
     return np.dtype(np.float32) if t.is_bfloat() else t.to_numpy()
