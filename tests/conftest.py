@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 
@@ -10,7 +11,8 @@ import pytest
 import parhelion
 from benchmarks import halide_host
 from parhelion.autoschedule.machine import machine
-from parhelion.ir import names
+from parhelion.ir import names, node
+from parhelion.ir.cycles import sweep_cycles
 from tests.support.golden import Golden
 from tests.support.machines import PROCESSORS
 
@@ -42,6 +44,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the tests got as the new golden texts (review the diff)",
     )
+
+
+def pytest_collection_finish() -> None:
+    """Has Python's collector pass over the modules and tests from now on: they stay to
+    the end, are half a million objects, and many tests ask for a collection."""
+    for _ in range(2):
+        node.sweep()
+        sweep_cycles()
+        gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
