@@ -33,6 +33,8 @@ $(VENV)/.stamp-%: pyproject.toml | $(PY)
 demo: $(VENV)/.stamp-image
 	$(PY) -m apps.demo --out out $(ARGS)
 
+# Many tests start programs: none is to compile the package's modules anew.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.stamp-test
 	$(PY) -m pytest -n $(JOBS) $(ARGS)
 
