@@ -6,8 +6,10 @@ Recursive Filters" (High-Performance Graphics 2015).
 
 from parhelion.recfilter.coefficients import gaussian_weights as gaussian_weights
 from parhelion.recfilter.dims import RecFilterDim as RecFilterDim
+from parhelion.recfilter.directives import RecFilterSchedule as RecFilterSchedule
 from parhelion.recfilter.iir import iir as iir
 from parhelion.recfilter.iir import sosfilt as sosfilt
 from parhelion.recfilter.recfilter import RecFilter as RecFilter
+from parhelion.recfilter.tags import VarTag as VarTag
 from parhelion.recfilter.warning import RecFilterWarning as RecFilterWarning
 from parhelion.recfilter.zero_phase import filtfilt as filtfilt

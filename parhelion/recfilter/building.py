@@ -9,7 +9,9 @@ from typing import Any
 
 from parhelion.lang.func import Func
 from parhelion.lang.var import Var
+from parhelion.recfilter.by_tags import ByTags
 from parhelion.recfilter.dims import RecFilterDim
+from parhelion.recfilter.directives import FULL
 from parhelion.recfilter.edges import ClampEdges, Edges, SummedEdges
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.flowing import flowing, flows
@@ -23,6 +25,7 @@ from parhelion.recfilter.schedules import (
     schedule_scans,
     width_of_tiles,
 )
+from parhelion.recfilter.stages import free_points, whole_lines
 from parhelion.recfilter.tile_schedules import schedule_tiles
 from parhelion.recfilter.tiling import tiled
 from parhelion.recfilter.untiled import (
@@ -42,7 +45,7 @@ class Builder:
 
     name: of the last Func; others are called after it. dims: of the image. t: the type
     that is filtered in. border: what is outside. widths: of tiles, by the positions of
-    dimensions that are split by the user.
+    dimensions that are split by the user. by_tags: what the user's directives are for.
     """
 
     def __init__(
@@ -52,9 +55,10 @@ class Builder:
         t: Type,
         border: str,
         widths: Mapping[int, int],
+        by_tags: ByTags,
     ) -> None:
         self.name, self.dims, self.type = name, tuple(dims), t
-        self.border, self.widths = border, widths
+        self.border, self.widths, self.by_tags = border, widths, by_tags
 
     def build(self, source: Source, filters: Sequence[Filter]) -> Func:
         """Returns the Func of all filters over the image. source: what the first one
@@ -82,8 +86,9 @@ class Builder:
 
     def _flow(self, part: Sequence[Filter], following: Sequence[Filter]) -> bool:
         """Whether filters are computed together with those that come after them."""
-        whole = not (self.widths_of([part]) or self.widths_of([following]))
-        return self.border == "zero" and whole and flows(self.dims, part, following)
+        if self.border != "zero" or self.widths_of([part, following]):
+            return False
+        return flows(self.dims, part, following) and not self.by_tags.takes(FULL)
 
     def parts(self, filters: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
         """Filters that are computed together: neighbours along one dimension.
@@ -132,7 +137,7 @@ class Builder:
         )
         sums = self._sums(f"{name}_sums" if rest else out_name, source, summing)
         if not rest:
-            schedule_points(sums, self.dims, self.type)
+            points(sums, self.dims, self.type, self.by_tags)
             return sums
         if self.border == "zero":
             return self._recursive(name, out_name, of_func(sums), rest, None)
@@ -230,14 +235,18 @@ class Builder:
     ) -> Func:
         dims, t, position = self.dims, self.type, part[0].dim
         given = (name, source, dims, self._extents(), part, t)
-        if len(part) == 1 and is_dense_across(dims, position, t):
+        by_tags = self.by_tags.takes(FULL)
+        if len(part) == 1 and is_dense_across(dims, position, t) and not by_tags:
             scan = scan_within(out_name, *given[1:], edges)
             schedule_scan_within(scan, dims, position, t)
             return scan[0]
         stages = [scans(*given)] if edges is None else scans_with_edges(*given, edges)
         out = Func(out_name)
         out[dims] = stages[-1][0][dims]
-        schedule_scans(stages, out, dims, position, t)
+        if by_tags:
+            self.by_tags.add(whole_lines(stages, out, dims, position))
+        else:
+            schedule_scans(stages, out, dims, position, t)
         return out
 
     def _tiled(
@@ -258,11 +267,19 @@ class Builder:
             at[a.position] = x % a.width
             outers.append(x / a.width)
         out[dims] = tiles.final[-1].stages[-1][(*at, *outers)]
-        schedule_tiles(tiles, out, dims, t)
+        schedule_tiles(tiles, out, dims, t, self.by_tags)
         return out
 
     def _extents(self) -> list[int]:
         return [d.extent for d in self.dims]
+
+
+def points(f: Func, dims: Sequence[RecFilterDim], t: Type, by_tags: ByTags) -> None:
+    """Schedules a Func whose points do not depend on each other."""
+    if by_tags.takes(FULL):
+        by_tags.add(free_points(f, dims))
+    else:
+        schedule_points(f, dims, t)
 
 
 def by_dimension(filters: Sequence[Filter]) -> list[tuple[Filter, ...]]:
@@ -278,4 +295,4 @@ def _feedback_of(one: Filter) -> Filter:
     return Filter(one.dim, one.causal, (1,), one.feedback, one.site)
 
 
-__all__ = ["Builder", "by_dimension"]
+__all__ = ["Builder", "by_dimension", "points"]

@@ -14,9 +14,11 @@ from parhelion.lang.expr import Expr, to_expr
 from parhelion.lang.func import Func
 from parhelion.lang.pipeline import Destination
 from parhelion.lang.tuples import Tuple, values_of
-from parhelion.recfilter.building import Builder
+from parhelion.recfilter.building import Builder, points
+from parhelion.recfilter.by_tags import ByTags
 from parhelion.recfilter.coefficients import together
 from parhelion.recfilter.dims import Direction, RecFilterDim
+from parhelion.recfilter.directives import Directive
 from parhelion.recfilter.explaining import explanation
 from parhelion.recfilter.filters import (
     Coefficient,
@@ -29,7 +31,7 @@ from parhelion.recfilter.filters import (
     fitting,
 )
 from parhelion.recfilter.orders import check_shaken, factors, matched, settled
-from parhelion.recfilter.schedules import schedule_points
+from parhelion.recfilter.scheduling import Scheduled
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
 
@@ -37,7 +39,7 @@ from parhelion.types import Type
 BORDERS = ("zero", "clamp", "repeat", "mirror")
 
 
-class RecFilter:
+class RecFilter(Scheduled):
     """A series of recursive (IIR) filters over an image of a fixed size.
 
     ``F[x, y] = value`` says what is filtered, a value or a Tuple of values of one type;
@@ -76,6 +78,7 @@ class RecFilter:
         self._source: RecFilter | None = None
         self._filters: list[Filter] = []
         self._widths: dict[int, int] = {}
+        self._directives: list[Directive] = []
         self._made: Func | None = None
 
     # What is computed.
@@ -318,6 +321,7 @@ class RecFilter:
         """
         what = f"{self._name}.cascade"
         self._open("is cascaded")
+        self._check_undirected(what)
         lists = [g for g in groups if isinstance(g, Sequence) and len(g)]
         order = [k for g in lists for k in g]
         whole = all([isinstance(k, int | np.integer) for k in order])
@@ -349,6 +353,7 @@ class RecFilter:
         section 5.
         """
         what = f"{self._name}.overlap"
+        self._check_undirected(what)
         last = self
         for other in others:
             if not isinstance(other, RecFilter) or other._source is not last:
@@ -358,6 +363,7 @@ class RecFilter:
                     " a cascade does",
                     at=here(),
                 )
+            other._check_undirected(what)
             last = other
         filters = [f for one in (self, *others) for f in one._filters]
         return self._like(f"{self._name}_overlapped", filters, self._source)
@@ -393,6 +399,7 @@ class RecFilter:
         """
         what = f"{self._name}.factor_filter_order"
         self._open("is factored")
+        self._check_undirected(what)
         parts = [factors(f, orders, what, self._type()) for f in self._filters]
         whole = self._like(self._name, [f for part in parts for f in part], None)
         count = len(orders)
@@ -496,7 +503,8 @@ class RecFilter:
 
     def explain(self) -> str:
         """Returns a text that says which filters there are and how they are computed:
-        in whole lines or in tiles, and how far values grow in these.
+        in whole lines or in tiles, how far values grow in these, and which directives
+        by tags there are.
 
         >>> from parhelion.recfilter import RecFilter, RecFilterDim
         >>> x, y = RecFilterDim("x", 640), RecFilterDim("y", 480)
@@ -508,20 +516,23 @@ class RecFilter:
         along x, in whole lines:
           +x, order 1, largest pole 0.5
         """
-        self._type()
-        builder, _, filters = self._plan(self._name)
-        return explanation(builder, filters, len(self._values))
-
-    def print_loop_nest(self) -> None:
-        """Prints the loops by which all stages are computed, as `Func.print_loop_nest`
-        does. Nothing can be added to the RecFilter afterwards."""
-        self.as_func().print_loop_nest()
+        by_tags = ByTags(self._name, self._directives, self._type())
+        builder, _, filters = self._plan(self._name, by_tags)
+        told = explanation(builder, filters, len(self._values))
+        return "\n".join([told, *[f"scheduled by {line}" for line in self._told()]])
 
     def _build(self) -> Func:
+        by_tags = ByTags(self._name, self._directives, self._type())
+        out = self._built(by_tags)
+        by_tags.apply()
+        return out
+
+    def _built(self, by_tags: ByTags) -> Func:
+        """The Func of the filters, its stages scheduled or collected."""
         made: list[Func] = []
         for k in range(len(self._values)):
             name = self._name if len(self._values) == 1 else f"{self._name}_v{k}"
-            builder, below, filters = self._plan(name)
+            builder, below, filters = self._plan(name, by_tags)
             made.append(builder.build(self._first(below, k), filters))
         if len(made) == 1:
             return made[0]
@@ -529,10 +540,12 @@ class RecFilter:
         out[self._dims] = Tuple(*[f[self._dims] for f in made])
         for d in self._dims:
             out.bound(d, 0, d.extent)
-        schedule_points(out, self._dims, self._type())
+        points(out, self._dims, self._type(), by_tags)
         return out.compute_root()
 
-    def _plan(self, name: str) -> tuple[Builder, RecFilter | None, list[Filter]]:
+    def _plan(
+        self, name: str, by_tags: ByTags
+    ) -> tuple[Builder, RecFilter | None, list[Filter]]:
         """What builds the Funcs, the last one of this name, the RecFilter that is read,
         and all filters that are computed."""
         filters, below = self._filters, self._source
@@ -541,7 +554,9 @@ class RecFilter:
             # dimension is computed with it.
             while below is not None and _share(below._filters, filters):
                 filters, below = [*below._filters, *filters], below._source
-        builder = Builder(name, self._dims, self._type(), self._border, self._widths)
+        builder = Builder(
+            name, self._dims, self._type(), self._border, self._widths, by_tags
+        )
         return builder, below, filters
 
     def _first(self, below: RecFilter | None, k: int) -> Source:

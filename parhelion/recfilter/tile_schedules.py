@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from parhelion.lang.func import Func
 from parhelion.lang.var import Var
+from parhelion.recfilter.by_tags import ByTags
 from parhelion.recfilter.dims import RecFilterDim, another
+from parhelion.recfilter.directives import INTER, INTRA, RESIDUAL
 from parhelion.recfilter.schedules import (
     across,
     in_blocks,
@@ -22,6 +24,12 @@ from parhelion.recfilter.schedules import (
     strips_of,
     tail_of,
 )
+from parhelion.recfilter.stages import (
+    LAST_TILE,
+    across_tiles,
+    residual,
+    within_tiles,
+)
 from parhelion.recfilter.tiling import Axis, Residual, Run, Tiles
 from parhelion.recfilter.walks import Walk, schedule_walk
 from parhelion.schedule.directives import TailStrategy
@@ -29,22 +37,37 @@ from parhelion.types import Type
 
 
 def schedule_tiles(
-    tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type
+    tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type, by_tags: ByTags
 ) -> None:
-    """Schedules filters in tiles. out: what reads the last stage, over `dims`."""
-    if len(tiles.axes) > 1:
-        _Joint(tiles, out, dims, t).schedule()
-        return
+    """Schedules filters in tiles, but for the stages that the user's directives are
+    for. out: what reads the last stage, over `dims`."""
+    if by_tags.takes(INTRA):
+        by_tags.add(within_tiles(tiles, out, dims))
+    elif len(tiles.axes) > 1:
+        _Joint(tiles, out, dims, t).within_tiles()
+    else:
+        _single(tiles, out, dims, t)
+    for one in tiles.residuals:
+        if by_tags.takes(RESIDUAL):
+            by_tags.add(residual(tiles, one, dims))
+        else:
+            _Joint(tiles, out, dims, t).residual(one)
+    for g, axis in enumerate(tiles.axes):
+        if by_tags.takes(INTER):
+            by_tags.add(across_tiles(tiles, dims, g))
+        elif len(tiles.axes) > 1:
+            _Joint(tiles, out, dims, t).completion(g)
+        else:
+            _completion(tiles, axis, across(dims, axis.position, t), t)
+
+
+def _single(tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type) -> None:
+    """The stages within tiles along one dimension."""
     axis = tiles.axes[0]
     v = across(dims, axis.position, t)
     dense = v is not None and is_dense(dims, v, axis.position)
     _first_pass(tiles, axis, v, dense, t)
-    _completion(tiles, axis, v, t)
     _last_pass(tiles, axis, out, dims[axis.position], v, dense, t)
-
-
-#: What is outside of the image in the last tile is not written.
-_LAST_TILE = TailStrategy.GuardWithIf
 
 
 # Tiles along one dimension.
@@ -117,7 +140,7 @@ def _last_pass(
 ) -> None:
     n = lanes(t)
     outer, inner = [another(out.args(), scanned, suffix) for suffix in "oi"]
-    out.split(scanned, outer, inner, axis.width, _LAST_TILE)
+    out.split(scanned, outer, inner, axis.width, LAST_TILE)
     if v is None:
         strips, inside = strips_of(out, outer, inner)
         out.split(outer, strips, inside, n, tail_of(n, axis.count))
@@ -164,12 +187,8 @@ class _Joint:
         self.axes = sorted(tiles.axes, key=lambda a: a.position)
         self.outers = [a.outer for a in self.axes]
 
-    def schedule(self) -> None:
+    def within_tiles(self) -> None:
         self._first_pass()
-        for residual in self.tiles.residuals:
-            self._residual(residual)
-        for g in range(len(self.axes)):
-            self._completion(g)
         self._last_pass()
 
     def _vectors(self, a: Axis) -> Var:
@@ -217,7 +236,7 @@ class _Joint:
             for f in run.stages:
                 f.compute_at(lead, self.outers[0])
 
-    def _residual(self, residual: Residual) -> None:
+    def residual(self, residual: Residual) -> None:
         """Vectors across tiles: there are few tails in one."""
         e = residual.first
         for run in residual.runs:
@@ -241,7 +260,7 @@ class _Joint:
         """The outermost loop of tiles, other than those along an axis."""
         return [v for v in self.outers if v is not a.outer][-1]
 
-    def _completion(self, g: int) -> None:
+    def completion(self, g: int) -> None:
         a, f = self.tiles.axes[g], self.tiles.completed[g]
         v = self._vectors(a)
         f.compute_root().reorder(*self._order([v, a.slots], f))
@@ -261,7 +280,7 @@ class _Joint:
             d = self.dims[a.position]
             among = [*out.args(), *inners, *outers]
             outer, inner = [another(among, d, suffix) for suffix in "oi"]
-            out.split(d, outer, inner, a.width, _LAST_TILE)
+            out.split(d, outer, inner, a.width, LAST_TILE)
             inners.append(inner)
             outers.append(outer)
         out.reorder(*inners, *outers, *self.tiles.others)

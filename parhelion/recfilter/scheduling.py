@@ -1,0 +1,129 @@
+"""How users schedule the stages of a RecFilter: by the tags of their dimensions."""
+
+from __future__ import annotations
+
+from parhelion.errors import ScheduleError, here
+from parhelion.lang.func import Func
+from parhelion.recfilter.directives import (
+    FULL,
+    INTER,
+    Class,
+    Directive,
+    RecFilterSchedule,
+)
+from parhelion.recfilter.tags import Kind, VarTag, tag
+
+
+class Scheduled:
+    """The stages of a RecFilter by classes, and their dimensions by tags.
+
+    From: the 2015 paper, section 7.
+    """
+
+    _name: str
+    _directives: list[Directive]
+
+    def _open(self, verb: str) -> None:
+        raise NotImplementedError
+
+    def as_func(self) -> Func:
+        raise NotImplementedError
+
+    # Classes of stages.
+
+    def intra_schedule(self, number: int = 0) -> RecFilterSchedule:
+        """Returns what schedules the stages within tiles: filters that scan a tile, the
+        tails that they leave behind, and the result, by tiles.
+
+        number: 1 for the tiles of the image; 2 for what comes into tiles along one
+        dimension, followed along the next one; 0 for both. Raises ScheduleError for
+        others.
+        """
+        if isinstance(number, bool) or number not in (0, 1, 2):
+            raise ScheduleError(
+                f"{self._name}.intra_schedule: there are stages within tiles of the"
+                f" numbers 1 and 2, and 0 stands for both, not {number!r}",
+                at=here(),
+            )
+        return self._schedule(Class("intra", int(number)))
+
+    def inter_schedule(self) -> RecFilterSchedule:
+        """Returns what schedules the stages that go from tile to tile, and complete the
+        tails."""
+        return self._schedule(INTER)
+
+    def full_schedule(self) -> RecFilterSchedule:
+        """Returns what schedules the stages in no tiles: filters along whole lines, and
+        sums of points."""
+        return self._schedule(FULL)
+
+    def _schedule(self, stages: Class) -> RecFilterSchedule:
+        return RecFilterSchedule(self._name, stages, self._direct)
+
+    def _direct(self, one: Directive) -> None:
+        self._open("is scheduled")
+        self._directives.append(one)
+
+    def _check_undirected(self, what: str) -> None:
+        """Raises ScheduleError if there are directives, which are for the stages of
+        this RecFilter alone."""
+        if self._directives:
+            first = self._directives[0]
+            told = f"{first.stages}.{first}"
+            raise ScheduleError(
+                f"{what}: {self._name} has been given directives, {told} the first of"
+                " them, which are for its own stages",
+                at=here(),
+                hint="schedule the RecFilters that are made of it",
+            )
+
+    # Tags of dimensions.
+
+    def inner(self, number: int | None = None) -> VarTag:
+        """Returns the tag of coordinates within tiles that no scan runs along. number:
+        which one of a stage, by dimensions of the image; None for all."""
+        return tag(Kind.INNER, number, f"{self._name}.inner")
+
+    def outer(self, number: int | None = None) -> VarTag:
+        """Returns the tag of the coordinates of tiles, as `inner` does."""
+        return tag(Kind.OUTER, number, f"{self._name}.outer")
+
+    def scan(self) -> VarTag:
+        """Returns the tag of the loop of a scan: over the points of a tile, over tiles,
+        or over the points of a line."""
+        return VarTag(Kind.SCAN)
+
+    def tail(self, number: int | None = None) -> VarTag:
+        """Returns the tag of the number of a value among those that a tile leaves
+        behind, as `inner` does."""
+        return tag(Kind.TAIL, number, f"{self._name}.tail")
+
+    def full(self, number: int | None = None) -> VarTag:
+        """Returns the tag of dimensions in no tiles that no scan runs along, as `inner`
+        does."""
+        return tag(Kind.FULL, number, f"{self._name}.full")
+
+    # What tells of it.
+
+    def _told(self) -> list[str]:
+        """The directives in words, those of a class in a row on one line."""
+        lines: list[str] = []
+        last: Class | None = None
+        for d in self._directives:
+            if d.stages != last:
+                lines.append(str(d.stages))
+            lines[-1] += f".{d}"
+            last = d.stages
+        return lines
+
+    def print_loop_nest(self) -> None:
+        """Prints the loops by which all stages are computed, as `Func.print_loop_nest`
+        does, below the directives by tags that there are. Nothing can be added to the
+        RecFilter afterwards."""
+        out = self.as_func()
+        for line in self._told():
+            print(f"# {self._name}.{line}")
+        out.print_loop_nest()
+
+
+__all__ = ["Scheduled"]
