@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from parhelion.errors import DefinitionError, ScheduleError, here
+from parhelion.ir.function import Function
 from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, to_expr
@@ -31,6 +32,7 @@ from parhelion.recfilter.filters import (
     fitting,
 )
 from parhelion.recfilter.orders import check_shaken, factors, matched, settled
+from parhelion.recfilter.printing import below
 from parhelion.recfilter.scheduling import Scheduled
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
@@ -520,6 +522,14 @@ class RecFilter(Scheduled):
         builder, _, filters = self._plan(self._name, by_tags)
         told = explanation(builder, filters, len(self._values))
         return "\n".join([told, *[f"scheduled by {line}" for line in self._told()]])
+
+    def _given(self) -> set[Function]:
+        values = [e._node for e in self._values]
+        for one in [c for f in self._filters for c in (*f.feedforward, *f.feedback)]:
+            if isinstance(one, Varying):
+                values += one.func._function.stages()[0].values
+        found = below(values)
+        return found if self._source is None else found | self._source._given()
 
     def _build(self) -> Func:
         by_tags = ByTags(self._name, self._directives, self._type())

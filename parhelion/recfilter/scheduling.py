@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.function import Function
 from parhelion.lang.func import Func
 from parhelion.recfilter.directives import (
     FULL,
@@ -11,6 +12,7 @@ from parhelion.recfilter.directives import (
     Directive,
     RecFilterSchedule,
 )
+from parhelion.recfilter.printing import schedule_text
 from parhelion.recfilter.tags import Kind, VarTag, tag
 
 
@@ -27,6 +29,10 @@ class Scheduled:
         raise NotImplementedError
 
     def as_func(self) -> Func:
+        raise NotImplementedError
+
+    def _given(self) -> set[Function]:
+        """The user's Funcs, which the filters read."""
         raise NotImplementedError
 
     # Classes of stages.
@@ -124,6 +130,17 @@ class Scheduled:
         for line in self._told():
             print(f"# {self._name}.{line}")
         out.print_loop_nest()
+
+    def print_schedule(self) -> None:
+        """Prints the directives of all stages, automatic ones and those by tags, as a
+        Python program, as `hl.autoschedule` does. It defines ``schedule(pipeline)``,
+        which gives them to a Pipeline of the same stages without a schedule. Those of
+        the user's own Funcs are not among them. Nothing can be added to the RecFilter
+        afterwards."""
+        out = self.as_func()
+        for line in self._told():
+            print(f"# {self._name}.{line}")
+        print(schedule_text(out, self._given()), end="")
 
 
 __all__ = ["Scheduled"]
