@@ -18,6 +18,7 @@ from parhelion.lang.tuples import Tuple, values_of
 from parhelion.recfilter.building import Builder, points
 from parhelion.recfilter.by_tags import ByTags
 from parhelion.recfilter.coefficients import together
+from parhelion.recfilter.commuting import check_dims_whole, check_order
 from parhelion.recfilter.dims import Direction, RecFilterDim
 from parhelion.recfilter.directives import Directive
 from parhelion.recfilter.explaining import explanation
@@ -337,9 +338,8 @@ class RecFilter(Scheduled):
                 f" one list, and no list empty, not {', '.join(map(repr, groups))}",
                 at=here(),
             )
-        self._check_order(order, what)
-        if self._border != "zero":
-            self._check_dims_whole(groups, what)
+        check_order(self._filters, order, self._dims, self._border, what)
+        check_dims_whole(self._filters, groups, self._dims, self._border, what)
         made: list[RecFilter] = []
         for n, group in enumerate(groups):
             source = made[-1] if made else self._source
@@ -382,7 +382,7 @@ class RecFilter(Scheduled):
         both = self.overlap(other)
         pairs = matched(self._filters, other._filters, what)
         order = [k for a, b in pairs for k in (both._number(a), both._number(b))]
-        both._check_order(order, what)
+        check_order(both._filters, order, self._dims, self._border, what)
         made = []
         for a, b in pairs:
             first, second = [(*f, *g) for f, g in (a.constants(), b.constants())]
@@ -406,7 +406,7 @@ class RecFilter(Scheduled):
         whole = self._like(self._name, [f for part in parts for f in part], None)
         count = len(orders)
         order = [k * count + n for n in range(count) for k in range(len(self._filters))]
-        whole._check_order(order, what)
+        check_order(whole._filters, order, self._dims, self._border, what)
         made: list[RecFilter] = []
         for n in range(count):
             source = made[-1] if made else self._source
@@ -430,49 +430,6 @@ class RecFilter(Scheduled):
 
     def _number(self, one: Filter) -> int:
         return next(k for k, f in enumerate(self._filters) if f is one)
-
-    def _check_order(self, order: Sequence[int], what: str) -> None:
-        """Raises ScheduleError if filters that do not commute would change their
-        order; on an image without end all do."""
-        if self._border != "zero":
-            return
-        for at, k in enumerate(order):
-            for later in order[at + 1 :]:
-                if later < k:
-                    self._check_commute(later, k, what)
-
-    def _check_commute(self, first: int, second: int, what: str) -> None:
-        a, b = self._filters[first], self._filters[second]
-        for one, other in ((a, b), (b, a)):
-            if one.dim in other.along():
-                raise ScheduleError(
-                    f"{what}: filters {first} and {second} do not commute: the"
-                    f" coefficients of one vary along {self._dims[one.dim].name()},"
-                    " along which the other one runs",
-                    at=here(),
-                    hint=f"leave filter {first} before filter {second}",
-                )
-        if a.dim != b.dim or a.causal == b.causal:
-            return
-        raise ScheduleError(
-            f"{what}: filters {first} and {second} run along"
-            f" {self._dims[a.dim].name()} in opposite directions, and do not commute on"
-            " an image that ends",
-            at=here(),
-            hint=f"leave filter {first} before filter {second}",
-        )
-
-    def _check_dims_whole(self, groups: Sequence[Sequence[int]], what: str) -> None:
-        """A part of the filters of a dimension leaves an image that does not go on as
-        it is at its edges."""
-        for k, d in enumerate(self._dims):
-            having = [g for g in groups if any([self._filters[i].dim == k for i in g])]
-            if len(having) > 1:
-                raise ScheduleError(
-                    f"{what}: with the border {self._border!r}, the filters along"
-                    f" {d.name()} must be in one list, not {[list(g) for g in having]}",
-                    at=here(),
-                )
 
     # Results.
 
