@@ -90,18 +90,20 @@ def autoschedule(
                 at=here(),
             )
         pipeline = Pipeline(outputs)
-    return apply(pipeline, target, params, _given(pipeline, arguments, sizes, inputs))
+    return apply(pipeline, target, params, given_to(pipeline, arguments, sizes, inputs))
 
 
 # What the user gave.
 
 
-def _given(
+def given_to(
     pipeline: Pipeline,
     arguments: Sequence[object],
     sizes: Sequence[int] | None,
     inputs: Mapping[object, object],
+    what: str = "autoschedule",
 ) -> Given:
+    """What a user gives to a function that `what` names: see `lang.autoscheduling`."""
     functions = tuple(pipeline._functions())
     reach = Reach(functions)
     reach.look()
@@ -116,7 +118,7 @@ def _given(
             at=here(),
         )
     for key, value in inputs.items():
-        _take(_symbol(key, symbols), value, images, params)
+        _take(_symbol(key, symbols, what), value, images, params)
     left = list(arguments)
     where: dict[Function, Sequence[Extent]] = {}
     if left and sizes is None and _are_sizes(left[-1]):
@@ -158,7 +160,7 @@ def _wrong_count(
 
 
 def _symbol(
-    key: object, symbols: Sequence[BufferSym | ParamSym]
+    key: object, symbols: Sequence[BufferSym | ParamSym], what: str
 ) -> BufferSym | ParamSym:
     if isinstance(key, ImageParam | Param):
         found = [s for s in symbols if s is key._sym]
@@ -169,7 +171,7 @@ def _symbol(
         return found[0]
     if found:
         raise TypeMismatchError(
-            f"autoschedule is given a value for {key!r:.60}, which may mean any of"
+            f"{what} is given a value for {key!r:.60}, which may mean any of"
             f" {len(found)}",
             at=here(),
             legal=[f"{s.name}, made at {s.site}" if s.site else s.name for s in found],
@@ -177,8 +179,7 @@ def _symbol(
         )
     name = repr(key.name()) if isinstance(key, ImageParam | Param) else repr(key)
     raise TypeMismatchError(
-        f"autoschedule is given a value for {name:.60}, which the pipeline does not"
-        " use",
+        f"{what} is given a value for {name:.60}, which the pipeline does not use",
         at=here(),
         legal=[plain_name(s.name) for s in symbols],
     )

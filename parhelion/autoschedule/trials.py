@@ -38,13 +38,13 @@ def fastest(
     """
     times: list[float] = []
     refusals: dict[str, None] = {}
-    bindings = _bindings(list(sizes.outputs), sizes, images)
+    bindings = bindings_of(list(sizes.outputs), sizes, images)
     boxes = [_extents(box) for f, box in sizes.outputs.items() for _ in f.buffers]
     for one in candidates:
         try:
             made = one.script.tried().outputs
             runner = Runner(made, made[0].name, requirements, bindings=bindings)
-            times.append(_seconds(runner, _prepared(runner, boxes)))
+            times.append(_seconds(runner, prepared(runner, boxes)))
         except HalideError as error:
             times.append(float("inf"))
             refusals[error.what] = None
@@ -73,7 +73,7 @@ def _shown(candidates: Sequence[AutoSchedulerResults], times: Sequence[float]) -
     return "; ".join([f"{words}: {', '.join(t)}" for words, t in told.items() if t])
 
 
-def _prepared(runner: Runner, boxes: Sequence[list[tuple[int, int]]]) -> list[Buffer]:
+def prepared(runner: Runner, boxes: Sequence[list[tuple[int, int]]]) -> list[Buffer]:
     """Outputs to write to, while all inputs have an image."""
     runner.refresh()
     made = [
@@ -121,7 +121,7 @@ def _needed(
     return images
 
 
-def _bindings(
+def bindings_of(
     outputs: Sequence[Function], sizes: Sizes, images: Mapping[BufferSym, Buffer]
 ) -> Bindings:
     """A value of each Param, and an image for each input whose size is known, laid out
@@ -163,4 +163,4 @@ def _fill(image: Buffer, rng: np.random.Generator) -> None:
         array[...] = rng.random(array.shape)
 
 
-__all__ = ["RUNS", "fastest"]
+__all__ = ["RUNS", "bindings_of", "fastest", "prepared"]

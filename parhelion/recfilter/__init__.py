@@ -11,5 +11,6 @@ from parhelion.recfilter.iir import iir as iir
 from parhelion.recfilter.iir import sosfilt as sosfilt
 from parhelion.recfilter.recfilter import RecFilter as RecFilter
 from parhelion.recfilter.tags import VarTag as VarTag
+from parhelion.recfilter.tuned import Tuned as Tuned
 from parhelion.recfilter.warning import RecFilterWarning as RecFilterWarning
 from parhelion.recfilter.zero_phase import filtfilt as filtfilt

@@ -46,6 +46,7 @@ class Builder:
     name: of the last Func; others are called after it. dims: of the image. t: the type
     that is filtered in. border: what is outside. widths: of tiles, by the positions of
     dimensions that are split by the user. by_tags: what the user's directives are for.
+    apart: whether the filters of each dimension are in tiles of their own.
     """
 
     def __init__(
@@ -56,7 +57,9 @@ class Builder:
         border: str,
         widths: Mapping[int, int],
         by_tags: ByTags,
+        apart: bool = False,
     ) -> None:
+        self.apart = apart
         self.name, self.dims, self.type = name, tuple(dims), t
         self.border, self.widths, self.by_tags = border, widths, by_tags
 
@@ -120,6 +123,8 @@ class Builder:
             return False
         if all([one.dim == f.dim for one in part]):
             return True
+        if self.apart:
+            return False
         return all([self._is_split(one.dim) for one in (*part, f)])
 
     def _is_split(self, position: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,8 @@ from parhelion.recfilter.filters import (
 from parhelion.recfilter.orders import check_shaken, factors, matched, settled
 from parhelion.recfilter.printing import below
 from parhelion.recfilter.scheduling import Scheduled
+from parhelion.recfilter.tuned import Tuned
+from parhelion.recfilter.tuning import autotune
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
 
@@ -81,6 +83,8 @@ class RecFilter(Scheduled):
         self._source: RecFilter | None = None
         self._filters: list[Filter] = []
         self._widths: dict[int, int] = {}
+        #: Whether dimensions that are split are in tiles of their own.
+        self._apart = False
         self._directives: list[Directive] = []
         self._made: Func | None = None
 
@@ -282,6 +286,7 @@ class RecFilter(Scheduled):
             )
         self._check_tiles(self._filters, position, int(width), what)
         self._widths[position] = int(width)
+        self._apart = False
 
     def _check_tiles(
         self, filters: Sequence[Filter], position: int, width: int, what: str
@@ -311,6 +316,33 @@ class RecFilter(Scheduled):
             alone = Filter(position, f.causal, (1,), f.feedback)
             for one in settled(alone, self._type()):
                 check_growth(one, width, self._type(), what)
+
+    def autotune(
+        self,
+        seconds: float = 60,
+        inputs: Mapping[object, object] | None = None,
+        progress: bool | None = None,
+    ) -> Tuned:
+        """Finds the tiles in which this computer is fastest, by trying them, and
+        computes the filters in these, as if they had been split so.
+
+        Whole lines are tried, and widths of 64 to 4096 points, dimensions in the same
+        tiles and in tiles of their own; tiles in which rounding errors grow are not.
+        Pipelines take turns, and the least time of each counts. Sums of floats are
+        regrouped by tiles: who asks for this search consents. What is found is kept in
+        the cache, for the same filters of the same sizes on this computer with as many
+        threads. RecFilters that this one reads are made by it, as by `as_func`.
+
+        seconds: after which no other way is begun. inputs: images and values by
+        ImageParam or Param, or by their names; images that are not given are random.
+        progress: whether there is a bar, by default where the standard error output is
+        a terminal and click, which draws it, is there.
+
+        Returns all ways and their times. Raises ScheduleError without filters whose
+        tiles could be chosen, for a budget that is not positive, and if there are
+        directives by tags; DefinitionError after `as_func`.
+        """
+        return autotune(self, seconds, inputs, progress)
 
     def cascade(self, *groups: Sequence[int]) -> tuple[RecFilter, ...]:
         """Returns a RecFilter for each list of filters, by their numbers; each filters
@@ -426,6 +458,7 @@ class RecFilter(Scheduled):
             if any([f.dim == position and f.order for f in filters]):
                 one._check_tiles(filters, position, width, f"{name}.split")
                 one._widths[position] = width
+        one._apart = self._apart
         return one
 
     def _number(self, one: Filter) -> int:
@@ -494,6 +527,12 @@ class RecFilter(Scheduled):
         by_tags.apply()
         return out
 
+    def _parts(self) -> list[tuple[Filter, ...]]:
+        """The filters that are computed together, part by part."""
+        by_tags = ByTags(self._name, (), self._type())
+        builder, _, filters = self._plan(self._name, by_tags)
+        return list(builder.parts(filters))
+
     def _built(self, by_tags: ByTags) -> Func:
         """The Func of the filters, its stages scheduled or collected."""
         made: list[Func] = []
@@ -522,7 +561,13 @@ class RecFilter(Scheduled):
             while below is not None and _share(below._filters, filters):
                 filters, below = [*below._filters, *filters], below._source
         builder = Builder(
-            name, self._dims, self._type(), self._border, self._widths, by_tags
+            name,
+            self._dims,
+            self._type(),
+            self._border,
+            self._widths,
+            by_tags,
+            self._apart,
         )
         return builder, below, filters
 
