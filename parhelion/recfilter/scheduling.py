@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.function import Function
 from parhelion.lang.func import Func
+from parhelion.lang.loop_dump import write
+from parhelion.lang.pipeline import Pipeline
 from parhelion.recfilter.directives import (
     FULL,
     INTER,
@@ -141,6 +145,12 @@ class Scheduled:
         for line in self._told():
             print(f"# {self._name}.{line}")
         print(schedule_text(out, self._given()), end="")
+
+    def draw(self, filename: str | os.PathLike[str]) -> None:
+        """Writes a picture of all stages and what each of them reads, in SVG: what
+        Figures 3 to 5 of the 2015 paper show, of this RecFilter. Nothing can be added
+        to it afterwards. Raises MissingFolderError if there is no folder for it."""
+        write(filename, Pipeline(self.as_func())._repr_svg_())
 
 
 __all__ = ["Scheduled"]
