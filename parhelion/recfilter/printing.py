@@ -5,15 +5,14 @@ They are read off the stages' schedules, so that it does not matter who has give
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from parhelion.autoschedule.calls import RVarArg, StageArg, VarArg
 from parhelion.autoschedule.script import Script
 from parhelion.errors import InternalError
 from parhelion.ir.build import const_int
-from parhelion.ir.expr import Expr, FuncCall, Var
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Definition, Function
-from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.lang.func import Func
 from parhelion.schedule.args import is_rvar, nameable
@@ -24,7 +23,6 @@ from parhelion.schedule.directives import (
     StageSchedule,
     TailStrategy,
 )
-from parhelion.schedule.order import realization_order
 
 _DIRECTIVE = {
     ForKind.PARALLEL: "parallel",
@@ -48,12 +46,6 @@ def schedule_text(out: Func, others: Collection[Function]) -> str:
             if one is not None:
                 script.add(f, k, "compute_with", StageArg(one.func, one.stage), one.var)
     return script.to_python(partial=bool(others))
-
-
-def below(values: Sequence[Expr]) -> set[Function]:
-    """The Functions that values need."""
-    called = [e.func for v in values for e in nodes(v) if isinstance(e, FuncCall)]
-    return set(realization_order(tuple(dict.fromkeys(called)))) if called else set()
 
 
 def _whole(script: Script, f: Function) -> None:
@@ -161,4 +153,4 @@ def _tail(t: Split) -> TailStrategy:
     return TailStrategy.Auto if t.auto else t.tail
 
 
-__all__ = ["below", "schedule_text"]
+__all__ = ["schedule_text"]

@@ -33,10 +33,8 @@ from parhelion.recfilter.filters import (
     fitting,
 )
 from parhelion.recfilter.orders import check_shaken, factors, matched, settled
-from parhelion.recfilter.printing import below
-from parhelion.recfilter.scheduling import Scheduled
+from parhelion.recfilter.scheduling import Scheduled, below
 from parhelion.recfilter.tuned import Tuned
-from parhelion.recfilter.tuning import autotune
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
 
@@ -342,6 +340,9 @@ class RecFilter(Scheduled):
         tiles could be chosen, for a budget that is not positive, and if there are
         directives by tags; DefinitionError after `as_func`.
         """
+        # Few programs do so, and it takes the automatic schedulers' modules.
+        from parhelion.recfilter.tuning import autotune
+
         return autotune(self, seconds, inputs, progress)
 
     def cascade(self, *groups: Sequence[int]) -> tuple[RecFilter, ...]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Function
+from parhelion.ir.rewrite import nodes
 from parhelion.lang.func import Func
 from parhelion.lang.loop_dump import write
 from parhelion.lang.pipeline import Pipeline
@@ -16,8 +19,8 @@ from parhelion.recfilter.directives import (
     Directive,
     RecFilterSchedule,
 )
-from parhelion.recfilter.printing import schedule_text
 from parhelion.recfilter.tags import Kind, VarTag, tag
+from parhelion.schedule.order import realization_order
 
 
 class Scheduled:
@@ -141,6 +144,9 @@ class Scheduled:
         which gives them to a Pipeline of the same stages without a schedule. Those of
         the user's own Funcs are not among them. Nothing can be added to the RecFilter
         afterwards."""
+        # Few programs do so, and it takes the automatic schedulers' modules.
+        from parhelion.recfilter.printing import schedule_text
+
         out = self.as_func()
         for line in self._told():
             print(f"# {self._name}.{line}")
@@ -153,4 +159,10 @@ class Scheduled:
         write(filename, Pipeline(self.as_func())._repr_svg_())
 
 
-__all__ = ["Scheduled"]
+def below(values: Sequence[Expr]) -> set[Function]:
+    """The Functions that values need."""
+    called = [e.func for v in values for e in nodes(v) if isinstance(e, FuncCall)]
+    return set(realization_order(tuple(dict.fromkeys(called))))
+
+
+__all__ = ["Scheduled", "below"]

@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from parhelion.autoschedule.decisions import cost_text
-
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -63,7 +61,7 @@ class Tuned:
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         before = ", kept from an earlier search" if self.kept else ""
         lines = [f"{self.name}: {len(self.ways)} ways, on {threads}{before}"]
-        times = [cost_text(t, "s") for t in self.seconds]
+        times = [_told(t) for t in self.seconds]
         wide = max([len(t) for t in times])
         lines += [
             f"  {t:>{wide}}  {way}" for t, way in zip(times, self.ways, strict=True)
@@ -74,7 +72,7 @@ class Tuned:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        best, took = self.ways[0], cost_text(self.seconds[0], "s")
+        best, took = self.ways[0], _told(self.seconds[0])
         return (
             f"<parhelion.Tuned {self.name!r}: {best}, {took}, the fastest of"
             f" {len(self.ways)} ways>"
@@ -87,6 +85,13 @@ class Tuned:
         ways = [[list(w.widths.values()), w.apart] for w in self.ways]
         told = {"ways": ways, "seconds": self.seconds, "left": self.left}
         return json.dumps({**told, "budget": self.budget, "refused": self.refused})
+
+
+def _told(seconds: float) -> str:
+    # Few programs ask, and it takes the automatic schedulers' modules.
+    from parhelion.autoschedule.decisions import cost_text
+
+    return cost_text(seconds, "s")
 
 
 def from_json(text: str, name: str, dims: Sequence[str], threads: int) -> Tuned:
