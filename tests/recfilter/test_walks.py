@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def threads() -> Iterator[None]:
 
 
 def filtered(
-    image: np.ndarray, directions: str, weights: list[float], border: str = "zero"
+    image: np.ndarray, directions: str, weights: Sequence[float], border: str = "zero"
 ) -> tuple[np.ndarray, str]:
     """What filters make of an image, and the loops that they run in."""
     height, width = image.shape
