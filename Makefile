@@ -61,10 +61,12 @@ bench-recursive: $(VENV)/.stamp-bench
 fuzz: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
 
-# 1,000 random recursive filters against filters that are run point by point.
+# 1,000 random recursive filters against filters that are run point by point, and as many
+# scans in ordinary updates against the interpreter.
 fuzz-recursive: CASES = 1000
 fuzz-recursive: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.recursive --cases $(CASES) --seed $(SEED)
+	$(PY) -m tests.fuzz.scans --cases $(CASES) --seed $(SEED)
 
 # CASES random pipelines under the schedule of each automatic scheduler.
 fuzz-auto: CASES = 500

@@ -22,7 +22,7 @@ STAGE_METHODS = frozenset(
         *("split", "tile", "reorder", "fuse", "rename", "serial", "vectorize"),
         *("unroll", "parallel", "unscheduled", "rfactor", "atomic", "prefetch"),
         *("allow_race_conditions", "compute_with", "partition", "never_partition"),
-        *("never_partition_all", "always_partition"),
+        *("never_partition_all", "always_partition", "tile_scan"),
     )
 )
 #: Directives on a Func as a whole, and on its storage.

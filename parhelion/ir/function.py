@@ -87,6 +87,7 @@ class Definition(Changing):
     over RVars and pure Vars. `rdom` is None when no RVar is used.
 
     original: what the user wrote, where a schedule has put this in its place.
+    directive: the one that has done so, if it regroups what is folded.
     predicate: where it holds, the definition computes something: that of the domain.
     """
 
@@ -97,6 +98,7 @@ class Definition(Changing):
         "schedule",
         "site",
         "original",
+        "directive",
         "_predicate",
         "_mentions",
         "_symbols",
@@ -113,6 +115,7 @@ class Definition(Changing):
         self.args, self.values, self.rdom = args, values, rdom
         self.schedule, self.site = schedule, site
         self.original: Definition | None = None
+        self.directive = ""
         self._predicate: Expr | None = None
         self._mentions: tuple[Function | BufferSym, ...] | None = None
         self._symbols: tuple[BufferSym | ParamSym, ...] | None = None

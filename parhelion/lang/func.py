@@ -18,6 +18,7 @@ from parhelion.lang.handles import made_of
 from parhelion.lang.rdom import RVar, of_rvar
 from parhelion.lang.ref import FuncRef, Unevaluated, as_indices, describe
 from parhelion.lang.running import Running
+from parhelion.lang.scanning import Scanning
 from parhelion.lang.showing import ShownFunc
 from parhelion.lang.specializing import Specializing
 from parhelion.lang.tuples import Tuple
@@ -44,7 +45,7 @@ class Image(Protocol):
     def __getitem__(self, index: Any, /) -> Any: ...
 
 
-class Stage(Factoring, Specializing, LoopDirectives):
+class Stage(Factoring, Scanning, Specializing, LoopDirectives):
     """One definition of a Func, by which its loops are scheduled.
 
     A Func is itself the Stage of its pure definition; `Func.update` gives the Stage of

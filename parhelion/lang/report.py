@@ -247,8 +247,8 @@ def _regrouped(stages: Sequence[LoopStage]) -> tuple[str, ...]:
         if not any([v.type.is_float() for v in stage.values]):
             continue
         update = f"update {stage.index - 1}"
-        if stage.definition.original is not None:
-            found[f"{update}: rfactor"] = None
+        if stage.definition.directive:
+            found[f"{update}: {stage.definition.directive}"] = None
         if not stage.schedule.atomic:
             continue
         names = loop_names(stage.schedule)

@@ -6,7 +6,8 @@ last k values, the last of them first. The contribution of a tail to a tile is a
 and so is what later filters make of it. (Supplement of the 2015 paper, derived anew:
 the paper's listings hold for a0 = 1 and two filters alone.)
 
-Matrices of integers are exact, of Python's integers; others are of float64.
+Matrices of integers are exact, of Python's integers, but for multiples of 2**64;
+others are of float64.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from parhelion.errors import DefinitionError, TypeMismatchError, here
 from parhelion.types import Type
 
 Matrix = NDArray[Any]
+#: Half of the numbers of 64 bits.
+_HALF = 1 << 63
 #: Rows that are filtered at a time.
 _BLOCK = 256
 Number = int | float
@@ -50,6 +53,8 @@ def continuation(feedback: Sequence[Number], width: int, whole: bool) -> Matrix:
         # The last values are a tail themselves, which goes on as the first one did.
         more = min(len(found), width - len(found))
         found = np.concatenate([found, found[:more] @ found[::-1][:k]])
+        if whole:  # they may grow without end, and are used in 64 bits at most
+            found = (found + _HALF) % (2 * _HALF) - _HALF
     return found
 
 

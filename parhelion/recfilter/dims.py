@@ -54,6 +54,21 @@ class RecFilterDim(Var):
         return Direction(self, False)
 
 
+class ScanDim(Var):
+    """A dimension of a scan that a user wrote as an ordinary update: a Var whose size,
+    in points, may be a number, an expression, or not known at all."""
+
+    __slots__ = ("extent",)
+
+    def __init__(self, name: str, extent: int | Expr | None) -> None:
+        super().__init__(name)
+        self.extent = extent
+
+
+#: What stages in tiles may have as dimensions.
+Dim = RecFilterDim | ScanDim
+
+
 class Direction(Expr):
     """Along which dimension a filter runs, and whether from point 0 on."""
 
@@ -77,4 +92,4 @@ def another(among: Sequence[Var], v: Var, suffix: str) -> Var:
     return Var(name)
 
 
-__all__ = ["Direction", "RecFilterDim", "another"]
+__all__ = ["Dim", "Direction", "RecFilterDim", "ScanDim", "another"]

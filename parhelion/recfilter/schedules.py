@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
+from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func, Stage
+from parhelion.lang.rdom import RVar
 from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
-from parhelion.recfilter.coefficients import growth
-from parhelion.recfilter.dims import RecFilterDim, another
+from parhelion.recfilter.coefficients import Number, growth
+from parhelion.recfilter.dims import Dim, RecFilterDim, another
 from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.filters import Filter, most_growth
 from parhelion.recfilter.walks import Walk, schedule_walk
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
+
+#: A dimension of one of the kinds that there are.
+AnyDim = TypeVar("AnyDim", bound=Dim)
 
 #: Bytes of the image along which a strip is computed at a time: some cache lines.
 _STRIP = 256
@@ -50,30 +56,51 @@ def width_of_tiles(
     """
     position = filters[0].dim
     lines = math.prod([d.extent for k, d in enumerate(dims) if k != position])
-    if lines >= _FEW_LINES or dims[position].extent < _LEAST_TILES * _TILE:
-        return None
     if not all([f.is_constant for f in filters]):
         return None
-    widest = max([growth(f.constants()[1], _TILE) for f in filters])
+    feedback = [f.constants()[1] for f in filters]
+    return width_of_lines(lines, dims[position].extent, feedback, t)
+
+
+def width_of_lines(
+    lines: int, points: int, feedback: Sequence[Sequence[Number]], t: Type
+) -> int | None:
+    """As `width_of_tiles`, for so many lines of so many points, and filters of these
+    coefficients. Integers may grow as they like."""
+    if lines >= _FEW_LINES or points < _LEAST_TILES * _TILE:
+        return None
+    if not t.is_float():
+        return _TILE
+    widest = max([growth(one, _TILE) for one in feedback])
     return _TILE if widest <= most_growth(t) else None
 
 
-def tail_of(step: int, extent: int) -> TailStrategy:
+def tail_of(step: int, extent: int | Expr | None) -> TailStrategy:
     """How the end of a loop is computed that goes over `extent` points in steps: no
     point beyond them, as an image would have to be larger."""
-    if extent < step:
+    if not isinstance(extent, int) or extent < step:
         return TailStrategy.GuardWithIf
     return TailStrategy.ShiftInwards
 
 
-def across(dims: Sequence[RecFilterDim], position: int, t: Type) -> RecFilterDim | None:
+def across(dims: Sequence[AnyDim], position: int, t: Type) -> AnyDim | None:
     """The dimension across which a scan along another one has its vectors; None if
-    no other has so many points."""
-    others = [d for k, d in enumerate(dims) if k != position]
-    return next((d for d in others if d.extent >= lanes(t)), None)
+    no other has so many points.
+
+    Of dimensions whose size is not known, those further in than the one that is scanned
+    are taken to have them: there vectors are dense.
+    """
+
+    def suits(k: int, d: AnyDim) -> bool:
+        if isinstance(d.extent, int):
+            return d.extent >= lanes(t)
+        return k < position
+
+    others = [(k, d) for k, d in enumerate(dims) if k != position]
+    return next((d for k, d in others if suits(k, d)), None)
 
 
-def is_dense(dims: Sequence[RecFilterDim], v: Var, position: int) -> bool:
+def is_dense(dims: Sequence[Dim], v: Var, position: int) -> bool:
     """Whether points lie side by side along `v`, or some few points apart, seen from
     the dimension that is scanned."""
     return any([d is v for d in dims[:position]])
@@ -99,7 +126,9 @@ def strips_of(f: Func, v: Var, *loops: Var) -> tuple[Var, Var]:
     return another(among, v, "s"), another(among, v, "i")
 
 
-def in_parallel(f: Func | Stage, strips: Var, rest: Sequence[Var]) -> None:
+def in_parallel(
+    f: Func | Stage, strips: Var | RVar, rest: Sequence[Var | RVar]
+) -> None:
     """Has strips run in parallel, and the outermost of the loops around them: there may
     be few of either, as of the channels of an image."""
     f.parallel(strips)
@@ -241,5 +270,6 @@ __all__ = [
     "strip_of",
     "strips_of",
     "tail_of",
+    "width_of_lines",
     "width_of_tiles",
 ]

@@ -157,7 +157,7 @@ class _Tags:
             )
             made.append(inner.get(k, own))
         for k, a in sorted(self.axes.items()):
-            made.append(outer.get(k, Loop(a.outer, Kind.OUTER, a.count)))
+            made.append(outer.get(k, Loop(a.outer, Kind.OUTER, tiles_along(a))))
         return made
 
     def scan(
@@ -183,13 +183,13 @@ class _Tags:
 
     def completed(self, g: int) -> Staged:
         a, f = self.tiles.axes[g], self.tiles.completed[g]
-        idle = Loop(a.outer, Kind.SCAN, a.count, idle=True)
+        idle = Loop(a.outer, Kind.SCAN, tiles_along(a), idle=True)
         first = self.loops({a.position: slots(a)}, {a.position: idle})
         updates: list[list[Loop]] = []
         for one, r in zip(a.filters, self.tiles.domains[g], strict=True):
             tail, scan = (
                 Loop(r.x, Kind.TAIL, one.order),
-                Loop(r.y, Kind.SCAN, a.count),
+                Loop(r.y, Kind.SCAN, tiles_along(a)),
             )
             updates.append(self.loops({a.position: tail}, {a.position: scan}))
         return _staged(f, INTER, first, updates)
@@ -204,11 +204,17 @@ class _Tags:
             made = [another(among, d, suffix) for suffix in "oi"]
             among += made
             out.split(d, made[0], made[1], a.width, LAST_TILE)
-            outer[k] = Loop(made[0], Kind.OUTER, a.count)
+            outer[k] = Loop(made[0], Kind.OUTER, tiles_along(a))
             inner[k] = Loop(made[1], Kind.INNER, a.width)
         loops = self.loops(inner, outer)
         out.reorder([one.var for one in loops])
         return replace(_staged(out, INTRA, loops, []), storage=[])
+
+
+def tiles_along(a: Axis) -> int:
+    """How many tiles there are along an axis of a RecFilter, whose size is known."""
+    assert isinstance(a.count, int)
+    return a.count
 
 
 def slots(a: Axis) -> Loop:

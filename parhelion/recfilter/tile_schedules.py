@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
 from parhelion.lang.var import Var
 from parhelion.recfilter.by_tags import ByTags
-from parhelion.recfilter.dims import RecFilterDim, another
+from parhelion.recfilter.dims import Dim, RecFilterDim, another
 from parhelion.recfilter.directives import INTER, INTRA, RESIDUAL
 from parhelion.recfilter.schedules import (
     across,
@@ -73,11 +74,22 @@ def _single(tiles: Tiles, out: Func, dims: Sequence[RecFilterDim], t: Type) -> N
 # Tiles along one dimension.
 
 
-def _within(
+def schedule_first_passes(tiles: Tiles, v: Dim | None, dense: bool, t: Type) -> None:
+    """Schedules tails and their completion.
+
+    v: the dimension of vectors; None for that of tiles. dense: whether points lie side
+    by side along it.
+    """
+    axis = tiles.axes[0]
+    _first_pass(tiles, axis, v, dense, t)
+    _completion(tiles, axis, v, t)
+
+
+def schedule_within(
     f: Func, walks: Sequence[Walk], tiles: Tiles, v: Var, dense: bool, n: int
 ) -> None:
-    """A stage within tiles: vectors across `v`, where points lie side by side if
-    `dense`."""
+    """Schedules a stage within tiles: vectors across `v`, where points lie side by side
+    if `dense`."""
     axis = tiles.axes[0]
     rest = [d for d in (*tiles.others, axis.outer) if d is not v]
     for one in walks:
@@ -86,14 +98,8 @@ def _within(
         f.reorder_storage(v, axis.inner, *rest)
 
 
-def _first_pass(
-    tiles: Tiles, axis: Axis, v: RecFilterDim | None, dense: bool, t: Type
-) -> None:
-    """Tails, each tile computed and left again but for them.
-
-    v: the dimension of vectors; None for that of tiles. dense: whether points lie side
-    by side along it.
-    """
+def _first_pass(tiles: Tiles, axis: Axis, v: Dim | None, dense: bool, t: Type) -> None:
+    """Tails, each tile computed and left again but for them."""
     run = tiles.intra[0]
     tails, q, n = run.tails, axis.slots, lanes(t)
     assert tails is not None
@@ -111,10 +117,10 @@ def _first_pass(
     tails.vectorize(inside, n).unroll(q)
     for f, walks in zip(run.stages, run.walks, strict=True):
         f.compute_at(tails, strips)
-        _within(f, walks, tiles, axis.outer if v is None else v, dense, n)
+        schedule_within(f, walks, tiles, axis.outer if v is None else v, dense, n)
 
 
-def _completion(tiles: Tiles, axis: Axis, v: RecFilterDim | None, t: Type) -> None:
+def _completion(tiles: Tiles, axis: Axis, v: Dim | None, t: Type) -> None:
     f, q, n = tiles.completed[0], axis.slots, lanes(t)
     f.compute_root()
     if v is None:
@@ -162,7 +168,7 @@ def _last_pass(
     run = tiles.final[0]
     for f, walks in zip(run.stages, run.walks, strict=True):
         f.compute_at(out, strips)
-        _within(f, walks, tiles, axis.outer if v is None else v, dense, n)
+        schedule_within(f, walks, tiles, axis.outer if v is None else v, dense, n)
 
 
 def _turned(out: Func, inner: Var, line: Var, width: int, n: int) -> list[Var]:
@@ -197,6 +203,7 @@ class _Joint:
 
     def _tail(self, v: Var) -> TailStrategy:
         """How vectors across a dimension end, within tiles or of them."""
+        sizes: list[tuple[Var, int | Expr]]
         sizes = [(a.inner, a.width) for a in self.axes]
         sizes += [(a.outer, a.count) for a in self.axes]
         return tail_of(self.lanes, next(n for one, n in sizes if one is v))
@@ -296,4 +303,4 @@ def _among(v: Var, others: Sequence[Var]) -> bool:
     return any([v.same_as(one) for one in others])
 
 
-__all__ = ["schedule_tiles"]
+__all__ = ["schedule_first_passes", "schedule_tiles", "schedule_within"]

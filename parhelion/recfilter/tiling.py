@@ -27,7 +27,7 @@ from parhelion.lang.functions import min as min_
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Matrix, Number, contributions, crossings
-from parhelion.recfilter.dims import RecFilterDim, another
+from parhelion.recfilter.dims import Dim, another
 from parhelion.recfilter.edges import Edges, parts_of
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, as_type, constant
@@ -44,25 +44,31 @@ class Axis:
     """A dimension in tiles, and the filters along it.
 
     position: of the dimension. extent: points that are filtered. width, count: of
-    tiles. inner, outer: the coordinates within a tile, and of tiles. slots: the number
-    of a value among the tails of all filters. starts: the first slot of each filter,
-    and behind them how many there are.
+    tiles. valid: points of the last tile. inner, outer: the coordinates within a tile,
+    and of tiles. slots: the number of a value among the tails of all filters. starts:
+    the first slot of each filter, and behind them how many there are.
     """
 
     position: int
     filters: tuple[Filter, ...]
-    extent: int
+    extent: int | Expr
     width: int
-    count: int
+    count: int | Expr
+    valid: int
     inner: Var
     outer: Var
     slots: Var
     starts: tuple[int, ...]
 
     @property
-    def last(self) -> int:
+    def last(self) -> int | Expr:
         """The last point that is filtered."""
         return self.extent - 1
+
+    @property
+    def ends_within(self) -> bool:
+        """Whether what is filtered ends within the last tile."""
+        return self.valid < self.width
 
 
 @dataclass
@@ -114,7 +120,7 @@ class _Tiler:
         self,
         name: str,
         source: Source,
-        dims: Sequence[RecFilterDim],
+        dims: Sequence[Dim],
         groups: Sequence[Sequence[Filter]],
         widths: Mapping[int, int],
         t: Type,
@@ -131,9 +137,20 @@ class _Tiler:
     def _axis(self, filters: Sequence[Filter], widths: Mapping[int, int]) -> Axis:
         position = filters[0].dim
         d, width = self.dims[position], widths[position]
-        count = -(-d.extent // width)
+        extent = d.extent
+        assert extent is not None, "lines are cut whose length is known"
+        count: int | Expr
+        if isinstance(extent, int):
+            count = -(-extent // width)
+        else:
+            assert self.edges is not None, "the last tile's matrix would not be known"
+            count = (extent + (width - 1)) / width
         # Tiles are whole where the image goes on.
-        extent = d.extent if self.edges is None else count * width
+        valid = width
+        if self.edges is not None:
+            extent = count * width
+        elif isinstance(extent, int) and extent % width:
+            valid = extent % width
         for suffix in "ioq":
             self.vars.append(another(self.vars, d, suffix))
         inner, outer, slots = self.vars[-3:]
@@ -144,6 +161,7 @@ class _Tiler:
             extent,
             width,
             count,
+            valid,
             inner,
             outer,
             slots,
@@ -167,7 +185,7 @@ class _Tiler:
         inside: Any = None
         for a in self.axes:
             x = a.outer * a.width + inner.get(a.position, a.inner)
-            if a.extent % a.width:
+            if a.ends_within:
                 own = x < a.extent
                 inside = own if inside is None else inside & own
             # Vectors of tiles may go beyond the last one, where nothing is used.
@@ -179,7 +197,7 @@ class _Tiler:
 
     def masked(self, value: Any, a: Axis, inner: Any) -> Any:
         """A value of a stage; zero outside of what is filtered along an axis."""
-        if a.extent % a.width == 0:
+        if not a.ends_within:
             return value
         inside = likely(a.outer * a.width + inner < a.extent)
         return select(inside, value, self.number(0))
@@ -368,8 +386,8 @@ class _Tiler:
     def _table(self, a: Axis, of: Callable[..., Matrix], label: str) -> Buffer:
         """The matrices of an axis: of whole tiles, and of the last one."""
         whole = not self.type.is_float()
-        valid = a.extent - (a.count - 1) * a.width
-        made = [of(parts_of(a.filters), a.width, n, whole) for n in (a.width, valid)]
+        sizes = (a.width, a.valid)
+        made = [of(parts_of(a.filters), a.width, n, whole) for n in sizes]
         values = np.ascontiguousarray(np.stack([as_type(m, self.type) for m in made]))
         return Buffer(values, f"{self.name}_{label}{self.dims[a.position].name()}")
 
@@ -404,7 +422,7 @@ class _Tiler:
 def tiled(
     name: str,
     source: Source,
-    dims: Sequence[RecFilterDim],
+    dims: Sequence[Dim],
     groups: Sequence[Sequence[Filter]],
     widths: Mapping[int, int],
     t: Type,
@@ -416,7 +434,8 @@ def tiled(
     dimension after the other. widths: of tiles, by the positions of dimensions. edges:
     what filters of the one dimension that there is then find before their first points,
     of which those of not causal ones come after the last tile; None for zeros. Without
-    edges the source is asked for points of the image alone.
+    edges the source is asked for points of the image alone; with them, a dimension in
+    tiles may have an expression as its extent.
     """
     return _Tiler(name, source, dims, groups, widths, t, edges).build()
 

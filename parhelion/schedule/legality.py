@@ -54,12 +54,12 @@ def check_strict(functions: Sequence[Function]) -> None:
     algorithm, which strict_float forbids."""
     for f in functions:
         for k, d in enumerate(f.stages()):
-            if d.original is not None and any(t.is_float() for t in f.types):
+            if d.directive and any(t.is_float() for t in f.types):
                 raise ScheduleError(
-                    f"{stage_label(f, k)}.rfactor: floats would be folded in another"
-                    " order, which the target's strict_float forbids",
+                    f"{stage_label(f, k)}.{d.directive}: floats would be folded in"
+                    " another order, which the target's strict_float forbids",
                     at=d.site,
-                    hint="compile without strict_float, or without rfactor",
+                    hint=f"compile without strict_float, or without {d.directive}",
                 )
 
 

@@ -32,7 +32,8 @@ from parhelion.types import Type
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """What a definition is made of. rewritten: whether `rfactor` has made it."""
+    """What a definition is made of. rewritten: whether a directive has made it, and
+    which one, if it regroups what is folded."""
 
     args: tuple[Expr, ...]
     values: tuple[Expr, ...]
@@ -40,7 +41,7 @@ class _Stage:
     predicate: Expr
     schedule: StageSchedule
     site: Site | None
-    rewritten: bool
+    rewritten: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _foreign(what: str, at: Site | None) -> HalideError:
 
 
 def _stage(d: Definition) -> _Stage:
-    rewritten = d.original is not None
+    rewritten = None if d.original is None else d.directive
     return _Stage(d.args, d.values, d.rdom, d.predicate, d.schedule, d.site, rewritten)
 
 
@@ -137,8 +138,8 @@ def _definition(s: _Stage) -> Definition:
     made = Definition(s.args, s.values, s.rdom, s.schedule, s.site)
     if s.rdom is not None:
         made.read_predicate(s.predicate)
-    if s.rewritten:
-        made.original = made
+    if s.rewritten is not None:
+        made.original, made.directive = made, s.rewritten
     return made
 
 

@@ -67,7 +67,7 @@ def contents(f: Function) -> list[object]:
     parts: list[object] = [f]
     parts += [_frozen(getattr(f.schedule, name)) for name in _FUNC_FIELDS]
     for d in f.stages():
-        parts += [d.args, d.values, d.rdom, d.predicate, d.original is not None]
+        parts += [d.args, d.values, d.rdom, d.predicate, d.directive]
         parts += _stage_parts(d.schedule)
     return parts
 

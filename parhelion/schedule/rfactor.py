@@ -452,7 +452,7 @@ def _merge(
         domain.frozen = True
     schedule = _schedule(function, own, values, domain, d, env, True)
     merged = Definition(own, values, domain, schedule, d.site)
-    merged.original = d.original or d
+    merged.original, merged.directive = d.original or d, "rfactor"
     return merged
 
 

@@ -179,7 +179,7 @@ class _Copier:
         )
         if d.rdom is not None:
             made.read_predicate(redirect.go(d.rdom.predicate))
-        made.original = d.original
+        made.original, made.directive = d.original, d.directive
         self._of_stage(made.schedule)
         return made
 

@@ -207,6 +207,11 @@ REFUSED: dict[str, tuple[Step, str]] = {
         "  - x\n"
         "  - y",
     ),
+    "tile_scan": (
+        lambda p: p.f.update().tile_scan(p.r.x, 8),
+        "f.update(0).tile_scan: the update is no scan: it reads no earlier value\n"
+        "hint: f[r, y] = own * f[r, y] + a1 * f[r - 1, y] + … + rest is one",
+    ),
     "atomic": (
         lambda p: p.nil.atomic(),
         "nil cannot be scheduled before it is defined",

@@ -51,7 +51,7 @@ def draw(rng: random.Random) -> Case:
     filters = []
     for _ in range(rng.randrange(1, 4 if dims == 3 else 5)):
         order = rng.choice([1, 1, 2, 2, 3, 3, 4, 5, 6])
-        back = _coefficients(rng, t, order)
+        back = coefficients_of(rng, t, order)
         varies = rng.random() < 0.15
         filters.append(
             (rng.randrange(dims), rng.random() < 0.5, back, _ahead(rng), varies)
@@ -76,7 +76,7 @@ def draw(rng: random.Random) -> Case:
     )
 
 
-def _coefficients(rng: random.Random, t: str, order: int) -> tuple[float, ...]:
+def coefficients_of(rng: random.Random, t: str, order: int) -> tuple[float, ...]:
     if not t.startswith("float"):
         # Sums of sums: all poles on the unit circle.
         signs = [1, *[rng.choice([1, 1, -1, 0]) for _ in range(order - 1)]]

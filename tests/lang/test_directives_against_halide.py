@@ -187,13 +187,14 @@ def test_that_there_are_many() -> None:
 
 
 def test_that_the_tables_of_tests_have_all() -> None:
-    assert {m for _, m, _ in CASES} | {"reorder", "unscheduled"} == DIRECTIVES | GPU
+    others = {"reorder", "unscheduled", "tile_scan"}  # the last is not Halide's
+    assert {m for _, m, _ in CASES} | others == DIRECTIVES | GPU
 
 
 def test_that_the_documentation_has_a_line_for_each() -> None:
     page = Path(__file__).parents[2] / "docs" / "schedule" / "README.md"
     text = page.read_text(encoding="utf-8")
-    methods = {m.removesuffix("_all") for _, m, _ in CASES}
+    methods = {m.removesuffix("_all") for _, m, _ in CASES} | {"tile_scan"}
     assert [m for m in sorted(methods) if f"`{m}(" not in text] == []
 
 

@@ -63,6 +63,7 @@ DIRECTIVES = frozenset(
         "store_in",
         "store_root",
         "tile",
+        "tile_scan",
         "unroll",
         "unscheduled",
         "vectorize",
@@ -105,6 +106,10 @@ Step = Callable[[Pipe], object]
 def fail_unless_known(p: Pipe) -> None:
     p.out.specialize(p.gain == 1)
     p.out.specialize_fail("gain?")
+
+
+def scan_rows(p: Pipe) -> None:
+    p.out[p.r.x + 1, p.y] += p.out[p.r.x, p.y]
 
 
 @dataclass(frozen=True)
@@ -310,6 +315,11 @@ EFFECTS: dict[str, Effect] = {
         lambda p: p.f.update().rfactor(p.r.x, u).compute_root(),
         r"produce f_intm",
         updated=True,
+    ),
+    "tile_scan": Effect(
+        lambda p: p.out.update().tile_scan(p.r, 4),
+        r"produce out_scan_completedx",
+        before=scan_rows,
     ),
     "specialize": Effect(
         lambda p: p.out.specialize(p.gain == 1).vectorize(p.x, 8),
