@@ -9,8 +9,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from parhelion.autoschedule.fallback import settled
-from parhelion.autoschedule.pipeline.sizes import Extent, Given, Number, find_sizes
+from parhelion.autoschedule.pipeline.sizes import (
+    Extent,
+    Given,
+    Number,
+    Sizes,
+    find_sizes,
+)
 from parhelion.autoschedule.result import AutoSchedulerResults
+from parhelion.autoschedule.scans import Scans
 from parhelion.autoschedule.trials import fastest
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.bindings import SET
@@ -29,7 +36,9 @@ from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target
 from parhelion.runtime.program import compiling
+from parhelion.schedule.order import realization_order
 from parhelion.schedule.reach import Reach
+from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.snapshot import Snapshot
 from parhelion.schedule.spec import duplicates
 
@@ -47,27 +56,42 @@ def apply(
     start = time.perf_counter()
     with CHANGES:
         before = Snapshot(functions)
-        copies = duplicates(functions)
         sizes = find_sizes(functions, given)
-    outputs, ours = tuple([copies[f] for f in functions]), sizes.on(copies)
+        partial = not unscheduled(realization_order(functions))
+    images = {} if given is None else given.images
+    asked = pipeline._runner.reach.requirements
+    tiles = bool(getattr(scheduler, "tiles_scans", False))
+    notes: tuple[str, ...] = ()
+    while True:
+        with CHANGES:
+            copies = duplicates(functions)
+        outputs, ours = tuple([copies[f] for f in functions]), sizes.on(copies)
+        scans = Scans.of(outputs, ours, target, params) if tiles else Scans(outputs)
+        scans.script.apply()
 
-    def search() -> AutoSchedulerResults:
-        with compiling():
-            return scheduler.schedule(outputs, ours, target, params)
+        def search(
+            outputs: tuple[Function, ...] = outputs, ours: Sizes = ours
+        ) -> AutoSchedulerResults:
+            with compiling():
+                return scheduler.schedule(outputs, ours, target, params)
 
-    # Expressions are as deep as those that passes walk, and nodes as short-lived.
-    result = run_deep(search)
-    candidates = [result, *result.candidates]
-    for one in candidates:
-        one.script.acknowledge()
-    if len(candidates) > 1:
-        images = {} if given is None else given.images
-        asked = pipeline._runner.reach.requirements
-        result = fastest(candidates, ours, images, asked)
-    result = settled(result)
+        # Expressions are as deep as those that passes walk, and nodes as short-lived.
+        result = run_deep(search)
+        candidates = [result, *result.candidates]
+        for one in candidates:
+            scans.acknowledge(one.script)
+        if len(candidates) > 1:
+            result = fastest(candidates, ours, images, asked)
+        result = settled(result)
+        every = list({id(r): r for r in (result, *candidates)}.values())
+        if all([one.script.after(scans.script) is not None for one in every]):
+            break
+        tiles = False
+        notes = ("scans stay in whole lines, as the schedule is about their tiles",)
     result.seconds = time.perf_counter() - start
-    for one in {id(r): r for r in (result, *candidates)}.values():
-        one.belongs(copies, sizes, before)
+    for one in every:
+        one.notes = (*one.notes, *scans.notes, *notes)
+        one.belongs(copies, sizes, before, scans.script, partial)
     result.apply()
     return result
 

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 class Scheduler(Protocol):
-    """What `register_autoscheduler` makes known."""
+    """What `register_autoscheduler` makes known.
+
+    tiles_scans, if it is there and true: whether scans with few and long lines are to
+    be put into tiles before it is asked (see `scans`).
+    """
 
     def schedule(
         self,
@@ -85,21 +89,46 @@ class AutoSchedulerResults:
     #: The schedule as it was before, once the driver has it, and the Funcs by the
     #: copies of them that the scheduler was given.
     before: Snapshot | None = None
+    #: What comes before the scripts of the scheduler: they are for what it leaves.
+    first: Script | None = None
+    #: Whether the Funcs had directives, once the driver has the result.
+    partial: bool | None = None
     originals: Mapping[Function, Function] | None = None
 
     def __post_init__(self) -> None:
         self.notes = tuple(self.notes)
 
     def belongs(
-        self, copies: Mapping[Function, Function], sizes: Sizes, before: Snapshot
+        self,
+        copies: Mapping[Function, Function],
+        sizes: Sizes,
+        before: Snapshot,
+        first: Script,
+        partial: bool,
     ) -> None:
         """Turns a result for copies of Funcs into one for the Funcs themselves.
 
-        copies: by the user's Funcs. sizes, before: of the user's Funcs.
+        copies: by the user's Funcs. sizes, before: of the user's Funcs. first: the
+        directives that the copies had been given. partial: whether the Funcs had some
+        of the user's.
         """
         self.originals = {copy: f for f, copy in copies.items()}
-        self.script = self.script.on(self.originals)
         self.sizes, self.before = sizes, before
+        self.first, self.partial = first, partial
+        self.script = self._whole(self.script)
+
+    def _whole(self, script: Script) -> Script:
+        """A script of the scheduler's as one for the user's Funcs."""
+        if self.first is None or self.originals is None:
+            return script
+        found = script.after(self.first)
+        if found is None:
+            raise HalideError(
+                "this schedule is about Funcs that tile_scan makes, which cannot be"
+                " named",
+                at=here(),
+            )
+        return found.on(self.originals)
 
     @property
     def scheduler_name(self) -> str:
@@ -123,13 +152,17 @@ class AutoSchedulerResults:
         Pipeline that does not have them: ``schedule(hl.Pipeline([out]))``.
         """
         params = self.autoscheduler_params
-        from parhelion.schedule.recomputing import unscheduled
-
         told = ", ".join([f"{k}={v}" for k, v in sorted(params.extra.items())])
         by = f"{params.name} ({told})" if told else params.name
-        before = self.script.order if self.originals is None else self.originals
-        partial = not unscheduled(list(before))
-        return f"# Found by {by}.\n{self.script.to_python(partial)}"
+        return f"# Found by {by}.\n{self.script.to_python(self._partial())}"
+
+    def _partial(self) -> bool:
+        """Whether the Funcs had directives before."""
+        from parhelion.schedule.recomputing import unscheduled
+
+        if self.partial is None:
+            return not unscheduled(self.script.order)
+        return self.partial
 
     def explain(self) -> Explanation:
         """Returns what was decided and why: a text to print, whose `decisions` can be
@@ -185,9 +218,7 @@ class AutoSchedulerResults:
             predicted += more
         elif predicted is not None:
             predicted = predicted * cost / self.cost if cost and self.cost else None
-        script = searching(chosen.make)
-        if self.originals is not None:
-            script = script.on(self.originals)
+        script = self._whole(searching(chosen.make))
         told = f"{which}: {chosen.label} in place of {decision.chosen.label}"
         return replace(
             self,

@@ -7,7 +7,7 @@ a user has, and `Script.to_python` prints them as a program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -91,6 +91,19 @@ class Script:
             replace(c, function=_moved(c.function, funcs), args=_moved(c.args, funcs))
             for c in self.calls
         ]
+        return made
+
+    def after(self, first: Script) -> Script | None:
+        """The directives of `first`, and then these, which were found for the pipeline
+        as `first` leaves it; None if these are about a Func that it makes, which a
+        script cannot name."""
+        known, shift = frozenset(first.order), len(first.calls)
+        made = first.copy()
+        for c in self.calls:
+            if not known.issuperset(_mentioned((c.function, c.args))):
+                return None
+            of, args = _shifted((c.function, c.args), shift)
+            made.calls.append(replace(c, function=of, args=args))
         return made
 
     def tried(self) -> Script:
@@ -280,6 +293,30 @@ def _moved(value: Any, funcs: Mapping[Function, Function]) -> Any:
         return replace(value, function=_moved(value.function, funcs))
     if isinstance(value, tuple):
         return tuple([_moved(one, funcs) for one in value])
+    return value
+
+
+def _mentioned(value: Any) -> Iterator[Function]:
+    """The Functions in what a call takes or is given."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Function):
+            yield one
+        elif isinstance(one, FuncArg | StageArg | LevelArg):
+            waiting.append(one.function)
+        elif isinstance(one, tuple):
+            waiting += one
+
+
+def _shifted(value: Any, by: int) -> Any:
+    """What a call takes or is given, where as many calls come before it."""
+    if isinstance(value, Made):
+        return Made(value.call + by)
+    if isinstance(value, StageArg | LevelArg):
+        return replace(value, function=_shifted(value.function, by))
+    if isinstance(value, tuple):
+        return tuple([_shifted(one, by) for one in value])
     return value
 
 

@@ -186,6 +186,7 @@ def autoschedule(
     scheduler: str = DEFAULT_SCHEDULER,
     target: Target | None = None,
     measure: int = 0,
+    reassociate: bool | str | None = None,
     **params: str | float,
 ) -> AutoSchedulerResults:
     """Finds a schedule for one or more outputs, gives it to their Funcs, and returns
@@ -212,6 +213,10 @@ def autoschedule(
     target: what the schedule is for, by default this computer.
     measure: how many candidates the default scheduler may run, to see which one is
         fastest. Other schedulers have no such parameter.
+    reassociate: whether sums of floats may be regrouped by the default scheduler. True:
+        large sums are computed in parts (`rfactor`), and scans with few and long lines
+        in tiles (`tile_scan`), as those of integers are; None, the default: large sums
+        alone; False: neither. Other schedulers have no such parameter.
     params: what else the scheduler is told: see `AutoschedulerParams`.
 
     Nothing is computed and nothing is set; directives that the Funcs have stay.
@@ -230,6 +235,8 @@ def autoschedule(
     _check_target(target, "the target of autoschedule is a Target")
     if measure:
         params["measure"] = measure
+    if reassociate is not None:
+        params["reassociate"] = str(reassociate).lower()
     driver: Any = importlib.import_module(_DRIVER)
     found: AutoSchedulerResults = driver.autoschedule(
         outputs,

@@ -49,7 +49,8 @@ PARAMETERS = Parameters(
         Parameter(
             "reassociate",
             "bool",
-            "whether large sums and products of floats may be computed in parts",
+            "whether large sums and products of floats may be computed in parts, and,"
+            " if it is said, scans of floats in tiles",
         ),
     ],
 )
@@ -59,6 +60,8 @@ _NANO = 1e-9
 
 class DefaultScheduler:
     """See the module."""
+
+    tiles_scans = True
 
     def schedule(
         self,
