@@ -24,7 +24,7 @@ from parhelion.types import Type
 Matrix = NDArray[Any]
 #: Half of the numbers of 64 bits.
 _HALF = 1 << 63
-#: Rows that are filtered at a time.
+#: Rows that are filtered at a time, or as many as a filter reads back.
 _BLOCK = 256
 Number = int | float
 
@@ -80,11 +80,13 @@ def _run(rows: Matrix, feedback: Sequence[Number]) -> None:
 def _run_blocks(rows: Matrix, feedback: Sequence[Number]) -> None:
     """As `_run`, of floats, a block at a time: what a block makes by itself, and what
     the one before leaves in it."""
-    response, k = np.eye(_BLOCK), len(feedback)
+    k = len(feedback)
+    size = max(_BLOCK, k)
+    response = np.eye(size)
     _run(response, feedback)
-    left = continuation(feedback, _BLOCK, False)
-    for start in range(0, len(rows), _BLOCK):
-        block = rows[start : start + _BLOCK]
+    left = continuation(feedback, size, False)
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
         n = len(block)
         block[:] = response[:n, :n] @ block
         if start:

@@ -163,6 +163,17 @@ def test_wide_tables(width: int) -> None:
         np.testing.assert_allclose(got, wanted if causal else wanted[::-1], atol=1e-12)
 
 
+def test_wide_tables_of_high_orders() -> None:
+    """A filter reads back over more than one block of rows."""
+    feedback = [0.0] * 299 + [0.5]
+    columns = rng.standard_normal((1000, 2))
+    wanted = columns.copy()
+    for i in range(300, 1000):
+        wanted[i] += 0.5 * wanted[i - 300]
+    got = filtered(columns, 1, feedback, True)
+    np.testing.assert_allclose(got, wanted, atol=1e-12)
+
+
 def test_wide_tables_of_integers() -> None:
     """They have no limit."""
     found = continuation([2, -1], 5000, True)
