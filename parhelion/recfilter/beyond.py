@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.errors import DefinitionError, here
-from parhelion.recfilter.coefficients import Parts, largest_pole
+from parhelion.recfilter.coefficients import Number, Parts, largest_pole
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def place(border: str, x: Any, extent: int) -> Any:
 
 def weights_of_entering(
     parts: Parts,
-    taps: Mapping[int, float],
+    taps: Mapping[int, Number],
     border: str,
     extent: int,
     end: int,
@@ -80,10 +80,12 @@ def weights_of_entering(
     return first, last
 
 
-def _responses(parts: Parts, taps: Mapping[int, float], grid: int) -> list[Floats]:
+def _responses(parts: Parts, taps: Mapping[int, Number], grid: int) -> list[Floats]:
     """What filters up to each make of a one at point 0, on a circle of points."""
     turn = np.exp(-2j * np.pi * np.arange(grid // 2 + 1) / grid)
-    spectrum = sum([c * turn**j for j, c in taps.items()], np.zeros_like(turn))
+    impulse = np.zeros(grid)
+    np.add.at(impulse, np.array(list(taps)) % grid, list(taps.values()))
+    spectrum = np.fft.rfft(impulse)
     found = []
     for gain, feedback, causal in parts:
         z = turn if causal else turn.conj()
@@ -94,7 +96,7 @@ def _responses(parts: Parts, taps: Mapping[int, float], grid: int) -> list[Float
 
 
 def _grid(
-    parts: Parts, taps: Mapping[int, float], border: str, extent: int, what: str
+    parts: Parts, taps: Mapping[int, Number], border: str, extent: int, what: str
 ) -> int:
     """The points of a circle on which responses are found: a period of the image, in
     which they are summed up exactly, or so many that they have died out."""

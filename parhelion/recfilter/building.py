@@ -20,22 +20,15 @@ from parhelion.recfilter.schedules import (
     is_dense_across,
     keep_rows_apart,
     schedule_edges,
-    schedule_points,
     schedule_scan_within,
     schedule_scans,
     width_of_tiles,
 )
-from parhelion.recfilter.stages import free_points, whole_lines
+from parhelion.recfilter.stages import whole_lines
+from parhelion.recfilter.sums import summed, taps_of
 from parhelion.recfilter.tile_schedules import schedule_tiles
 from parhelion.recfilter.tiling import tiled
-from parhelion.recfilter.untiled import (
-    feedforward,
-    scan_within,
-    scans,
-    scans_with_edges,
-    taps_of,
-    weighted,
-)
+from parhelion.recfilter.untiled import scan_within, scans, scans_with_edges
 from parhelion.recfilter.values import Source, beyond, of_func
 from parhelion.types import Type
 
@@ -140,24 +133,13 @@ class Builder:
         rest = self._settled(
             [_feedback_of(f) if f in summing else f for f in part if f.order]
         )
-        sums = self._sums(f"{name}_sums" if rest else out_name, source, summing)
+        given = (source, self.dims, summing, self.border, self.type)
         if not rest:
-            points(sums, self.dims, self.type, self.by_tags)
-            return sums
+            return summed(out_name, *given, self.by_tags, is_last=True)
+        sums = summed(f"{name}_sums", *given, self.by_tags, is_last=False)
         if self.border == "zero":
             return self._recursive(name, out_name, of_func(sums), rest, None)
         return self._recursive(name, out_name, source, rest, (sums, summing))
-
-    def _sums(self, name: str, source: Source, summing: Sequence[Filter]) -> Func:
-        """What the feedforward coefficients of filters make, one after the other."""
-        position = summing[0].dim
-        if self.border == "zero":
-            # There is one such filter, the first.
-            return feedforward(
-                name, source, self.dims, self._extents(), summing[0], self.type
-            )
-        around = self._beyond(source, position)
-        return weighted(name, around, self.dims, position, taps_of(summing), self.type)
 
     def _beyond(self, source: Source, position: int) -> Source:
         extent = self.dims[position].extent
@@ -169,28 +151,28 @@ class Builder:
         out_name: str,
         source: Source,
         part: Sequence[Filter],
-        summed: tuple[Func, Sequence[Filter]] | None,
+        sums: tuple[Func, Sequence[Filter]] | None,
     ) -> Func:
         """The Func of filters that have feedback and one feedforward coefficient.
 
-        source: the image. summed: what feedforward coefficients have made of it, which
+        source: the image. sums: what feedforward coefficients have made of it, which
         is filtered, and the filters that had them.
         """
         groups, filtered = by_dimension(part), source
-        if summed is not None:
-            filtered = of_func(summed[0])
+        if sums is not None:
+            filtered = of_func(sums[0])
         widths = self.widths_of(groups)
         if len(groups) > 1:
             return self._tiled(name, out_name, filtered, groups, None, widths)
         position = part[0].dim
         extent = self.dims[position].extent
         if not widths:
-            edges = self._edges(name, source, part, summed, extent)
+            edges = self._edges(name, source, part, sums, extent)
             return self._untiled(name, out_name, filtered, part, edges)
         width = widths[position]
         end = -(-extent // width) * width
-        edges = self._edges(name, source, part, summed, end)
-        if summed is None and edges is not None and end != extent:
+        edges = self._edges(name, source, part, sums, end)
+        if sums is None and edges is not None and end != extent:
             filtered = self._beyond(source, position)
         return self._tiled(name, out_name, filtered, groups, edges, widths)
 
@@ -213,7 +195,7 @@ class Builder:
         name: str,
         source: Source,
         part: Sequence[Filter],
-        summed: tuple[Func, Sequence[Filter]] | None,
+        sums: tuple[Func, Sequence[Filter]] | None,
         end: int,
     ) -> Edges | None:
         """What filters find at the edges, those that are not causal at `end`."""
@@ -221,9 +203,9 @@ class Builder:
             return None
         position, t = part[0].dim, self.type
         extent = self.dims[position].extent
-        if self.border == "clamp" and summed is None:
+        if self.border == "clamp" and sums is None:
             return ClampEdges(name, source, self.dims, extent, part, t)
-        taps = {0: 1.0} if summed is None else taps_of(summed[1])
+        taps = {0: 1} if sums is None else taps_of(sums[1])
         edges = SummedEdges(
             name, source, self.dims, extent, part, taps, end, t, self.border
         )
@@ -279,14 +261,6 @@ class Builder:
         return [d.extent for d in self.dims]
 
 
-def points(f: Func, dims: Sequence[RecFilterDim], t: Type, by_tags: ByTags) -> None:
-    """Schedules a Func whose points do not depend on each other."""
-    if by_tags.takes(FULL):
-        by_tags.add(free_points(f, dims))
-    else:
-        schedule_points(f, dims, t)
-
-
 def by_dimension(filters: Sequence[Filter]) -> list[tuple[Filter, ...]]:
     """The filters along each dimension: those of different ones commute."""
     met = [f.dim for f in filters]
@@ -300,4 +274,4 @@ def _feedback_of(one: Filter) -> Filter:
     return Filter(one.dim, one.causal, (1,), one.feedback, one.site)
 
 
-__all__ = ["Builder", "by_dimension", "points"]
+__all__ = ["Builder", "by_dimension"]

@@ -12,9 +12,10 @@ from parhelion.errors import ScheduleError, Site, here, located
 from parhelion.lang.func import Func
 from parhelion.lang.rdom import RVar
 from parhelion.lang.var import Var
+from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.directives import FULL, INTRA, Class, Directive
-from parhelion.recfilter.schedules import lanes, tail_of
-from parhelion.recfilter.stages import Loop, Nest, Staged
+from parhelion.recfilter.schedules import lanes, schedule_points, tail_of
+from parhelion.recfilter.stages import Loop, Nest, Staged, free_points
 from parhelion.recfilter.tags import Kind, VarTag
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
@@ -269,4 +270,12 @@ def _around(reader: Staged) -> list[str]:
     return [f"{VarTag(x.kind, x.number, x.part)} of {x.extent}" for x in outside]
 
 
-__all__ = ["ByTags"]
+def points(f: Func, dims: Sequence[RecFilterDim], t: Type, by_tags: ByTags) -> None:
+    """Schedules a Func whose points do not depend on each other."""
+    if by_tags.takes(FULL):
+        by_tags.add(free_points(f, dims))
+    else:
+        schedule_points(f, dims, t)
+
+
+__all__ = ["ByTags", "points"]

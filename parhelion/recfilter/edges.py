@@ -12,7 +12,7 @@ from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.beyond import weights_of_entering
-from parhelion.recfilter.coefficients import entering, rounding
+from parhelion.recfilter.coefficients import Number, entering, rounding
 from parhelion.recfilter.dims import another
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, as_type, constant
@@ -86,7 +86,7 @@ class SummedEdges:
         dims: Sequence[Var],
         extent: int,
         filters: Sequence[Filter],
-        taps: Mapping[int, float],
+        taps: Mapping[int, Number],
         end: int,
         t: Type,
         border: str,

@@ -15,8 +15,8 @@ from parhelion.lang.expr import Expr, to_expr
 from parhelion.lang.func import Func
 from parhelion.lang.pipeline import Destination
 from parhelion.lang.tuples import Tuple, values_of
-from parhelion.recfilter.building import Builder, points
-from parhelion.recfilter.by_tags import ByTags
+from parhelion.recfilter.building import Builder
+from parhelion.recfilter.by_tags import ByTags, points
 from parhelion.recfilter.coefficients import together
 from parhelion.recfilter.commuting import check_dims_whole, check_order
 from parhelion.recfilter.dims import Direction, RecFilterDim

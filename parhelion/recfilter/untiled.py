@@ -5,21 +5,16 @@ From: the 2015 paper, section 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from parhelion.errors import InternalError
-from parhelion.lang.effects import likely, undef
+from parhelion.lang.effects import undef
 from parhelion.lang.func import Func
-from parhelion.lang.functions import max as max_
-from parhelion.lang.functions import min as min_
-from parhelion.lang.functions import select
 from parhelion.lang.var import Var
 from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, coefficient, constant, of_func
+from parhelion.recfilter.values import Source, constant, of_func
 from parhelion.recfilter.walks import At, Value, Walk, walk, walk_within
 from parhelion.types import Type
 
@@ -125,68 +120,4 @@ def _valued(source: Source, at: At) -> Value:
     return lambda i: source(*at(i))
 
 
-def taps_of(filters: Sequence[Filter]) -> dict[int, float]:
-    """What the feedforward parts of filters along one dimension multiply with x[i - j],
-    one after the other, by j."""
-    first, product = 0, np.ones(1)
-    for one in filters:
-        forward = np.array(one.constants()[0], float)
-        if not one.causal:
-            first -= len(forward) - 1
-        product = np.convolve(product, forward if one.causal else forward[::-1])
-    return {first + j: float(c) for j, c in enumerate(product)}
-
-
-def weighted(
-    name: str,
-    source: Source,
-    dims: Sequence[Var],
-    position: int,
-    taps: Mapping[int, float],
-    t: Type,
-) -> Func:
-    """The sum of taps[j] x[i - j], of an image that goes on."""
-    f, total = Func(name), constant(0, t)
-    for j, c in taps.items():
-        args: list[Any] = list(dims)
-        args[position] = dims[position] - j
-        total = total + constant(c, t) * source(*args)
-    f[tuple(dims)] = total
-    return f
-
-
-def feedforward(
-    name: str,
-    source: Source,
-    dims: Sequence[Var],
-    extents: Sequence[int],
-    one: Filter,
-    t: Type,
-) -> Func:
-    """The sum of feedforward[m] x[i -+ m], zero outside of the image."""
-    f = Func(name)
-    v, last = dims[one.dim], extents[one.dim] - 1
-    total: Any = None
-    for m, b in enumerate(one.feedforward):
-        if b == 0 and total is not None:
-            continue
-        args: list[Any] = list(dims)
-        if m:
-            args[one.dim] = max_(v - m, 0) if one.causal else min_(v + m, last)
-        term = coefficient(b, dims, t) * source(*args)
-        if m:
-            inside = v >= m if one.causal else v + m <= last
-            term = select(likely(inside), term, constant(0, t))
-        total = term if total is None else total + term
-    f[tuple(dims)] = total
-    return f
-
-
-__all__ = [
-    "feedforward",
-    "_nothing_yet",
-    "scans",
-    "scans_with_edges",
-    "taps_of",
-    "weighted",
-]
+__all__ = ["Scan", "scan_within", "scans", "scans_with_edges"]

@@ -12,17 +12,17 @@ from parhelion.lang.boundary import mirror_interior, repeat_edge
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import integer
 from parhelion.lang.effects import likely
-from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
 from parhelion.lang.functions import max as max_
 from parhelion.lang.functions import min as min_
 from parhelion.lang.functions import select
-from parhelion.lang.var import Var
+from parhelion.recfilter.coefficients import Number
 from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.iir import divided
 from parhelion.recfilter.inputs import WORK, Array, Input, given
 from parhelion.recfilter.recfilter import RecFilter
 from parhelion.recfilter.schedules import schedule_points
+from parhelion.recfilter.sums import is_many, summed_by_table, weighted
 from parhelion.recfilter.values import constant
 
 #: How an axis goes on beyond its ends; None is for not at all.
@@ -156,7 +156,7 @@ def _before(forward: Sequence[float], back: Sequence[float]) -> list[float]:
     return [gain * sum(back[n:]) for n in range(len(back))]
 
 
-def _moved(dims: Sequence[Var], k: int, at: object) -> tuple[Any, ...]:
+def _moved(dims: Sequence[Any], k: int, at: object) -> tuple[Any, ...]:
     """Coordinates with another one in dimension `k`."""
     return (*dims[:k], at, *dims[k + 1 :])
 
@@ -197,17 +197,23 @@ def _run(
     """The filter run once along dimension `k`, forwards or backwards, as if the first
     sample that it meets had been there for ever."""
     v, last = dims[k], dims[k].extent - 1
-    total: Expr = constant(0, WORK)
-    for m, c in enumerate(forward):
+    taps: dict[int, Number] = {m if causal else -m: c for m, c in enumerate(forward)}
+
+    def around(*at: Any) -> Any:
         # Before the first sample that it meets there is that sample.
-        at = max_(v - m, 0) if causal else min_(v + m, last)
-        total = total + constant(c, WORK) * source[_moved(dims, k, at)]
+        near = max_(at[k], 0) if causal else min_(at[k], last)
+        return source[_moved(at, k, near)]
+
+    if is_many(taps, dims, k, WORK, is_last=not back):
+        sums = summed_by_table("filtfilt_sums", around, dims, k, taps, WORK)
+    else:
+        sums = weighted("filtfilt_sums", around, dims, k, taps, WORK)
     first, n = (0, v) if causal else (last, last - v)
     table = Buffer(np.array([*before, 0.0]))
     start = table[min_(n, len(before))] * source[_moved(dims, k, first)]
     later = n >= len(before)
     f = RecFilter("filtfilt_forwards" if causal else "filtfilt_backwards")
-    f[dims] = total + select(likely(later), constant(0, WORK), start)
+    f[dims] = sums[tuple(dims)] + select(likely(later), constant(0, WORK), start)
     f._add(k, causal, [1], back, "filtfilt")
     return f.as_func().compute_root()
 
