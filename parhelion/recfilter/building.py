@@ -32,6 +32,12 @@ from parhelion.recfilter.untiled import scan_within, scans, scans_with_edges
 from parhelion.recfilter.values import Source, beyond, of_func
 from parhelion.types import Type
 
+#: Values that filters in the same tiles along one dimension leave behind at most. Of
+#: ten million points in tiles of 1,024, 16 biquads take as long in one run as in any
+#: number, and 40 are 3 % faster in three runs than in one; what a run takes to compile
+#: grows with the square of them.
+_SLOTS = 32
+
 
 class Builder:
     """Builds the Funcs of filters over an image.
@@ -100,11 +106,28 @@ class Builder:
         part: list[Filter] = []
         for f in filters:
             if part and not self._joins(f, part):
-                yield self._settled(part)
+                yield from self._runs(part)
                 part = []
             part.append(f)
         if part:
-            yield self._settled(part)
+            yield from self._runs(part)
+
+    def _runs(self, part: Sequence[Filter]) -> Iterator[tuple[Filter, ...]]:
+        """Filters that could be computed together, in several runs if there are many
+        along one dimension, in tiles."""
+        settled = self._settled(part)
+        total = sum([f.order for f in settled])
+        alone = len({f.dim for f in settled}) == 1
+        if total <= _SLOTS or not alone or not self.widths_of([settled]):
+            yield settled
+            return
+        count, met = -(-total // _SLOTS), 0
+        runs: list[list[Filter]] = [[] for _ in range(count)]
+        for f in settled:
+            # The run that its middle is in, if all are equally long.
+            runs[int((met + f.order / 2) * count / total)].append(f)
+            met += f.order
+        yield from [tuple(run) for run in runs if run]
 
     def _settled(self, filters: Sequence[Filter]) -> tuple[Filter, ...]:
         return tuple([g for f in filters for g in settled(f, self.type)])

@@ -122,6 +122,38 @@ def test_an_explanation_of_tiles() -> None:
     ]
 
 
+def test_many_filters_are_computed_in_several_runs() -> None:
+    """What a run takes to compile grows with the square of its filters."""
+    t = RecFilterDim("t", 40_000)
+    source = rng.integers(-9, 9, 40_000).astype(np.int32)
+    f, whole = RecFilter("f"), RecFilter("whole")
+    for one in (f, whole):
+        one[t] = hl.Buffer(source)[t]
+        for k in range(20):
+            one.add_filter(+t if k < 9 else -t, [1, 0, -1], [1, 1] if not k else [1])
+        one.add_filter(-t, [1, 1])
+    whole.split(t, 40_000)
+    said = f.explain().splitlines()
+    assert [n for n, told in enumerate(said) if told.startswith("along")] == [1, 12]
+    np.testing.assert_array_equal(np.asarray(f.realize()), np.asarray(whole.realize()))
+
+
+def test_a_filter_of_high_order_is_a_run() -> None:
+    t = RecFilterDim("t", 40_000)
+    f = RecFilter("f")
+    f[t] = hl.u32(t)
+    for order in (2, 35, 1):
+        f.add_filter(+t, [1, *[0] * (order - 1), 1])
+    said = [told for told in f.explain().splitlines() if "order" in told]
+    assert [told.split()[2] for told in said] == ["2,", "35,", "1,"]
+    f.split(t, 50)
+    wanted = np.arange(40_000, dtype=np.uint32)
+    for order in (2, 35, 1):
+        for first in range(order):
+            wanted[first::order] = np.cumsum(wanted[first::order], dtype=np.uint32)
+    np.testing.assert_array_equal(np.asarray(f.realize()), wanted)
+
+
 def test_the_loops(capsys: pytest.CaptureFixture[str]) -> None:
     smooth(hl.Buffer(image)).print_loop_nest()
     assert "produce smooth" in capsys.readouterr().out
