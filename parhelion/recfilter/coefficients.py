@@ -218,6 +218,26 @@ def growth(feedback: Sequence[Number], width: int) -> float:
     return float(sums.max())
 
 
+def lasting(feedback: Sequence[Number], width: int, extent: int) -> float:
+    """The largest magnitude that a tail of magnitude one, of the first tile of a line
+    of `extent` points, leads to in the last one: near to 0 where a filter forgets, and
+    above 1 where what a tile leaves behind, errors too, goes on growing."""
+    count, k = -(-extent // width), len(feedback)
+    if count < 2 or not any(feedback):
+        return 0.0
+    within = continuation([float(a) for a in feedback], width, False)
+    rows = within[: extent - (count - 1) * width]
+    with np.errstate(over="ignore", invalid="ignore"):
+        between = np.linalg.matrix_power(within[::-1][:k], count - 2)
+        found = np.abs(rows @ between).sum(axis=1).max()
+    return float(found) if np.isfinite(found) else np.inf
+
+
+def amplified(feedback: Sequence[Number], width: int, extent: int) -> float:
+    """By how much rounding errors of tails may grow at most, along a line of tiles."""
+    return growth(feedback, width) * max(1.0, lasting(feedback, width, extent))
+
+
 def poles_of(feedback: Sequence[Number]) -> NDArray[np.complex128]:
     """The poles of a filter, but for those at 0."""
     if not any(feedback):
@@ -300,6 +320,7 @@ __all__ = [
     "Matrix",
     "Number",
     "Parts",
+    "amplified",
     "continuation",
     "contributions",
     "crossings",
@@ -308,6 +329,7 @@ __all__ = [
     "gaussian_weights",
     "growth",
     "largest_pole",
+    "lasting",
     "rounding",
     "shaken",
     "poles_of",

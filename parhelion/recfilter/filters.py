@@ -19,7 +19,13 @@ from parhelion.lang.convert import node_or_none
 from parhelion.lang.expr import wrap
 from parhelion.lang.func import Func
 from parhelion.lang.var import Var
-from parhelion.recfilter.coefficients import Number, growth, largest_pole, poles_of
+from parhelion.recfilter.coefficients import (
+    Number,
+    growth,
+    largest_pole,
+    lasting,
+    poles_of,
+)
 from parhelion.recfilter.warning import warn
 from parhelion.types import Type
 
@@ -233,17 +239,29 @@ def most_growth(t: Type) -> float:
     return _MOST_GROWTH if t.bits() <= 32 else _MOST_GROWTH**2
 
 
-def check_growth(one: Filter, width: int, t: Type, what: str) -> None:
-    """Warns of tiles in which rounding errors grow to half of the digits."""
+def check_growth(one: Filter, width: int, extent: int, t: Type, what: str) -> None:
+    """Warns of tiles in which rounding errors grow to half of the digits, and of those
+    along a line of `extent` points together in which they do."""
     if not t.is_float():
         return
-    most = most_growth(t)
-    grows = growth(one.constants()[1], width)
+    most, feedback = most_growth(t), one.constants()[1]
+    grows = growth(feedback, width)
     if grows > most:
         warn(
             f"{what}: values that come into a tile of {width} points grow by"
             f" {grows:.3g} in it, and so do their rounding errors in {t}; use narrower"
             " tiles, filters of lower order, or float64"
+        )
+        return
+    left = lasting(feedback, width, extent)
+    if left > 1 and grows * left > most:
+        ones = ", ".join("1" * one.order)
+        warn(
+            f"{what}: values that come into a tile of {width} points grow by"
+            f" {grows:.3g} in it, and what that leaves behind by {left:.3g} up to the"
+            f" end of {extent} points, as the filter never forgets; rounding errors in"
+            f" {t} grow by as much as {grows * left:.3g} so. Filters of lower order do"
+            f" not, as factor_filter_order({ones}) makes them, where poles are real"
         )
 
 

@@ -49,8 +49,17 @@ def factors(one: Filter, orders: Sequence[int], what: str, t: Type) -> list[Filt
         )
     backs: list[list[Number]]
     backs = [[-float(a) for a in np.real(np.poly(own))[1:]] for own in shared]
-    if not t.is_float():
-        backs = _of_integers(backs, feedback, orders, what)
+    whole_backs = _of_integers(backs, feedback)
+    if whole_backs is not None:
+        # Of floats, too: poles on the unit circle are found near to it alone.
+        backs = whole_backs
+    elif not t.is_float():
+        raise ScheduleError(
+            f"{what}: the filter of integers with the feedback {list(feedback)} has no"
+            f" factors of orders {list(orders)} with integer coefficients",
+            at=here(),
+            hint="filter floats: hl.f32(value)",
+        )
     found: list[Filter] = []
     for n, back in enumerate(backs):
         gain: Number = 1 - sum(back) if t.is_float() else 1
@@ -87,25 +96,15 @@ def _shared_out(
 
 
 def _of_integers(
-    backs: Sequence[Sequence[Number]],
-    feedback: Sequence[Number],
-    orders: Sequence[int],
-    what: str,
-) -> list[list[Number]]:
-    """Feedback coefficients as integers. Raises ScheduleError if those together do not
-    make `feedback` again."""
+    backs: Sequence[Sequence[Number]], feedback: Sequence[Number]
+) -> list[list[Number]] | None:
+    """Feedback coefficients as integers; None if those together do not make `feedback`
+    again."""
     found: list[list[Number]] = [[round(a) for a in back] for back in backs]
     product: list[Number] = [1]
     for back in found:
         product = together(product, [1, *back])
-    if product[1:] != list(feedback):
-        raise ScheduleError(
-            f"{what}: the filter of integers with the feedback {list(feedback)} has no"
-            f" factors of orders {list(orders)} with integer coefficients",
-            at=here(),
-            hint="filter floats: hl.f32(value)",
-        )
-    return found
+    return found if product[1:] == list(feedback) else None
 
 
 def settled(one: Filter, t: Type) -> list[Filter]:

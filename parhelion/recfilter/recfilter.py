@@ -313,7 +313,7 @@ class RecFilter(Scheduled):
         for f in mine:
             alone = Filter(position, f.causal, (1,), f.feedback)
             for one in settled(alone, self._type()):
-                check_growth(one, width, self._type(), what)
+                check_growth(one, width, dim.extent, self._type(), what)
 
     def autotune(
         self,

@@ -228,7 +228,9 @@ def _check_growth(scan: Scan, width: int, what: str) -> None:
                 at=here(),
                 hint="narrower tiles, or whole lines, without tile_scan",
             )
-        check_growth(Filter(0, True, (1,), feedback), width, t, what)
+        # Of lines of unknown lengths, only what happens within tiles is known.
+        extent = scan.extent or width
+        check_growth(Filter(0, True, (1,), feedback), width, extent, t, what)
 
 
 __all__ = ["feedback_of", "tile_scan"]

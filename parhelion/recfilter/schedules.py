@@ -16,7 +16,7 @@ from parhelion.lang.func import Func, Stage
 from parhelion.lang.rdom import RVar
 from parhelion.lang.target_api import get_host_target
 from parhelion.lang.var import Var
-from parhelion.recfilter.coefficients import Number, growth
+from parhelion.recfilter.coefficients import Number, amplified
 from parhelion.recfilter.dims import Dim, RecFilterDim, another
 from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.filters import Filter, most_growth
@@ -71,7 +71,7 @@ def width_of_lines(
         return None
     if not t.is_float():
         return _TILE
-    widest = max([growth(one, _TILE) for one in feedback])
+    widest = max([amplified(one, _TILE, points) for one in feedback])
     return _TILE if widest <= most_growth(t) else None
 
 

@@ -11,7 +11,7 @@ from parhelion.autoschedule.machine.fit import processor
 from parhelion.errors import ScheduleError, here
 from parhelion.lang.func import Func
 from parhelion.lang.target_api import get_host_target
-from parhelion.recfilter.coefficients import growth
+from parhelion.recfilter.coefficients import amplified
 from parhelion.recfilter.filters import Filter, most_growth
 from parhelion.recfilter.measuring import Bench, most_steps, progress
 from parhelion.recfilter.orders import settled
@@ -84,8 +84,8 @@ class _Search:
             mine = [f for f in one._filters if f.dim == k]
             if not any([f.order for f in mine]) or not _are_constant(mine):
                 continue
-            parts = [
-                g
+            backs = [
+                g.constants()[1]
                 for f in mine
                 for g in settled(Filter(k, f.causal, (1,), f.feedback), t)
             ]
@@ -96,7 +96,7 @@ class _Search:
                 if order <= w < d.extent
                 and (
                     not t.is_float()
-                    or max([growth(g.constants()[1], w) for g in parts]) <= most
+                    or max([amplified(b, w, d.extent) for b in backs]) <= most
                 )
             ]
         if not found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,10 @@ def over(source: Array, border: str = "zero") -> tuple[RecFilter, RecFilterDim]:
     f = RecFilter("f", border)
     f[x] = hl.Buffer(source)[x]
     return f, x
+
+
+def poles(*given: float) -> list[float]:
+    return [1.0, *[-float(a) for a in np.poly(given)[1:]]]
 
 
 # Poles near to the unit circle.
@@ -91,6 +96,71 @@ def test_random_images(kind: Any, sigma: float, split: int) -> None:
     error = np.abs(np.asarray(f.realize()) - wanted).max()
     size = 40 * sigma if kind is np.float32 else 100 * sigma**3
     assert error < size * np.finfo(kind).eps
+
+
+# Sums of sums.
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([1, 2, -1], "grow by 33 in it, .* by 1.97e.03 up to the end of 1000 points"),
+        ([1, -2, -1], "grow by 33 in it"),
+        ([1, 0, -2, 0, -1], "factor_filter_order.1, 1, 1, 1. makes them"),
+        ([1, 1], None),
+        ([1, 0, 1], None),
+        ([1, 1, 0], None),
+        (gaussian_weights(20.0), None),
+    ],
+)
+def test_tiles_that_never_forget_are_warned_of(
+    given: list[float], told: str | None
+) -> None:
+    f, x = over(rng.random(1000).astype(np.float32))
+    f.add_filter(+x, given)
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        f.split(x, 16)
+    assert len(met) == (told is not None)
+    if told is not None:
+        assert met[0].category is RecFilterWarning
+        assert re.search(told, str(met[0].message))
+        assert met[0].filename == __file__
+    g, x = over(rng.random(1000))
+    g.add_filter(+x, given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        g.split(x, 16)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_factors_of_sums_of_sums_are_exact(order: int) -> None:
+    """As the warning says: 1,000 times the digits, and without one."""
+    source = rng.random(4096).astype(np.float32) - np.float32(0.5)
+    f, x = over(source)
+    f.add_filter(+x, poles(*[1.0] * order))
+    wanted = source.astype(float)
+    for _ in range(order):
+        wanted = np.cumsum(wanted)
+    parts = f.factor_filter_order(*[1] * order)
+    last = parts[0].overlap(*parts[1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        last.split(x, 32)
+    error = np.abs(np.asarray(last.realize()) - wanted).max()
+    assert error < 100 * np.finfo(np.float32).eps * np.abs(wanted).max()
+
+
+def test_sums_of_sums_on_long_lines_are_in_no_tiles_unasked() -> None:
+    f, x = over(rng.random(40_000).astype(np.float32))
+    f.add_filter(+x, [1, 2, -1])
+    assert "in whole lines" in f.explain()
+    g, x = over(np.ones(40_000, np.int32))
+    g.add_filter(+x, [1, 2, -1])
+    assert "in 40 tiles of 1024 points" in g.explain()
+    n = np.arange(1, 40_001, dtype=np.int64)
+    wanted = (n * (n + 1) // 2).astype(np.int32)
+    np.testing.assert_array_equal(np.asarray(g.realize()), wanted)
 
 
 # Factors.
@@ -189,10 +259,6 @@ def adding(coefficients: Any, **more: Any) -> Callable[[], object]:
         f.add_filter(+x, coefficients, **more)
 
     return add
-
-
-def poles(*given: float) -> list[float]:
-    return [1.0, *[-float(a) for a in np.poly(given)[1:]]]
 
 
 @pytest.mark.parametrize(
