@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.errors import DefinitionError, TypeMismatchError, here
-from parhelion.types import Type
+from parhelion.types import Type, round_float
 
 Matrix = NDArray[Any]
 #: Half of the numbers of 64 bits.
@@ -198,7 +198,7 @@ def shaken(feedback: Sequence[Number], t: Type) -> float:
 
     Poles on the unit circle, as sums have them, are left out.
     """
-    made = [float(t.to_numpy().type(a)) for a in feedback]
+    made = [round_float(a, t) for a in feedback]
     off = [a for a, rounded in zip(feedback, made, strict=True) if a != rounded]
     poles = poles_of(feedback)
     if not off or np.abs(poles).max(initial=0) > 1 - 1e-9:

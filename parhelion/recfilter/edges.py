@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
@@ -15,7 +14,7 @@ from parhelion.recfilter.beyond import weights_of_entering
 from parhelion.recfilter.coefficients import Number, entering, rounding
 from parhelion.recfilter.dims import another
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, as_type, constant
+from parhelion.recfilter.values import Source, Table, constant
 from parhelion.types import Type
 
 #: Value i of filter m at the edge where another one begins.
@@ -48,11 +47,11 @@ class ClampEdges:
         self._source, self._dims, self._extent = source, dims, extent
         self._filters = filters
         parts = parts_of(filters)
-        self._tables: list[Buffer] = []
+        self._tables: list[Table] = []
         for n in range(len(filters)):
             base, weights = entering(parts[: n + 1])
-            table = as_type(np.vstack([base, weights.T]), t)
-            self._tables.append(Buffer(table, f"{name}_edge{n}"))
+            numbers = np.vstack([base, weights.T])
+            self._tables.append(Table(numbers, t, f"{name}_edge{n}"))
 
     def entering(self, n: int, q: Any, tail: Tail) -> Any:
         one = self._filters[n]
@@ -104,11 +103,11 @@ class SummedEdges:
         )
         for side, weights in enumerate(both):
             if len(weights):
-                table = Buffer(as_type(weights, t), f"{name}_weights{side}")
-                self._sum(source, table, extent - len(weights) if side else 0)
+                table, count = Table(weights, t, f"{name}_weights{side}"), len(weights)
+                self._sum(source, table, count, extent - count if side else 0)
 
-    def _sum(self, source: Source, table: Buffer, first: int) -> None:
-        r = RDom([(0, table.dim(1).extent())], f"r{self.func.name()}")
+    def _sum(self, source: Source, table: Table, count: int, first: int) -> None:
+        r = RDom([(0, count)], f"r{self.func.name()}")
         at = self._at(self.slots)
         self.func[at] += table[self.slots, r] * source(*self._at(first + r))
         self.domains.append(r)

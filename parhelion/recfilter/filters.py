@@ -25,16 +25,15 @@ from parhelion.recfilter.coefficients import (
     largest_pole,
     lasting,
     poles_of,
+    rounding,
 )
 from parhelion.recfilter.warning import warn
-from parhelion.types import Type
+from parhelion.types import Type, round_float
 
 #: How far outside of the unit circle rounding may put a pole that is on it.
 _ON_CIRCLE = 1e-6
 #: Poles that are nearer to each other may be one of a higher multiplicity.
 _ALIKE = 0.1
-#: A tail that grows by so much within a tile costs half of the digits of a float32.
-_MOST_GROWTH = float(1 << 12)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,9 +173,7 @@ def fitting(a: Number, what: str, t: Type) -> float:
         value = float(a)
     except OverflowError:  # of an integer
         value = np.inf
-    with np.errstate(over="ignore"):
-        fits = np.isfinite(t.to_numpy().type(value))
-    if not fits:
+    if not np.isfinite(round_float(value, t)):
         raise DefinitionError(
             f"{what}: a coefficient must be finite as {t}, not {value:g}", at=here()
         )
@@ -236,7 +233,7 @@ def check_border(one: Filter, border: str, t: Type, what: str) -> None:
 
 def most_growth(t: Type) -> float:
     """By how much values may grow within a tile: to half of the digits."""
-    return _MOST_GROWTH if t.bits() <= 32 else _MOST_GROWTH**2
+    return float(rounding(t) ** -0.5)
 
 
 def check_growth(one: Filter, width: int, extent: int, t: Type, what: str) -> None:

@@ -33,7 +33,7 @@ from parhelion.recfilter.schedules import (
     strips_of,
     tail_of,
 )
-from parhelion.recfilter.values import Source, as_type, beyond, coefficient, constant
+from parhelion.recfilter.values import Source, Table, beyond, coefficient, constant
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
 
@@ -189,8 +189,7 @@ def summed_by_table(
     kept = {j: c for j, c in taps.items() if c}
     low, high = min(kept), max(kept)
     places = Buffer(np.array(list(kept), np.int32), f"{name}_places")
-    row = as_type(np.array([list(kept.values())], object), t)[0]
-    table = Buffer(row, f"{name}_taps")
+    table = Table(np.array(list(kept.values()), object), t, f"{name}_taps")
 
     def moved(by: Any) -> Any:
         at: list[Any] = list(dims)

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from parhelion.lang.buffer import Buffer
 from parhelion.lang.effects import likely, undef
 from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
@@ -30,7 +29,7 @@ from parhelion.recfilter.coefficients import Matrix, Number, contributions, cros
 from parhelion.recfilter.dims import Dim, another
 from parhelion.recfilter.edges import Edges, parts_of
 from parhelion.recfilter.filters import Filter
-from parhelion.recfilter.values import Source, as_type, constant
+from parhelion.recfilter.values import Source, Table, constant
 from parhelion.recfilter.walks import Walk, walk
 from parhelion.types import Type
 
@@ -374,22 +373,22 @@ class _Tiler:
             total = term if total is None else total + term
         return total
 
-    def _crossings(self, a: Axis) -> Buffer:
+    def _crossings(self, a: Axis) -> Table:
         return self._table(a, crossings, "crossings")
 
-    def _contributions(self, a: Axis) -> Buffer:
+    def _contributions(self, a: Axis) -> Table:
         def spread(parts: Any, width: int, valid: int, whole: bool) -> Matrix:
             return np.ascontiguousarray(contributions(parts, width, valid, whole).T)
 
         return self._table(a, spread, "contributions")
 
-    def _table(self, a: Axis, of: Callable[..., Matrix], label: str) -> Buffer:
+    def _table(self, a: Axis, of: Callable[..., Matrix], label: str) -> Table:
         """The matrices of an axis: of whole tiles, and of the last one."""
         whole = not self.type.is_float()
         sizes = (a.width, a.valid)
         made = [of(parts_of(a.filters), a.width, n, whole) for n in sizes]
-        values = np.ascontiguousarray(np.stack([as_type(m, self.type) for m in made]))
-        return Buffer(values, f"{self.name}_{label}{self.dims[a.position].name()}")
+        name = f"{self.name}_{label}{self.dims[a.position].name()}"
+        return Table(np.stack(made), self.type, name)
 
     def _entering(self, a: Axis, n: int, q: Any, completed: Func) -> Any:
         """Value `q` of filter `n` before its first point, the nearest first."""

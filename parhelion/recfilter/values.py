@@ -9,8 +9,10 @@ import numpy as np
 
 from parhelion.ir.build import imm
 from parhelion.lang import boundary
+from parhelion.lang.buffer import Buffer
 from parhelion.lang.expr import Expr, wrap
 from parhelion.lang.func import Func
+from parhelion.lang.functions import cast
 from parhelion.lang.var import Var
 from parhelion.recfilter.coefficients import Matrix, Number
 from parhelion.recfilter.filters import Coefficient, Varying
@@ -64,11 +66,23 @@ def _wrapped(a: int, t: Type) -> int:
     return low - (1 << t.bits()) if t.is_int() and low >> (t.bits() - 1) else low
 
 
-def as_type(m: Matrix, t: Type) -> Matrix:
-    """A matrix as an array of a type; integers wrap."""
-    if not t.is_float():
-        m = np.array([[_wrapped(int(a), t) for a in row] for row in m], object)
-    return m.astype(t.to_numpy())
+class Table:
+    """Numbers of a type, by their places in an array; integers wrap.
+
+    NumPy has no bfloat16: such numbers are kept in float32.
+    """
+
+    def __init__(self, numbers: Matrix, t: Type, name: str) -> None:
+        self._type = t
+        if not t.is_float():
+            wrapped = [_wrapped(int(a), t) for a in numbers.flat]
+            numbers = np.array(wrapped, object).reshape(numbers.shape)
+        kept = np.dtype(np.float32) if t.is_bfloat() else t.to_numpy()
+        self._buffer = Buffer(np.ascontiguousarray(numbers.astype(kept)), name)
+
+    def __getitem__(self, place: Any) -> Any:
+        value = self._buffer[place]
+        return cast(self._type, value) if self._type.is_bfloat() else value
 
 
-__all__ = ["Source", "as_type", "beyond", "coefficient", "constant", "of_func"]
+__all__ = ["Source", "Table", "beyond", "coefficient", "constant", "of_func"]
