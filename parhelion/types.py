@@ -249,7 +249,9 @@ class Type:
         codes = {"i": TypeCode.Int, "u": TypeCode.UInt, "f": TypeCode.Float}
         code = codes.get(dt.kind)
         if code is None or dt.itemsize * 8 not in _WIDTHS[code]:
-            raise TypeMismatchError(f"arrays of dtype {dt} have no matching pixel type")
+            raise TypeMismatchError(
+                f"arrays of dtype {dt} have no matching pixel type", at=here()
+            )
         return Type(code, dt.itemsize * 8)
 
     def __str__(self) -> str:

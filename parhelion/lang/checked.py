@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+
+import numpy as np
 
 from parhelion.errors import TypeMismatchError, here
 from parhelion.lang.handles import is_func
@@ -23,8 +26,22 @@ def integer(value: object, what: str) -> int:
     kind = type(value)
     # Expressions have an ``__index__`` as well, only to raise an error of their own.
     if hasattr(kind, "__index__") and not hasattr(kind, "_node"):
-        return int(value)  # type: ignore[call-overload, no-any-return]
+        try:
+            return operator.index(value)  # type: ignore[arg-type]
+        except TypeError:  # of an array of several numbers, or of others
+            pass
     raise TypeMismatchError(f"{what} is an integer, not {value!r:.60}", at=here())
+
+
+def boolean(value: object, what: str) -> bool:
+    """Returns True or False, of Python or NumPy, as Python's.
+
+    `what` names it in the message, as in ``reverse``. Raises TypeMismatchError for
+    anything else: other values, as the string ``"False"``, would be taken for True.
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeMismatchError(f"{what} is True or False, not {value!r:.60}", at=here())
 
 
 def word(value: object, what: str) -> str:
@@ -57,4 +74,4 @@ def items(value: object, what: str) -> Sequence[object]:
     )
 
 
-__all__ = ["a_kind", "function", "integer", "items", "word"]
+__all__ = ["a_kind", "boolean", "function", "integer", "items", "word"]

@@ -267,6 +267,9 @@ def together(one: Sequence[Number], other: Sequence[Number]) -> list[Number]:
 
 # Known filters.
 
+#: By how much a0 is above its rounding error at least.
+_LEAST_GAIN = 100
+
 #: The poles, for a sigma of 2, of the Gaussian filter of order 3 of van Vliet, Young
 #: and Verbeek, "Recursive Gaussian derivative filters", ICPR 1998.
 _REAL, _PAIR = (1.86543 + 0j,), (1.41650 + 1.00829j, 1.41650 - 1.00829j)
@@ -287,10 +290,15 @@ def gaussian_weights(sigma: float, order: int = 3) -> list[float]:
     >>> [round(a, 6) for a in gaussian_weights(5.0)]
     [0.022643, 2.296347, -1.79971, 0.48072]
     """
-    if isinstance(sigma, str) or np.ndim(sigma) or not isinstance(order, int):
+    value: object = sigma
+    if isinstance(value, np.generic | np.ndarray) and not value.ndim:
+        value = value.item()
+    whole = isinstance(order, int | np.integer)
+    flags = isinstance(value, bool) or isinstance(order, bool)
+    if not isinstance(value, int | float) or not whole or flags:
         raise TypeMismatchError(
             "gaussian_weights takes a sigma, a number, and an order, an integer, not"
-            f" {sigma!r} and {order!r}",
+            f" {sigma!r:.60} and {order!r:.60}",
             at=here(),
         )
     if order not in _POLES:
@@ -298,10 +306,13 @@ def gaussian_weights(sigma: float, order: int = 3) -> list[float]:
             f"gaussian_weights: there are filters of order 1, 2 and 3, not {order!r}",
             at=here(),
         )
-    if sigma is None or not sigma > 0 or not np.isfinite(sigma):
+    if not 0 < value < 1 << 53:
         raise DefinitionError(
-            f"gaussian_weights: sigma must be positive, not {sigma!r}", at=here()
+            f"gaussian_weights: sigma must be positive, and a number of points, not"
+            f" {sigma!r:.60}",
+            at=here(),
         )
+    sigma = float(value)
     if sigma < 2:
         from parhelion.recfilter.warning import warn
 
@@ -313,7 +324,19 @@ def gaussian_weights(sigma: float, order: int = 3) -> list[float]:
     poles = [abs(d) ** (1 / q) * np.exp(1j * np.angle(d) / q) for d in _POLES[order]]
     # 1 / prod(1 - z^-1 / d), scaled so that constants stay what they are.
     feedback = -np.real(np.poly([1 / d for d in poles]))[1:]
-    return [float(1 - feedback.sum()), *[float(a) for a in feedback]]
+    gain, least = (
+        float(1 - feedback.sum()),
+        np.finfo(float).eps * np.abs(feedback).sum(),
+    )
+    if gain < _LEAST_GAIN * least:
+        raise DefinitionError(
+            f"gaussian_weights: for a sigma of {sigma:g}, a filter of order {order} has"
+            f" a0 = {gain:.3g}, which is the difference of 1 and coefficients that"
+            f" float64 rounds by {least:.3g}",
+            at=here(),
+            hint="filter a smaller image, with a smaller sigma",
+        )
+    return [gain, *[float(a) for a in feedback]]
 
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,10 @@ from parhelion.types import Type, round_float
 _ON_CIRCLE = 1e-6
 #: Poles that are nearer to each other may be one of a higher multiplicity.
 _ALIKE = 0.1
+
+
+#: What there can be outside of an image.
+BORDERS = ("zero", "clamp", "repeat", "mirror")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +98,14 @@ class Filter:
         return (*self.feedforward, *self.feedback)
 
 
+def check_border_name(border: object, what: str) -> None:
+    """Raises DefinitionError for a border that there is not."""
+    if not isinstance(border, str) or border not in BORDERS:
+        raise DefinitionError(
+            f"{what}: there is no border {border!r:.60}", at=here(), legal=BORDERS
+        )
+
+
 def coefficients_of(
     given: object, what: str, t: Type, dims: Sequence[Var]
 ) -> tuple[Coefficient, ...]:
@@ -131,8 +143,11 @@ def numbers(given: object, what: str, t: Type) -> tuple[Number, ...]:
 
 
 def _listed(given: object, what: str) -> list[object]:
-    one = isinstance(given, str)
-    if not isinstance(given, np.ndarray):
+    if isinstance(given, np.ndarray):
+        one = given.ndim == 0
+    else:
+        # A set has no order, and neither bytes nor the keys of a dict are meant.
+        one = isinstance(given, str | bytes | np.generic | Set | Mapping)
         one = one or node_or_none(given) is not None
     if one or not isinstance(given, Iterable):
         raise TypeMismatchError(
@@ -164,7 +179,14 @@ def _number(a: object, what: str, t: Type) -> Number:
             at=here(),
             hint="filter floats: hl.f32(value)",
         )
-    return int(a)
+    return residue(int(a), t)
+
+
+def residue(a: int, t: Type) -> int:
+    """An integer as the one of the least magnitude that is the same in a type, signed
+    or not, as 255 is -1 in 8 bits: values wrap, and so do coefficients."""
+    half = 1 << (t.bits() - 1)
+    return (a + half) % (2 * half) - half
 
 
 def fitting(a: Number, what: str, t: Type) -> float:
@@ -267,6 +289,7 @@ __all__ = [
     "Filter",
     "Varying",
     "check_border",
+    "check_border_name",
     "check_growth",
     "check_stable",
     "coefficients_of",

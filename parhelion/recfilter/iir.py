@@ -9,9 +9,15 @@ import numpy as np
 
 from parhelion.errors import DefinitionError, here
 from parhelion.lang.buffer import Buffer
+from parhelion.lang.checked import boolean
 from parhelion.lang.func import Func
 from parhelion.recfilter.coefficients import Number
-from parhelion.recfilter.filters import check_stable, fitting, numbers
+from parhelion.recfilter.filters import (
+    check_border_name,
+    check_stable,
+    fitting,
+    numbers,
+)
 from parhelion.recfilter.inputs import WORK, Array, Input, given
 from parhelion.recfilter.recfilter import RecFilter
 
@@ -83,8 +89,10 @@ def iir(
     [0.5, 0.75, 0.875, 0.9375]
     """
     image = given(inp, axis, sizes, "iir")
+    check_border_name(border, "iir")
+    causal = not boolean(reverse, "iir: reverse")
     f = RecFilter("iir", border)
-    return _filtered(image, f, [divided(b, a, "iir")], not reverse)
+    return _filtered(image, f, [divided(b, a, "iir")], causal)
 
 
 @overload
@@ -146,12 +154,14 @@ def sosfilt(
     [0.5, 1.25, 1.625, 1.8125]
     """
     image = given(inp, axis, sizes, "sosfilt")
+    check_border_name(border, "sosfilt")
+    causal = not boolean(reverse, "sosfilt: reverse")
     sections = [
         divided(row[:3], row[3:], f"sosfilt: section {k}")
         for k, row in enumerate(_rows(sos))
     ]
     f = RecFilter("sosfilt", border)
-    return _filtered(image, f, sections, not reverse)
+    return _filtered(image, f, sections, causal)
 
 
 def _filtered(

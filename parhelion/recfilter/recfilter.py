@@ -11,14 +11,16 @@ from parhelion.errors import DefinitionError, ScheduleError, here
 from parhelion.ir.function import Function
 from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.expr import Expr, to_expr
+from parhelion.lang.checked import word
+from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
 from parhelion.lang.pipeline import Destination
-from parhelion.lang.tuples import Tuple, values_of
+from parhelion.lang.tuples import Tuple
 from parhelion.recfilter.building import Builder
 from parhelion.recfilter.by_tags import ByTags, points
 from parhelion.recfilter.coefficients import together
 from parhelion.recfilter.commuting import check_dims_whole, check_order
+from parhelion.recfilter.defining import dimensions_of, filtered_values
 from parhelion.recfilter.dims import Direction, RecFilterDim
 from parhelion.recfilter.directives import Directive
 from parhelion.recfilter.explaining import explanation
@@ -27,19 +29,18 @@ from parhelion.recfilter.filters import (
     Filter,
     Varying,
     check_border,
+    check_border_name,
     check_growth,
     check_stable,
     coefficients_of,
     fitting,
+    residue,
 )
 from parhelion.recfilter.orders import check_shaken, factors, matched, settled
 from parhelion.recfilter.scheduling import Scheduled, below
 from parhelion.recfilter.tuned import Tuned
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
-
-#: What there can be outside of an image.
-BORDERS = ("zero", "clamp", "repeat", "mirror")
 
 
 class RecFilter(Scheduled):
@@ -71,11 +72,9 @@ class RecFilter(Scheduled):
     """
 
     def __init__(self, name: str = "", border: str = "zero") -> None:
-        if border not in BORDERS:
-            raise DefinitionError(
-                f"RecFilter: there is no border {border!r}", at=here(), legal=BORDERS
-            )
-        self._name, self._border = name or fresh("rec"), border
+        check_border_name(border, "RecFilter")
+        self._name = word(name, "the name of a RecFilter") or fresh("rec")
+        self._border = border
         self._dims: tuple[RecFilterDim, ...] = ()
         self._values: tuple[Expr, ...] = ()
         self._source: RecFilter | None = None
@@ -90,39 +89,24 @@ class RecFilter(Scheduled):
 
     def __setitem__(self, dims: object, value: object) -> None:
         self._open("is defined")
-        given = dims if isinstance(dims, tuple) else (dims,)
-        found = [d for d in given if isinstance(d, RecFilterDim)]
-        if len(found) != len(given) or not found:
-            raise DefinitionError(
-                f"RecFilter {self._name!r} is defined over RecFilterDims, not"
-                f" {', '.join(map(str, given))}",
-                at=here(),
-                hint='x = RecFilterDim("x", width)',
-            )
-        if len({d.name() for d in found}) != len(found):
-            raise DefinitionError(
-                f"RecFilter {self._name!r}: a dimension is given twice", at=here()
-            )
+        what = f"RecFilter {self._name!r}"
+        found = dimensions_of(dims, what)
         if self._dims:
-            raise DefinitionError(
-                f"RecFilter {self._name!r} is defined already", at=here()
-            )
-        values = values_of(value)
-        exprs = tuple(map(to_expr, [value] if values is None else values))
-        types = [e.type() for e in exprs]
-        for t in types:
-            if not (t.is_float() or t.is_int_or_uint()) or t.is_bool():
-                raise DefinitionError(
-                    f"RecFilter {self._name!r} filters numbers, not values of type {t}",
-                    at=here(),
-                )
-        if len(set(types)) != 1:
-            raise DefinitionError(
-                f"RecFilter {self._name!r} filters values of one type, not"
-                f" {', '.join(map(str, types)) or 'none'}",
-                at=here(),
-            )
-        self._dims, self._values = tuple(found), exprs
+            raise DefinitionError(f"{what} is defined already", at=here())
+        self._dims, self._values = found, filtered_values(value, what)
+
+    def __copy__(self) -> RecFilter:
+        """Returns a RecFilter of its own, with the same filters so far, to which others
+        can be added."""
+        one = RecFilter(self._name, self._border)
+        one._dims, one._values, one._source = self._dims, self._values, self._source
+        one._filters, one._widths = list(self._filters), dict(self._widths)
+        one._apart, one._directives = self._apart, list(self._directives)
+        return one
+
+    def __deepcopy__(self, memo: object) -> RecFilter:
+        """The Funcs that are filtered are not copied."""
+        return self.__copy__()
 
     def add_filter(
         self, direction: object, coefficients: object, feedforward: object = (1,)
@@ -161,7 +145,11 @@ class RecFilter(Scheduled):
                 both = coefficient(gain, self._dims, t) * coefficient(b, self._dims, t)
                 made += coefficients_of([both], what, t, self._dims)
             else:
-                made.append(fitting(gain * b, what, t) if t.is_float() else gain * b)
+                made.append(
+                    fitting(gain * b, what, t)
+                    if t.is_float()
+                    else residue(int(gain * b), t)
+                )
         return made
 
     def _add(

@@ -85,4 +85,11 @@ class Table:
         return cast(self._type, value) if self._type.is_bfloat() else value
 
 
-__all__ = ["Source", "Table", "beyond", "coefficient", "constant", "of_func"]
+__all__ = [
+    "Source",
+    "Table",
+    "beyond",
+    "coefficient",
+    "constant",
+    "of_func",
+]

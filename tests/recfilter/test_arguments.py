@@ -1,0 +1,156 @@
+"""Odd arguments of recursive filters: each ends in a sentence at the user's line."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import parhelion as hl
+from parhelion.recfilter import (
+    RecFilter,
+    RecFilterDim,
+    filtfilt,
+    gaussian_weights,
+    iir,
+    sosfilt,
+)
+
+Array = NDArray[Any]
+
+line = np.ones(64, np.float32)
+pair = np.ones((2, 2))
+SECTION = [[0.5, 0, 0, 1, -0.5, 0]]
+
+
+def over(source: Array) -> tuple[RecFilter, RecFilterDim]:
+    x = RecFilterDim("x", len(source))
+    f = RecFilter("f")
+    f[x] = hl.Buffer(source)[x]
+    return f, x
+
+
+def defined(value: Any) -> None:
+    RecFilter("f")[RecFilterDim("x", 64)] = value
+
+
+def added(*coefficients: Any) -> None:
+    f, x = over(line)
+    f.add_filter(+x, *coefficients)
+
+
+image, param = hl.Buffer(line), hl.ImageParam(hl.Float(32), 1, "param")
+other, v = hl.Func("other"), hl.Var("v")
+other[v] = hl.f32(v)
+
+PIXELS = r"filters the pixels of an? (.*\n)*hint: f.x. = image.x."
+NO_LIST = "must be a list of numbers"
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "why"),
+    [
+        (lambda: RecFilter(3), "TypeMismatch", "a RecFilter is a string, not 3"),  # type: ignore[arg-type]
+        (lambda: RecFilter(pair), "TypeMismatch", "name of a RecFilter is a string"),  # type: ignore[arg-type]
+        (lambda: RecFilter("f", pair), "Definition", "RecFilter: there is no border"),  # type: ignore[arg-type]
+        (lambda: defined(image), "Definition", PIXELS),
+        (lambda: defined(param), "Definition", PIXELS),
+        (lambda: defined(other), "Definition", PIXELS),
+        (lambda: defined(line), "Definition", PIXELS),
+        (lambda: defined(over(line)[0]), "Definition", PIXELS),
+        (lambda: defined((hl.f32(1), image)), "Definition", PIXELS),
+        (lambda: defined(np.datetime64("2020")), "TypeMismatch", "no matching pixel"),
+        (lambda: added(np.array(3.0)), "TypeMismatch", NO_LIST),
+        (lambda: added(np.datetime64("2020")), "TypeMismatch", NO_LIST),
+        (lambda: added({1, 0.5}), "TypeMismatch", NO_LIST),
+        (lambda: added({1: 0.5}), "TypeMismatch", NO_LIST),
+        (lambda: added(b"ab"), "TypeMismatch", NO_LIST),
+        (lambda: added([1, 0.5], np.array(3.0)), "TypeMismatch", NO_LIST),
+        (lambda: gaussian_weights(1j), "TypeMismatch", "takes a sigma, a number"),  # type: ignore[arg-type]
+        (lambda: gaussian_weights(Decimal(3)), "TypeMismatch", "takes a sigma"),  # type: ignore[arg-type]
+        (lambda: gaussian_weights(pair), "TypeMismatch", "takes a sigma, a number"),  # type: ignore[arg-type]
+        (lambda: gaussian_weights(10**400), "Definition", "must be positive, and a"),
+        (lambda: gaussian_weights(np.inf), "Definition", "must be positive, and a"),
+        (lambda: gaussian_weights(1e6), "Definition", "a0 = .* float64 rounds by"),
+        (lambda: iir(line, [1], [1], axis=pair), "TypeMismatch", "is an integer"),  # type: ignore[call-overload]
+        (
+            lambda: iir(line, [1], [1], border="edge"),
+            "Definition",
+            "iir: there is no b",
+        ),
+        (lambda: iir(line, [1], [1], reverse="no"), "TypeMismatch", "True or False"),  # type: ignore[call-overload]
+        (lambda: iir(line, [1], [1], reverse=pair), "TypeMismatch", "True or False"),  # type: ignore[call-overload]
+        (lambda: sosfilt(SECTION, line, border="b"), "Definition", "sosfilt: there is"),
+        (lambda: sosfilt(SECTION, line, reverse=1), "TypeMismatch", "True or False"),  # type: ignore[call-overload]
+        (lambda: filtfilt([1], [1], line, padlen=pair), "TypeMismatch", "an integer"),  # type: ignore[call-overload]
+    ],
+)
+def test_sentences(call: Callable[[], object], kind: str, why: str) -> None:
+    with pytest.raises(getattr(hl, f"{kind}Error"), match=why) as met:
+        call()
+    assert __file__ in str(met.value)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    wanted = gaussian_weights(5.0, 2)
+    assert gaussian_weights(np.float64(5), np.int64(2)) == wanted  # type: ignore[arg-type]
+    assert gaussian_weights(np.array(5), 2) == wanted  # type: ignore[arg-type]
+    back = np.True_
+    backwards = iir(line, [0.5], [1, -0.5], reverse=True)
+    assert (iir(line, [0.5], [1, -0.5], reverse=back) == backwards).all()  # type: ignore[call-overload]
+
+
+# Integers wrap, and so do coefficients.
+
+
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32", "int8", "int32"])
+@pytest.mark.parametrize("split", [0, 16])
+def test_coefficients_wrap(kind: str, split: int) -> None:
+    """-1 is 255 in 8 bits; sums, differences, and sums of sums of those."""
+    t = np.dtype(kind)
+    top, source = 1 << 8 * t.itemsize, np.arange(50, 114).astype(t)
+    f, x = over(source)
+    f.add_filter(+x, [1, top - 1])
+    f.add_filter(+x, [1, 2, top - 1])
+    f.add_filter(-x, [top + 1, 1, top], feedforward=[1, top - 1])
+    assert [one.order for one in f.filters()] == [1, 2, 1]
+    f.split(x, split or 64)
+    wanted = source.astype(object)
+    for i in range(1, 64):
+        wanted[i] -= wanted[i - 1]
+    for i in range(1, 64):
+        wanted[i] += 2 * wanted[i - 1] - (wanted[i - 2] if i > 1 else 0)
+    # A difference, and its sum.
+    np.testing.assert_array_equal(
+        np.asarray(f.realize()).astype(object) % top, wanted % top
+    )
+
+
+def test_coefficients_that_wrap_to_unstable_ones() -> None:
+    f, x = over(np.ones(9, np.uint8))
+    with pytest.raises(hl.DefinitionError, match="pole of magnitude 56"):
+        f.add_filter(+x, [1, 200])
+
+
+# Copies.
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_are_independent(copied: Callable[[RecFilter], RecFilter]) -> None:
+    f, x = over(line)
+    f.add_filter(+x, [1, 0.5])
+    g = copied(f)
+    g.add_filter(-x, [1, 0.5])
+    g.split(x, 16)
+    assert (len(f.filters()), len(g.filters())) == (1, 2)
+    assert "whole lines" in f.explain()
+    first = np.asarray(f.realize())
+    h = copied(f)  # which is not made yet
+    h.add_filter(-x, [1, 0.5])
+    np.testing.assert_allclose(np.asarray(h.realize()), np.asarray(g.realize()))
+    np.testing.assert_array_equal(np.asarray(f.realize()), first)
