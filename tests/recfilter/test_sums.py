@@ -55,7 +55,7 @@ SHAPES += [(40, 70, 3)]
 CASES = [(shape, axis) for shape in SHAPES for axis in range(len(shape))]
 
 
-@pytest.mark.parametrize("count", [13, 34])
+@pytest.mark.parametrize("count", [17, 34])
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize(("shape", "axis"), CASES)
 def test_integers_are_exact(
@@ -75,18 +75,18 @@ def test_integers_are_exact(
 @pytest.mark.parametrize("causal", [True, False])
 def test_floats(axis: int, causal: bool, border: str, back: tuple[float, ...]) -> None:
     image = rng.random((45, 70))
-    taps = rng.random(20).tolist()
+    taps = rng.random(26).tolist()
     taps[3:9] = [0] * 6
-    around = [(60, 60), (60, 60)]
+    around = [(90, 90), (90, 90)]  # after so many points, it has forgotten
     wide = np.pad(image, around, MODES[border])
     wide = summed(wide, axis, causal, taps, "zero")
     if border == "zero":
-        wide = np.pad(wide[60:-60, 60:-60], around)
+        wide = np.pad(wide[90:-90, 90:-90], around)
     wanted = np.moveaxis(wide, axis, 0)
     wanted = wanted if causal else wanted[::-1]
     for i in range(1, len(wanted) if back else 0):
         wanted[i] += back[0] * wanted[i - 1]
-    wanted = np.moveaxis(wanted if causal else wanted[::-1], 0, axis)[60:-60, 60:-60]
+    wanted = np.moveaxis(wanted if causal else wanted[::-1], 0, axis)[90:-90, 90:-90]
     got = np.asarray(built(image, axis, causal, taps, border, *back).realize())
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
@@ -96,10 +96,10 @@ def test_what_is_far_apart_costs_what_is_there() -> None:
     image = rng.random(500).astype(np.float32)
     image[100] = np.inf
     taps = np.zeros(400)
-    taps[::25] = 1
+    taps[::20] = 1
     got = np.asarray(built(image, 0, True, taps, "zero").realize())
     assert not np.isnan(got).any()
-    assert np.isinf(got).sum() == 16
+    assert np.isinf(got).sum() == 20
 
 
 @pytest.mark.parametrize("back", [(), (0.5,)])
