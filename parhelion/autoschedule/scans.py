@@ -21,9 +21,8 @@ from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError, ScheduleError
 from parhelion.ir.function import Function, var_label
 from parhelion.lang.autoscheduling import AutoschedulerParams
+from parhelion.lang.scanning import width_of_tiles
 from parhelion.lang.target_api import Target, get_host_target, strict
-from parhelion.recfilter.scans import feedback_of
-from parhelion.recfilter.schedules import width_of_lines
 from parhelion.schedule.directives import TailStrategy
 from parhelion.schedule.order import realization_order
 from parhelion.schedule.rules import stage_label
@@ -157,22 +156,10 @@ def _found(outputs: Sequence[Function], sizes: Sizes) -> Iterator[_Scan]:
         at = stage.rdom.vars.index(found.var)
         points = extents.pop(at)
         lines = math.prod(extents)
-        width = _width(f, found, lines, points)
+        width = width_of_tiles(f, found, lines, points)
         if width is not None:
             floats = any([t.is_float() for t in f.types])
             yield _Scan(f, k, found, lines, points, width, floats)
-
-
-def _width(f: Function, found: Recurrence, lines: int, points: int) -> int | None:
-    """The width of the tiles of a scan; None for whole lines."""
-    widths: list[int | None] = []
-    for t, value in zip(f.types, found.values, strict=True):
-        feedback = feedback_of(value)
-        if isinstance(feedback, int):
-            return None
-        if feedback:
-            widths.append(width_of_lines(lines, points, [feedback], t))
-    return None if None in widths else next(iter(widths), None)
 
 
 __all__ = ["Scans"]

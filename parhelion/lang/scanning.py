@@ -1,10 +1,11 @@
-"""`tile_scan`, the directive that has a scan computed in tiles."""
+"""Scans in tiles: the directive, `tile_scan`, and how wide tiles are best."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any, Self
 
+from parhelion.analysis.recurrence import Recurrence
 from parhelion.ir.function import Function
 from parhelion.schedule.args import HasVar
 
@@ -55,9 +56,21 @@ class Scanning:
         >>> f.realize([100_000])[99_999]
         200000
         """
-        scans: Any = importlib.import_module(_SCANS)
-        scans.tile_scan(self, r, width, reassociate)
+        _scans().tile_scan(self, r, width, reassociate)
         return self
 
 
-__all__ = ["Scanning"]
+def width_of_tiles(
+    f: Function, found: Recurrence, lines: int, points: int
+) -> int | None:
+    """The width of the tiles in which a scan of so many lines of so many points is
+    computed best; None for whole lines. It is that of recursive filters."""
+    width: int | None = _scans().width_of_tiles(f, found, lines, points)
+    return width
+
+
+def _scans() -> Any:
+    return importlib.import_module(_SCANS)
+
+
+__all__ = ["Scanning", "width_of_tiles"]

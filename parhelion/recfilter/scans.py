@@ -18,6 +18,7 @@ from parhelion.recfilter.coefficients import Number, growth
 from parhelion.recfilter.filters import Filter, check_growth
 from parhelion.recfilter.scan_schedules import schedule_scan
 from parhelion.recfilter.scan_stages import Scan, rewritten
+from parhelion.recfilter.schedules import width_of_lines
 from parhelion.schedule.args import HasVar, to_var
 from parhelion.schedule.branches import path_of
 from parhelion.schedule.rules import definition_of, stage_label
@@ -146,7 +147,7 @@ def _numbers(
     function: Function, found: Recurrence, value: Affine, what: str
 ) -> tuple[Number, ...]:
     """The feedback coefficients of a value."""
-    made = feedback_of(value)
+    made = _feedback_of(value)
     if isinstance(made, int):
         raise ScheduleError(
             f"{what}: the coefficient of the value {made} back along"
@@ -158,7 +159,7 @@ def _numbers(
     return made
 
 
-def feedback_of(value: Affine) -> tuple[Number, ...] | int:
+def _feedback_of(value: Affine) -> tuple[Number, ...] | int:
     """The feedback coefficients of a value of a recurrence; if not all are numbers, how
     far back the first is that is none."""
     made: list[Number] = []
@@ -173,6 +174,20 @@ def feedback_of(value: Affine) -> tuple[Number, ...] | int:
     while made and made[-1] == 0:
         made.pop()
     return tuple(made)
+
+
+def width_of_tiles(
+    f: Function, found: Recurrence, lines: int, points: int
+) -> int | None:
+    """The width of the tiles of a scan of so many lines; None for whole lines."""
+    widths: list[int | None] = []
+    for t, value in zip(f.types, found.values, strict=True):
+        feedback = _feedback_of(value)
+        if isinstance(feedback, int):
+            return None
+        if feedback:
+            widths.append(width_of_lines(lines, points, [feedback], t))
+    return None if None in widths else next(iter(widths), None)
 
 
 def _checked_width(given: object, scan: Scan, what: str) -> int:
@@ -233,4 +248,4 @@ def _check_growth(scan: Scan, width: int, what: str) -> None:
         check_growth(Filter(0, True, (1,), feedback), width, extent, t, what)
 
 
-__all__ = ["feedback_of", "tile_scan"]
+__all__ = ["tile_scan", "width_of_tiles"]
