@@ -52,7 +52,10 @@ def _whole(script: Script, f: Function) -> None:
     """Where a Func is computed, and what is said of its storage."""
     s = f.schedule
     for b in s.bounds:
-        script.add(f, -1, "bound", b.var, _number(b.min), _number(b.extent))
+        if b.modulus is not None:
+            script.add(f, -1, "align_bounds", b.var, b.modulus, b.remainder or 0)
+        else:
+            script.add(f, -1, "bound", b.var, _number(b.min), _number(b.extent))
     if s.compute.place is Place.ROOT:
         script.add(f, -1, "compute_root")
     elif s.compute.place is Place.LOOP:
@@ -60,6 +63,8 @@ def _whole(script: Script, f: Function) -> None:
     if tuple(s.storage_order) != tuple(range(f.dimensions)):
         order = [f.args[k] for k in s.storage_order]
         script.add(f, -1, "reorder_storage", *order)
+    for k, kept in s.storage.items():
+        script.add(f, -1, "bound_storage", f.args[k], _number(kept.bound))
 
 
 def _number(e: Expr | None) -> int:

@@ -30,7 +30,7 @@ from parhelion.recfilter.dims import Dim, another
 from parhelion.recfilter.edges import Edges, parts_of
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, Table, constant
-from parhelion.recfilter.walks import Walk, walk
+from parhelion.recfilter.walks import Line, Walk, walk
 from parhelion.types import Type
 
 #: Other coordinates than a stage's own Vars, by the positions of dimensions.
@@ -264,7 +264,8 @@ class _Tiler:
             found = source({**at, a.position: inner})
             return self.masked(found, a, inner) if n else found
 
-        walks = walk(f, point, one, a.width, self.type, value, lambda q: before(n, q))
+        line = Line(point, a.width, a.inner.name())
+        walks = walk(f, line, one, self.type, value, lambda q: before(n, q))
         run.stages.append(f)
         run.walks.append(walks)
         return lambda places: f[self.args(places)]

@@ -15,19 +15,19 @@ from parhelion.lang.var import Var
 from parhelion.recfilter.edges import Edges
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, constant, of_func
-from parhelion.recfilter.walks import At, Value, Walk, walk, walk_within
+from parhelion.recfilter.walks import Line, Value, Walk, walk, walk_within
 from parhelion.types import Type
 
 
-def _along(dims: Sequence[Var], one: Filter, extent: int) -> At:
-    """The points of a line, counted from the first that a filter meets."""
+def _along(dims: Sequence[Var], one: Filter, extent: int) -> Line:
+    """The points of a line of the image."""
 
     def at(i: Any) -> tuple[Any, ...]:
         made: list[Any] = list(dims)
         made[one.dim] = i if one.causal else extent - 1 - i
         return tuple(made)
 
-    return at
+    return Line(at, extent, dims[one.dim].name())
 
 
 #: A Func that scans, and its updates.
@@ -50,9 +50,9 @@ def scans(
     f, walks = _nothing_yet(name, dims, t), list[Walk]()
     extent = extents[filters[0].dim]
     for n, one in enumerate(filters):
-        at = _along(dims, one, extent)
-        value = _valued(source if n == 0 else of_func(f), at)
-        walks += walk(f, at, one, extent, t, value, lambda m: constant(0, t))
+        line = _along(dims, one, extent)
+        value = _valued(source if n == 0 else of_func(f), line)
+        walks += walk(f, line, one, t, value, lambda m: constant(0, t))
     return f, walks
 
 
@@ -67,13 +67,12 @@ def scan_within(
 ) -> Scan:
     """A Func of one filter that has points of the image alone."""
     (one,) = filters
-    extent = extents[one.dim]
-    f, at = _nothing_yet(name, dims, t), _along(dims, one, extent)
+    f, line = _nothing_yet(name, dims, t), _along(dims, one, extents[one.dim])
 
     def before(m: Any) -> Any:
         return constant(0, t) if edges is None else edges.entering(0, m, _no_tail)
 
-    walks = walk_within(f, at, one, extent, t, _valued(source, at), before)
+    walks = walk_within(f, line, one, t, _valued(source, line), before)
     return f, [walks]
 
 
@@ -96,16 +95,16 @@ def scans_with_edges(
     extent = extents[filters[0].dim]
     made: list[Scan] = []
     for n, one in enumerate(filters):
-        f, at = _nothing_yet(f"{name}_{n}", dims, t), _along(dims, one, extent)
+        f, line = _nothing_yet(f"{name}_{n}", dims, t), _along(dims, one, extent)
 
-        def tail(m: int, i: int, at: At = at) -> Any:
-            return made[m][0][at(i)]
+        def tail(m: int, i: int, line: Line = line) -> Any:
+            return made[m][0][line.at(i)]
 
         def before(m: Any, n: int = n, tail: Callable[[int, int], Any] = tail) -> Any:
             return edges.entering(n, m, tail)
 
-        value = _valued(source if n == 0 else of_func(made[n - 1][0]), at)
-        made.append((f, walk(f, at, one, extent, t, value, before)))
+        value = _valued(source if n == 0 else of_func(made[n - 1][0]), line)
+        made.append((f, walk(f, line, one, t, value, before)))
     return made
 
 
@@ -116,8 +115,8 @@ def _nothing_yet(name: str, dims: Sequence[Var], t: Type) -> Func:
     return f
 
 
-def _valued(source: Source, at: At) -> Value:
-    return lambda i: source(*at(i))
+def _valued(source: Source, line: Line) -> Value:
+    return lambda i: source(*line.at(i))
 
 
 __all__ = ["Scan", "scan_within", "scans", "scans_with_edges"]

@@ -16,13 +16,23 @@ from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import coefficient
 from parhelion.types import Type
 
-#: The coordinates of a point, counted from the first that a filter meets.
-At = Callable[[Any], tuple[Any, ...]]
 #: A value by the number of a point; before the first one, the nearest is number 0.
 Value = Callable[[Any], Any]
 
 #: Points along which a scan goes at a time.
 AT_A_TIME = 8
+
+
+@dataclass(frozen=True)
+class Line:
+    """The points of a line, counted from the first that a filter meets.
+
+    at: the coordinates of a point. name: of the dimension, of which loops get theirs.
+    """
+
+    at: Callable[[Any], tuple[Any, ...]]
+    points: int
+    name: str
 
 
 @dataclass(frozen=True)
@@ -38,39 +48,38 @@ class Walk:
 
 
 def walk(
-    f: Func, at: At, one: Filter, points: int, t: Type, value: Value, before: Value
+    f: Func, line: Line, one: Filter, t: Type, value: Value, before: Value
 ) -> list[Walk]:
-    """Gives a Func the updates by which a filter walks over its points.
+    """Gives a Func the updates by which a filter walks along lines.
 
     The first one writes the values before the first point. value: what is filtered.
     before: the values before the first point.
     """
-    first = f.num_update_definitions()
-    b = RDom([(0, one.order)], f"b{f.name()}{first}")
+    first, at = f.num_update_definitions(), line.at
+    b = RDom([(0, one.order)], f"b{line.name}")
     f[at(-1 - b)] = before(b)
-    r = RDom([(0, points)], f"r{f.name()}{first}")
-    f[at(r)] = _total(f, at, one, r, t, value(r), lambda j: f[at(r - j)])
-    return [Walk(first, b, one.order), Walk(first + 1, r, points)]
+    r = RDom([(0, line.points)], f"r{line.name}")
+    f[at(r)] = _total(line, one, r, t, value(r), lambda j: f[at(r - j)])
+    return [Walk(first, b, one.order), Walk(first + 1, r, line.points)]
 
 
 def walk_within(
-    f: Func, at: At, one: Filter, points: int, t: Type, value: Value, before: Value
+    f: Func, line: Line, one: Filter, t: Type, value: Value, before: Value
 ) -> Walk:
-    """Gives a Func the update by which a filter walks over its points, and has it store
+    """Gives a Func the update by which a filter walks along lines, and has it store
     nothing else. See `walk`."""
-    r = RDom([(0, points)], f"r{f.name()}")
+    r = RDom([(0, line.points)], f"r{line.name}")
 
     def earlier(j: int) -> Any:
-        there = f[at(max_(r - j, 0))]
+        there = f[line.at(max_(r - j, 0))]
         return select(likely(r >= j), there, before(clamp(j - 1 - r, 0, j - 1)))
 
-    f[at(r)] = _total(f, at, one, r, t, value(r), earlier)
-    return Walk(f.num_update_definitions() - 1, r, points)
+    f[line.at(r)] = _total(line, one, r, t, value(r), earlier)
+    return Walk(f.num_update_definitions() - 1, r, line.points)
 
 
 def _total(
-    f: Func,
-    at: At,
+    line: Line,
     one: Filter,
     r: RDom,
     t: Type,
@@ -79,11 +88,11 @@ def _total(
 ) -> Any:
     """What a filter makes of a value. earlier: the value so many points before."""
     gain = one.feedforward[0]
-    total = value if gain == 1 else coefficient(gain, at(r), t) * value
+    total = value if gain == 1 else coefficient(gain, line.at(r), t) * value
     # The nearest point comes last: it is known last.
     for j, a in reversed(list(enumerate(one.feedback, 1))):
         if a != 0:
-            total = total + coefficient(a, at(r), t) * earlier(j)
+            total = total + coefficient(a, line.at(r), t) * earlier(j)
     return total
 
 
@@ -100,10 +109,19 @@ def schedule_walk(
     if one.points < AT_A_TIME:
         stage.reorder(v, r, *rest).vectorize(v, lanes)
         return stage, r
-    outer, inner = RVar(f"{r.x.name()}o"), RVar(f"{r.x.name()}i")
+    outer, inner = [_part(f, r, suffix) for suffix in "oi"]
     stage.split(r, outer, inner, AT_A_TIME)
     stage.reorder(inner, v, outer, *rest).vectorize(v, lanes).unroll(inner)
     return stage, outer
 
 
-__all__ = ["AT_A_TIME", "At", "Value", "Walk", "schedule_walk", "walk", "walk_within"]
+def _part(f: Func, r: RDom, suffix: str) -> RVar:
+    """A loop of a part of a domain, which is called like no dimension of the Func."""
+    taken = {v.name() for v in f.args()}
+    name = r.x.name().removesuffix(".x") + suffix
+    while name in taken:
+        name += suffix
+    return RVar(name)
+
+
+__all__ = ["AT_A_TIME", "Line", "Value", "Walk", "schedule_walk", "walk", "walk_within"]

@@ -25,7 +25,7 @@ def names(svg: str) -> set[str]:
 @pytest.mark.parametrize(
     ("name", "shown", "hidden"),
     [
-        ("recursive_lines", {"f", "f_0", "f_1", "image"}, {"f_0_completedx"}),
+        ("recursive_lines", {"f", "f_0", "f_0_out", "image"}, {"f_0_completedx"}),
         (
             "recursive_one",
             {"f_0_intrax0", "f_0_intrax_tails", "f_0_completedx", "f_0_finalx0", "f"},
