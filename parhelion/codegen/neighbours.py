@@ -9,6 +9,7 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.ir.symbols import BufferSym
 
 
 def offsets_of_run(
@@ -28,6 +29,7 @@ def offsets_of_run(
 def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]:
     found: set[int] = set()
     later: set[Var] = set()
+    stored: set[BufferSym] = set()
     # This load may have been moved out of loops, to where nothing that changes in them
     # can be written. What does has another address.
     deepest = f.level(e)
@@ -47,6 +49,7 @@ def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]
                     and isinstance(n.index, E.Ramp)
                     and _named(n.index.stride) == stride
                     and later.isdisjoint(free_vars(n.index))
+                    and stored.isdisjoint(f.module.reads(n.index))
                     and all([v in f.vars for v in free_vars(n.index)])
                     and f.level(n.index.base) <= deepest
                 ):
@@ -55,8 +58,10 @@ def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]
                         found.add(offset)
         if isinstance(item, S.LetStmt):
             later.add(item.var)
-        elif isinstance(item, S.Store) and item.buffer is e.buffer:
-            break
+        elif isinstance(item, S.Store):
+            if item.buffer is e.buffer:
+                break
+            stored.add(item.buffer)
     return found
 
 

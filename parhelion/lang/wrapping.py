@@ -50,6 +50,13 @@ def wrap_in(source: Source, given: object) -> Func:
 def clone_in(source: Function, given: object) -> Func:
     """The copy of `source` that the Funcs given call instead of it."""
     name = _checked_name(source, "clone_in")
+    if any([d.directive == "tile_scan" for d in source.stages()]):
+        raise ScheduleError(
+            f"{source.name}.clone_in: a scan of {source.name} is in tiles, which are"
+            " computed in its loops and are not copied",
+            at=here(),
+            hint="call clone_in first, then tile_scan of each",
+        )
     readers, label = _readers(source, given, "clone_in", "clone")
     with CHANGES:
         known = _known(source, readers, "clone_in")

@@ -36,6 +36,9 @@ _ON_CIRCLE = 1e-6
 _ALIKE = 0.1
 
 
+#: Earlier results that a filter may read for each of its own.
+_MOST_ORDER = 512
+
 #: What there can be outside of an image.
 BORDERS = ("zero", "clamp", "repeat", "mirror")
 
@@ -258,6 +261,19 @@ def most_growth(t: Type) -> float:
     return float(rounding(t) ** -0.5)
 
 
+def check_order_of(feedback: Sequence[Coefficient], what: str) -> None:
+    """Raises DefinitionError for a filter of so high an order that its code, in which
+    each earlier value is a term, and its poles take minutes."""
+    if len(feedback) > _MOST_ORDER:
+        raise DefinitionError(
+            f"{what}: a filter of order {len(feedback)} reads more than {_MOST_ORDER}"
+            " earlier results of its own for each",
+            at=here(),
+            hint="make it of several filters of lower orders; feedforward may have"
+            " any number of coefficients",
+        )
+
+
 def check_growth(one: Filter, width: int, extent: int, t: Type, what: str) -> None:
     """Warns of tiles in which rounding errors grow to half of the digits, and of those
     along a line of `extent` points together in which they do."""
@@ -291,6 +307,7 @@ __all__ = [
     "check_border",
     "check_border_name",
     "check_growth",
+    "check_order_of",
     "check_stable",
     "coefficients_of",
     "most_growth",

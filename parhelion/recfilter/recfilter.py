@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from parhelion.errors import DefinitionError, ScheduleError, here
+from parhelion.errors import (
+    DefinitionError,
+    ScheduleError,
+    TypeMismatchError,
+    here,
+)
 from parhelion.ir.function import Function
 from parhelion.ir.names import fresh
 from parhelion.lang.buffer import Buffer
@@ -31,6 +36,7 @@ from parhelion.recfilter.filters import (
     check_border,
     check_border_name,
     check_growth,
+    check_order_of,
     check_stable,
     coefficients_of,
     fitting,
@@ -165,6 +171,7 @@ class RecFilter(Scheduled):
             feedback = feedback[:-1]
         while len(feedforward) > 1 and feedforward[-1] == 0:
             feedforward = feedforward[:-1]
+        check_order_of(feedback, what)
         one = Filter(dim, causal, tuple(feedforward), tuple(feedback), here())
         if one.is_constant:
             check_stable(one.constants()[1], what)
@@ -465,6 +472,13 @@ class RecFilter(Scheduled):
 
     def __getitem__(self, index: Any) -> Any:
         return self.as_func()[index]
+
+    def __iter__(self) -> NoReturn:
+        raise TypeMismatchError(
+            f"RecFilter {self._name!r} has no elements to iterate over",
+            at=here(),
+            hint="np.asarray(f.realize()) is the image that it computes",
+        )
 
     def realize(
         self, dst: Destination | Sequence[Destination] | None = None

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import SupportsIndex
-
 import numpy as np
 
 from parhelion.analysis.linear import linear
 from parhelion.analysis.recurrence import Affine, Recurrence, find_recurrence
-from parhelion.errors import ScheduleError, here
+from parhelion.errors import ScheduleError, TypeMismatchError, here
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.expr import FloatImm, Imm, Intrinsic, Var
 from parhelion.ir.function import Definition, Function, var_label
 from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.lang.checked import boolean, integer
 from parhelion.lang.func import Stage
 from parhelion.recfilter.coefficients import Number, growth
 from parhelion.recfilter.filters import Filter, check_growth
@@ -34,7 +33,7 @@ def tile_scan(stage: Stage, r: HasVar, width: object, reassociate: bool) -> None
     what = f"{stage_label(function, number)}.tile_scan"
     scan = _scan(function, number, to_var(r, what), what)
     size = _checked_width(width, scan, what)
-    _check_floats(scan, reassociate, what)
+    _check_floats(scan, boolean(reassociate, f"{what}: reassociate"), what)
     if scan.extent is not None and scan.extent <= size:
         return
     _check_growth(scan, size, what)
@@ -58,6 +57,8 @@ def _scan(function: Function, number: int, r: Var, what: str) -> Scan:
             at=here(),
             hint="call tile_scan first, then specialize",
         )
+    if d.directive == "tile_scan":
+        raise ScheduleError(f"{what}: the scan is in tiles already", at=here())
     if d.schedule.touched:
         raise ScheduleError(
             f"{what}: the update has directives already, and tile_scan gives it the"
@@ -191,12 +192,13 @@ def width_of_tiles(
 
 
 def _checked_width(given: object, scan: Scan, what: str) -> int:
-    if not isinstance(given, SupportsIndex) or isinstance(given, bool):
+    try:
+        width = integer(None if isinstance(given, bool) else given, "a width")
+    except TypeMismatchError:
         raise ScheduleError(
             f"{what}: the width of a tile must be an integer, not {given!r:.60}",
             at=here(),
-        )
-    width = given.__index__()
+        ) from None
     if width > _WIDEST:
         raise ScheduleError(
             f"{what}: tiles of {width} points are wider than {_WIDEST}",

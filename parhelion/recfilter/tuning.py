@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parhelion.autoschedule.machine.fit import processor
 from parhelion.errors import ScheduleError, here
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _FORMAT = 1
 #: The widths that are tried, in points.
 _WIDTHS = [1 << k for k in range(6, 13)]
+#: A budget that no search uses up, in seconds.
+_LONGEST = 1e9
 #: How often the search goes on from the best way that it has found.
 _STEPS = 3
 
@@ -54,15 +56,15 @@ def autotune(
     return found
 
 
-def _budget(seconds: object, what: str) -> float:
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not number or not 0 < float(seconds) < math.inf:  # type: ignore[arg-type]
+def _budget(seconds: Any, what: str) -> float:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or not 0 < seconds < math.inf:
         raise ScheduleError(
             f"{what}: the budget must be a positive number of seconds, not {seconds!r}",
             at=here(),
             hint="a way takes a second or two to compile, and there are up to some 20",
         )
-    return float(seconds)  # type: ignore[arg-type]
+    return float(min(seconds, _LONGEST))
 
 
 class _Search:

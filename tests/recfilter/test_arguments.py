@@ -154,3 +154,18 @@ def test_copies_are_independent(copied: Callable[[RecFilter], RecFilter]) -> Non
     h.add_filter(-x, [1, 0.5])
     np.testing.assert_allclose(np.asarray(h.realize()), np.asarray(g.realize()))
     np.testing.assert_array_equal(np.asarray(f.realize()), first)
+
+
+# What never ended.
+
+
+def test_a_filter_is_no_list_of_values() -> None:
+    f, _ = over(line)
+    with pytest.raises(hl.TypeMismatchError, match="has no elements to iterate over"):
+        list(f)
+
+
+def test_orders_beyond_all_use() -> None:
+    f, x = over(line)
+    with pytest.raises(hl.DefinitionError, match="order 1000 reads more than 512"):
+        f.add_filter(+x, [1, *[0.5 / 1000] * 1000])

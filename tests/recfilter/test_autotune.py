@@ -277,6 +277,12 @@ def test_no_budget(budget: Any) -> None:
     assert info.value.at is not None and info.value.at.file == __file__
 
 
+def test_a_budget_that_is_never_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = pretended(monkeypatch, lambda way: 1.0)
+    summed().autotune(10**400)
+    assert asked
+
+
 def test_what_is_refused() -> None:
     x, y = RecFilterDim("x", W), RecFilterDim("y", H)
     f = RecFilter("f")

@@ -393,3 +393,35 @@ def test_directives_before() -> None:
         "a specialised definition cannot be computed in tiles\n"
         "hint: call tile_scan first, then specialize",
     )
+
+
+def test_a_scan_that_is_in_tiles_already() -> None:
+    f, r = hl.Func("f"), hl.RDom([(1, 99)], "r")
+    f[x] = x
+    f[r] += f[r - 1]
+    f.update().tile_scan(r, 8)
+    with pytest.raises(hl.ScheduleError, match="the scan is in tiles already"):
+        f.update().tile_scan(r, 8)
+    g = hl.Func("g")
+    g[x] = f[x]
+    with pytest.raises(hl.ScheduleError, match="a scan of f is in tiles") as info:
+        f.clone_in(g)
+    assert "clone_in first" in str(info.value)
+
+
+@pytest.mark.parametrize("width", [np.array([8]), np.arange(3), "8", None, True])
+def test_odd_widths(width: object) -> None:
+    f, r = hl.Func("f"), hl.RDom([(1, 99)], "r")
+    f[x] = x
+    f[r] += f[r - 1]
+    with pytest.raises(hl.ScheduleError, match="must be an integer, not"):
+        f.update().tile_scan(r, width)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("consent", ["no", 2.5, None])
+def test_consent_is_true_or_false(consent: Any) -> None:
+    f, r = hl.Func("f"), hl.RDom([(1, 99)], "r")
+    f[x] = hl.f32(x)
+    f[r] += f[r - 1]
+    with pytest.raises(hl.TypeMismatchError, match="reassociate is True or False"):
+        f.update().tile_scan(r, 8, consent)

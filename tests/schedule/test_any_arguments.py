@@ -60,7 +60,7 @@ DIRECTIVES = {
     "in_": (0, 1),
     "clone_in": (1, 1),
     "rfactor": (1, 3),
-    "tile_scan": (1, 3),
+    "tile_scan": (2, 3),
 }
 
 
