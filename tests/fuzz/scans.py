@@ -10,10 +10,8 @@ outside fails.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 import parhelion as hl
 from parhelion.interp import interpret
 from parhelion.recfilter.coefficients import continuation, growth
+from tests.fuzz.numbered import run
 from tests.fuzz.recursive import coefficients_of
 
 Array = NDArray[Any]
@@ -335,25 +334,5 @@ def difference(case: Case) -> str:
     return ""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    start, failures = time.monotonic(), 0
-    for n in range(options.cases):
-        number = options.seed * 1_000_000 + n
-        case = draw(random.Random(number))
-        found = difference(case)
-        if found:
-            failures += 1
-            print(f"\rseed {number}: {found}\n{case}", flush=True)
-        print(f"\r{n + 1 - failures} clean", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    took = time.monotonic() - start
-    print(f"{options.cases - failures} clean, {failures} failed, {took:.0f} s")
-    return 1 if failures else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, draw, difference))
