@@ -190,8 +190,8 @@ BUGS: dict[str, Bug] = {
     ),
     "written_too_early": Bug(
         "the address of what changes in a loop is written before the loop",
-        "parhelion.codegen.strided",
-        "_offsets",
+        "parhelion.codegen.neighbours",
+        "_found",
         "f.level(n.index.base) <= deepest",
         "deepest >= 0",
     ),
