@@ -8,11 +8,13 @@ always compiled for it; of a given target's features, or those of ``HL_JIT_TARGE
 from __future__ import annotations
 
 import enum
+import functools
 import os
 from collections.abc import Iterable
 
 from parhelion.codegen.target import host_target
 from parhelion.errors import HalideError, TypeMismatchError, here
+from parhelion.ir.target import Target as Machine
 from parhelion.lang.convert import check_type
 from parhelion.runtime.program import PLAIN, Options
 from parhelion.types import Type
@@ -373,9 +375,17 @@ def get_host_target() -> Target:
     >>> hl.get_host_target().supported()
     True
     """
+    return Target(*_described(host_target()))
+
+
+@functools.cache
+def _described(
+    host: Machine,
+) -> tuple[TargetOS, TargetArch, int, tuple[TargetFeature, ...]]:
+    """A computer as Targets describe it. Finding it out takes as long as building some
+    Funcs, and is asked for by every schedule."""
     import platform  # only here: it takes longer than the rest of this module
 
-    host = host_target()
     arch = TargetArch.ARM if host.arch in ("aarch64", "arm64") else TargetArch.X86
     system = {"Linux": TargetOS.Linux, "Darwin": TargetOS.OSX}
     features = [
@@ -383,7 +393,8 @@ def get_host_target() -> Target:
         for f, names in LLVM_FEATURES.items()
         if all([host.has(n) for n in names]) and host.cpu.startswith(_MAKERS.get(f, ""))
     ]
-    return Target(system.get(platform.system(), TargetOS.OSUnknown), arch, 64, features)
+    found = system.get(platform.system(), TargetOS.OSUnknown)
+    return found, arch, 64, tuple(features)
 
 
 def host_supports_target_device(target: Target) -> bool:
