@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import overload
 
@@ -91,8 +92,7 @@ def iir(
     image = given(inp, axis, sizes, "iir")
     check_border_name(border, "iir")
     causal = not boolean(reverse, "iir: reverse")
-    f = RecFilter("iir", border)
-    return _filtered(image, f, [divided(b, a, "iir")], causal)
+    return _filtered(image, "iir", border, [divided(b, a, "iir")], causal)
 
 
 @overload
@@ -160,32 +160,33 @@ def sosfilt(
         divided(row[:3], row[3:], f"sosfilt: section {k}")
         for k, row in enumerate(_rows(sos))
     ]
-    f = RecFilter("sosfilt", border)
-    return _filtered(image, f, sections, causal)
+    return _filtered(image, "sosfilt", border, sections, causal)
 
 
 def _filtered(
     image: Input,
-    f: RecFilter,
-    filters: Sequence[tuple[list[float], list[float]]],
+    name: str,
+    border: str,
+    filters: Sequence[Fraction],
     causal: bool,
 ) -> Array | Buffer | Func:
-    """An image filtered by each of `filters`, as `divided` gives them, in turn.
+    """An image filtered by each of `filters` in turn."""
 
-    f: a RecFilter that is not defined yet.
-    """
-    if not image.has_pixels():
-        return image.result(None)
-    dims = image.dims()
-    f[dims] = image.pixel(dims)
-    for forward, back in filters:
-        kept = np.trim_zeros(forward[1:], "b")
-        f._add(image.position, causal, [forward[0], *kept], back, f.name())
-    out = f.as_func()
-    if image.type is not WORK:
-        wide = out.compute_root()
-        out = image.rounded(f"{f.name()}_rounded", dims, wide, dims)
-    return image.result(out)
+    def build(image: Input) -> Func:
+        f, dims = RecFilter(name, border), image.dims()
+        f[dims] = image.pixel(dims)
+        for forward, back in filters:
+            f._add(image.position, causal, forward, back, name)
+        out = f.as_func()
+        if image.type is WORK:
+            return out
+        return image.rounded(f"{name}_rounded", dims, out.compute_root(), dims)
+
+    return image.filtered(build, (name, border, tuple(filters), causal))
+
+
+#: The coefficients of x[n], x[n-1], … and of y[n-1], y[n-2], … in y[n].
+Fraction = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def _rows(sos: object) -> list[Array]:
@@ -201,15 +202,21 @@ def _rows(sos: object) -> list[Array]:
     return list(table)
 
 
-def divided(b: object, a: object, what: str) -> tuple[list[float], list[float]]:
-    """The coefficients of x[n], x[n-1], … and of y[n-1], y[n-2], … in y[n].
+def divided(b: object, a: object, what: str) -> Fraction:
+    """A filter by its numerator and denominator.
 
     b, a: numerator and denominator, each a list or a number. what: the filter, for
     messages. Raises TypeMismatchError for what is no number, and DefinitionError for
     a[0] = 0 and for an unstable filter.
     """
-    above = _numbers(b, f"{what}: b")
-    below = _numbers(a, f"{what}: a")
+    return _divided(_numbers(b, f"{what}: b"), _numbers(a, f"{what}: a"), what)
+
+
+@functools.lru_cache(maxsize=256)
+def _divided(
+    above: tuple[Number, ...], below: tuple[Number, ...], what: str
+) -> Fraction:
+    """As `divided`. Its poles take longer to find than some images to filter."""
     if below[0] == 0:
         raise DefinitionError(
             f"{what}: a[0] is 0; it is the coefficient of y[n], by which all others are"
@@ -223,7 +230,8 @@ def divided(b: object, a: object, what: str) -> tuple[list[float], list[float]]:
     except DefinitionError as error:
         error.advise("the poles are numpy.roots(a): no magnitude may be more than 1")
         raise
-    return [fitting(float(c) / below[0], f"{what}: b", WORK) for c in above], back
+    forward = [fitting(float(c) / below[0], f"{what}: b", WORK) for c in above]
+    return tuple(forward), tuple(back)
 
 
 def _numbers(given: object, what: str) -> tuple[Number, ...]:
@@ -234,4 +242,4 @@ def _numbers(given: object, what: str) -> tuple[Number, ...]:
     return numbers([given] if one else given, what, WORK)
 
 
-__all__ = ["divided", "iir", "sosfilt"]
+__all__ = ["Fraction", "divided", "iir", "sosfilt"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from parhelion.lang.checked import a_kind, integer, items
 from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
 from parhelion.lang.functions import cast
+from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim
+from parhelion.recfilter.kept import KEPT
 from parhelion.recfilter.schedules import schedule_points
 from parhelion.types import Float, Type
 
@@ -37,22 +39,19 @@ _TYPES |= {"float32", "float64"}
 class Input:
     """An image that is filtered along an axis.
 
-    image: a Func, or the Buffer of an image in memory. names, extents: of its
+    image: a Func, or an image in memory, whose pixels count from 0 in each dimension;
+    an ImageParam in its place while the filter is built. mins: where the result begins
+    if it is a Buffer. names, extents: of its
     dimensions, the innermost first. position: the dimension that is the axis. type: of
-    the result, float32 or float64. to_buffer: whether the result is a Buffer, where it
-    is no Func; an array otherwise.
+    the result, float32 or float64.
     """
 
-    image: Buffer | Func
+    image: Buffer | ImageParam | Func
     names: tuple[str, ...]
     extents: tuple[int, ...]
     position: int
     type: Type
-    to_buffer: bool = False
-
-    def has_pixels(self) -> bool:
-        """Whether there is anything to filter."""
-        return 0 not in self.extents
+    mins: tuple[int, ...] | None = None
 
     def dims(self) -> tuple[RecFilterDim, ...]:
         """The dimensions of an image that has pixels."""
@@ -61,12 +60,7 @@ class Input:
     def pixel(self, at: Sequence[Var]) -> Expr:
         """The pixel at coordinates that count from 0 in each dimension, as a value of
         type `WORK`."""
-        image = self.image
-        if isinstance(image, Func):
-            return cast(WORK, image[tuple(at)])
-        mins = [image.dim(k).min() for k in range(len(at))]
-        place = tuple([i + m for i, m in zip(at, mins, strict=True)])
-        return cast(WORK, image[place])
+        return cast(WORK, self.image[tuple(at)])
 
     def rounded(
         self, name: str, dims: Sequence[RecFilterDim], f: Func, at: Sequence[object]
@@ -78,22 +72,32 @@ class Input:
         schedule_points(out, dims, self.type)
         return out
 
-    def result(self, out: Func | None) -> Array | Buffer | Func:
+    def filtered(
+        self, build: Callable[[Input], Func], key: Hashable
+    ) -> Array | Buffer | Func:
         """The filtered image, of the kind that was given.
 
-        out: the Func that computes it, over coordinates that count from 0; None for an
-        image without pixels.
+        build: makes the Func that computes it, over coordinates that count from 0. key:
+        what decides which Func that is, beside the image's size and type; an image is
+        filtered by what was compiled for an earlier one that is like it.
         """
-        if isinstance(self.image, Func):
-            assert out is not None
-            return out.compute_root()
+        image = self.image
+        if isinstance(image, Func):
+            return build(self).compute_root()
+        assert isinstance(image, Buffer)
         array = np.empty(self.extents[::-1], self.type.to_numpy())
-        if out is not None:
-            out.realize(array)
-        if not self.to_buffer:
+        if 0 not in self.extents:
+            run = KEPT.get(
+                (key, self.position),
+                image.type(),
+                self.extents,
+                lambda param: build(replace(self, image=param)),
+            )
+            run(image, array)
+        if self.mins is None:
             return array
         made = Buffer(array)
-        made.set_min([self.image.dim(k).min() for k in range(len(self.extents))])
+        made.set_min(self.mins)
         return made
 
 
@@ -110,7 +114,7 @@ def given(
         t, names = _float(inp.type()), tuple([v.name() for v in inp.args()])
         extents, position = _sizes(inp, sizes, what), _position(axis, names, what)
         return Input(inp, names, extents, position, t)
-    image = inp if isinstance(inp, Buffer) else Buffer(_array(inp, what))
+    image, mins = _image(inp, what)
     count = image.dimensions()
     extents = tuple([image.dim(k).extent() for k in range(count)])
     if sizes is not None:
@@ -122,7 +126,18 @@ def given(
         )
     names = (*_NAMES, *[f"d{k}" for k in range(len(_NAMES), count)])[:count]
     position, t = _position(axis, names, what), _float(image.type())
-    return Input(image, names, extents, position, t, isinstance(inp, Buffer))
+    return Input(image, names, extents, position, t, mins)
+
+
+def _image(inp: object, what: str) -> tuple[Buffer, tuple[int, ...] | None]:
+    """An image in memory, from 0 on in each dimension, and where it begins if it is a
+    Buffer."""
+    if not isinstance(inp, Buffer):
+        return Buffer(_array(inp, what)), None
+    mins = [inp.dim(k).min() for k in range(inp.dimensions())]
+    image = inp._view()
+    image.set_min([0] * len(mins))
+    return image, tuple(mins)
 
 
 def _float(t: Type) -> Type:

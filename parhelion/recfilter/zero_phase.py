@@ -97,17 +97,18 @@ def filtfilt(
     forward, back = divided(b, a, "filtfilt")
     edge = _padlen(image, padtype, padlen, max(len(forward), len(back) + 1))
     before = _before(forward, back)
-    if not image.has_pixels():
-        return image.result(None)
-    k, dims = image.position, image.dims()
-    longer = RecFilterDim(dims[k].name(), dims[k].extent + 2 * edge)
-    wide = (*dims[:k], longer, *dims[k + 1 :])
-    f = _extended(image, padtype, edge, dims).compute_root()
-    schedule_points(f, wide, WORK)
-    for causal in (True, False):
-        f = _run(f, wide, k, causal, forward, back, before)
-    out = image.rounded("filtfilt", dims, f, _moved(dims, k, dims[k] + edge))
-    return image.result(out)
+
+    def build(image: Input) -> Func:
+        k, dims = image.position, image.dims()
+        longer = RecFilterDim(dims[k].name(), dims[k].extent + 2 * edge)
+        wide = (*dims[:k], longer, *dims[k + 1 :])
+        f = _extended(image, padtype, edge, dims).compute_root()
+        schedule_points(f, wide, WORK)
+        for causal in (True, False):
+            f = _run(f, wide, k, causal, forward, back, before)
+        return image.rounded("filtfilt", dims, f, _moved(dims, k, dims[k] + edge))
+
+    return image.filtered(build, ("filtfilt", forward, back, padtype, edge))
 
 
 def _padlen(image: Input, padtype: str | None, padlen: int | None, taps: int) -> int:
