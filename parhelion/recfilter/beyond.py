@@ -87,7 +87,7 @@ def _responses(parts: Parts, taps: Mapping[int, Number], grid: int) -> list[Floa
     np.add.at(impulse, np.array(list(taps)) % grid, list(taps.values()))
     spectrum = np.fft.rfft(impulse)
     found = []
-    for gain, feedback, causal in parts:
+    for (gain,), feedback, causal in parts:
         z = turn if causal else turn.conj()
         back = sum([a * z**j for j, a in enumerate(feedback, 1)], np.zeros_like(z))
         spectrum = spectrum * float(gain) / (1 - back)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from parhelion.lang.func import Func
@@ -28,7 +29,7 @@ from parhelion.recfilter.stages import whole_lines
 from parhelion.recfilter.sums import summed, taps_of
 from parhelion.recfilter.tile_schedules import schedule_tiles
 from parhelion.recfilter.tiling import tiled
-from parhelion.recfilter.untiled import scan_within, scans, scans_with_edges
+from parhelion.recfilter.untiled import scan_within, scans, scans_apart
 from parhelion.recfilter.values import Source, beyond, of_func
 from parhelion.types import Type
 
@@ -135,13 +136,23 @@ class Builder:
     def _joins(self, f: Filter, part: Sequence[Filter]) -> bool:
         """Whether a filter is computed together with those before it: along the same
         dimension, or in the same tiles."""
-        if not f.order or not part[0].order or len(f.feedforward) > 1:
+        if not f.order or not part[0].order or (f.reach and not self._chains(f, part)):
             return False
         if all([one.dim == f.dim for one in part]):
             return True
         if self.apart:
             return False
         return all([self._is_split(one.dim) for one in (*part, f)])
+
+    def _chains(self, f: Filter, part: Sequence[Filter]) -> bool:
+        """Whether the filter before it, along the same lines, keeps what the
+        feedforward coefficients of a filter read, as second-order sections do."""
+        last = part[-1]
+        return (
+            f.is_constant
+            and (f.dim, f.causal) == (last.dim, last.causal)
+            and f.reach <= min(max(last.order, 2), self.widths.get(f.dim, f.reach))
+        )
 
     def _is_split(self, position: int) -> bool:
         return self.widths.get(position, math.inf) < self.dims[position].extent
@@ -150,11 +161,13 @@ class Builder:
         self, name: str, out_name: str, source: Source, part: Sequence[Filter]
     ) -> Func:
         """The Func of filters that are computed together."""
-        summing = [f for f in part if len(f.feedforward) > 1 or not f.order]
+        # On an image that ends, what filters read of those before them is at hand.
+        ahead = part[:1] if self.border == "zero" else part
+        summing = [f for f in ahead if f.reach or not f.order]
         if not summing:
             return self._recursive(name, out_name, source, part, None)
         rest = self._settled(
-            [_feedback_of(f) if f in summing else f for f in part if f.order]
+            [f.without_feedforward() if f in summing else f for f in part if f.order]
         )
         given = (source, self.dims, summing, self.border, self.type)
         if not rest:
@@ -176,11 +189,13 @@ class Builder:
         part: Sequence[Filter],
         sums: tuple[Func, Sequence[Filter]] | None,
     ) -> Func:
-        """The Func of filters that have feedback and one feedforward coefficient.
+        """The Func of filters that have feedback, and, but on an image that ends, one
+        feedforward coefficient.
 
         source: the image. sums: what feedforward coefficients have made of it, which
         is filtered, and the filters that had them.
         """
+        part = _kept_longer(part)
         groups, filtered = by_dimension(part), source
         if sums is not None:
             filtered = of_func(sums[0])
@@ -207,7 +222,7 @@ class Builder:
             position = group[0].dim
             width = self.widths.get(position)
             if width is None:
-                alone = self._settled([_feedback_of(f) for f in group])
+                alone = self._settled([f.without_feedforward() for f in group])
                 width = width_of_tiles(self.dims, alone, self.type)
             if width is not None and width < self.dims[position].extent:
                 found[position] = width
@@ -250,7 +265,10 @@ class Builder:
             scan = scan_within(out_name, *given[1:], edges)
             schedule_scan_within(scan, dims, position, t)
             return scan[0]
-        stages = [scans(*given)] if edges is None else scans_with_edges(*given, edges)
+        if edges is None and not any([f.reach for f in part]):
+            stages = [scans(*given)]
+        else:
+            stages = scans_apart(*given, edges)
         out = Func(out_name)
         out[dims] = stages[-1][0][dims]
         if by_tags:
@@ -292,9 +310,15 @@ def by_dimension(filters: Sequence[Filter]) -> list[tuple[Filter, ...]]:
     return [tuple(group) for _, group in groups]
 
 
-def _feedback_of(one: Filter) -> Filter:
-    """What is left of a filter when its feedforward part is computed."""
-    return Filter(one.dim, one.causal, (1,), one.feedback, one.site)
+def _kept_longer(filters: Sequence[Filter]) -> list[Filter]:
+    """Filters that each keep as many of their values as the one after them reads: those
+    that keep fewer get feedback coefficients of zero."""
+    made = list(filters)
+    for k, (one, following) in enumerate(itertools.pairwise(filters)):
+        more = following.reach - one.order
+        if more > 0:
+            made[k] = replace(one, feedback=(*one.feedback, *(0,) * more))
+    return made
 
 
 __all__ = ["Builder", "by_dimension"]

@@ -98,20 +98,43 @@ def tail(columns: Matrix, order: int, causal: bool) -> Matrix:
     return columns[::-1][:order] if causal else columns[:order]
 
 
-#: (gain, feedback, whether causal) of filters, in the order in which they run.
-Parts = Sequence[tuple[Number, Sequence[Number], bool]]
+#: (feedforward, feedback, whether causal) of filters, in the order in which they run.
+Parts = Sequence[tuple[Sequence[Number], Sequence[Number], bool]]
 
 
 def _followed(filters: Parts, width: int, valid: int, whole: bool) -> Iterator[Matrix]:
     """What the tails that come into a tile lead to there after each filter: matrices of
-    shape (width, slots), of the slots of the filters so far."""
-    columns = matrix(width, 0, whole)
-    for gain, feedback, causal in filters:
+    shape (width, slots), of the slots of the filters so far.
+
+    One with several feedforward coefficients reads what the filter before it, of its
+    direction, has left behind: no further back than that one's tail.
+    """
+    columns, before = matrix(width, 0, whole), matrix(0, 0, whole)
+    for forward, feedback, causal in filters:
+        fed = _fed(columns, before, forward, causal)
         own = continuation(feedback, width, whole)
         own = own if causal else own[::-1]
-        columns = np.hstack([filtered(columns, gain, feedback, causal), own])
+        columns = np.hstack([filtered(fed, 1, feedback, causal), own])
         columns[valid:] = 0
+        before = matrix(len(feedback), columns.shape[1], whole)
+        before[:, columns.shape[1] - len(feedback) :] = np.eye(len(feedback), dtype=int)
         yield columns
+
+
+def _fed(
+    columns: Matrix, before: Matrix, forward: Sequence[Number], causal: bool
+) -> Matrix:
+    """What feedforward coefficients make of columns. before: the values before the
+    first point, the nearest first."""
+    if len(forward) == 1:
+        return forward[0] * columns
+    towards = columns if causal else columns[::-1]
+    k, width = len(before), len(columns)
+    longer = np.vstack([before[::-1], towards])
+    made: Matrix = np.sum(
+        [b * longer[k - m : k - m + width] for m, b in enumerate(forward)], axis=0
+    )
+    return made if causal else made[::-1]
 
 
 def crossings(filters: Parts, width: int, valid: int, whole: bool) -> Matrix:
@@ -160,7 +183,7 @@ def entering(filters: Parts) -> tuple[Matrix, Matrix]:
     step: Matrix = np.zeros((0, 0))
     now: Matrix = np.zeros(0)
     level, levels = 1.0, np.zeros(0)
-    for gain, feedback, causal in filters:
+    for (gain,), feedback, causal in filters:
         level *= steady(gain, feedback)
         if causal == forward:
             whole, power = np.eye(len(step)), np.eye(len(step))

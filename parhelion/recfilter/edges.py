@@ -11,7 +11,7 @@ from parhelion.lang.func import Func
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
 from parhelion.recfilter.beyond import weights_of_entering
-from parhelion.recfilter.coefficients import Number, entering, rounding
+from parhelion.recfilter.coefficients import Number, Parts, entering, rounding
 from parhelion.recfilter.dims import another
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.values import Source, Table, constant
@@ -121,13 +121,9 @@ class SummedEdges:
         return self.func[self._at(self._starts[n] + q)]
 
 
-def parts_of(filters: Sequence[Filter]) -> list[tuple[Any, Any, bool]]:
+def parts_of(filters: Sequence[Filter]) -> Parts:
     """Filters as `coefficients` and `beyond` know them."""
-    found = []
-    for f in filters:
-        (gain, *_), feedback = f.constants()
-        found.append((gain, feedback, f.causal))
-    return found
+    return [(*f.constants(), f.causal) for f in filters]
 
 
 __all__ = ["ClampEdges", "Edges", "SummedEdges", "parts_of"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -81,6 +81,15 @@ class Filter:
     def is_constant(self) -> bool:
         """Whether all coefficients are numbers."""
         return not any([isinstance(a, Varying) for a in self._all()])
+
+    @property
+    def reach(self) -> int:
+        """How many points back it reads what it filters."""
+        return len(self.feedforward) - 1
+
+    def without_feedforward(self) -> Filter:
+        """What is left of it when its feedforward part is computed."""
+        return replace(self, feedforward=(1,))
 
     def constants(self) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
         """The coefficients, feedforward and feedback, of a filter where all are

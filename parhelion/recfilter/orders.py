@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -110,15 +111,18 @@ def _of_integers(
 def settled(one: Filter, t: Type) -> list[Filter]:
     """A filter as it is computed: as factors of orders 1 and 2, if its coefficients,
     rounded to the type, would make too much of another filter."""
-    if not (t.is_float() and one.is_constant and len(one.feedforward) == 1):
+    if not (t.is_float() and one.is_constant):
         return [one]
     if one.order < 2 or shaken_by(one, t) < _SHAKEN:
         return [one]
     orders = [2] * (one.order // 2) + [1] * (one.order % 2)
+    alone = one.without_feedforward()
     try:
-        found = factors(one, orders if one.order > 2 else [1, 1], "", t)
+        first, *rest = factors(alone, orders if one.order > 2 else [1, 1], "", t)
     except ScheduleError:  # two complex poles stay together
         return [one]
+    (gain,), (ahead, _) = first.constants()[0], one.constants()
+    found = [replace(first, feedforward=tuple([gain * b for b in ahead])), *rest]
     return found if sum([shaken_by(f, t) for f in found]) < shaken_by(one, t) else [one]
 
 
@@ -131,8 +135,7 @@ def check_shaken(one: Filter, t: Type, what: str) -> None:
     """Warns of a filter that is another one when its coefficients are rounded."""
     if not (t.is_float() and one.is_constant and one.order):
         return
-    alone = Filter(one.dim, one.causal, (1,), one.feedback)
-    share = sum([shaken_by(f, t) for f in settled(alone, t)])
+    share = sum([shaken_by(f, t) for f in settled(one, t)])
     if share > _MOST_SHAKEN:
         told = f"by {share:.2g} of itself" if np.isfinite(share) else "without end"
         warn(

@@ -81,17 +81,20 @@ def _no_tail(m: int, i: int) -> Any:
     raise InternalError(f"tail {i} of filter {m}")
 
 
-def scans_with_edges(
+def scans_apart(
     name: str,
     source: Source,
     dims: Sequence[Var],
     extents: Sequence[int],
     filters: Sequence[Filter],
     t: Type,
-    edges: Edges,
+    edges: Edges | None,
 ) -> list[Scan]:
-    """A Func for each filter of one dimension, where filters find values before their
-    first points."""
+    """A Func for each filter of one dimension: what one has made stays as it is while
+    the next one reads it, several points of it or those at the edges.
+
+    edges: what filters find before their first points; None for zeros.
+    """
     extent = extents[filters[0].dim]
     made: list[Scan] = []
     for n, one in enumerate(filters):
@@ -101,7 +104,7 @@ def scans_with_edges(
             return made[m][0][line.at(i)]
 
         def before(m: Any, n: int = n, tail: Callable[[int, int], Any] = tail) -> Any:
-            return edges.entering(n, m, tail)
+            return constant(0, t) if edges is None else edges.entering(n, m, tail)
 
         value = _valued(source if n == 0 else of_func(made[n - 1][0]), line)
         made.append((f, walk(f, line, one, t, value, before)))
@@ -119,4 +122,4 @@ def _valued(source: Source, line: Line) -> Value:
     return lambda i: source(*line.at(i))
 
 
-__all__ = ["Scan", "scan_within", "scans", "scans_with_edges"]
+__all__ = ["Scan", "scan_within", "scans", "scans_apart"]

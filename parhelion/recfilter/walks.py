@@ -52,14 +52,15 @@ def walk(
 ) -> list[Walk]:
     """Gives a Func the updates by which a filter walks along lines.
 
-    The first one writes the values before the first point. value: what is filtered.
+    The first one writes the values before the first point. value: what is filtered, at
+    points before the first one too if there are several feedforward coefficients.
     before: the values before the first point.
     """
     first, at = f.num_update_definitions(), line.at
     b = RDom([(0, one.order)], f"b{line.name}")
     f[at(-1 - b)] = before(b)
     r = RDom([(0, line.points)], f"r{line.name}")
-    f[at(r)] = _total(line, one, r, t, value(r), lambda j: f[at(r - j)])
+    f[at(r)] = _total(line, one, r, t, value, lambda j: f[at(r - j)])
     return [Walk(first, b, one.order), Walk(first + 1, r, line.points)]
 
 
@@ -74,7 +75,7 @@ def walk_within(
         there = f[line.at(max_(r - j, 0))]
         return select(likely(r >= j), there, before(clamp(j - 1 - r, 0, j - 1)))
 
-    f[line.at(r)] = _total(line, one, r, t, value(r), earlier)
+    f[line.at(r)] = _total(line, one, r, t, value, earlier)
     return Walk(f.num_update_definitions() - 1, r, line.points)
 
 
@@ -83,13 +84,19 @@ def _total(
     one: Filter,
     r: RDom,
     t: Type,
-    value: Any,
+    value: Value,
     earlier: Callable[[int], Any],
 ) -> Any:
-    """What a filter makes of a value. earlier: the value so many points before."""
-    gain = one.feedforward[0]
-    total = value if gain == 1 else coefficient(gain, line.at(r), t) * value
+    """What a filter makes of values, at point `r`. earlier: what it has made so many
+    points before."""
+    total: Any = None
     # The nearest point comes last: it is known last.
+    for m, b in reversed(list(enumerate(one.feedforward))):
+        if b == 0 and one.reach:
+            continue
+        read = value(r - m) if m else value(r)
+        term = read if b == 1 else coefficient(b, line.at(r), t) * read
+        total = term if total is None else total + term
     for j, a in reversed(list(enumerate(one.feedback, 1))):
         if a != 0:
             total = total + coefficient(a, line.at(r), t) * earlier(j)

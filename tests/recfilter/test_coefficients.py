@@ -22,7 +22,7 @@ from parhelion.recfilter.coefficients import (
     together,
 )
 
-Filter = tuple[float, list[float], bool]
+Filter = tuple[list[float], list[float], bool]
 
 
 def test_gaussian_weights_are_those_of_the_paper() -> None:
@@ -78,25 +78,46 @@ def test_a_tail_goes_on_as_the_filter_does() -> None:
 
 
 MIXED: list[Filter] = [
-    (0.7, [0.5, -0.2], True),
-    (1.3, [0.4], False),
-    (0.9, [0.3, 0.1, 0.05], False),
-    (1.0, [0.6], True),
+    ([0.7], [0.5, -0.2], True),
+    ([1.3], [0.4], False),
+    ([0.9], [0.3, 0.1, 0.05], False),
+    ([1.0], [0.6], True),
 ]
-SUMS: list[Filter] = [(1, [2, -1], True), (2, [1], False), (1, [-1], True)]
+SUMS: list[Filter] = [([1], [2, -1], True), ([2], [1], False), ([1], [-1], True)]
+#: Each but the first of a direction reads some of what the one before it has made.
+SECTIONS: list[Filter] = [
+    ([0.7], [0.5, -0.2], True),
+    ([0.4, 0.3, -0.2], [0.4], True),
+    ([0.9, -0.5], [0.3, 0.1, 0.05], True),
+    ([1.1], [0.6, -0.1], False),
+    ([0.5, 0.2, 0.3], [-0.3], False),
+]
+
+
+def run(y: Any, one: Filter) -> Any:
+    """A column filtered from zeros on, point by point."""
+    forward, back, causal = one
+    x = y[:, 0] if causal else y[::-1, 0]
+    made = np.zeros_like(x)
+    for i in range(len(x)):
+        made[i] = sum([b * x[i - m] for m, b in enumerate(forward) if i >= m])
+        made[i] += sum([a * made[i - j] for j, a in enumerate(back, 1) if i >= j])
+    return (made if causal else made[::-1])[:, None]
 
 
 @pytest.mark.parametrize("size", [24, 37, 41])
 @pytest.mark.parametrize("width", [4, 8, 13])
-@pytest.mark.parametrize("filters", [MIXED, SUMS], ids=["floats", "integers"])
+@pytest.mark.parametrize(
+    "filters", [MIXED, SUMS, SECTIONS], ids=["floats", "integers", "sections"]
+)
 def test_tails_cross_tiles(filters: list[Filter], size: int, width: int) -> None:
     """Completed from tile to tile, they are the values that whole lines have."""
     whole = filters is SUMS
     rng = np.random.default_rng(size * width)
     x = rng.integers(-9, 9, size).astype(object if whole else float)
     lines, y = [], x[:, None]
-    for gain, back, causal in filters:
-        y = filtered(y, gain, back, causal)
+    for one in filters:
+        y = run(y, one)
         lines.append(y[:, 0])
     count = -(-size // width)
     padded = np.concatenate([x, np.zeros(count * width - size, x.dtype)])
@@ -105,9 +126,9 @@ def test_tails_cross_tiles(filters: list[Filter], size: int, width: int) -> None
     for o in range(count):
         valid = min(width, size - o * width)
         y, mine = padded[o * width : (o + 1) * width, None], []
-        for gain, back, causal in filters:
-            y = filtered(y, gain, back, causal)
-            mine.append(tail(y, len(back), causal)[:, 0])
+        for one in filters:
+            y = run(y, one)
+            mine.append(tail(y, len(one[1]), one[2])[:, 0])
             y = y.copy()
             y[valid:] = 0
         tails.append(np.concatenate(mine))
@@ -132,11 +153,11 @@ def test_tails_cross_tiles(filters: list[Filter], size: int, width: int) -> None
 
 @pytest.mark.parametrize("last", range(1, 5))
 def test_what_enters_an_image_without_end(last: int) -> None:
-    filters = [*MIXED, (0.5, [0.2, 0.3], False)][:last]
+    filters = [*MIXED, ([0.5], [0.2, 0.3], False)][:last]
     n, far = 25, 400
     x = np.random.default_rng(last).standard_normal(n)
     y, lines = np.pad(x, far, "edge")[:, None], []
-    for gain, back, causal in filters:
+    for (gain,), back, causal in filters:
         y = filtered(y, gain, back, causal)
         lines.append(y[:, 0])
     _, back, causal = filters[-1]
