@@ -69,6 +69,15 @@ class Axis:
         """Whether what is filtered ends within the last tile."""
         return self.valid < self.width
 
+    def begins_beyond(self, n: int) -> bool:
+        """Whether filter `n` must be given zeros beyond the end of what is filtered: it
+        runs back from there, and finds what the filter before it has made, or pixels.
+        One that runs forwards has nothing behind it that could read what it makes
+        there, and one that runs back makes zeros of zeros."""
+        if not self.ends_within or self.filters[n].causal:
+            return False
+        return n == 0 or self.filters[n - 1].causal
+
 
 @dataclass
 class Run:
@@ -179,12 +188,13 @@ class _Tiler:
         return (*made, *[outer.get(a.position, a.outer) for a in self.axes])
 
     def input(self, inner: _Places = _HERE) -> Any:
-        """The input of the first filter; zero outside of what is filtered."""
+        """The input of the first filter, at points outside of what is filtered too:
+        zero where a filter begins there, or else any pixel."""
         at: list[Any] = list(self.dims)
         inside: Any = None
         for a in self.axes:
             x = a.outer * a.width + inner.get(a.position, a.inner)
-            if a.ends_within:
+            if a.begins_beyond(0):
                 own = x < a.extent
                 inside = own if inside is None else inside & own
             # Vectors of tiles may go beyond the last one, where nothing is used.
@@ -196,8 +206,6 @@ class _Tiler:
 
     def masked(self, value: Any, a: Axis, inner: Any) -> Any:
         """A value of a stage; zero outside of what is filtered along an axis."""
-        if not a.ends_within:
-            return value
         inside = likely(a.outer * a.width + inner < a.extent)
         return select(inside, value, self.number(0))
 
@@ -262,7 +270,7 @@ class _Tiler:
         def value(i: Any) -> Any:
             inner = i if one.causal else last - i
             found = source({**at, a.position: inner})
-            return self.masked(found, a, inner) if n else found
+            return self.masked(found, a, inner) if n and a.begins_beyond(n) else found
 
         line = Line(point, a.width, a.inner.name())
         walks = walk(f, line, one, self.type, value, lambda q: before(n, q))
@@ -281,7 +289,9 @@ class _Tiler:
         def tail(n: int, one: Filter, m: Any) -> Any:
             inner = a.width - 1 - m if one.causal else m
             value = run.stages[n][self.args({**at, a.position: inner})]
-            return value if one.causal else self.masked(value, a, inner)
+            if one.causal or not a.ends_within:
+                return value
+            return self.masked(value, a, inner)
 
         f = Func(f"{self.name}_{label}{self.dims[a.position].name()}_tails")
         f[self.args({**at, a.position: a.slots})] = self._by_slot(a, tail)
