@@ -168,6 +168,10 @@ def _last_pass(
     run = tiles.final[0]
     for f, walks in zip(run.stages, run.walks, strict=True):
         f.compute_at(out, strips)
+        if v is None and isinstance(axis.count, int) and axis.count >= n:
+            # Whole vectors of tiles, as the last strip begins further in. Else stages
+            # would have code for a part of one, as what they need is no sum of strips.
+            f.bound_extent(axis.outer, n)
         schedule_within(f, walks, tiles, axis.outer if v is None else v, dense, n)
 
 
