@@ -56,9 +56,8 @@ class ByTags:
             for t in d.tags:
                 if t not in met:
                     raise self._no_tag(d, t, mine)
-            with _at(d.site):
-                for one in mine:
-                    self._give(d, one)
+            for one in mine:
+                self._give_or_tell(d, one)
         shared: set[Func] = set()
         for one in self.stages:
             last = [d for d in self.directives if d.stages.has(one.stages)][-1]
@@ -99,6 +98,22 @@ class ByTags:
         )
 
     # One directive, for one Func.
+
+    def _give_or_tell(self, d: Directive, one: Staged) -> None:
+        """Gives a Func a directive. Raises ScheduleError in the user's words if the
+        Func refuses it: its loops have names that no user has given."""
+        try:
+            with _at(d.site):
+                self._give(d, one)
+        except ScheduleError as error:
+            raise ScheduleError(
+                f"{self.name}.{d.stages}.{d}: one of the stages refuses it:"
+                f" {error.what}",
+                at=d.site,
+                hint=f"{self.name}.print_loop_nest() shows the loops of all stages,"
+                " without the directive",
+                detail=error.detail,
+            ) from error
 
     def _give(self, d: Directive, one: Staged) -> None:
         if d.method == "reorder_storage":
@@ -234,20 +249,21 @@ def _fuse(nest: Nest, inner: VarTag, outer: VarTag) -> None:
     if not firsts or not seconds:
         return
     a, b = firsts[0], seconds[0]
-    fused = _new(nest, a, "f")
+    fused = _new(nest, a, "f", isinstance(b.var, RVar))
     nest.stage.fuse(a.var, b.var, fused)
     nest.replace(a, Loop(fused, a.kind, a.extent * b.extent, a.number, a.part))
     nest.loops.remove(b)
 
 
-def _new(nest: Nest, loop: Loop, suffix: str) -> Var | RVar:
-    """A loop made of one, called after it."""
+def _new(nest: Nest, loop: Loop, suffix: str, reduces: bool = False) -> Var | RVar:
+    """A loop made of one, called after it. reduces: whether it is also made of a loop
+    over points of a domain."""
     taken = {one.var.name() for one in nest.loops}
     taken |= {v.name() for v in nest.func.args()}
     name = loop.var.name().replace(".", "_") + suffix
     while name in taken:
         name += suffix
-    return RVar(name) if isinstance(loop.var, RVar) else Var(name)
+    return RVar(name) if reduces or isinstance(loop.var, RVar) else Var(name)
 
 
 def _tail(nest: Nest, loop: Loop, factor: int, local: bool) -> TailStrategy:

@@ -123,7 +123,9 @@ class RecFilterSchedule:
         return self._add("split", tag, factor=self._factor("split", factor))
 
     def fuse(self, inner: VarTag, outer: VarTag) -> RecFilterSchedule:
-        """Makes one loop of two, where a stage has both; it has the tag of `inner`."""
+        """Makes one loop of two, where a stage has both; it has the tag of `inner`. If
+        one of the two is a scan, so is the loop: its points have an order, whatever its
+        tag is."""
         return self._add("fuse", inner, outer)
 
     def vectorize(self, tag: VarTag, factor: int | None = None) -> RecFilterSchedule:

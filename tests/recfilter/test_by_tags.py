@@ -402,7 +402,32 @@ def test_orders_that_would_change_results() -> None:
     check(
         lambda f: f.inter_schedule().reorder(f.scan(), f.tail()),
         plane("u32", 16, 8),
-        "f_0_completedx.update(0).reorder",
+        "f.inter_schedule().reorder(scan(), tail()): one of the stages refuses it:"
+        " f_0_completedx.update(0).reorder",
+        "hint: f.print_loop_nest() shows the loops",
+    )
+
+
+@pytest.mark.parametrize("given", ["full", "scan"])
+def test_loops_fused_with_a_scan(given: str) -> None:
+    """Either way round: lines one after the other, or points of all lines."""
+    f = plane("u32")
+    tags = [f.full(), f.scan()]
+    f.full_schedule().fuse(*(tags if given == "full" else tags[::-1]))
+    assert (np.asarray(f.realize()) == automatic("u32")).all()
+    g = plane("u32", 16, 8)
+    tags = [g.inner(), g.scan()]
+    for one in (g.intra_schedule(), g.inter_schedule()):
+        one.fuse(*(tags if given == "full" else tags[::-1]))
+    assert (np.asarray(g.realize()) == automatic("u32")).all()
+
+
+def test_a_loop_fused_with_a_scan_keeps_its_order() -> None:
+    check(
+        lambda f: f.full_schedule().fuse(f.full(), f.scan()).vectorize(f.full(), 8),
+        plane("u32"),
+        "f.full_schedule().vectorize(full(), 8): one of the stages refuses it:",
+        "its iterations depend on each other",
     )
 
 
