@@ -88,6 +88,8 @@ class Definition(Changing):
 
     original: what the user wrote, where a schedule has put this in its place.
     directive: the one that has done so, if it regroups what is folded.
+    moved_by: the directive that has put what the definition computed into another Func,
+        so that it computes nothing any more; empty if none has.
     predicate: where it holds, the definition computes something: that of the domain.
     """
 
@@ -99,6 +101,7 @@ class Definition(Changing):
         "site",
         "original",
         "directive",
+        "moved_by",
         "_predicate",
         "_mentions",
         "_symbols",
@@ -115,7 +118,7 @@ class Definition(Changing):
         self.args, self.values, self.rdom = args, values, rdom
         self.schedule, self.site = schedule, site
         self.original: Definition | None = None
-        self.directive = ""
+        self.directive = self.moved_by = ""
         self._predicate: Expr | None = None
         self._mentions: tuple[Function | BufferSym, ...] | None = None
         self._symbols: tuple[BufferSym | ParamSym, ...] | None = None

@@ -6,6 +6,8 @@ pass.
 
 from __future__ import annotations
 
+import dataclasses
+
 from parhelion.ir.expr import Var as IRVar
 from parhelion.ir.function import ReductionDomain
 from parhelion.lang.func import Stage
@@ -24,6 +26,7 @@ from parhelion.recfilter.schedules import (
 )
 from parhelion.recfilter.stages import LAST_TILE
 from parhelion.recfilter.tile_schedules import schedule_first_passes, schedule_within
+from parhelion.schedule.directives import Split, StageSchedule
 from parhelion.types import Type
 
 _Loop = Var | RVar
@@ -41,6 +44,7 @@ def schedule_scan(scan: Scan, made: TiledScan, stage: Stage) -> None:
         for d in tiles.completed[0]._function.stages():
             d.schedule.touched = True
     strips = _last_pass(made, stage, v, dense, t)
+    _name_directive(scan.function.stages()[scan.number].schedule)
     level = LoopLevel(func_of(scan.function), strips, scan.number)
     for tiles in made.values:
         (run,) = tiles.final
@@ -48,6 +52,16 @@ def schedule_scan(scan: Scan, made: TiledScan, stage: Stage) -> None:
         for f, walks in zip(run.stages, run.walks, strict=True):
             f.compute_at(level)
             schedule_within(f, walks, tiles, lead, dense, lanes(t))
+
+
+def _name_directive(schedule: StageSchedule) -> None:
+    """Has the loops that were split say that the user called `tile_scan`."""
+    schedule.transforms = tuple(
+        [
+            dataclasses.replace(t, directive="tile_scan") if isinstance(t, Split) else t
+            for t in schedule.transforms
+        ]
+    )
 
 
 def _last_pass(

@@ -42,6 +42,7 @@ from parhelion.recfilter.tiling import Tiles, tiled
 from parhelion.schedule.branches import copied
 from parhelion.schedule.directives import INLINED, ROOT, FuncSchedule, LoopLevel
 from parhelion.schedule.order import realization_order
+from parhelion.schedule.rules import stage_label
 from parhelion.schedule.stage import initial_stage_schedule
 from parhelion.schedule.wrappers import Redirect
 from parhelion.simplify.simplifier import simplify
@@ -263,7 +264,8 @@ def _before(f: Function, number: int) -> Function:
     pure = _definition(f, f.args, tuple(calls), None, stages[0])
     pure.schedule = copied(stages[0].schedule)
     f.pure = pure
-    empty = [_nothing(f, d) for d in stages[1:]]
+    by = f"{stage_label(f, number)}.tile_scan"
+    empty = [_nothing(f, d, d.moved_by or by) for d in stages[1:]]
     f.updates = (*empty, *f.updates[number - 1 :])
     return made
 
@@ -298,15 +300,15 @@ def _move(s: FuncSchedule, f: Function, to: Function, number: int) -> None:
     s.hoist = None if s.hoist is None else moved(s.hoist)
 
 
-def _nothing(f: Function, instead_of: Definition) -> Definition:
-    """An update that computes nothing, in place of another one."""
+def _nothing(f: Function, instead_of: Definition, moved_by: str) -> Definition:
+    """An update that computes nothing, in place of one that a directive has moved."""
     never = ReductionDomain(
         (DimName(f"{wished(f.name)}_never"),), (int32(0),), (int32(1),), FALSE, here()
     )
     never.frozen = True
     calls = [FuncCall(t, f, f.args, k) for k, t in enumerate(f.types)]
     made = _definition(f, f.args, tuple(calls), never, instead_of)
-    made.schedule.touched = True
+    made.schedule.touched, made.moved_by = True, moved_by
     return made
 
 

@@ -75,10 +75,12 @@ def _scan(function: Function, number: int, r: Var, what: str) -> Scan:
             hint="f[r, y] = own * f[r, y] + a1 * f[r - 1, y] + … + rest is one",
         )
     if r is not found.var:
+        label = var_label(found.var)
+        alike = " of another RDom" if var_label(r) == label else ""
         raise ScheduleError(
-            f"{what}: the scan runs along {var_label(found.var)}, not {var_label(r)}",
+            f"{what}: the scan runs along {label}, not {var_label(r)}{alike}",
             at=here(),
-            legal=[var_label(found.var)],
+            legal=[label],
         )
     feedback = tuple([_numbers(function, found, v, what) for v in found.values])
     domain = d.rdom

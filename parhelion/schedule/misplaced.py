@@ -11,7 +11,7 @@ from parhelion.ir.function import Function, var_label
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 from parhelion.schedule.loopnest import draw
-from parhelion.schedule.rules import KIND_WORD, stage_label
+from parhelion.schedule.rules import KIND_WORD, gone_hint, stage_label
 
 if TYPE_CHECKING:
     from parhelion.schedule.sites import LoopSite, Nests, Stack
@@ -25,8 +25,28 @@ def illegal(
         at=level.site,
         detail=drawing(nests, f),
         legal=[call(f, directive, one) for one in levels(nests, f, None)],
-        hint=_shared(nests, f, level),
+        hint=_shared(nests, f, level) or _replaced(level),
     )
+
+
+def _replaced(level: LoopLevel) -> str:
+    """What became of a loop that another directive has replaced, or moved; empty if it
+    is still there."""
+    g, v = level.func, level.var
+    assert g is not None and v is not None
+    if any([_has_loop(g, k, v) for k in range(len(g.stages()))]):
+        return ""
+    for k, d in enumerate(g.stages()):
+        written = None if d.original is None else d.original.rdom
+        if d.moved_by and written is not None and v in written.vars:
+            return (
+                f"{d.moved_by} has moved what {stage_label(g, k)} computes into a Func"
+                f" of its own: compute_at({g.name}, {var_label(v)}) must come before it"
+            )
+        told = gone_hint(d.schedule, v)
+        if told:
+            return told
+    return ""
 
 
 def _shared(nests: Nests, f: Function, level: LoopLevel) -> str:

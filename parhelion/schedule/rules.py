@@ -101,11 +101,20 @@ def stage_label(function: Function, stage: int) -> str:
 
 def definition_of(function: Function, stage: int) -> Definition:
     """The definition that a directive is for, with the schedule of the branch that
-    `stage` means; the Func must have one."""
+    `stage` means. Raises ScheduleError if the Func has none, or if another directive
+    has moved what it computes into another Func."""
     stages = function.stages()
     if not stages:
         raise ScheduleError(
             f"{function.name} cannot be scheduled before it is defined", at=here()
+        )
+    by, label = stages[stage].moved_by, stage_label(function, stage)
+    if by:
+        raise ScheduleError(
+            f"{label} cannot be scheduled any more: {by} has moved what it computes"
+            " into a Func of its own, with the directives that it had",
+            at=here(),
+            hint=f"give {label} its directives before {by}",
         )
     return branch_of(stages[stage], stage)
 
@@ -139,7 +148,7 @@ def find_dim(function: Function, stage: int, v: Var, directive: str) -> int:
         f"{label}.{directive}: {label} has no loop {var_label(v)}",
         at=here(),
         legal=loop_names(schedule) or ["(it has no loops)"],
-        hint=_gone_hint(schedule, v),
+        hint=gone_hint(schedule, v),
     )
 
 
@@ -160,13 +169,15 @@ def folded(function: Function, d: Definition) -> AssociativeFold | None:
     return fold_of(function, d.args, d.values)
 
 
-def _gone_hint(schedule: StageSchedule, v: Var) -> str:
-    """What became of a loop that an earlier directive replaced."""
+def gone_hint(schedule: StageSchedule, v: Var) -> str:
+    """What became of a loop that an earlier directive replaced; empty if there was none
+    such."""
     for t in reversed(schedule.transforms):
         where = f" at {t.site}" if t.site is not None else ""
         if isinstance(t, Split) and t.old is v:
             made = f"{var_label(t.outer)} and {var_label(t.inner)}"
-            return f"{var_label(v)} was split into {made}{where}"
+            by = "" if t.directive == "split" else f" by {t.directive}"
+            return f"{var_label(v)} was split into {made}{by}{where}"
         if isinstance(t, Fuse) and v in (t.inner, t.outer):
             return f"{var_label(v)} was fused into {t.fused.name}{where}"
         if isinstance(t, Rename) and t.old is v:

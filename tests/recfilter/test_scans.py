@@ -345,6 +345,12 @@ def test_another_loop() -> None:
         8,
         "the scan runs along r.x, not r.y\nlegal here:\n  - r.x",
     )
+    refused(
+        f,
+        hl.RDom([(1, 99), (0, 20)], "r").x,
+        8,
+        "the scan runs along r.x, not r.x of another RDom\nlegal here:\n  - r.x",
+    )
 
 
 def test_lines_that_meet() -> None:
@@ -407,6 +413,83 @@ def test_a_scan_that_is_in_tiles_already() -> None:
     with pytest.raises(hl.ScheduleError, match="a scan of f is in tiles") as info:
         f.clone_in(g)
     assert "clone_in first" in str(info.value)
+
+
+@pytest.mark.parametrize("directive", ["unroll", "parallel", "reorder"])
+def test_loops_that_tiles_have_replaced(directive: str) -> None:
+    f, r = sums(1000)
+    f.update().tile_scan(r, 64)
+    with pytest.raises(hl.ScheduleError, match="has no loop r.x") as info:
+        getattr(f.update(), directive)(r)
+    assert "hint: r.x was split into rxo and rxi by tile_scan at " in plain(
+        info.value, __file__
+    )
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_is_computed_in_loops_that_tiles_have_replaced(is_first: bool) -> None:
+    f, g, r = hl.Func("f"), hl.Func("g"), hl.RDom([(1, 999)], "r")
+    g[x] = x % 5
+    f[x] = 0
+    f[r] = f[r - 1] + g[r]
+    if is_first:
+        g.compute_at(f, r)
+    f.update().tile_scan(r, 64)
+    if not is_first:
+        g.compute_at(f, r)
+    with pytest.raises(hl.ScheduleError, match=r"has no loop r\.x") as info:
+        f.realize([1000])
+    assert "hint: r.x was split into rxo and rxi by tile_scan at " in plain(
+        info.value, __file__
+    )
+    assert "- g.compute_root()" in str(info.value)
+
+
+def twice_scanned() -> tuple[hl.Func, hl.Func, hl.RDom, hl.RDom]:
+    f, g = hl.Func("f"), hl.Func("g")
+    r, q = hl.RDom([(1, 999)], "r"), hl.RDom([(1, 999)], "q")
+    g[x] = x % 3
+    f[x] = x % 5
+    f[r] += f[r - 1] + g[r]
+    f[q] += f[q - 1]
+    return f, g, r, q
+
+
+def test_updates_that_tiles_have_moved_take_no_directives() -> None:
+    """They are computed before the tiles, where users cannot reach them."""
+    f, g, r, q = twice_scanned()
+    f.update(1).tile_scan(q, 64)
+    told = (
+        "f.update(0) cannot be scheduled any more: f.update(1).tile_scan has moved what"
+        " it computes into a Func of its own, with the directives that it had\n"
+        "hint: give f.update(0) its directives before f.update(1).tile_scan"
+    )
+    stage = f.update(0)
+    for give in (
+        lambda: stage.unroll(r, 4),
+        lambda: stage.vectorize(x, 8),
+        lambda: stage.tile_scan(r, 64),
+        lambda: stage.unscheduled(),
+        lambda: stage.atomic(),
+        lambda: stage.specialize(hl.Param(hl.Bool(), "b")),
+    ):
+        with pytest.raises(hl.ScheduleError) as info:
+            give()
+        assert plain(info.value, __file__) == told
+    g.compute_at(f, r)
+    with pytest.raises(hl.ScheduleError, match=r"has no loop r\.x") as info:
+        f.realize([1000])
+    assert (
+        "hint: f.update(1).tile_scan has moved what f.update(0) computes into a Func of"
+        " its own: compute_at(f, r.x) must come before it" in str(info.value)
+    )
+
+
+def test_scans_in_tiles_one_after_the_other() -> None:
+    f, _, r, q = twice_scanned()
+    f.update(0).tile_scan(r, 100)
+    f.update(1).tile_scan(q, 64)
+    same(f, [1000])
 
 
 @pytest.mark.parametrize("width", [np.array([8]), np.arange(3), "8", None, True])
