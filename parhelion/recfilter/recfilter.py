@@ -333,7 +333,9 @@ class RecFilter(Scheduled):
 
         Returns all ways and their times. Raises ScheduleError without filters whose
         tiles could be chosen, for a budget that is not positive, and if there are
-        directives by tags; DefinitionError after `as_func`.
+        directives by tags; DefinitionError after `as_func`; TypeMismatchError for
+        inputs that are not read, or of other types; BoundsError for images that are too
+        small, if it measures.
         """
         # Few programs do so, and it takes the automatic schedulers' modules.
         from parhelion.recfilter.tuning import autotune

@@ -60,7 +60,7 @@ class Tuned:
         """Returns a text of all ways and their times, the fastest first."""
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         before = ", kept from an earlier search" if self.kept else ""
-        lines = [f"{self.name}: {len(self.ways)} ways, on {threads}{before}"]
+        lines = [f"{self.name}: {counted(len(self.ways))}, on {threads}{before}"]
         times = [_told(t) for t in self.seconds]
         wide = max([len(t) for t in times])
         lines += [
@@ -72,11 +72,10 @@ class Tuned:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        best, took = self.ways[0], _told(self.seconds[0])
-        return (
-            f"<parhelion.Tuned {self.name!r}: {best}, {took}, the fastest of"
-            f" {len(self.ways)} ways>"
-        )
+        took = _told(self.seconds[0])
+        count = len(self.ways)
+        rank = "the only way" if count == 1 else f"the fastest of {count} ways"
+        return f"<parhelion.Tuned {self.name!r}: {self.ways[0]}, {took}, {rank}>"
 
     # What is kept of it.
 
@@ -85,6 +84,11 @@ class Tuned:
         ways = [[list(w.widths.values()), w.apart] for w in self.ways]
         told = {"ways": ways, "seconds": self.seconds, "left": self.left}
         return json.dumps({**told, "budget": self.budget, "refused": self.refused})
+
+
+def counted(ways: int) -> str:
+    """How many ways there are, in words."""
+    return "1 way" if ways == 1 else f"{ways} ways"
 
 
 def _told(seconds: float) -> str:
@@ -121,4 +125,4 @@ def from_json(text: str, name: str, dims: Sequence[str], threads: int) -> Tuned:
     )
 
 
-__all__ = ["Tuned", "Way", "from_json"]
+__all__ = ["Tuned", "Way", "counted", "from_json"]

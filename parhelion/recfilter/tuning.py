@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from parhelion.autoschedule.driver import given_to
 from parhelion.autoschedule.machine.fit import processor
 from parhelion.errors import ScheduleError, here
+from parhelion.lang.checked import boolean
 from parhelion.lang.func import Func
+from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import get_host_target
 from parhelion.recfilter.coefficients import amplified
 from parhelion.recfilter.filters import Filter, most_growth
 from parhelion.recfilter.measuring import Bench, most_steps, progress
 from parhelion.recfilter.orders import settled
-from parhelion.recfilter.tuned import Tuned, Way, from_json
+from parhelion.recfilter.tuned import Tuned, Way, counted, from_json
 from parhelion.runtime import cache
 from parhelion.runtime.threads import get_num_threads
 from parhelion.runtime.versions import compiler
@@ -47,7 +53,10 @@ def autotune(
     budget = _budget(seconds, what)
     one._type()
     one._check_undirected(what)
+    if shown is not None:
+        shown = boolean(shown, f"{what}: progress")
     search = _Search(one, budget, {} if inputs is None else inputs, what)
+    search.check_inputs()
     found = search.kept()
     if found is None:
         found = search.run(shown)
@@ -57,7 +66,8 @@ def autotune(
 
 
 def _budget(seconds: Any, what: str) -> float:
-    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    kinds = int | float | np.integer | np.floating
+    is_number = isinstance(seconds, kinds) and not isinstance(seconds, bool)
     if not is_number or not 0 < seconds < math.inf:
         raise ScheduleError(
             f"{what}: the budget must be a positive number of seconds, not {seconds!r}",
@@ -144,6 +154,17 @@ class _Search:
             one._widths[k] = one._dims[k].extent if width is None else width
         one._apart = way.apart
 
+    @functools.cached_property
+    def _in_lines(self) -> Func:
+        """The filters in whole lines; they read the same inputs in all ways."""
+        return self._copy(self._whole()).as_func()
+
+    def check_inputs(self) -> None:
+        """Raises TypeMismatchError for inputs that the pipeline does not have, and for
+        values of other types."""
+        extents = [d.extent for d in self.filter._dims]
+        given_to(Pipeline(self._in_lines), (), extents, self.inputs, what=self.what)
+
     def _copy(self, way: Way) -> RecFilter:
         one = self.filter
         made = one._like(one._name, one._filters, one._source)
@@ -162,7 +183,7 @@ class _Search:
         found: dict[object, tuple[Way, float | str | None]] = {}
         ways = list(self._alike())
         for _ in range(_STEPS):
-            label = f"{self.filter._name}: {len(ways)} ways"
+            label = f"{self.filter._name}: {counted(len(ways))}"
             with progress(most_steps(len(ways)), label, shown) as step:
                 times = bench.times([self._making(way) for way in ways], step)
             for way, took in zip(ways, times, strict=True):
@@ -199,7 +220,7 @@ class _Search:
         """The name of what is kept of these filters; None if that cannot be told in
         another process, as of Funcs that foreign code computes."""
         if self._key is None:
-            whole = self._copy(self._whole()).as_func()._function
+            whole = self._in_lines._function
             machine = (processor(), str(get_host_target()), self.threads)
             parts = (_FORMAT, compiler(), machine, tuple(self.widths))
             try:

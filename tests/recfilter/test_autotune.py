@@ -240,6 +240,37 @@ def test_inputs() -> None:
         summed().autotune(1, {"another": IMAGE})
 
 
+@pytest.mark.parametrize(
+    ("inputs", "why"),
+    [
+        ({"another": IMAGE}, "is given a value for 'another'"),
+        ({"inp": IMAGE.astype(np.uint8)}, "is of type uint32; the buffer given is uin"),
+        ({"inp": IMAGE[0]}, "has 2 dimensions; the buffer given has 1"),
+        ([IMAGE], "inputs is a dict"),
+    ],
+)
+def test_inputs_are_checked_where_nothing_is_measured(
+    kept: Path, inputs: Any, why: str
+) -> None:
+    inp = hl.ImageParam(hl.UInt(32), 2, "inp")
+    again: dict[object, object] = {"inp": IMAGE}
+    summed(inp).autotune(1e-6, again)
+    assert summed(inp).autotune(1e-6, again).kept
+    with pytest.raises(hl.TypeMismatchError, match=why) as info:
+        summed(inp).autotune(1e-6, inputs)
+    assert info.value.at is not None and info.value.at.file == __file__
+
+
+def test_what_is_told_of_one_way() -> None:
+    x = RecFilterDim("x", 30)
+    f = RecFilter("f")
+    f[x] = hl.u32(x)
+    f.add_filter(+x, [1, 1])
+    found = f.autotune(np.float32(5))  # type: ignore[arg-type]
+    assert found.explain().startswith("f: 1 way, on ")
+    assert repr(found).endswith("the only way>")
+
+
 def test_a_part_of_a_cascade_and_several_values() -> None:
     fx, fy = summed().cascade([0], [1])
     fx.autotune(1e-6)
@@ -268,6 +299,11 @@ def test_a_progress_bar(
     summed().autotune(1e-6)
     with pytest.raises(hl.HalideError, match="drawn by click, which is not installed"):
         summed().autotune(1e-6, progress=True)
+
+
+def test_a_bar_is_there_or_not() -> None:
+    with pytest.raises(hl.TypeMismatchError, match="progress is True or False, not 3"):
+        summed().autotune(1e-6, progress=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), "5", True, None])
