@@ -5,8 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.errors import ScheduleError, here
-from parhelion.recfilter.dims import RecFilterDim
+from parhelion.recfilter.dims import RecFilterDim, whole_number
 from parhelion.recfilter.filters import Filter
+
+
+def order_of(groups: Sequence[object], count: int, what: str) -> list[int]:
+    """The numbers of filters in the lists that a user gives, one list after the other.
+
+    count: how many filters there are. Raises ScheduleError unless each is in one list,
+    and no list is empty.
+    """
+    lists = [g for g in groups if isinstance(g, Sequence) and len(g)]
+    given = [whole_number(k) for g in lists for k in g]
+    order = [k for k in given if k is not None]
+    all_lists = len(lists) == len(groups) and len(order) == len(given)
+    if not all_lists or sorted(order) != list(range(count)):
+        told = ", ".join([f"{g!r:.60}" for g in groups]) or "no lists"
+        raise ScheduleError(
+            f"{what}: each of the filters 0 to {count - 1} must be in one list, and no"
+            f" list empty, not {told}"
+            if count
+            else f"{what}: there are no filters to be put into lists",
+            at=here(),
+        )
+    return order
 
 
 def check_order(
@@ -76,4 +98,4 @@ def check_dims_whole(
             )
 
 
-__all__ = ["check_dims_whole", "check_order"]
+__all__ = ["check_dims_whole", "check_order", "order_of"]

@@ -11,6 +11,17 @@ from parhelion.lang.expr import Expr
 from parhelion.lang.var import Var
 
 
+def whole_number(given: object) -> int | None:
+    """A Python or NumPy integer as an int; None for all else, as for True and False,
+    which Python takes for integers, and for expressions."""
+    if isinstance(given, bool) or hasattr(type(given), "_node"):
+        return None
+    try:
+        return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
 class RecFilterDim(Var):
     """A dimension of a recursive filter: a Var that knows its size, in points.
 
@@ -31,14 +42,13 @@ class RecFilterDim(Var):
 
     def __init__(self, name: str, extent: int) -> None:
         super().__init__(name)
-        try:
-            size = operator.index(extent)
-        except TypeError:
+        size = whole_number(extent)
+        if size is None:
             raise DefinitionError(
                 f"RecFilterDim({name!r}): the size must be an integer, not {extent!r}",
                 at=here(),
                 hint="a recursive filter is made for images of one size",
-            ) from None
+            )
         if not 0 < size < COORDINATE_LIMIT:
             raise DefinitionError(
                 f"RecFilterDim({name!r}): the size must be positive and below"
@@ -92,4 +102,4 @@ def another(among: Sequence[Var], v: Var, suffix: str) -> Var:
     return Var(name)
 
 
-__all__ = ["Dim", "Direction", "RecFilterDim", "ScanDim", "another"]
+__all__ = ["Dim", "Direction", "RecFilterDim", "ScanDim", "another", "whole_number"]

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from parhelion.errors import ScheduleError, Site, here
+from parhelion.recfilter.dims import whole_number
 from parhelion.recfilter.tags import Kind, VarTag
 from parhelion.schedule.rules import MOST_FACTOR
 
@@ -173,14 +172,14 @@ class RecFilterSchedule:
         return f"{self._owner}.{self._stages}.{method}"
 
     def _factor(self, method: str, given: object) -> int:
-        whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
-        if not whole or not 0 < given <= MOST_FACTOR:  # type: ignore[operator]
+        factor = whole_number(given)
+        if factor is None or not 0 < factor <= MOST_FACTOR:
             raise ScheduleError(
                 f"{self._what(method)}: the factor must be a positive integer, up to"
-                f" {MOST_FACTOR}, not {given!r}",
+                f" {MOST_FACTOR}, not {given!r:.60}",
                 at=here(),
             )
-        return int(given)  # type: ignore[call-overload, no-any-return]
+        return factor
 
     def _check_free(self, method: str, tag: object) -> None:
         """Raises ScheduleError for the tag of scans, whose points have an order."""

@@ -163,7 +163,7 @@ def _listed(given: object, what: str) -> list[object]:
         one = one or node_or_none(given) is not None
     if one or not isinstance(given, Iterable):
         raise TypeMismatchError(
-            f"{what}: the coefficients must be a list of numbers, not {given!r}",
+            f"{what}: the coefficients must be a list of numbers, not {given!r:.60}",
             at=here(),
         )
     found = list(given)
@@ -177,7 +177,7 @@ def _number(a: object, what: str, t: Type) -> Number:
         a = a.item()
     if isinstance(a, bool) or not isinstance(a, int | float):
         raise TypeMismatchError(
-            f"{what}: a coefficient must be a real number, not {a!r}", at=here()
+            f"{what}: a coefficient must be a real number, not {a!r:.60}", at=here()
         )
     if t.is_float():
         return fitting(a, what, t)

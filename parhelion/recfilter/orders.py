@@ -9,6 +9,7 @@ import numpy as np
 
 from parhelion.errors import ScheduleError, here
 from parhelion.recfilter.coefficients import Number, shaken, together
+from parhelion.recfilter.dims import whole_number
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.warning import warn
 from parhelion.types import Type
@@ -20,6 +21,22 @@ _NEAR = 1e-9
 _SHAKEN, _MOST_SHAKEN = 2e-4, 1e-2
 
 
+def checked_orders(given: Sequence[object], what: str) -> list[int]:
+    """Orders of filters that a user gives, as ints. Raises ScheduleError for what are
+    no positive integers."""
+    found = [whole_number(n) for n in given]
+    orders = [n for n in found if n is not None and n > 0]
+    if not found or len(orders) != len(found):
+        raise ScheduleError(
+            f"{what}: orders are positive integers, not"
+            f" {', '.join([f'{n!r:.60}' for n in given]) or 'none'}",
+            at=here(),
+            hint="factor_filter_order(2, 1) makes filters of orders 2 and 1 of one of"
+            " order 3",
+        )
+    return orders
+
+
 def factors(one: Filter, orders: Sequence[int], what: str, t: Type) -> list[Filter]:
     """Filters of these orders which, one after the other, do what `one` does.
 
@@ -29,11 +46,10 @@ def factors(one: Filter, orders: Sequence[int], what: str, t: Type) -> list[Filt
     or a filter of integers has no such factors of integers.
     """
     check_single(one, what)
-    whole = all([isinstance(n, int) for n in orders])
-    if not whole or sum(orders) != one.order or min(orders, default=0) < 1:
+    if sum(orders) != one.order:
         raise ScheduleError(
             f"{what}: filters of orders {list(orders)} do not make one of order"
-            f" {one.order}",
+            f" {one.order}, as their sum is {sum(orders)}",
             at=here(),
         )
     (first, *_), feedback = one.constants()
@@ -186,4 +202,4 @@ def matched(
     return pairs
 
 
-__all__ = ["check_shaken", "factors", "matched", "settled"]
+__all__ = ["check_shaken", "checked_orders", "factors", "matched", "settled"]

@@ -24,9 +24,9 @@ from parhelion.lang.tuples import Tuple
 from parhelion.recfilter.building import Builder
 from parhelion.recfilter.by_tags import ByTags, points
 from parhelion.recfilter.coefficients import together
-from parhelion.recfilter.commuting import check_dims_whole, check_order
+from parhelion.recfilter.commuting import check_dims_whole, check_order, order_of
 from parhelion.recfilter.defining import dimensions_of, filtered_values
-from parhelion.recfilter.dims import Direction, RecFilterDim
+from parhelion.recfilter.dims import Direction, RecFilterDim, whole_number
 from parhelion.recfilter.directives import Directive
 from parhelion.recfilter.explaining import explanation
 from parhelion.recfilter.filters import (
@@ -42,7 +42,13 @@ from parhelion.recfilter.filters import (
     fitting,
     residue,
 )
-from parhelion.recfilter.orders import check_shaken, factors, matched, settled
+from parhelion.recfilter.orders import (
+    check_shaken,
+    checked_orders,
+    factors,
+    matched,
+    settled,
+)
 from parhelion.recfilter.scheduling import Scheduled, below
 from parhelion.recfilter.tuned import Tuned
 from parhelion.recfilter.values import Source, coefficient, of_func
@@ -256,19 +262,24 @@ class RecFilter(Scheduled):
                 f"{what} takes dimensions and the widths of their tiles in turn",
                 at=here(),
             )
+        widths: dict[int, int] = {}
         for dim, width in zip(given[::2], given[1::2], strict=True):
             if not isinstance(dim, RecFilterDim):
                 raise ScheduleError(
                     f"{what} splits RecFilterDims, not {dim}", at=here()
                 )
-            self._split(self._position(dim, what), dim, width, what)
+            position = self._position(dim, what)
+            widths[position] = self._checked_width(position, dim, width, what)
+        self._widths.update(widths)
+        self._apart = False
 
-    def _split(
-        self, position: int, dim: RecFilterDim, width: object, what: str
-    ) -> None:
-        if not isinstance(width, int | np.integer) or isinstance(width, bool):
+    def _checked_width(
+        self, position: int, dim: RecFilterDim, given: object, what: str
+    ) -> int:
+        width = whole_number(given)
+        if width is None:
             raise ScheduleError(
-                f"{what}: the width of a tile must be an integer, not {width!r}",
+                f"{what}: the width of a tile must be an integer, not {given!r:.60}",
                 at=here(),
             )
         if not any([f.dim == position and f.order for f in self._filters]):
@@ -277,9 +288,8 @@ class RecFilter(Scheduled):
                 at=here(),
                 hint="add the filters first, then split",
             )
-        self._check_tiles(self._filters, position, int(width), what)
-        self._widths[position] = int(width)
-        self._apart = False
+        self._check_tiles(self._filters, position, width, what)
+        return width
 
     def _check_tiles(
         self, filters: Sequence[Filter], position: int, width: int, what: str
@@ -355,19 +365,7 @@ class RecFilter(Scheduled):
         what = f"{self._name}.cascade"
         self._open("is cascaded")
         self._check_undirected(what)
-        lists = [g for g in groups if isinstance(g, Sequence) and len(g)]
-        order = [k for g in lists for k in g]
-        whole = all([isinstance(k, int | np.integer) for k in order])
-        if (
-            len(lists) != len(groups)
-            or not whole
-            or sorted(order) != list(range(len(self._filters)))
-        ):
-            raise ScheduleError(
-                f"{what}: each of the filters 0 to {len(self._filters) - 1} must be in"
-                f" one list, and no list empty, not {', '.join(map(repr, groups))}",
-                at=here(),
-            )
+        order = order_of(groups, len(self._filters), what)
         check_order(self._filters, order, self._dims, self._border, what)
         check_dims_whole(self._filters, groups, self._dims, self._border, what)
         made: list[RecFilter] = []
@@ -432,7 +430,8 @@ class RecFilter(Scheduled):
         what = f"{self._name}.factor_filter_order"
         self._open("is factored")
         self._check_undirected(what)
-        parts = [factors(f, orders, what, self._type()) for f in self._filters]
+        own = checked_orders(orders, what)
+        parts = [factors(f, own, what, self._type()) for f in self._filters]
         whole = self._like(self._name, [f for part in parts for f in part], None)
         count = len(orders)
         order = [k * count + n for n in range(count) for k in range(len(self._filters))]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from parhelion.errors import ScheduleError, here
+from parhelion.errors import HalideError, ScheduleError, here
 from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
 from parhelion.lang.func import Func
-from parhelion.lang.loop_dump import write
+from parhelion.lang.loop_dump import file_name, write
 from parhelion.lang.pipeline import Pipeline
+from parhelion.recfilter.dims import whole_number
 from parhelion.recfilter.directives import (
     FULL,
     INTER,
@@ -52,13 +53,14 @@ class Scheduled:
         dimension, followed along the next one; 0 for both. Raises ScheduleError for
         others.
         """
-        if isinstance(number, bool) or number not in (0, 1, 2):
+        found = whole_number(number)
+        if found not in (0, 1, 2):
             raise ScheduleError(
                 f"{self._name}.intra_schedule: there are stages within tiles of the"
-                f" numbers 1 and 2, and 0 stands for both, not {number!r}",
+                f" numbers 1 and 2, and 0 stands for both, not {number!r:.60}",
                 at=here(),
             )
-        return self._schedule(Class("intra", int(number)))
+        return self._schedule(Class("intra", found))
 
     def inter_schedule(self) -> RecFilterSchedule:
         """Returns what schedules the stages that go from tile to tile, and complete the
@@ -155,7 +157,19 @@ class Scheduled:
     def draw(self, filename: str | os.PathLike[str]) -> None:
         """Writes a picture of all stages and what each of them reads, in SVG: what
         Figures 3 to 5 of the 2015 paper show, of this RecFilter. Nothing can be added
-        to it afterwards. Raises MissingFolderError if there is no folder for it."""
+        to it afterwards.
+
+        filename: ends with ``.svg``. Raises HalideError for another end, and
+        MissingFolderError if there is no folder for it.
+        """
+        name = file_name(filename)
+        if not name.lower().endswith(".svg"):
+            raise HalideError(
+                f"{self._name}.draw writes a picture in SVG: the name of the file ends"
+                f" with .svg, not {name!r}",
+                at=here(),
+                hint=f"{self._name}.draw({os.path.splitext(name)[0] + '.svg'!r})",
+            )
         write(filename, Pipeline(self.as_func())._repr_svg_())
 
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from parhelion.errors import ScheduleError, here
+from parhelion.recfilter.dims import whole_number
 
 
 class Kind(enum.Enum):
@@ -56,17 +55,14 @@ def tag(kind: Kind, number: object, what: str) -> VarTag:
     what is no number of a dimension."""
     if number is None:
         return VarTag(kind)
-    if (
-        not isinstance(number, int | np.integer)
-        or isinstance(number, bool)
-        or number < 0
-    ):
+    found = whole_number(number)
+    if found is None or found < 0:
         raise ScheduleError(
-            f"{what} takes the number of a dimension, 0 or more, not {number!r}",
+            f"{what} takes the number of a dimension, 0 or more, not {number!r:.60}",
             at=here(),
             hint=f"{what}(0) for the first one, {what}() for all",
         )
-    return VarTag(kind, int(number))
+    return VarTag(kind, found)
 
 
 __all__ = ["Kind", "VarTag", "tag"]

@@ -44,6 +44,12 @@ def added(*coefficients: Any) -> None:
     f.add_filter(+x, *coefficients)
 
 
+def second_order() -> RecFilter:
+    f, x = over(line)
+    f.add_filter(+x, [0.15, 1.2, -0.35])
+    return f
+
+
 image, param = hl.Buffer(line), hl.ImageParam(hl.Float(32), 1, "param")
 other, v = hl.Func("other"), hl.Var("v")
 other[v] = hl.f32(v)
@@ -88,6 +94,27 @@ NO_LIST = "must be a list of numbers"
         (lambda: sosfilt(SECTION, line, border="b"), "Definition", "sosfilt: there is"),
         (lambda: sosfilt(SECTION, line, reverse=1), "TypeMismatch", "True or False"),  # type: ignore[call-overload]
         (lambda: filtfilt([1], [1], line, padlen=pair), "TypeMismatch", "an integer"),  # type: ignore[call-overload]
+        (lambda: iir([1], [1], [1, line]), "TypeMismatch", r"not array.{,60}\n"),  # type: ignore[call-overload]
+        (lambda: RecFilterDim("x", True), "Definition", "an integer, not True"),
+        (lambda: second_order().cascade([False]), "Schedule", r"not \[False\]"),
+        (lambda: second_order().cascade(), "Schedule", "empty, not no lists"),
+        (lambda: second_order().factor_filter_order(True, True), "Schedule", "orders"),
+        (lambda: second_order().factor_filter_order(0, 2), "Schedule", "not 0, 2"),
+        (lambda: second_order().factor_filter_order(1.0, 1), "Schedule", "positive"),  # type: ignore[arg-type]
+        (lambda: second_order().factor_filter_order(), "Schedule", "not none"),
+        (
+            lambda: second_order().factor_filter_order(1, 2),
+            "Schedule",
+            r"of orders \[1, 2\] do not make one of order 2, as their sum is 3",
+        ),
+        (lambda: second_order().intra_schedule(pair), "Schedule", "not array"),  # type: ignore[arg-type]
+        (lambda: second_order().intra_schedule(1.0), "Schedule", "not 1.0"),  # type: ignore[arg-type]
+        (
+            lambda: second_order().draw("f.png"),
+            "Halide",
+            r"ends with .svg, not 'f.png'",
+        ),
+        (lambda: second_order().draw("f"), "Halide", r"hint: f.draw\('f.svg'\)"),
     ],
 )
 def test_sentences(call: Callable[[], object], kind: str, why: str) -> None:
@@ -100,6 +127,8 @@ def test_numbers_of_numpy_are_numbers() -> None:
     wanted = gaussian_weights(5.0, 2)
     assert gaussian_weights(np.float64(5), np.int64(2)) == wanted  # type: ignore[arg-type]
     assert gaussian_weights(np.array(5), 2) == wanted  # type: ignore[arg-type]
+    halves = second_order().factor_filter_order(np.int64(1), np.int8(1))  # type: ignore[arg-type]
+    assert [one.filters()[0].order for one in halves] == [1, 1]
     back = np.True_
     backwards = iir(line, [0.5], [1, -0.5], reverse=True)
     assert (iir(line, [0.5], [1, -0.5], reverse=back) == backwards).all()  # type: ignore[call-overload]
@@ -135,6 +164,24 @@ def test_coefficients_that_wrap_to_unstable_ones() -> None:
     f, x = over(np.ones(9, np.uint8))
     with pytest.raises(hl.DefinitionError, match="pole of magnitude 56"):
         f.add_filter(+x, [1, 200])
+
+
+def test_a_split_is_made_as_a_whole_or_not_at_all() -> None:
+    x, y = RecFilterDim("x", 64), RecFilterDim("y", 48)
+    f = RecFilter("f")
+    f[x, y] = hl.f32(x + y)
+    f.add_filter(+x, [0.5, 0.5])
+    f.add_filter(+y, [0.5, 0.5])
+    with pytest.raises(hl.ScheduleError, match="tiles of 0 points along y"):
+        f.split(x, 16, y, 0)
+    assert "tile" not in f.explain()
+
+
+def test_a_refused_picture_leaves_the_filter_open() -> None:
+    f, x = over(line)
+    with pytest.raises(hl.HalideError, match="ends with .svg"):
+        f.draw("f.png")
+    f.add_filter(+x, [0.5, 0.5])
 
 
 # Copies.
