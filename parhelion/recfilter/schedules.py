@@ -189,7 +189,6 @@ def schedule_scans(
         for f, _ in stages:
             f.compute_root()
         return
-    n = lanes(t)
     n, dense = lanes(t), is_dense(dims, v, position)
     size = strip_of(dense, dims[position].extent, t)
     wide = min(size, 2 * n)
