@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from parhelion.errors import DefinitionError, here
@@ -11,7 +13,9 @@ from parhelion.lang.expr import Expr, to_expr
 from parhelion.lang.func import Func
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.tuples import values_of
+from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim
+from parhelion.recfilter.filters import check_mentions
 
 
 def dimensions_of(dims: object, what: str) -> tuple[RecFilterDim, ...]:
@@ -30,12 +34,14 @@ def dimensions_of(dims: object, what: str) -> tuple[RecFilterDim, ...]:
     return found
 
 
-def filtered_values(value: object, what: str) -> tuple[Expr, ...]:
-    """The values of one type that are filtered: one, or those of a Tuple. Raises
-    DefinitionError for others."""
+def filtered_values(value: object, dims: Sequence[Var], what: str) -> tuple[Expr, ...]:
+    """The values of one type that are filtered: one, or those of a Tuple, in the
+    dimensions of the image and in Params. Raises DefinitionError for others."""
     values = values_of(value)
     given = [value] if values is None else values
     exprs = tuple([_value_at_point(one, what) for one in given])
+    for e in exprs:
+        check_mentions(e._node, dims, what)
     types = [e.type() for e in exprs]
     for t in types:
         if not (t.is_float() or t.is_int_or_uint()) or t.is_bool():

@@ -14,6 +14,8 @@ from parhelion.errors import (
     here,
     internal_assert,
 )
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.function import var_label
 from parhelion.ir.rewrite import free_vars
 from parhelion.lang.convert import node_or_none
 from parhelion.lang.expr import wrap
@@ -140,12 +142,28 @@ def coefficients_of(
                 at=here(),
                 hint="cast it, as hl.f32 does",
             )
+        check_mentions(node, dims, f"{what}: coefficient {k}")
         func = Func(f"{what.partition('.')[0]}_a{k}")
         func[tuple(dims)] = wrap(node)
         mentioned = free_vars(node)
         along = [n for n, d in enumerate(dims) if d._node in mentioned]
         found.append(Varying(func, frozenset(along)))
     return tuple(found)
+
+
+def check_mentions(node: Node, dims: Sequence[Var], what: str) -> None:
+    """Raises DefinitionError for an expression in other variables than the dimensions
+    of the image."""
+    known = {d._node for d in dims}
+    others = [v for v in free_vars(node) if v.origin is None and v not in known]
+    other = min(others, key=var_label, default=None)
+    if other is not None:
+        names = ", ".join([d.name() for d in dims])
+        raise DefinitionError(
+            f"{what} mentions the variable {var_label(other)}, which is none of the"
+            f" dimensions {names}",
+            at=here(),
+        )
 
 
 def numbers(given: object, what: str, t: Type) -> tuple[Number, ...]:
@@ -316,6 +334,7 @@ __all__ = [
     "check_border",
     "check_border_name",
     "check_growth",
+    "check_mentions",
     "check_order_of",
     "check_stable",
     "coefficients_of",

@@ -105,7 +105,7 @@ class RecFilter(Scheduled):
         found = dimensions_of(dims, what)
         if self._dims:
             raise DefinitionError(f"{what} is defined already", at=here())
-        self._dims, self._values = found, filtered_values(value, what)
+        self._dims, self._values = found, filtered_values(value, found, what)
 
     def __copy__(self) -> RecFilter:
         """Returns a RecFilter of its own, with the same filters so far, to which others

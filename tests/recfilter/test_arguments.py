@@ -95,6 +95,12 @@ NO_LIST = "must be a list of numbers"
         (lambda: sosfilt(SECTION, line, reverse=1), "TypeMismatch", "True or False"),  # type: ignore[call-overload]
         (lambda: filtfilt([1], [1], line, padlen=pair), "TypeMismatch", "an integer"),  # type: ignore[call-overload]
         (lambda: iir([1], [1], [1, line]), "TypeMismatch", r"not array.{,60}\n"),  # type: ignore[call-overload]
+        (
+            lambda: defined(hl.f32(v)),
+            "Definition",
+            "'f' mentions the variable v, which",
+        ),
+        (lambda: added([hl.f32(v)]), "Definition", "coefficient 0 mentions the var"),
         (lambda: RecFilterDim("x", True), "Definition", "an integer, not True"),
         (lambda: second_order().cascade([False]), "Schedule", r"not \[False\]"),
         (lambda: second_order().cascade(), "Schedule", "empty, not no lists"),
