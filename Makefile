@@ -65,8 +65,8 @@ fuzz: $(VENV)/.stamp-test
 # scans in ordinary updates against the interpreter.
 fuzz-recursive: CASES = 1000
 fuzz-recursive: $(VENV)/.stamp-test
-	$(PY) -m tests.fuzz.recursive --cases $(CASES) --seed $(SEED)
-	$(PY) -m tests.fuzz.scans --cases $(CASES) --seed $(SEED)
+	$(PY) -m tests.fuzz.recursive --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
+	$(PY) -m tests.fuzz.scans --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
 # CASES random pipelines under the schedule of each automatic scheduler.
 fuzz-auto: CASES = 500
