@@ -7,8 +7,7 @@ What a call has compiled serves later ones for the same filter and images of tha
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable as Function
+from collections import OrderedDict, abc
 from collections.abc import Hashable, Sequence
 
 from parhelion.lang.callable import Callable
@@ -32,7 +31,7 @@ class KeptFilters:
         key: Hashable,
         t: Type,
         extents: Sequence[int],
-        build: Function[[ImageParam], Func],
+        build: abc.Callable[[ImageParam], Func],
     ) -> Callable:
         """Returns the function that filters images of a type and of these extents.
 
