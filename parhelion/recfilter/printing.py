@@ -54,6 +54,8 @@ def _whole(script: Script, f: Function) -> None:
     for b in s.bounds:
         if b.modulus is not None:
             script.add(f, -1, "align_bounds", b.var, b.modulus, b.remainder or 0)
+        elif b.min is None:
+            script.add(f, -1, "bound_extent", b.var, _number(b.extent))
         else:
             script.add(f, -1, "bound", b.var, _number(b.min), _number(b.extent))
     if s.compute.place is Place.ROOT:
