@@ -70,7 +70,7 @@ class Builder:
         parts, n = list(self.parts(filters)), 0
         while n < len(parts):
             if out is not None:
-                keep_rows_apart(out.compute_root(), self.dims, self.type)
+                keep_rows_apart(self._whole(out), self.dims, self.type)
             count = 2 if n + 1 < len(parts) and self._flow(*parts[n : n + 2]) else 1
             name = f"{self.name}_{n}"
             out_name = self.name if n + count == len(parts) else f"{name}_out"
@@ -83,6 +83,11 @@ class Builder:
         if out is None:
             out = Func(self.name)
             out[self.dims] = source(*self.dims)
+        return self._whole(out)
+
+    def _whole(self, out: Func) -> Func:
+        """Has a Func computed from point 0 on, as tiles are counted from there, also if
+        what reads it has no use for the first points."""
         for d in self.dims:
             out.bound(d, 0, d.extent)
         return out.compute_root()

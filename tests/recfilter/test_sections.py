@@ -123,6 +123,18 @@ def test_of_opposite_directions_are_computed_apart() -> None:
     np.testing.assert_allclose(np.asarray(f.realize()), expected, atol=1e-13)
 
 
+@pytest.mark.parametrize("width", [5, 64])
+def test_of_which_the_first_points_are_not_read(width: int) -> None:
+    """A delay: tiles of the filter before it begin at point 0 all the same."""
+    image = np.random.default_rng(7).integers(0, 99, 207).astype(np.uint8)
+    f = defined(image, [([1, 1], [1])], True)
+    f.add_filter(-f._dims[0], [1, 1], feedforward=[0, 1, -1])
+    f.split(f._dims[0], width)
+    first = wanted(image.astype(np.int32), [([1, 1], [1])], True)
+    expected = wanted(first.astype(np.int64), [([1, 1], [0, 1, -1])], False) % 256
+    np.testing.assert_array_equal(np.asarray(f.realize()), expected.astype(np.uint8))
+
+
 def test_scheduled_by_tags() -> None:
     image = np.random.default_rng(5).normal(size=(37, 45))
     f = defined(image, FLOATS, True)
