@@ -382,8 +382,8 @@ def get_host_target() -> Target:
 def _described(
     host: Machine,
 ) -> tuple[TargetOS, TargetArch, int, tuple[TargetFeature, ...]]:
-    """A computer as Targets describe it. Finding it out takes as long as building some
-    Funcs, and is asked for by every schedule."""
+    """A computer as Targets describe it. It is kept, as every schedule asks for it and
+    the names of the features take longer to find than a Func to build."""
     import platform  # only here: it takes longer than the rest of this module
 
     arch = TargetArch.ARM if host.arch in ("aarch64", "arm64") else TargetArch.X86

@@ -194,8 +194,8 @@ class Builder:
         part: Sequence[Filter],
         sums: tuple[Func, Sequence[Filter]] | None,
     ) -> Func:
-        """The Func of filters that have feedback, and, but on an image that ends, one
-        feedforward coefficient.
+        """The Func of filters that have feedback. On an image that goes on, each has
+        one feedforward coefficient; on one that ends, the first has one.
 
         source: the image. sums: what feedforward coefficients have made of it, which
         is filtered, and the filters that had them.

@@ -40,8 +40,8 @@ class Input:
     """An image that is filtered along an axis.
 
     image: a Func, or an image in memory, whose pixels count from 0 in each dimension;
-    an ImageParam in its place while the filter is built. mins: where the result begins
-    if it is a Buffer. names, extents: of its
+    while the filter is built, an ImageParam stands for it. mins: the first coordinates
+    of the result if it is a Buffer; None for an array. names, extents: of its
     dimensions, the innermost first. position: the dimension that is the axis. type: of
     the result, float32 or float64.
     """

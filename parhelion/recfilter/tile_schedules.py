@@ -169,8 +169,8 @@ def _last_pass(
     for f, walks in zip(run.stages, run.walks, strict=True):
         f.compute_at(out, strips)
         if v is None and isinstance(axis.count, int) and axis.count >= n:
-            # Whole vectors of tiles, as the last strip begins further in. Else stages
-            # would have code for a part of one, as what they need is no sum of strips.
+            # A strip always has n tiles, as the last one begins further in. The
+            # compiler cannot prove it, and would add code for strips of fewer tiles.
             f.bound_extent(axis.outer, n)
         schedule_within(f, walks, tiles, axis.outer if v is None else v, dense, n)
 
