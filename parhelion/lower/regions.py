@@ -13,10 +13,9 @@ asks `required` of the consumer. The call graph has no cycles, so neither has th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
 from parhelion.analysis.bounds import SymInterval, bounds_of
-from parhelion.analysis.box import Box, boxes_touched, holds_nothing, narrow, union
+from parhelion.analysis.box import Box, boxes_touched, narrow, union
 from parhelion.analysis.symbolic import is_empty, shifted
 from parhelion.errors import BoundsError, internal_assert
 from parhelion.ir.build import (
@@ -27,7 +26,6 @@ from parhelion.ir.build import (
     maximum,
     minimum,
     mod,
-    select,
     sub,
 )
 from parhelion.ir.expr import Expr, Var
@@ -38,7 +36,8 @@ from parhelion.ir.stmt import LetStmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower import extern
 from parhelion.lower.checks import bound_check
-from parhelion.lower.loops import Loop, Range, Reach, StageLoops, hull
+from parhelion.lower.hulls import Region, hulls, together
+from parhelion.lower.loops import Loop, Range, Reach, StageLoops
 from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.outwards import greatest_outside
 from parhelion.lower.sites import Site, Sites
@@ -51,7 +50,6 @@ from parhelion.types import INT32
 
 _ONE = int32(1)
 
-Region = tuple[Range, ...]
 Scope = Mapping[Var, SymInterval]
 
 
@@ -181,14 +179,14 @@ class Regions:
                 v: self._span(v, loops.reads(v), nominal[v], False) for v in nominal
             }
             touched = self._find_touch(f, stage, scope)
-            out = _hulls(out, touched)
+            out = hulls(out, touched)
             if any(loops.writes(v) is not loops.reads(v) for v in nominal):
                 store = {
                     v: self._span(v, loops.writes(v), nominal[v], False)
                     for v in nominal
                 }
-                out = _hulls(out, self._written(f, stage, store))
-            region = _hulls(region, touched)
+                out = hulls(out, self._written(f, stage, store))
+            region = hulls(region, touched)
         return out
 
     def image(self, image: BufferSym) -> Region | None:
@@ -199,7 +197,7 @@ class Regions:
                 box = self.boxes(s, self.sites.root).get(image)
                 if box is not None:
                     found.append((s, self._bounded(box, image, s)))
-        return _together(found)
+        return together(found)
 
     # How it is found.
 
@@ -211,10 +209,10 @@ class Regions:
             box = self.boxes(consumer, site).get(f)
             if box is not None:
                 found.append((consumer, self._bounded(box, f, consumer)))
-        out = _together(found)
+        out = together(found)
         if f in self.program.outputs and site is self.sites.root:
             asked = _buffer_region(f, self.program.assumptions)
-            out = asked if out is None else _hulls(asked, out)
+            out = asked if out is None else hulls(asked, out)
         internal_assert(out is not None, f"nothing inside {site} uses {f.name}")
         assert out is not None
         outside = site is not self.sites.store(f) and site.contains(self.sites.store(f))
@@ -438,9 +436,9 @@ class Regions:
     ) -> Region:
         """What must be there before an update runs: what is required after it and
         what it reads itself, or writes where it reads."""
-        touched = _together([(s, self._touch(f, site, s, scopes[s])) for s in branches])
+        touched = together([(s, self._touch(f, site, s, scopes[s])) for s in branches])
         assert touched is not None
-        return self._named(f, site, _hulls(region, touched))
+        return self._named(f, site, hulls(region, touched))
 
     def _touch(self, f: Function, site: Site, stage: LoopStage, scope: Scope) -> Region:
         """All of `f` that one of its own stages reads or writes within `scope`."""
@@ -458,20 +456,20 @@ class Regions:
     ) -> Region:
         """`region`, and what a stage reads of its own Func within `scope`."""
         own = self._read(stage, scope).get(f)
-        return region if own is None else _hulls(region, self._bounded(own, f, stage))
+        return region if own is None else hulls(region, self._bounded(own, f, stage))
 
     def _touched_by_stages(
         self, f: Function, site: Site, scopes: Mapping[LoopStage, Scope]
     ) -> Region:
         stores = self._stores[f, site]
-        touched = _together(
+        touched = together(
             [
                 (s, self._stored_by(f, site, s, scopes[s], stores[s]))
                 for s in self.program.stages[f]
             ]
         )
         assert touched is not None
-        return self._named(f, site, _hulls(self.required(f, site), touched))
+        return self._named(f, site, hulls(self.required(f, site), touched))
 
     def _stored_by(
         self, f: Function, site: Site, stage: LoopStage, scope: Scope, store: Scope
@@ -552,40 +550,6 @@ def _dimension(of: Function | BufferSym, d: int) -> str:
     """A dimension in the user's words: a Func's have the names of its Vars."""
     name = f" ({of.args[d].name})" if isinstance(of, Function) else ""
     return f"dimension {d}{name}"
-
-
-def _hulls(a: Region, b: Region) -> Region:
-    """The least region around what is in either."""
-    if _holds_nothing(a):
-        return b
-    if _holds_nothing(b):
-        return a
-    return tuple([hull(x, y) for x, y in zip(a, b, strict=True)])
-
-
-def _holds_nothing(region: Region) -> bool:
-    return holds_nothing(tuple([SymInterval(r.lo, r.hi) for r in region]))
-
-
-def _together(found: Sequence[tuple[LoopStage, Region]]) -> Region | None:
-    """The hull of what several stages touch; of the branches of one definition, what
-    that one touches which runs."""
-    out: Region | None = None
-    for _, group in groupby(found, lambda one: (one[0].func, one[0].index)):
-        branches = list(group)
-        region = branches[-1][1]
-        for stage, other in reversed(branches[:-1]):
-            region = tuple(
-                [
-                    Range(
-                        select(stage.condition, a.lo, b.lo),
-                        select(stage.condition, a.hi, b.hi),
-                    )
-                    for a, b in zip(other, region, strict=True)
-                ]
-            )
-        out = region if out is None else _hulls(out, region)
-    return out
 
 
 def _buffer_region(f: Function, assumptions: Assumptions) -> Region:
