@@ -18,6 +18,7 @@ from parhelion.aot.serial_ir import SERIAL
 from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.target import Target, plainest
 from parhelion.runtime.context import Context
+from parhelion.runtime.lazy_ir import SERIAL_LAZY
 from parhelion.runtime.pool_ir import runtime_ir
 
 #: (name, C parameters as LLVM types, result) of what may be replaced.
@@ -250,7 +251,7 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
             own = re.sub(rf"@ph_{name}\b", f"@ph_own_{name}", own)
         glue = _GLUE + hooks + _POSIX
     else:
-        own, glue = "", SERIAL + _GLUE + hooks
+        own, glue = "", SERIAL + SERIAL_LAZY + _GLUE + hooks
     names = {
         "NARROW64": "add i64 %n, 0" if target.bits == 64 else "trunc i64 %n to i32",
         "WIDEN64": "add i64 %n, 0" if target.bits == 64 else "zext i32 %n to i64",

@@ -24,7 +24,14 @@ from parhelion.codegen.c_loops import (
     simple_buffers,
     update_of,
 )
-from parhelion.codegen.c_support import CODES, FIXED, HEADER, HELPER, refuse_foreign
+from parhelion.codegen.c_support import (
+    CODES,
+    FIXED,
+    HEADER,
+    HELPER,
+    refuse_foreign,
+    refuse_lazy,
+)
 from parhelion.codegen.c_tidy import used_helpers, without_unused, words
 from parhelion.codegen.structs import C_STRUCTS
 from parhelion.errors import HalideError, InternalError, here
@@ -514,6 +521,7 @@ _STATEMENTS: dict[type[Stmt], Callable[[_Writer, Any], None]] = {
     S.If: _Writer.branch,
     S.Store: _Writer.store,
     S.RunExtern: refuse_foreign,
+    S.OnDemand: refuse_lazy,
     S.Evaluate: _Writer.evaluate,
     S.Prefetch: _Writer.prefetch,
     S.Assert: _Writer.check,

@@ -10,7 +10,7 @@ from typing import NoReturn
 from parhelion.codegen.structs import DEVICE_DIRTY
 from parhelion.errors import HalideError
 from parhelion.ir.intrinsics import FUSED
-from parhelion.ir.stmt import RunExtern
+from parhelion.ir.stmt import OnDemand, RunExtern
 from parhelion.types import Type
 
 #: Names that the file uses, that C reserves, or that its headers define.
@@ -233,6 +233,16 @@ NO_TEXT = {
     "extern_bound": _FOREIGN,
     "memo_find": "results of a memoized Func are kept by no C text",
 }
+
+
+def refuse_lazy(writer: object, s: OnDemand) -> NoReturn:
+    """Raises HalideError for a Func whose values are computed on demand."""
+    raise HalideError(
+        f"Func {s.func.label!r} is computed on demand (compute_lazy), of which there is"
+        " no form in C text",
+        at=s.func.schedule.compute.site,
+        hint=f"{s.func.label}.compute_root(), or an object file",
+    )
 
 
 def refuse_foreign(writer: object, s: RunExtern) -> NoReturn:

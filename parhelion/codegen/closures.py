@@ -7,6 +7,8 @@ failure's code, 0 for none; the caller then frees what it holds and returns it t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from parhelion.codegen import effects
 from parhelion.codegen.addresses import index_value
 from parhelion.codegen.module import EFFECT, quoted
@@ -47,6 +49,11 @@ def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
             buffers.update(dict.fromkeys((*n.inputs, *n.outputs)))
         elif isinstance(n, S.Acquire | S.Release):
             buffers[n.semaphore] = None
+        elif isinstance(n, S.Demand):
+            assert isinstance(n.table, BufferSym)
+            buffers[n.thunk] = buffers[n.table] = None
+        elif isinstance(n, S.OnDemand):
+            own.add(n.thunk)
         elif isinstance(n, S.Allocate):
             own.add(n.buffer)
         stack.extend(reversed(n.children()))
@@ -61,9 +68,9 @@ def _ordered(f: Function, e: Expr) -> list[BufferSym]:
 
 def parallel_loop(f: Function, s: S.For) -> None:
     """Outlines the loop's body and calls the run time's parallel for."""
-    name, fields = _outlined(f, s.body, s.var, "par")
+    name, fields = outlined(f, s.body, {"index": s.var}, "par")
     start, extent = _as_int32(f, s.min), _as_int32(f, s.extent)
-    closure = _closure(f, fields)
+    closure = filled(f, fields)
     f.module.declare("ph_par_for", "i32", "ptr, ptr, i32, i32, ptr")
     result = f.op(
         f"call i32 @ph_par_for(ptr %ctx, ptr @{quoted(name)}, i32 {start}, "
@@ -71,14 +78,14 @@ def parallel_loop(f: Function, s: S.For) -> None:
     )
     for buffer in f.module.writes(s.body):
         f.forget_loads(buffer)
-    _leave_unless_good(f, result)
+    leave_unless_good(f, result)
 
 
 def fork(f: Function, s: S.Fork) -> None:
     """Outlines both statements and has the run time start them."""
-    one, fields1 = _outlined(f, s.first, None, "async")
-    two, fields2 = _outlined(f, s.second, None, "main")
-    closure1, closure2 = _closure(f, fields1), _closure(f, fields2)
+    one, fields1 = outlined(f, s.first, {"index": None}, "async")
+    two, fields2 = outlined(f, s.second, {"index": None}, "main")
+    closure1, closure2 = filled(f, fields1), filled(f, fields2)
     f.module.declare("ph_fork", "i32", "ptr, ptr, ptr, ptr, ptr")
     result = f.op(
         f"call i32 @ph_fork(ptr %ctx, ptr @{quoted(one)}, ptr {closure1}, "
@@ -88,7 +95,7 @@ def fork(f: Function, s: S.Fork) -> None:
         f.forget_loads(buffer)
     started = f.op(f"icmp ne i32 {result}, -1")
     effects.unless(f, started, "no_thread", (StringImm(Handle(), s.func.label),))
-    _leave_unless_good(f, result)
+    leave_unless_good(f, result)
 
 
 def acquire(f: Function, s: S.Acquire) -> None:
@@ -97,7 +104,7 @@ def acquire(f: Function, s: S.Acquire) -> None:
     result = f.op(f"call i32 @ph_acquire(ptr %ctx, ptr {semaphore}, i32 {count})")
     for buffer in s.buffers:
         f.forget_loads(buffer)
-    _leave_unless_good(f, result)
+    leave_unless_good(f, result)
 
 
 def release(f: Function, s: S.Release) -> None:
@@ -107,19 +114,22 @@ def release(f: Function, s: S.Release) -> None:
     f.out(f"  call void @ph_release(ptr {semaphore}, i32 {count})")
 
 
-def _outlined(
-    f: Function, s: Stmt, index: Var | None, what: str
+def outlined(
+    f: Function, s: Stmt, indices: Mapping[str, Var | None], what: str
 ) -> tuple[str, list[tuple[str, str]]]:
-    """Writes a statement as a function of an index (if it has one) and a closure.
+    """Writes a statement as a function of int32 indices and a closure.
 
-    Returns its name and what the closure must hold, as (type, the caller's text).
+    indices: by the names of the parameters, the Vars that they are, if any. Returns the
+    function's name and what the closure must hold, as (type, the caller's text).
     """
     free, buffers = uses(f, s)
     module = f.module
     name = module.unique(f"{f.symbol}.{what}")
+    given = ", ".join([f"i32 %{index}" for index in indices])
+    own = [var for var in indices.values() if var is not None]
     body = Function(
         module,
-        f"define internal i32 @{quoted(name)}(ptr noalias %ctx, i32 %index, "
+        f"define internal i32 @{quoted(name)}(ptr noalias %ctx, {given}, "
         "ptr noalias readonly %closure)",
         name,
         f.rebound,
@@ -134,7 +144,7 @@ def _outlined(
         if buffer in buffers:
             body.pointers[buffer] = (field("ptr", f.pointers[buffer][0]), 0)
     for var in list(f.vars):
-        if var not in free or var is index:
+        if var not in free or var in own:
             continue
         text = f.value(var)
         inner = field(value_type(var.type), text) if text.startswith("%") else text
@@ -144,13 +154,15 @@ def _outlined(
         at = f"%p{i}"
         body.out(f"  {at} = getelementptr {struct}, ptr %closure, i32 0, i32 {i}")
         body.out(f"  %c{i} = load {kind}, ptr {at}, !invariant.load !4")
-    if index is not None:
+    for name_of, index in indices.items():
+        if index is None:
+            continue
         body.looked = True  # as the pool looks
-        body.bind(index, "%index", 0)
+        body.bind(index, f"%{name_of}", 0)
         if index.type is INT32:
-            body.wide[index] = body.op("sext i32 %index to i64")
+            body.wide[index] = body.op(f"sext i32 %{name_of} to i64")
         else:
-            body.bind(index, body.op("sext i32 %index to i64"), 0)
+            body.bind(index, body.op(f"sext i32 %{name_of} to i64"), 0)
     body.write(s)
     end_streams(body)
     body.out("  ret i32 0")
@@ -163,7 +175,7 @@ def _struct(fields: list[tuple[str, str]]) -> str:
     return "{ " + ", ".join(kind for kind, _ in fields) + " }"
 
 
-def _closure(f: Function, fields: list[tuple[str, str]]) -> str:
+def filled(f: Function, fields: list[tuple[str, str]]) -> str:
     """The address of a closure, filled."""
     if not fields:
         return "null"
@@ -175,7 +187,7 @@ def _closure(f: Function, fields: list[tuple[str, str]]) -> str:
     return closure
 
 
-def _leave_unless_good(f: Function, result: str) -> None:
+def leave_unless_good(f: Function, result: str) -> None:
     """Leaves with the code that a call of the run time returned, unless that is 0."""
     good = f.op(f"icmp eq i32 {result}, 0")
     bad, ok = f.label("failed"), f.label("ok")

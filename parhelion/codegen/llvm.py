@@ -65,6 +65,7 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     module.recorded = lowered.recorded
     symbol = module.unique(f"{lowered.name}_argv")
     body = for_processor(lowered, target)
+    module.thunks = thunks_of(body)
     f = Function(
         module,
         f"define i32 @{quoted(symbol)}(ptr noalias %ctx, ptr noalias readonly %argv)",
@@ -81,6 +82,19 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     profiled = profiling.told(module)
     failures = tuple(module.failures)
     return Emitted(text, failures, module.imports, profiled, module.by_lane)
+
+
+def thunks_of(s: Stmt) -> dict[BufferSym, S.OnDemand]:
+    """What computes parts of Funcs on demand, by what demands name. Copies of a
+    statement write the same."""
+    found: dict[BufferSym, S.OnDemand] = {}
+    stack: list[Stmt] = [s]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, S.OnDemand):
+            found.setdefault(n.thunk, n)
+        stack.extend([c for c in n.children() if isinstance(c, Stmt)])
+    return found
 
 
 def bound_twice(s: Stmt) -> frozenset[Var]:

@@ -99,6 +99,10 @@ class Module:
         self._tbaa: dict[BufferSym, str] = {}
         self._reads: dict[Expr, frozenset[BufferSym]] = {}
         self._writes: dict[Stmt, frozenset[BufferSym]] = {}
+        #: What computes parts of Funcs on demand, by what demands name.
+        self.thunks: dict[BufferSym, S.OnDemand] = {}
+        #: The functions that compute so many parts, and which of a thunk's they are.
+        self.productions: dict[tuple[BufferSym, int], tuple[str, int]] = {}
         self._names: dict[str, int] = {}
 
     def attempt(self, key: Key, f: Any, e: Expr) -> str | None:
@@ -230,6 +234,11 @@ class Module:
         elif isinstance(s, S.Acquire):
             # What another thread has stored until then.
             found = frozenset(s.buffers)
+        elif isinstance(s, S.Demand):
+            assert isinstance(s.table, BufferSym)
+            found = frozenset((s.table,))
+            for made in self.thunks[s.thunk].makes:
+                found |= self.writes(made)
         else:
             found = _NOTHING
             for child in s.children():

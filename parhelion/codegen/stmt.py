@@ -8,6 +8,7 @@ from parhelion.codegen import (
     closures,
     effects,
     extern,
+    lazy,
     memories,
     opaque,
     polls,
@@ -343,6 +344,8 @@ STATEMENTS |= {
     S.Fork: closures.fork,
     S.Acquire: closures.acquire,
     S.Release: closures.release,
+    S.OnDemand: lazy.on_demand,
+    S.Demand: lazy.demand,
     S.Allocate: memories.allocate,
     S.Free: memories.free,
 }

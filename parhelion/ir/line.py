@@ -16,8 +16,9 @@ from parhelion.ir.build import FALSE, TRUE, imm
 from parhelion.ir.expr import Expr, FloatImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.literals import SHORT
 from parhelion.ir.symbols import BufferSym
-from parhelion.ir.text import INFIX, SHORT, TYPE_NAME, Symbol, default_type, lanes_of
+from parhelion.ir.text import INFIX, TYPE_NAME, Symbol, default_type, lanes_of
 from parhelion.types import INT32, BFloat, Float, Handle, Int, Type, UInt
 
 _TOKEN = re.compile(

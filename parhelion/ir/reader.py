@@ -247,6 +247,47 @@ class _Reader:
         line.end()
         return S.Release(semaphore, count, func)
 
+    def on_demand(self, line: Line, depth: int) -> Stmt:
+        thunk = line.buffer(line.name())
+        line.need("of")
+        func = line.func(line.name())
+        claims = line.take("claimed")
+        line.need("rank")
+        rank = line.whole()
+        line.need("{")
+        line.end()
+        lanes: list[int] = []
+        makes: list[Stmt] = []
+        margin = "  " * (depth + 1)
+        while self.lines[self.at].startswith(f"{margin}lanes "):
+            head = self.line()
+            head.need("lanes")
+            lanes.append(head.whole())
+            head.need(":")
+            head.end()
+            makes.append(self.body(depth + 2))
+        after = self.close(depth)
+        after.need("in")
+        body = self.nested(after, depth)
+        self.close(depth).end()
+        return S.OnDemand(func, thunk, tuple(makes), tuple(lanes), claims, rank, body)
+
+    def demand(self, line: Line, depth: int) -> Stmt:
+        thunk = line.buffer(line.name())
+        line.need("(")
+        row, col = line.exactly(2)
+        line.need("of")
+        name = line.name()
+        table: Function | BufferSym
+        if line.take("["):
+            table, index = line.buffer(name), line.list("]")
+        else:
+            line.need("(")
+            table, index = line.func(name), line.list(")")
+        predicate = line.expr() if line.take("if") else None
+        line.end()
+        return S.Demand(thunk, row, col, table, index, predicate)
+
     def evaluate(self, line: Line, depth: int) -> Stmt:
         value = line.expr()
         line.end()
@@ -304,6 +345,8 @@ _STATEMENTS: dict[str, Callable[[_Reader, Line, int], Stmt]] = {
     "fork": _Reader.fork,
     "acquire": _Reader.acquire,
     "release": _Reader.release,
+    "lazy": _Reader.on_demand,
+    "demand": _Reader.demand,
     "evaluate": _Reader.evaluate,
     "prefetch": _Reader.prefetch,
     "prefetch_region": _Reader.prefetch_region,

@@ -23,7 +23,8 @@ class Stmt(Node):
 
 
 class ForKind(enum.Enum):
-    """How the iterations of a loop run."""
+    """How the iterations of a loop run. Those of ON_DEMAND, which stand in an
+    `OnDemand`, run one by one where a `Demand` asks for one."""
 
     SERIAL = "for"
     PARALLEL = "parallel"
@@ -32,6 +33,7 @@ class ForKind(enum.Enum):
     GPU_BLOCK = "gpu_block"
     GPU_THREAD = "gpu_thread"
     GPU_LANE = "gpu_lane"
+    ON_DEMAND = "on_demand"
 
     @property
     def on_gpu(self) -> bool:
@@ -244,6 +246,49 @@ class Release(Stmt):
 
 
 @node
+class OnDemand(Stmt):
+    """Within `body`, each `Demand` of `thunk` may have a part of `func` computed.
+
+    makes: what computes a part: two ON_DEMAND loops, the second one inside the first,
+    over the row and the column of the part. Nothing of it runs where it stands. There
+    is one for each of `lanes`, all for the same parts: the one for n lanes computes n
+    parts side by side, from the column on.
+    claims: whether a part is computed once, by the thread that asks for it first.
+    rank: more than that of all that asks for parts of `func`, so that threads that wait
+    for each other never do so in a circle.
+    """
+
+    func: Function
+    thunk: BufferSym
+    makes: tuple[Stmt, ...]
+    lanes: tuple[int, ...]
+    claims: bool
+    rank: int
+    body: Stmt
+
+
+@node
+class Demand(Stmt):
+    """Has the part of a Func at (row, col) computed, unless its entry in `table`, at
+    `index`, is `MADE`.
+
+    The table is a Func with coordinates until it is flattened. Of vectors, it does so
+    for each lane where `predicate` holds, if there is one.
+    """
+
+    thunk: BufferSym
+    row: Expr
+    col: Expr
+    table: Function | BufferSym
+    index: tuple[Expr, ...]
+    predicate: Expr | None
+
+
+#: What the table says of a part of a Func that is computed.
+MADE = 2
+
+
+@node
 class Evaluate(Stmt):
     """Evaluates an expression for its effect (print, …)."""
 
@@ -294,6 +339,7 @@ __all__ = [
     "Assert",
     "Atomic",
     "Block",
+    "Demand",
     "Evaluate",
     "For",
     "ForKind",
@@ -301,7 +347,9 @@ __all__ = [
     "Free",
     "If",
     "LetStmt",
+    "MADE",
     "MemoryKind",
+    "OnDemand",
     "Prefetch",
     "PrefetchRegion",
     "Produce",

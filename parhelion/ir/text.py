@@ -12,16 +12,16 @@ Two symbols of one name are told apart by ``#2``, ``#3``, … in order of appear
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
-from parhelion.ir.expr import Expr, FloatImm, Var, float_bits
+from parhelion.ir.expr import Expr, FloatImm, Var
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.literals import floating, integer, quoted
 from parhelion.ir.node import Node, show_by
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Stmt
@@ -34,7 +34,7 @@ KEYWORDS = frozenset(
     ("true", "false", "let", "if", "else", "for", "parallel", "vectorized")
     + ("unrolled", "block", "produce", "consume", "realize", "allocate", "free")
     + ("assert", "evaluate", "prefetch", "prefetch_region", "extern", "run")
-    + ("atomic", "fork", "acquire", "release")
+    + ("atomic", "fork", "acquire", "release", "lazy", "demand", "on_demand")
 )
 #: Names that a called Func or image may not have in text.
 CALLED = (
@@ -167,6 +167,12 @@ def _mentions(n: Node) -> Iterator[tuple[Symbol, str]]:
             yield n.func, "()"
         case S.ProvideExtern():
             yield n.func, "()"
+        case S.OnDemand():
+            yield n.func, "()"
+            yield n.thunk, "[]"
+        case S.Demand():
+            yield n.thunk, "[]"
+            yield n.table, "()" if isinstance(n.table, Function) else "[]"
         case S.RunExtern():
             yield n.func, "()"
             for buffer in (*n.inputs, *n.outputs):
@@ -225,7 +231,7 @@ class Printer:
     def expr(self, e: Expr, strength: int) -> str:
         """`e`, in parentheses if it binds more weakly than `strength`."""
         if type(e) is E.Imm:
-            return _integer(e)
+            return integer(e)
         if type(e) is Var:
             return self.name(e)
         if self.room == 0:
@@ -251,10 +257,10 @@ class Printer:
         return ", ".join([self.expr(a, 0) for a in args])
 
     def float_imm(self, e: FloatImm) -> str:
-        return _float(e)
+        return floating(e)
 
     def string_imm(self, e: E.StringImm) -> str:
-        return _quoted(e.value)
+        return quoted(e.value)
 
     def cast(self, e: E.Cast) -> str:
         return f"{e.type}({self.expr(e.a, 0)})"
@@ -324,7 +330,7 @@ class Printer:
         return f"{e.op}{mark}({self.list(e.args)})"
 
     def extern(self, e: E.Extern) -> str:
-        head = f"extern<{e.type}>({_quoted(e.name)}"
+        head = f"extern<{e.type}>({quoted(e.name)}"
         return head + ("" if not e.args else ", " + self.list(e.args)) + ")"
 
     # Statements.
@@ -466,6 +472,26 @@ class Printer:
         where = f"{self.name(s.semaphore, '[]')}, {self.name(s.func, '()')}"
         self.put(depth, f"release {self.expr(s.count, 0)} to {where}")
 
+    def on_demand(self, s: S.OnDemand, depth: int) -> None:
+        claims = " claimed" if s.claims else ""
+        thunk, func = self.name(s.thunk, "[]"), self.name(s.func, "()")
+        self.put(depth, f"lazy {thunk} of {func}{claims} rank {s.rank} {{")
+        for lanes, made in zip(s.lanes, s.makes, strict=True):
+            self.put(depth + 1, f"lanes {lanes}:")
+            self.body(made, depth + 2)
+        self.put(depth, "} in {")
+        self.body(s.body, depth + 1)
+        self.put(depth, "}")
+
+    def demand(self, s: S.Demand, depth: int) -> None:
+        given = self.list((s.row, s.col))
+        if isinstance(s.table, Function):
+            table = f"{self.name(s.table, '()')}({self.list(s.index)})"
+        else:
+            table = f"{self.name(s.table, '[]')}[{self.list(s.index)}]"
+        cond = "" if s.predicate is None else f" if {self.expr(s.predicate, 0)}"
+        self.put(depth, f"demand {self.name(s.thunk, '[]')}({given}) of {table}{cond}")
+
     def evaluate(self, s: S.Evaluate, depth: int) -> None:
         self.put(depth, f"evaluate {self.expr(s.value, 0)}")
 
@@ -490,55 +516,6 @@ def _is_implicit(s: S.Block) -> bool:
 
 def _holds(condition: Expr) -> bool:
     return type(condition) is E.Imm and condition.value == 1
-
-
-SHORT: dict[tuple[TypeCode, int], str] = {
-    **{(TypeCode.Int, w): f"i{w}" for w in (8, 16, 32, 64)},
-    **{(TypeCode.UInt, w): f"u{w}" for w in (1, 8, 16, 32, 64)},
-    **{(TypeCode.Float, w): f"f{w}" for w in (16, 32, 64)},
-    (TypeCode.BFloat, 16): "bf16",
-    (TypeCode.Handle, 64): "handle64",
-}
-
-
-def _integer(e: E.Imm) -> str:
-    t = e.type
-    if t.kind is TypeCode.Int and t.width == 32:
-        return str(e.value)
-    if t.is_bool() and e.value in (0, 1):
-        return "true" if e.value else "false"
-    return f"{SHORT[t.kind, t.width]}({e.value})"
-
-
-def _quoted(s: str) -> str:
-    import json  # here, since importing the package need not load it
-
-    return json.dumps(s, ensure_ascii=False)
-
-
-def _float(e: FloatImm) -> str:
-    value = e.value
-    if math.isnan(value):
-        digits = "nan" if e.bits == float_bits(math.nan, e.type) else hex(e.bits)
-    elif math.isinf(value):
-        digits = "inf" if value > 0 else "-inf"
-    else:
-        digits = _shortest(value, e)
-    if e.type.kind is TypeCode.Float and e.type.width == 32 and math.isfinite(value):
-        return digits + "f"
-    return f"{SHORT[e.type.kind, e.type.width]}({digits})"
-
-
-def _shortest(value: float, e: FloatImm) -> str:
-    """The fewest digits that read back as the same float."""
-    for precision in range(1, 10):
-        digits = f"{value:.{precision}g}"
-        if float_bits(float(digits), e.type) == e.bits:
-            break
-    else:
-        digits = repr(value)
-    # At least one digit after the point, so that it looks like a float.
-    return repr(float(digits))
 
 
 _EXPR: dict[type[Expr], Callable[[Printer, Any], str]] = {
@@ -578,6 +555,8 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Fork: Printer.fork,
     S.Acquire: Printer.acquire,
     S.Release: Printer.release,
+    S.OnDemand: Printer.on_demand,
+    S.Demand: Printer.demand,
     S.Evaluate: Printer.evaluate,
     S.Prefetch: Printer.prefetch,
     S.PrefetchRegion: Printer.prefetch_region,

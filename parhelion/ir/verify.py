@@ -61,6 +61,7 @@ class _Checker:
         self.vars: set[Var] = set()
         self.buffers: set[BufferSym] = set()
         self.funcs: set[Function] = set()
+        self.thunks: set[BufferSym] = set()
         self.seen: set[Expr] = set()
         self.around: list[Stmt] = []
 
@@ -237,6 +238,42 @@ class _Checker:
     def semaphore(self, s: S.Acquire | S.Release) -> None:
         self.buffer(s.semaphore, s)
         self.index(s.count, "a count")
+
+    def on_demand(self, s: S.OnDemand) -> None:
+        if not s.makes or len(s.makes) != len(s.lanes):
+            self.fail(f"{len(s.makes)} productions for {len(s.lanes)} counts", s)
+        for made in s.makes:
+            outer, inner = made, getattr(made, "body", None)
+            for loop in (outer, inner):
+                if type(loop) is not S.For or loop.kind is not S.ForKind.ON_DEMAND:
+                    self.fail("a part that is not computed by two loops on demand", s)
+            self.scoped(made)
+        self.thunks.add(s.thunk)
+        self.scoped(s.body)
+        self.thunks.discard(s.thunk)
+
+    def demand(self, s: S.Demand) -> None:
+        if s.thunk not in self.thunks:
+            self.fail(f"{s.thunk.name} is asked for outside of its OnDemand", s)
+        if isinstance(s.table, Function):
+            self.funcs_allowed(s.table, s)
+            self.dimensions(s.table, len(s.index), s)
+        else:
+            self.buffer(s.table, s)
+            if len(s.index) != 1:
+                self.fail("an entry of a flat table at coordinates", s)
+        places = (s.row, s.col, *s.index)
+        lanes = max([e.type.count for e in places])
+        for e in places:
+            self.expr(e)
+            if e.type.count not in (1, lanes):
+                self.fail(f"{e.type.count} lanes of a demand of {lanes}", s)
+        if s.row.type.element_of() is not INT32 or s.col.type.element_of() is not INT32:
+            self.fail(f"a part at {s.row.type}, {s.col.type}", s)
+        if s.predicate is not None:
+            self.expr(s.predicate)
+            if not s.predicate.type.is_bool() or s.predicate.type.count != lanes:
+                self.fail(f"a predicate of type {s.predicate.type}", s)
 
     def evaluate(self, s: S.Evaluate) -> None:
         self.expr(s.value)
@@ -469,6 +506,8 @@ _STMT: dict[type[Stmt], Callable[[_Checker, Any], None]] = {
     S.Fork: _Checker.fork,
     S.Acquire: _Checker.semaphore,
     S.Release: _Checker.semaphore,
+    S.OnDemand: _Checker.on_demand,
+    S.Demand: _Checker.demand,
     S.Evaluate: _Checker.evaluate,
     S.Prefetch: _Checker.prefetch,
     S.PrefetchRegion: _Checker.prefetch_region,

@@ -36,6 +36,7 @@ from parhelion.ir.stmt import (
     Allocate,
     Assert,
     Block,
+    Demand,
     For,
     ForKind,
     Free,
@@ -205,6 +206,9 @@ class _Uses:
                 found = frozenset((*n.inputs, *n.outputs))
             elif isinstance(n, (Acquire, Release)):
                 found = frozenset((n.semaphore,))
+            elif isinstance(n, Demand):
+                assert isinstance(n.table, BufferSym)
+                found = frozenset((n.table,))
             for child in n.children():
                 if not isinstance(child, Expr) or reads_data(child):
                     found |= self.touched(child)
@@ -269,6 +273,8 @@ class _Place(Rewriter):
 def _opened(items: list[Stmt], uses: _Uses) -> list[Stmt]:
     """The items of a block, without a block at their end: what that one allocates
     lives to the same point, and may go further from here."""
+    if not items:
+        return items
     *before, last = items
     if type(last) is not Block:
         return items

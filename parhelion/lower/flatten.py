@@ -57,6 +57,7 @@ from parhelion.ir.stmt import (
     Acquire,
     Allocate,
     Block,
+    Demand,
     For,
     ForKind,
     If,
@@ -233,6 +234,14 @@ class _Flatten(Rewriter):
         lets.append(LetStmt(var, e))
         return var
 
+    def on_demand(self, n: Demand) -> Stmt:
+        assert isinstance(n.table, Function)
+        (place,) = self.places[n.table]
+        index = self.at(place, [self.go(e) for e in n.index])
+        predicate = None if n.predicate is None else self.go(n.predicate)
+        where = self.go(n.row), self.go(n.col)
+        return Demand(n.thunk, *where, place.buffer, (index,), predicate)
+
     def on_acquire(self, n: Acquire) -> Stmt:
         buffers = tuple([place.buffer for place in self.places[n.func]])
         return Acquire(n.semaphore, self.go(n.count), n.func, buffers)
@@ -397,6 +406,8 @@ class _Flatten(Rewriter):
 def tail_block(items: Sequence[Stmt]) -> Stmt:
     """The statements as one flat block. One with allocations of its own may be laid
     flat where it comes last: both end at the same place."""
+    if not items:
+        return NOP
     *before, last = items
     rest = last.items if type(last) is Block else (last,)
     flat = block(*before)

@@ -33,6 +33,7 @@ from parhelion.lower.atomic import marked
 from parhelion.lower.extern import inside_check, provide, read_of, sources
 from parhelion.lower.fork_async import Sync, acquired, between, in_room
 from parhelion.lower.fused import shared_loop, units
+from parhelion.lower.lazy import Lazies
 from parhelion.lower.loops import Range, StageLoops
 from parhelion.lower.prefetch import prefetches
 from parhelion.lower.prologue import add_loop_checks
@@ -56,6 +57,7 @@ class NestBuilder:
         self.regions = regions = realizations.regions
         self.program = regions.program
         self.syncs = realizations.syncs
+        self.lazies = Lazies(regions)
         self._extents = realizations.extents
         self.fusing = regions.sites.fusing
         self._conditions: dict[tuple[LoopStage, int], Expr] = {}
@@ -79,7 +81,7 @@ class NestBuilder:
         assert body is not None
         return body
 
-    def _site(self, site: Site, inside: Stmt) -> Stmt:
+    def _site(self, site: Site, inside: Stmt | None) -> Stmt:
         """What stands at a site. `inside` is what the site's own stage does there."""
         body = self._productions(site, inside)
         # Only now are all lets known: building the inside asks for regions.
@@ -105,6 +107,9 @@ class NestBuilder:
                         body = block(body, sync.turns.step())
                 if f in stored:
                     assert body is not None
+                    if f in self.lazies:
+                        part = self._site(self.regions.sites.compute(f), None)
+                        body = self.lazies.around(f, part, body)
                     body = Realize(f, self._extents[f], TRUE, body)
         return body
 
@@ -244,11 +249,15 @@ class NestBuilder:
         if nest.blends and not any(map(_may_skip, values)):
             kept = [FuncCall(v.type, stage.func, args, i) for i, v in enumerate(values)]
             values = tuple(map(partial(select, fresh), values, kept))
+        asked = self.lazies.demands(stage.func, (*args, *values))
         body = marked(stage, Provide(stage.func, values, args, None))
+        body = block(*asked, body)
         if nest.blends and any(map(_may_skip, values)):
             body = If(fresh, body, None)
         if not is_true(stage.predicate):
-            body = If(substitute(stage.predicate, env), body, None)
+            predicate = substitute(stage.predicate, env)
+            asked = self.lazies.demands(stage.func, (predicate,))
+            body = block(*asked, If(predicate, body, None))
         return body
 
     def _foreign(self, stage: LoopStage) -> Stmt:

@@ -35,6 +35,7 @@ from parhelion.ir.stmt import (
     ForKind,
     If,
     LetStmt,
+    OnDemand,
     Produce,
     RunExtern,
     Stmt,
@@ -77,6 +78,8 @@ class _Marker:
             return [If(s.cond, then, other)], _NONE
         if isinstance(s, Fork):
             return self._fork(s, at)
+        if isinstance(s, OnDemand):
+            return self._on_demand(s, at)
         if isinstance(s, Acquire):
             return [_at(WAITING), s, _at(at)], _NONE
         if isinstance(s, Atomic):
@@ -157,6 +160,20 @@ class _Marker:
         if s.kind is ForKind.PARALLEL:
             return [_at(WAITING), _loop(s, _threaded(body, at)), _at(at)], rest
         return [_loop(s, block(*body))], rest
+
+    def _on_demand(self, s: OnDemand, at: int) -> tuple[list[Stmt], Counts]:
+        """What computes a part runs as if on a thread of its own, and counts itself."""
+        makes: list[Stmt] = []
+        for outer in s.makes:
+            assert isinstance(outer, For) and isinstance(outer.body, For)
+            items, counts = self.go(outer.body.body, at)
+            inner = _loop(outer.body, _threaded([*_counted(counts), *items], at))
+            makes.append(_loop(outer, inner))
+        items, counts = self.go(s.body, at)
+        made = tuple(makes)
+        body = block(*items)
+        one = OnDemand(s.func, s.thunk, made, s.lanes, s.claims, s.rank, body)
+        return [one], counts
 
     def _fork(self, s: Fork, at: int) -> tuple[list[Stmt], Counts]:
         parts: list[Stmt] = []

@@ -40,6 +40,7 @@ from parhelion.lower.hulls import Region, hulls, together
 from parhelion.lower.loops import Loop, Range, Reach, StageLoops
 from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.outwards import greatest_outside
+from parhelion.lower.parts import Grid, grid_of
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import LoopStage, StagedPipeline
@@ -71,6 +72,7 @@ class Regions:
         self._names: dict[Expr, tuple[Var, Site]] = {}
         self._foreign: dict[tuple[LoopStage, Site], list[Region]] = {}
         self._let_sites: dict[Var, Site] = {}
+        self._grids: dict[Function, Grid] = {}
         #: What names of bounds are of, as the user calls it: a Func, an image, a Var.
         self.owners: dict[Var, str] = {}
         #: Bounds that a sliding window has moved, with what they were before; those
@@ -201,7 +203,17 @@ class Regions:
 
     # How it is found.
 
+    def grid(self, f: Function) -> Grid:
+        """The parts of a Func that is computed on demand."""
+        found = self._grids.get(f)
+        if found is None:
+            site = self.sites.store(f)
+            found = self._grids[f] = grid_of(f, self.required(f, site), site)
+        return found
+
     def _find_required(self, f: Function, site: Site) -> Region:
+        if site.part_of is f:
+            return self.grid(f).part()
         found = []
         for consumer in self.program.consumers.get(f, ()):
             if not self.inside(consumer, site):

@@ -15,7 +15,8 @@ from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 
 @dataclass(eq=False, slots=True)
 class Site:
-    """The body inside `depth` loops of `stage`; the root has no stage.
+    """The body inside `depth` loops of `stage`; the root has no stage, and neither has
+    the production of one part of `part_of`, a Func that is computed on demand.
 
     Depth 0 of a stage is inside the production of its Func, around all its loops.
     parent: the next site further out; within one stage that is one loop less.
@@ -27,6 +28,7 @@ class Site:
     parent: Site | None
     lets: list[LetStmt] = field(default_factory=list)
     checks: list[Stmt] = field(default_factory=list)
+    part_of: Function | None = None
 
     def outwards(self) -> Iterator[Site]:
         """This site, then the ones around it, ending with the root."""
@@ -47,6 +49,8 @@ class Site:
         return f"<Site {self}>"
 
     def __str__(self) -> str:
+        if self.part_of is not None:
+            return f"a part of {self.part_of.name}"
         if self.stage is None:
             return "root"
         loops = "loop" if self.depth == 1 else "loops"
@@ -60,12 +64,14 @@ class Sites:
         self.program = program
         self.root = Site(None, 0, None)
         self._inside: dict[tuple[LoopStage, int], Site] = {}
+        self._parts: dict[Function, Site] = {}
         self.fusing = Fusing(program)
 
     def __iter__(self) -> Iterator[Site]:
         """All sites that have been asked for, the root first."""
         yield self.root
         yield from self._inside.values()
+        yield from self._parts.values()
 
     def inside(self, stage: LoopStage, depth: int) -> Site:
         """The site inside `depth` loops of a stage. Around the one inside none is
@@ -84,8 +90,20 @@ class Sites:
             found = self._inside[key] = Site(stage, depth, outer)
         return found
 
+    def on_demand(self, f: Function) -> bool:
+        """Whether parts of `f` are computed where they are needed."""
+        return f.schedule.on_demand and f not in self.program.outputs
+
     def compute(self, f: Function) -> Site:
         """Where `f` is computed."""
+        if not self.on_demand(f):
+            return self._at_level(f)
+        found = self._parts.get(f)
+        if found is None:
+            found = self._parts[f] = Site(None, 0, self._at_level(f), part_of=f)
+        return found
+
+    def _at_level(self, f: Function) -> Site:
         host = self.program.host.get(f)
         if host is None:
             return self.root
@@ -115,7 +133,7 @@ class Sites:
         """The site of a level around the computation of `f`."""
         host = self.program.host.get(f)
         if host is None or self.program.placement(f).level() is None:
-            return self.compute(f)
+            return self._at_level(f)
         if level.place is Place.ROOT:
             return self.root
         stage = self.program.enclosing(host, level)

@@ -67,10 +67,14 @@ class _Tracer(Rewriter):
         super().__init__()
         self.everything = everything
 
+    def _asked(self, f: Function, asked: bool) -> bool:
+        """Whether lines are wanted. Tables that lowering makes are no user's Funcs."""
+        return f.defined and (self.everything or asked)
+
     def on_provide(self, n: Provide) -> Stmt:
         values = tuple([self.go(v) for v in n.values])
         args = tuple([self.go(a) for a in n.args])
-        if self.everything or n.func.schedule.trace_stores:
+        if self._asked(n.func, n.func.schedule.trace_stores):
             values = tuple(
                 [_noted(v, "Store", n.func, i, args) for i, v in enumerate(values)]
             )
@@ -87,14 +91,14 @@ class _Tracer(Rewriter):
         # The guard stays right around the call; the line shows what it gives.
         call = n.args[0].map(self.go)
         made = Intrinsic(n.type, n.op, (call, self.go(n.args[1])))
-        if not (self.everything or call.func.schedule.trace_loads):
+        if not self._asked(call.func, call.func.schedule.trace_loads):
             return made
         return _noted(made, "Load", call.func, call.index, call.args)
 
     def on_funccall(self, n: FuncCall) -> Expr:
         args = tuple([self.go(a) for a in n.args])
         call = FuncCall(n.type, n.func, args, n.index)
-        if not (self.everything or n.func.schedule.trace_loads):
+        if not self._asked(n.func, n.func.schedule.trace_loads):
             return call
         return _noted(call, "Load", n.func, n.index, args)
 
@@ -121,7 +125,7 @@ class _Realizations(Rewriter):
         return n if isinstance(n, Expr) else super().go(n)
 
     def asked(self, f: Function) -> bool:
-        return self.everything or f.schedule.trace_realizations
+        return f.defined and (self.everything or f.schedule.trace_realizations)
 
     def on_realize(self, n: Realize) -> Stmt:
         before = self.regions.get(n.func)

@@ -59,12 +59,14 @@ from parhelion.ir.stmt import (
     Assert,
     Atomic,
     Block,
+    Demand,
     Evaluate,
     For,
     ForKind,
     Free,
     If,
     LetStmt,
+    OnDemand,
     Prefetch,
     Produce,
     Stmt,
@@ -83,6 +85,7 @@ from parhelion.lower.lanes import (
 )
 from parhelion.lower.unroll import constant_extent, refused
 from parhelion.lower.widen import CannotVectorize, Widener, is_pure
+from parhelion.types import INT32
 
 #: Masked accesses to elements narrower than this many bits run lane by lane: x86-64
 #: has masked moves of 8- and 16-bit lanes only in AVX-512BW, and elsewhere each lane
@@ -92,6 +95,9 @@ NARROWEST_MASKED = 32
 #: The most lanes of nested vectorised loops together. LLVM gives up, and takes the
 #: process with it, at some 2**16.
 MOST_LANES = 1 << 12
+
+#: How many parts of Funcs that are computed on demand vectors ask for side by side.
+Asked = dict[BufferSym, set[int]]
 
 
 def vectorize_loops(s: Stmt, narrowest_masked: int = NARROWEST_MASKED) -> Stmt:
@@ -107,6 +113,8 @@ class _VectorizeLoops(Rewriter):
         super().__init__()
         self.narrowest = narrowest_masked
         self._lanes = 1
+        #: Of parts that are computed on demand, how many are asked for side by side.
+        self._asked: Asked = {}
 
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
@@ -136,7 +144,30 @@ class _VectorizeLoops(Rewriter):
             return NOP
         if extent == 1:
             return instantiate(body, {n.var: n.min})
-        return _Vectorizer(n, body, extent, self.narrowest).go(body)
+        return _Vectorizer(n, body, extent, self.narrowest, self._asked).go(body)
+
+    def on_ondemand(self, n: OnDemand) -> Stmt:
+        """Gives what is computed on demand a version for each number of points that
+        vectors ask for side by side."""
+        body = self.go(n.body)
+        asked = set() if n.claims else self._asked.pop(n.thunk, set())
+        versions = [1, *sorted(asked)]
+        makes = [self._side_by_side(n, times) for times in versions]
+        lanes = tuple(versions)
+        return OnDemand(n.func, n.thunk, tuple(makes), lanes, n.claims, n.rank, body)
+
+    def _side_by_side(self, n: OnDemand, times: int) -> Stmt:
+        (outer,) = n.makes
+        assert isinstance(outer, For) and isinstance(outer.body, For)
+        inner, body = outer.body, outer.body.body
+        if times > 1:
+            zero = int32(0)
+            lane = Var(f"{n.func.name}.lane", INT32, lo=zero, hi=int32(times - 1))
+            column = add(inner.var, lane)
+            body = instantiate(body, {inner.var: column}, renew=True)
+            body = For(lane, zero, int32(times), ForKind.VECTORIZED, body)
+        inside = For(inner.var, inner.min, inner.extent, inner.kind, self.go(body))
+        return For(outer.var, outer.min, outer.extent, outer.kind, inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +185,10 @@ class _VaryingLet:
 class _Vectorizer:
     """Rewrites the body of one loop for all of its iterations at once."""
 
-    def __init__(self, loop: For, body: Stmt, times: int, narrowest: int) -> None:
+    def __init__(
+        self, loop: For, body: Stmt, times: int, narrowest: int, asked: Asked
+    ) -> None:
+        self.asked = asked
         self.var, self.low, self.times = loop.var, loop.min, times
         self.pure = is_pure(body)
         self.lets: dict[Var, _VaryingLet] = {}
@@ -407,6 +441,30 @@ class _Vectorizer:
         made = Store(update.buffer, value, update.index, None)
         return Atomic(s.func, s.shared, s.locked, made)
 
+    def demand(self, s: Demand) -> Stmt:
+        """A demand of vectors; where lanes are masked, they ask for nothing, and look
+        at an entry of the table that is there."""
+        widen, (index,) = self.widen, s.index
+        if index.type.count > 1 or s.table in widen.laned:
+            raise CannotVectorize
+        row, col, at = widen.go(s.row), widen.go(s.col), widen.go(index)
+        predicate = None if s.predicate is None else widen.full(s.predicate)
+        mask = widen.mask if self.stores is None else self.stores
+        if mask is not None:
+            predicate = mask if predicate is None else land(predicate, mask)
+        if row is s.row and col is s.col and at is index:
+            if predicate is not None and predicate is not s.predicate:
+                predicate = any_lane(predicate)
+            return Demand(s.thunk, row, col, s.table, s.index, predicate)
+        if row is s.row:
+            self.asked.setdefault(s.thunk, set()).add(self.times)
+        at = widen.spread(index, at)
+        if predicate is not None:
+            nowhere = Broadcast(imm(0, index.type), self.times)
+            at = Select(predicate, at, nowhere)
+        col = widen.spread(s.col, col)
+        return Demand(s.thunk, row, col, s.table, (at,), predicate)
+
     def evaluate(self, s: Evaluate) -> Stmt:
         if self.needs_lanes(s):
             raise CannotVectorize
@@ -477,6 +535,7 @@ _HANDLERS: dict[type[Stmt], Callable[[_Vectorizer, Any], Stmt]] = {
     For: _Vectorizer.loop,
     If: _Vectorizer.branch,
     Store: _Vectorizer.store,
+    Demand: _Vectorizer.demand,
     Evaluate: _Vectorizer.evaluate,
     Prefetch: _Vectorizer.prefetch,
     Assert: _Vectorizer.check,

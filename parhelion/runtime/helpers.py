@@ -25,7 +25,7 @@ provide(
     "parhelion.runtime.threads",
     (
         *("ph_malloc", "ph_free", "ph_par_for", "ph_print", "ph_lock", "ph_unlock"),
-        *("ph_fork", "ph_acquire", "ph_release"),
+        *("ph_fork", "ph_acquire", "ph_release", "ph_demand"),
         *("ph_watched", "ph_look", "ph_look_now", "ph_python", "ph_python_surely"),
     ),
 )
@@ -43,7 +43,7 @@ provide(
 WATCHED = frozenset(
     (
         *("ph_look", "ph_look_now", "ph_python", "ph_python_surely"),
-        *("ph_par_for", "ph_fork", "ph_print"),
+        *("ph_par_for", "ph_fork", "ph_print", "ph_demand"),
     )
 )
 

@@ -35,6 +35,7 @@ from parhelion.runtime import kept_ir, memory_ir, print_ir, watch_ir
 from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
 from parhelion.runtime.context import Context
 from parhelion.runtime.count_ir import COUNT
+from parhelion.runtime.lazy_ir import DEMAND_PAUSES, DEPTH_OF_RANK, LAZY
 from parhelion.runtime.lock_ir import LOCKS
 from parhelion.runtime.par_for_ir import PAR_FOR
 
@@ -443,6 +444,8 @@ def runtime_ir(
         "CHUNKS_PER_THREAD": str(CHUNKS_PER_THREAD),
         "ACQUIRE_SPINS": str(ACQUIRE_SPINS),
         "KEPT_THREADS": str(KEPT_THREADS),
+        "DEPTH_OF_RANK": str(DEPTH_OF_RANK),
+        "DEMAND_PAUSES": str(DEMAND_PAUSES),
         "PRINT_OFFSET": str(print_offset),
         "USER_OFFSET": str(user_offset),
         "MOST_THREADS_OFFSET": str(Context.most_threads.offset),
@@ -458,6 +461,7 @@ def runtime_ir(
         PAR_FOR,
         LOCKS,
         ASYNC,
+        LAZY,
         memory_ir.MEMORY,
         kept_ir.LIMIT,
         watch_ir.text(watched),

@@ -273,11 +273,13 @@ class Place(enum.Enum):
     INLINED = "inlined"
     ROOT = "root"
     LOOP = "loop"
+    DEMAND = "demand"
 
 
 @dataclass(frozen=True, slots=True)
 class LoopLevel:
-    """Where a Func is computed or stored: inlined, at root, or inside a loop.
+    """Where a Func is computed or stored: inlined, at root, inside a loop; it may also
+    be computed where a value of it is first needed.
 
     stage: index of the definition of `func` whose loop is meant (0 is pure; -1, the
     default, every one that needs the Func and has the loop).
@@ -362,6 +364,9 @@ class FuncSchedule(Changing):
     ring: in how many copies of its storage the loops that `hoist` goes out of take
     turns; ring_site, the line.
     memo: whether results are kept from one run to the next.
+    tile: of a Func that is computed on demand, the extents of what is computed at a
+    time, of the first dimensions; None among them for all of a dimension. Empty: one
+    point.
     """
 
     compute: LoopLevel = INLINED
@@ -386,6 +391,7 @@ class FuncSchedule(Changing):
     ring: Expr | None = None
     ring_site: Site | None = None
     memo: Memo | None = None
+    tile: tuple[int | None, ...] = ()
 
     @property
     def traced(self) -> bool:
@@ -396,8 +402,13 @@ class FuncSchedule(Changing):
     def store_level(self) -> LoopLevel:
         """Where the storage begins. A LoopLevel left at `inlined` says nothing."""
         if self.store is None or self.store.place is Place.INLINED:
-            return self.compute
+            return ROOT if self.compute.place is Place.DEMAND else self.compute
         return self.store
+
+    @property
+    def on_demand(self) -> bool:
+        """Whether values are computed where they are first needed."""
+        return self.compute.place is Place.DEMAND
 
     @property
     def hoist_level(self) -> LoopLevel:

@@ -23,6 +23,7 @@ from parhelion.ir.stmt import (
     Block,
     For,
     If,
+    OnDemand,
     Produce,
     Provide,
     Realize,
@@ -126,6 +127,12 @@ class _Program(_Lines):
                 self.block(f"store {func_name(s.func)}", lambda: self.go(s.body))
             else:
                 self.go(s.body)
+        elif isinstance(s, OnDemand):
+            (loops,) = s.makes
+            assert isinstance(loops, For) and isinstance(loops.body, For)
+            part = loops.body.body
+            self.block(f"lazy {_lazily(s.func)}", lambda: self.go(part))
+            self.go(s.body)
         elif isinstance(s, Produce):
             self._produce(s)
         elif isinstance(s, Atomic):
@@ -183,6 +190,12 @@ class _Steady(Rewriter):
         if n.op in LIKELY:
             return TRUE if n.type.is_bool() else self.go(n.args[0])
         return n.map(self.go)
+
+
+def _lazily(f: Function) -> str:
+    """A Func, and how much of it is computed at a time, on demand."""
+    tile = ", ".join(["all" if size is None else str(size) for size in f.schedule.tile])
+    return f"{func_name(f)} in tiles of ({tile})" if tile else func_name(f)
 
 
 def _provide(f: Function) -> str:

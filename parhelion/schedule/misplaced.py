@@ -145,6 +145,9 @@ def call(f: Function, directive: str, level: LoopLevel) -> str:
     """The directive as the user would write it."""
     if level.place is Place.INLINED:
         return f"{f.name}.compute_inline()"
+    if level.place is Place.DEMAND:
+        tile = f.schedule.tile
+        return f"{f.name}.compute_lazy({f'tile={tile}' if tile else ''})"
     if level.place is Place.ROOT:
         return f"{f.name}.{directive.removesuffix('_at')}_root()"
     assert level.func is not None and level.var is not None

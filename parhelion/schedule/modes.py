@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from parhelion.errors import ScheduleError
+from parhelion.ir.expr import Intrinsic
 from parhelion.ir.function import Function, var_label
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.ir.symbols import BufferSym
 from parhelion.schedule.dependencies import dependencies
@@ -171,6 +173,96 @@ class Memoized(Mode):
                 )
 
 
+class Demanded(Mode):
+    """Parts of the Func are computed where a value of them is first needed
+    (`compute_lazy`)."""
+
+    @classmethod
+    def of(cls, f: Function) -> Self | None:
+        return cls(f) if f.schedule.on_demand else None
+
+    @property
+    def alone(self) -> str:
+        name = self.func.name
+        return f"{name} is computed on demand: its loops run where a value is needed"
+
+    def check(self, nests: Nests) -> None:
+        """A part can be computed at any time, alone, and any number of times less than
+        the Func would be."""
+        f = self.func
+        if f in nests.outputs:
+            return  # `AtOutput` has said that it is computed as a whole
+        for use in nests.uses[f]:
+            if not by_loops(use.func):
+                raise self._error(
+                    f"foreign code, which computes {use.func.name}, reads it, and"
+                    " cannot say which values it needs"
+                )
+        for refused, why in self._refusals():
+            if refused:
+                raise self._error(why)
+        for g in nests.order:
+            if g.schedule.async_ and g not in nests.outputs:
+                raise self._error(
+                    f"{g.name} is async, and the loops that both are in would run in"
+                    " two threads, each with its own demands",
+                    f"leave out {g.name}.async_(), or compute {f.name} at root",
+                )
+        if not f.schedule.tile:
+            self._check_point()
+
+    def _refusals(self) -> list[tuple[object, str]]:
+        f = self.func
+        s = f.schedule
+        folds = [wish for wish in s.storage.values() if wish.fold is not None]
+        effect = _effect(f)
+        return [
+            (f.extern, "foreign code computes it, which may have effects of its own"),
+            (effect, f"its definition has an effect ({effect}), which would happen as"
+                " often as values happen to be needed"),
+            (s.async_, "a thread of its own cannot know which values are needed"),
+            (s.memo, "a result that is kept (memoize) must be computed as a whole"),
+            (folds, "storage that is folded (fold_storage) forgets values"),
+            (s.hoist, "its values are kept as long as its storage, which is allocated"
+                " where it begins: leave out hoist_storage"),
+        ]  # fmt: skip
+
+    def _check_point(self) -> None:
+        f = self.func
+        if f.updates:
+            raise self._error(
+                "its updates run over regions, and a single value has none",
+                "compute tiles: compute_lazy(tile=(64, 64))",
+            )
+        assert f.pure is not None
+        schedule = f.pure.schedule
+        if schedule.touched:
+            raise self._error(
+                "one value at a time is computed without loops, which directives on"
+                " loops could shape",
+                "compute tiles, compute_lazy(tile=(64, 64)), or leave out the"
+                f" directives on the loops of {f.name}",
+            )
+
+    def _error(self, why: str, hint: str = "") -> ScheduleError:
+        f = self.func
+        return ScheduleError(
+            f"{f.name} cannot be computed on demand: {why}",
+            at=f.schedule.compute.site,
+            hint=hint or f"{f.name}.compute_root(), or compute_at, has no such limit",
+        )
+
+
+def _effect(f: Function) -> str:
+    """What a Func's definitions do besides computing values; empty if nothing."""
+    for d in f.stages():
+        for e in (*d.values, *d.args, *d.guard):
+            for n in nodes(e):
+                if isinstance(n, Intrinsic) and n.op in ("print", "print_when"):
+                    return n.op
+    return ""
+
+
 def _vector_around(nests: Nests, f: Function) -> LoopSite | None:
     """A vectorized loop inside of which the Func is computed."""
     for stack in nests.computed[f]:
@@ -181,7 +273,7 @@ def _vector_around(nests: Nests, f: Function) -> LoopSite | None:
 
 
 #: All kinds. Of two, messages name the first.
-MODES: tuple[type[Mode], ...] = (Foreign, Threaded, Memoized)
+MODES: tuple[type[Mode], ...] = (Foreign, Threaded, Memoized, Demanded)
 
 
 def modes(f: Function) -> tuple[Mode, ...]:
@@ -202,6 +294,7 @@ def is_whole(f: Function) -> bool:
 
 __all__ = [
     "MODES",
+    "Demanded",
     "Foreign",
     "Memoized",
     "Mode",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from parhelion.errors import ScheduleError
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.stmt import ForKind
-from parhelion.schedule.directives import ROOT, LoopLevel, Place
+from parhelion.schedule.directives import OUTERMOST, ROOT, LoopLevel, Place
 from parhelion.schedule.idle import (
     layout_calls,
     thread_calls,
@@ -169,6 +169,45 @@ class AtUses(Placement):
         return "at each use"
 
 
+class AtDemand(Placement):
+    """Parts of it are computed where a value of them is first needed, inside the
+    loops that its storage is in."""
+
+    kind = "on demand"
+
+    @classmethod
+    def of(cls, f: Function, outputs: Collection[Function]) -> Self | None:
+        return cls(f) if f.schedule.on_demand else None
+
+    def settle(self, nests: Nests) -> None:
+        f = self.func
+        store = f.schedule.store_level
+        stacks: list[Stack] = []
+        for use in nests.uses[f]:
+            outer = depth(use.stack, store)
+            if outer is None:
+                raise illegal(nests, f, "store_at", store)
+            for site in use.stack[:outer]:
+                if site.dim.kind is ForKind.VECTORIZED:
+                    loop = stage_label(site.func, site.stage)
+                    raise ScheduleError(
+                        f"{call(f, 'store_at', store)}: {f.name}, which is computed on"
+                        " demand, is stored inside the vectorized loop"
+                        f" {var_label(site.dim.var)} of {loop}, whose lanes have no"
+                        " tables of their own of what is computed",
+                        at=store.site or f.schedule.compute.site,
+                        hint="store it outside of that loop",
+                    )
+            stacks.append(use.stack[:outer])
+        nests.place(f, stacks, stacks)
+
+    def level(self) -> LoopLevel | None:
+        return self.func.schedule.store_level
+
+    def __str__(self) -> str:
+        return call(self.func, "compute_at", self.func.schedule.compute)
+
+
 class AtLevel(Placement):
     """Computed at the root or in a loop of what uses it, as the schedule says."""
 
@@ -197,6 +236,8 @@ class AtLevel(Placement):
                 if site.dim.kind in _APART:
                     raise race(nests, f, site, use.stack[:outer])
             hoist = depth(use.stack, f.schedule.hoist_level)
+            least = outer if hoist is None else min(hoist, outer)
+            _check_parts(nests, f, use.stack[least:inner])
             _check_ring(f, hoist is not None and hoist < outer)
             further_out = further_out or (hoist is not None and hoist < outer)
             computed.append(use.stack[:inner])
@@ -210,7 +251,13 @@ class AtLevel(Placement):
 
 
 #: All kinds. A Func has the first that is its own; the last is that of all others.
-PLACEMENTS: tuple[type[Placement], ...] = (AtOutput, Inlined, AtUses, AtLevel)
+PLACEMENTS: tuple[type[Placement], ...] = (
+    AtOutput,
+    Inlined,
+    AtUses,
+    AtDemand,
+    AtLevel,
+)
 
 
 def placement_of(f: Function, outputs: Collection[Function]) -> Placement:
@@ -235,6 +282,25 @@ def _check_store_of_inlined(f: Function) -> None:
             at=hoist.site,
             hint="hoist_storage goes together with compute_at",
         )
+
+
+def _check_parts(nests: Nests, f: Function, between: Stack) -> None:
+    """Raises ScheduleError if the storage of `f` outlives the production of a part of a
+    Func on demand in which `f` is computed: threads compute such parts at any time."""
+    for site in between:
+        g = site.func
+        if site.dim.var is OUTERMOST and g.schedule.on_demand:
+            if g in nests.outputs:
+                continue
+            compute = f.schedule.compute
+            raise ScheduleError(
+                f"{f.name} is computed inside of {g.name}, which is computed on demand,"
+                " but stored outside of it: parts of"
+                f" {g.name} that are computed at the same time would overwrite each"
+                " other's values",
+                at=(f.schedule.hoist or f.schedule.store or compute).site,
+                hint=f"store {f.name} inside the loops of {g.name}",
+            )
 
 
 def _check_ring(f: Function, hoisted: bool) -> None:
@@ -286,6 +352,7 @@ def _check_hoist(nests: Nests, f: Function, stack: Stack, outer: int) -> None:
 
 __all__ = [
     "PLACEMENTS",
+    "AtDemand",
     "AtLevel",
     "AtOutput",
     "AtUses",

@@ -33,6 +33,7 @@ from parhelion.schedule.directives import (
     Place,
     StageSchedule,
 )
+from parhelion.schedule.lazy import LazyFunc
 from parhelion.schedule.loops import LoopDirectives
 from parhelion.schedule.memoize import MemoizingFunc
 from parhelion.schedule.missing import MissingFuncDirectives
@@ -75,6 +76,7 @@ class FuncDirectives(
     StorageDirectives,
     ConcurrentFuncs,
     MemoizingFunc,
+    LazyFunc,
     LoopDirectives,
     MissingFuncDirectives,
 ):

@@ -26,12 +26,15 @@ from parhelion.ir.stmt import (
     Assert,
     Atomic,
     Block,
+    Demand,
     Evaluate,
     For,
     Fork,
+    ForKind,
     Free,
     If,
     LetStmt,
+    OnDemand,
     Prefetch,
     Produce,
     Provide,
@@ -99,6 +102,8 @@ class _Uses:
         else:
             if isinstance(n, (Acquire, Release)):
                 self.buffers.add(n.semaphore)
+            elif isinstance(n, Demand) and isinstance(n.table, BufferSym):
+                self.buffers.add(n.table)
             if kind is Store or kind is Free or kind is Prefetch:
                 self.buffers.add(n.buffer)  # type: ignore[attr-defined]
             elif isinstance(n, RunExtern):
@@ -260,13 +265,14 @@ class _StmtSimplifier:
     def on_for(self, n: For, facts: Facts) -> Stmt:
         low, extent = self.expr(n.min, facts), self.expr(n.extent, facts)
         lo, hi = facts.interval(extent)
-        if hi is not None and hi <= 0:
+        asked = n.kind is ForKind.ON_DEMAND  # its variable is given, whatever it may be
+        if hi is not None and hi <= 0 and not asked:
             return NOP
-        if lo == 1 and hi == 1:
+        if lo == 1 and hi == 1 and not asked:
             return self.once(n, low, facts)
         var = self.loop_var(n.var, low, extent)
         body = self.go(n.body, facts)
-        if body is NOP:
+        if body is NOP and not asked:
             return NOP
         if var is n.var and low is n.min and extent is n.extent and body is n.body:
             return n
@@ -371,6 +377,10 @@ class _StmtSimplifier:
         same = first is n.first and second is n.second
         return n if same else Fork(n.func, first, second)
 
+    def on_ondemand(self, n: OnDemand, facts: Facts) -> Stmt:
+        made = n.map(lambda c: self.child(c, facts))
+        return NOP if made.body is NOP else made
+
     def on_realize(self, n: Realize, facts: Facts) -> Stmt:
         made = n.map(lambda c: self.child(c, facts))
         return NOP if made.body is NOP else made
@@ -403,6 +413,7 @@ _HANDLERS: dict[type[Stmt], Callable[[_StmtSimplifier, Any, Facts], Stmt]] = {
     Produce: _StmtSimplifier.on_produce,
     Atomic: _StmtSimplifier.on_atomic,
     Fork: _StmtSimplifier.on_fork,
+    OnDemand: _StmtSimplifier.on_ondemand,
     Realize: _StmtSimplifier.on_realize,
 }
 

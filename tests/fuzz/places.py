@@ -161,12 +161,36 @@ def choose(
             found = _memoized(func, choices, nests, where)
         named += [name for name, _ in found]
         calls += [call for _, call in found]
+        lazily = _lazily(func, choices, inner)
+        if lazily is not None:
+            named, calls = lazily
 
     def call() -> None:
         for one in calls:
             one()
 
     return named, call
+
+
+def _lazily(
+    func: Any, choices: Choices, inner: Any
+) -> tuple[list[str], list[Call]] | None:
+    """On demand, in place of all that, for one in eight; stored where it would have
+    been computed. The numbers come last, as cases that are written down have none."""
+    f = func._function
+    if choices.upto(7) < 7 or not func.dimensions() or f.extern is not None:
+        return None
+    named = ["compute_lazy"]
+    tile: list[int | None] | None = None
+    if choices.upto(2) or f.updates:
+        named.append("compute_lazy (tile)")
+        count = choices.upto(func.dimensions() - 1) + 1
+        tile = [(4, 8, 1, 3, 16, 5, None)[choices.upto(6)] for _ in range(count)]
+    calls: list[Call] = [lambda: func.compute_lazy(tile)]
+    if inner is not None:
+        named.append("compute_lazy (store_at)")
+        calls.append(lambda: func.store_at(inner))
+    return named, calls
 
 
 def _late(sites: list[LoopSite | None]) -> list[LoopSite | None]:

@@ -1,0 +1,222 @@
+"""Parts of Funcs that are computed on demand.
+
+What computes a part is a function of its row and column and of a closure, as the body
+of a parallel loop is. A demand looks at the table of parts; the call is cold code. The
+table is read and written so that whoever finds an entry `MADE` finds the part as well:
+that costs nothing but an order of instructions on x86.
+"""
+
+from __future__ import annotations
+
+from parhelion.codegen import addresses
+from parhelion.codegen.closures import filled, leave_unless_good, outlined
+from parhelion.codegen.module import quoted
+from parhelion.codegen.types import memory_type, value_type
+from parhelion.codegen.vector import all_lanes
+from parhelion.codegen.writer import Function, ScopeKind
+from parhelion.errors import internal_assert
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.build import const_int
+from parhelion.ir.expr import Expr
+from parhelion.ir.stmt import MADE
+from parhelion.ir.symbols import BufferSym
+from parhelion.types import BOOL, Type
+
+
+def on_demand(f: Function, s: S.OnDemand) -> None:
+    """Writes the functions that compute parts, and then what may ask for them.
+
+    What stands for the thunk is an array with the closure of each function.
+    """
+    closures = f.alloca(f"[{len(s.makes)} x ptr]")
+    for k, made in enumerate(s.makes):
+        assert isinstance(made, S.For) and isinstance(made.body, S.For)
+        loop = made.body
+        indices = {"row": made.var, "col": loop.var}
+        name, fields = outlined(f, loop.body, indices, "part")
+        f.module.productions[s.thunk, s.lanes[k]] = name, k
+        at = f.op(f"getelementptr ptr, ptr {closures}, i32 {k}")
+        f.out(f"  store ptr {filled(f, fields)}, ptr {at}")
+    before = f.pointers.get(s.thunk)
+    f.pointers[s.thunk] = (closures, f.top)
+    f.write(s.body)
+    if before is None:
+        del f.pointers[s.thunk]
+    else:
+        f.pointers[s.thunk] = before
+
+
+def demand(f: Function, s: S.Demand) -> None:
+    """Has a part computed, or those of all lanes, unless it is there."""
+    table, (index,) = s.table, s.index
+    assert isinstance(table, BufferSym)
+    if index.type.count > 1:
+        _of_lanes(f, s, table, index)
+    else:
+        _of_one(f, s, table, index)
+    for buffer in f.module.writes(s):
+        f.forget_loads(buffer)
+
+
+def _of_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
+    end = f.label("made")
+    if s.predicate is not None:
+        wanted = f.label("wanted")
+        cond = f.value(s.predicate)
+        f.out(f"  br i1 {cond}, label %{wanted}, label %{end}")
+        f.push(ScopeKind.BRANCH)
+        f.start(wanted)
+    word = _word(f, table, index)
+    missing = f.label("missing")
+    there = _is_made(f, table, word)
+    f.out(f"  br i1 {there}, label %{end}, label %{missing}{f.module.LIKELY}")
+    f.push(ScopeKind.BRANCH)
+    f.start(missing)
+    _have_made(f, s.thunk, table, word, f.value(s.row), f.value(s.col))
+    f.out(f"  br label %{end}")
+    f.cold.extend(f.pop())
+    if s.predicate is not None:
+        f.append(f.pop())
+    f.start(end)
+
+
+def _of_lanes(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
+    """One look at the entries of all lanes; where one is missing, either the lanes are
+    computed side by side, or one after the other."""
+    n = index.type.count
+    t = table.type.with_lanes(n)
+    f.forget_loads(table)
+    held = f.value(E.Load(t, table, index, None))
+    kind = value_type(t)
+    made = f.op(f"icmp eq {kind} {held}, {_filled(t)}")
+    if s.predicate is not None:
+        flags = value_type(BOOL.with_lanes(n))
+        other = f.op(f"xor {flags} {f.value(s.predicate)}, splat (i1 true)")
+        made = f.op(f"or {flags} {made}, {other}")
+    there = all_lanes(f, made, BOOL.with_lanes(n))
+    missing, end = f.label("missing"), f.label("made")
+    f.out(f"  br i1 {there}, label %{end}, label %{missing}{f.module.LIKELY}")
+    f.push(ScopeKind.BRANCH)
+    f.start(missing)
+    if not _side_by_side(f, s, table, index):
+        _one_by_one(f, s, table, index)
+    f.out(f"  br label %{end}")
+    f.cold.extend(f.pop())
+    f.start(end)
+    # The values are read after the entries that say that they are there.
+    f.out("  fence acquire")
+
+
+def _side_by_side(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> bool:
+    """Has all lanes computed at once, if they are neighbours and there is code that
+    does it."""
+    col, n = s.col, index.type.count
+    found = f.module.productions.get((s.thunk, n))
+    if found is None or s.predicate is not None or s.row.type.count > 1:
+        return False
+    for e in (col, index):
+        if not isinstance(e, E.Ramp) or const_int(e.stride) != 1:
+            return False
+    assert isinstance(col, E.Ramp) and isinstance(index, E.Ramp)
+    word = _word(f, table, index.base)
+    _call(f, s.thunk, n, f.value(s.row), f.value(col.base))
+    f.out("  fence release")
+    t = table.type.with_lanes(n)
+    f.out(f"  store {value_type(t)} {_filled(t)}, ptr {word}, align 1")
+    return True
+
+
+def _one_by_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
+    n = index.type.count
+    texts = {e: f.value(e) for e in (s.row, s.col, index)}
+    wanted = None if s.predicate is None else f.value(s.predicate)
+    each, one, none, next_ = (f.label(w) for w in ("lane", "wanted", "missing", "next"))
+    before = f.block
+    f.out(f"  br label %{each}")
+    f.start(each)
+    k, after = f.name(), f.name()
+    f.out(f"  {k} = phi i32 [ 0, %{before} ], [ {after}, %{next_} ]")
+
+    def lane(e: Expr) -> str:
+        if e.type.count == 1:
+            return texts[e]
+        return f.op(f"extractelement {value_type(e.type)} {texts[e]}, i32 {k}")
+
+    if wanted is None:
+        f.out(f"  br label %{one}")
+    else:
+        flags = value_type(BOOL.with_lanes(n))
+        mine = f.op(f"extractelement {flags} {wanted}, i32 {k}")
+        f.out(f"  br i1 {mine}, label %{one}, label %{next_}")
+    f.start(one)
+    t = index.type.element_of()
+    base, _ = f.pointers[table]
+    element = memory_type(table.type)
+    at = lane(index)
+    word = f.op(f"getelementptr {element}, ptr {base}, {value_type(t)} {at}")
+    there = _is_made(f, table, word)
+    f.out(f"  br i1 {there}, label %{next_}, label %{none}")
+    f.start(none)
+    _have_made(f, s.thunk, table, word, lane(s.row), lane(s.col))
+    f.out(f"  br label %{next_}")
+    f.start(next_)
+    f.out(f"  {after} = add nuw nsw i32 {k}, 1")
+    more = f.op(f"icmp ult i32 {after}, {n}")
+    done = f.label("asked")
+    f.out(f"  br i1 {more}, label %{each}, label %{done}")
+    f.start(done)
+
+
+def _word(f: Function, table: BufferSym, index: Expr) -> str:
+    """The address of an entry of the table."""
+    pointer, offset = addresses.address(f, table, index)
+    return addresses.offset_pointer(f, pointer, table.type, offset)
+
+
+def _is_made(f: Function, table: BufferSym, word: str) -> str:
+    kind = memory_type(table.type)
+    bytes = table.type.bytes()
+    held = f.op(f"load atomic {kind}, ptr {word} acquire, align {bytes}")
+    return f.op(f"icmp eq {kind} {held}, {MADE}")
+
+
+def _have_made(
+    f: Function, thunk: BufferSym, table: BufferSym, word: str, row: str, col: str
+) -> None:
+    """Has one part computed, and its entry say so."""
+    made = f.module.thunks[thunk]
+    if not made.claims:
+        _call(f, thunk, 1, row, col)
+        f.out(f"  store atomic i8 {MADE}, ptr {word} release, align 1")
+        return
+    internal_assert(table.type.width == 32, f"{thunk.name} claims no word")
+    name, closure = _production(f, thunk, 1)
+    f.module.declare("ph_demand", "i32", "ptr, ptr, ptr, ptr, i32, i32, i32", "cold")
+    code = f.op(
+        f"call i32 @ph_demand(ptr %ctx, ptr {name}, ptr {closure}, ptr {word}, "
+        f"i32 {row}, i32 {col}, i32 {made.rank})"
+    )
+    leave_unless_good(f, code)
+
+
+def _call(f: Function, thunk: BufferSym, lanes: int, row: str, col: str) -> None:
+    name, closure = _production(f, thunk, lanes)
+    given = f"ptr %ctx, i32 {row}, i32 {col}, ptr {closure}"
+    leave_unless_good(f, f.op(f"call i32 {name}({given}) noinline"))
+
+
+def _production(f: Function, thunk: BufferSym, lanes: int) -> tuple[str, str]:
+    """The function that computes so many parts, and its closure."""
+    name, slot = f.module.productions[thunk, lanes]
+    closures, _ = f.pointers[thunk]
+    at = f.op(f"getelementptr ptr, ptr {closures}, i32 {slot}") if slot else closures
+    return f"@{quoted(name)}", f.op(f"load ptr, ptr {at}")
+
+
+def _filled(t: Type) -> str:
+    """A vector of entries that say that parts are there."""
+    return f"splat ({memory_type(t.element_of())} {MADE})"
+
+
+__all__ = ["demand", "on_demand"]
