@@ -11,6 +11,7 @@ from __future__ import annotations
 from parhelion.codegen import addresses
 from parhelion.codegen.closures import filled, leave_unless_good, outlined
 from parhelion.codegen.module import quoted
+from parhelion.codegen.profiling import tally
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.vector import all_lanes
 from parhelion.codegen.writer import Function, ScopeKind
@@ -67,6 +68,8 @@ def _of_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
         f.out(f"  br i1 {cond}, label %{wanted}, label %{end}")
         f.push(ScopeKind.BRANCH)
         f.start(wanted)
+    if s.reads:
+        tally(f, s.thunk.func, "hits", str(s.reads))
     word = _word(f, table, index)
     missing = f.label("missing")
     there = _is_made(f, table, word)
@@ -94,6 +97,12 @@ def _of_lanes(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
         flags = value_type(BOOL.with_lanes(n))
         other = f.op(f"xor {flags} {f.value(s.predicate)}, splat (i1 true)")
         made = f.op(f"or {flags} {made}, {other}")
+    if s.reads and f.module.profiled:
+        wanted = str(n * s.reads)
+        if s.predicate is not None:
+            lanes = _how_many(f, f.value(s.predicate), n)
+            wanted = f.op(f"mul i64 {lanes}, {s.reads}")
+        tally(f, s.thunk.func, "hits", wanted)
     there = all_lanes(f, made, BOOL.with_lanes(n))
     missing, end = f.label("missing"), f.label("made")
     f.out(f"  br i1 {there}, label %{end}, label %{missing}{f.module.LIKELY}")
@@ -109,21 +118,44 @@ def _of_lanes(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
 
 
 def _side_by_side(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> bool:
-    """Has all lanes computed at once, if they are neighbours and there is code that
+    """Has lanes computed several at once, if all are neighbours and there is code that
     does it."""
     col, n = s.col, index.type.count
-    found = f.module.productions.get((s.thunk, n))
-    if found is None or s.predicate is not None or s.row.type.count > 1:
+    if s.predicate is not None or s.row.type.count > 1:
         return False
     for e in (col, index):
         if not isinstance(e, E.Ramp) or const_int(e.stride) != 1:
             return False
     assert isinstance(col, E.Ramp) and isinstance(index, E.Ramp)
-    word = _word(f, table, index.base)
-    _call(f, s.thunk, n, f.value(s.row), f.value(col.base))
-    f.out("  fence release")
-    t = table.type.with_lanes(n)
-    f.out(f"  store {value_type(t)} {_filled(t)}, ptr {word}, align 1")
+    at_once = max([m for m in f.module.thunks[s.thunk].lanes if n % m == 0])
+    if at_once == 1:
+        return False
+    first, row, base = _word(f, table, index.base), f.value(s.row), f.value(col.base)
+    t = table.type.with_lanes(at_once)
+    kind, made = value_type(t), _filled(t)
+    for k in range(0, n, at_once):
+        word, column = first, base
+        if k:
+            word = f.op(f"getelementptr i8, ptr {first}, i64 {k}")
+            column = f.op(f"add i32 {base}, {k}")
+        held = f.op(f"load {kind}, ptr {word}, align 1")
+        if f.module.profiled:
+            flags = f.op(f"icmp ne {kind} {held}, {made}")
+            new = _how_many(f, flags, at_once)
+            tally(f, s.thunk.func, "computed", new)
+            tally(f, s.thunk.func, "hits", f.op(f"sub i64 0, {new}"))
+        if n > at_once:
+            flags = f.op(f"icmp eq {kind} {held}, {made}")
+            there = all_lanes(f, flags, BOOL.with_lanes(at_once))
+            missing, end = f.label("missing"), f.label("made")
+            f.out(f"  br i1 {there}, label %{end}, label %{missing}")
+            f.start(missing)
+        _call(f, s.thunk, at_once, row, column)
+        f.out("  fence release")
+        f.out(f"  store {kind} {made}, ptr {word}, align 1")
+        if n > at_once:
+            f.out(f"  br label %{end}")
+            f.start(end)
     return True
 
 
@@ -168,6 +200,14 @@ def _one_by_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None
     f.start(done)
 
 
+def _how_many(f: Function, flags: str, n: int) -> str:
+    """How many lanes of flags are true, as int64."""
+    wide = f.op(f"zext {value_type(BOOL.with_lanes(n))} {flags} to <{n} x i64>")
+    name = f"llvm.vector.reduce.add.v{n}i64"
+    at = f.module.declare(name, "i64", f"<{n} x i64>")
+    return f.op(f"call i64 {at}(<{n} x i64> {wide})")
+
+
 def _word(f: Function, table: BufferSym, index: Expr) -> str:
     """The address of an entry of the table."""
     pointer, offset = addresses.address(f, table, index)
@@ -186,7 +226,9 @@ def _have_made(
 ) -> None:
     """Has one part computed, and its entry say so."""
     made = f.module.thunks[thunk]
+    tally(f, thunk.func, "hits", "-1")
     if not made.claims:
+        tally(f, thunk.func, "computed", "1")
         _call(f, thunk, 1, row, col)
         f.out(f"  store atomic i8 {MADE}, ptr {word} release, align 1")
         return

@@ -11,7 +11,9 @@ from parhelion.codegen.intrinsics import lowers
 from parhelion.codegen.module import Module
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
-from parhelion.ir.pipeline import FIRST_FUNC
+from parhelion.ir.build import const_int
+from parhelion.ir.function import Function as Func
+from parhelion.ir.pipeline import FIRST_FUNC, LAZY_WORDS
 from parhelion.ir.symbols import BufferSym
 
 
@@ -33,6 +35,8 @@ def _at(f: Function, e: E.Intrinsic) -> str:
 
 @lowers("profile_leave")
 def _leave(f: Function, e: E.Intrinsic) -> str:
+    for (number, word), cell in f.tallies.items():
+        _add(f, number, word, f.op(f"load i64, ptr {cell}"))
     f.module.declare("ph_profile_leave", "void", "ptr, ptr", "nounwind")
     f.out(f"  call void @ph_profile_leave(ptr %ctx, ptr {f.slot})")
     return "0"
@@ -44,6 +48,36 @@ def _count(f: Function, e: E.Intrinsic) -> str:
     number, times = f.value(e.args[0]), f.value(e.args[1])
     f.out(f"  call void @ph_profile_count(ptr %ctx, i32 {number}, i64 {times})")
     return "0"
+
+
+@lowers("profile_add")
+def _count_more(f: Function, e: E.Intrinsic) -> str:
+    number, word = (const_int(a) for a in e.args[:2])
+    assert number is not None and word is not None
+    _add(f, number, word, f.value(e.args[2]))
+    return "0"
+
+
+def _add(f: Function, number: int, word: int, n: str) -> None:
+    f.module.declare("ph_profile_add", "void", "ptr, i32, i32, i64", "nounwind")
+    given = f"ptr %ctx, i32 {number}, i32 {word}, i64 {n}"
+    f.out(f"  call void @ph_profile_add({given})")
+
+
+def tally(f: Function, func: Func | None, what: str, n: str) -> None:
+    """Adds `n` (int64) to what is counted of a Func on demand, if code is profiled: in
+    this function's frame, until its thread's work is done."""
+    number = None if func is None else f.module.profiled.get(func)
+    if number is None:
+        return
+    key = number, LAZY_WORDS[what]
+    cell = f.tallies.get(key)
+    if cell is None:
+        cell = f.tallies[key] = f.alloca("i64")
+        f.entry.append(f"  store i64 0, ptr {cell}")
+    before = f.op(f"load i64, ptr {cell}")
+    after = f.op(f"add i64 {before}, {n}")
+    f.out(f"  store i64 {after}, ptr {cell}")
 
 
 def allocated(f: Function, buffer: BufferSym, pointer: str, bytes: str) -> None:
@@ -94,4 +128,4 @@ def _number(m: Module, buffer: BufferSym) -> int | None:
     return None if buffer.func is None else m.profiled.get(buffer.func)
 
 
-__all__ = ["allocated", "freed", "on_stack", "told"]
+__all__ = ["allocated", "freed", "on_stack", "tally", "told"]

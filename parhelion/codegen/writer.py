@@ -125,6 +125,8 @@ class Function:
         #: In code that is profiled, where the thread says what it computes; and of
         #: allocations the Func's number and how many bytes they have.
         self.slot = ""
+        #: The cells of what is counted there, by the Func's number and the word.
+        self.tallies: dict[tuple[int, int], str] = {}
         self.counted: dict[str, tuple[int, str]] = {}
         self.on_stack: list[tuple[BufferSym, str]] = []
         #: Bytes of the stack frame that allocations take.

@@ -156,6 +156,12 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
     "profile_count": IntrinsicInfo(
         2, False, "Func args[0] is produced args[1] (int64) times more"
     ),
+    "lazy_count": IntrinsicInfo(
+        3, False, "of the Func named args[0], count args[1] grows by args[2] (int64)"
+    ),
+    "profile_add": IntrinsicInfo(
+        3, False, "word args[1] of Func args[0] grows by args[2] (int64)"
+    ),
     # Foreign stages. A value stands in a definition for all that the code is given,
     # and is never evaluated. A query's value is the address of the regions it found.
     "extern_value": IntrinsicInfo(

@@ -16,6 +16,10 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 #: does what is no Func's own work; from `FIRST_FUNC` on, a Func.
 WAITING, OVERHEAD, FIRST_FUNC = range(3)
 
+#: Where the totals of a Func in profiled code keep what is counted of one that is
+#: computed on demand: values computed, reads that found theirs, values that are stored.
+LAZY_WORDS = {"computed": 7, "hits": 8, "stored": 9}
+
 
 class ArgKind(enum.Enum):
     SCALAR = "scalar"

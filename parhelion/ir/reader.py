@@ -284,9 +284,11 @@ class _Reader:
         else:
             line.need("(")
             table, index = line.func(name), line.list(")")
+        line.need("for")
+        reads = line.whole()
         predicate = line.expr() if line.take("if") else None
         line.end()
-        return S.Demand(thunk, row, col, table, index, predicate)
+        return S.Demand(thunk, row, col, table, index, predicate, reads)
 
     def evaluate(self, line: Line, depth: int) -> Stmt:
         value = line.expr()

@@ -273,7 +273,8 @@ class Demand(Stmt):
     `index`, is `MADE`.
 
     The table is a Func with coordinates until it is flattened. Of vectors, it does so
-    for each lane where `predicate` holds, if there is one.
+    for each lane where `predicate` holds, if there is one. reads: how many reads of
+    the Func it stands for, in each lane; 0 of those that ask for a box of parts.
     """
 
     thunk: BufferSym
@@ -282,6 +283,7 @@ class Demand(Stmt):
     table: Function | BufferSym
     index: tuple[Expr, ...]
     predicate: Expr | None
+    reads: int
 
 
 #: What the table says of a part of a Func that is computed.

@@ -489,7 +489,9 @@ class Printer:
             table = f"{self.name(s.table, '()')}({self.list(s.index)})"
         else:
             table = f"{self.name(s.table, '[]')}[{self.list(s.index)}]"
-        cond = "" if s.predicate is None else f" if {self.expr(s.predicate, 0)}"
+        cond = f" for {s.reads}"
+        if s.predicate is not None:
+            cond += f" if {self.expr(s.predicate, 0)}"
         self.put(depth, f"demand {self.name(s.thunk, '[]')}({given}) of {table}{cond}")
 
     def evaluate(self, s: S.Evaluate, depth: int) -> None:

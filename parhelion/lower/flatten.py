@@ -240,7 +240,7 @@ class _Flatten(Rewriter):
         index = self.at(place, [self.go(e) for e in n.index])
         predicate = None if n.predicate is None else self.go(n.predicate)
         where = self.go(n.row), self.go(n.col)
-        return Demand(n.thunk, *where, place.buffer, (index,), predicate)
+        return Demand(n.thunk, *where, place.buffer, (index,), predicate, n.reads)
 
     def on_acquire(self, n: Acquire) -> Stmt:
         buffers = tuple([place.buffer for place in self.places[n.func]])

@@ -20,12 +20,30 @@ From: the 2013 paper on dynamic scheduling, whose draft leaves open how code is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from parhelion.analysis.bounds import bounds_of
 from parhelion.errors import ScheduleError
-from parhelion.ir.build import TRUE, block, conjunction, imm, int32, le, lnot
+from parhelion.ir.build import (
+    TRUE,
+    add,
+    block,
+    cast,
+    conjunction,
+    imm,
+    int32,
+    int64,
+    is_true,
+    le,
+    lnot,
+    maximum,
+    minimum,
+    mul,
+    sub,
+)
 from parhelion.ir.expr import (
     Expr,
     FuncCall,
@@ -33,6 +51,7 @@ from parhelion.ir.expr import (
     Intrinsic,
     Let,
     Select,
+    StringImm,
     Var,
 )
 from parhelion.ir.function import Function
@@ -40,6 +59,7 @@ from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import substitute
 from parhelion.ir.stmt import (
     Demand,
+    Evaluate,
     For,
     ForKind,
     OnDemand,
@@ -49,13 +69,15 @@ from parhelion.ir.stmt import (
     Stmt,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.box_reads import BoxRead, box_reads
 from parhelion.lower.hulls import Region
-from parhelion.lower.parts import Grid
-from parhelion.lower.regions import Regions
+from parhelion.lower.loops import Range
+from parhelion.lower.parts import Grid, demanded_box
+from parhelion.lower.regions import Regions, Scope
+from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import FuncSchedule
-from parhelion.schedule.rules import stage_label
-from parhelion.simplify.simplifier import can_prove
-from parhelion.types import INT32, UInt
+from parhelion.simplify.simplifier import can_prove, simplify
+from parhelion.types import INT32, INT64, Handle, UInt
 
 #: What a part is needed under: conditions of selections, and guards of reads that may
 #: be out of bounds where they fail.
@@ -75,16 +97,29 @@ class _Lazy:
     claims: bool
     rank: int
 
+    def demand(self, row: Expr, col: Expr, cond: Expr | None = None) -> Stmt:
+        """Asks for the part at a row and a column, if a condition holds."""
+        where = (self.thunk, row, col, self.made, (col, row))
+        return Demand(*where, cond, 1)
+
+    def demand_of_box(self, row: Expr, col: Expr) -> Stmt:
+        """The same, of one part of a box."""
+        where = (self.thunk, row, col, self.made, (col, row))
+        return Demand(*where, None, 0)
+
 
 class Lazies:
     """The Funcs of a program that are computed on demand."""
 
     def __init__(self, regions: Regions) -> None:
+        self._regions = regions
+        self._counted = regions.options.profile
         self._lazy: dict[Function, _Lazy] = {}
+        self._plans: dict[LoopStage, _Plan] = {}
         order = regions.program.order
         found = [f for f in order if regions.sites.on_demand(f)]
         for k, f in enumerate(found):
-            _check_updates(regions, f)
+            _check_parts(regions, f)
             thunk = BufferSym(f"{f.name}.part", UInt(8), 1, "internal", func=f)
             claims = bool(f.schedule.tile)
             rank = len(found) - k  # producers come first
@@ -98,11 +133,15 @@ class Lazies:
         """`body`, which may demand parts of `f`. production: of the part at hand."""
         lazy = self._lazy[f]
         grid = lazy.grid
+        body = Produce(f, False, body)
+        if self._counted:
+            stored = _counts(f, "stored", _values(grid.region))
+            body = block(stored, body)
+            if lazy.claims:
+                values = _values(self._regions.computed(f))
+                production = block(production, _counts(f, "computed", values))
         made = _loops(grid, ForKind.ON_DEMAND, production)
-        one = OnDemand(
-            *(f, lazy.thunk, (made,), (1,), lazy.claims, lazy.rank),
-            Produce(f, False, body),
-        )
+        one = OnDemand(f, lazy.thunk, (made,), (1,), lazy.claims, lazy.rank, body)
         row, col = _fresh(grid.row), _fresh(grid.col)
         t = lazy.made.types[0]
         empty = Provide(lazy.made, (imm(0, t),), (col, row), None)
@@ -112,15 +151,125 @@ class Lazies:
         bounds = ((zero, grid.columns), (zero, grid.rows))
         return Realize(lazy.made, bounds, TRUE, block(clear, one))
 
-    def demands(self, reader: Function, exprs: Iterable[Expr]) -> list[Stmt]:
-        """What has to be asked for before a definition of `reader` evaluates some
-        expressions at one point, in that order."""
+    def demands(
+        self, stage: LoopStage, exprs: Iterable[Expr], env: Mapping[Var, Expr]
+    ) -> list[Stmt]:
+        """What has to be asked for before a stage evaluates some of its expressions at
+        one point. env: its variables in terms of the loops."""
         if not self._lazy:
             return []
-        finder = _Finder(self._lazy, reader)
+        covered = self._plan(stage).covered
+        found: dict[Stmt, None] = {}
+        for read, conditions in self._reads(stage, exprs):
+            if read in covered:
+                continue
+            lazy = self._lazy[read.func]
+            row, col = lazy.grid.place([substitute(a, env) for a in read.args])
+            cond: Expr | None = None
+            if conditions:
+                cond = conjunction([substitute(c, env) for c in conditions])
+            found[lazy.demand(row, col, cond)] = None
+        return list(found)
+
+    def of_boxes(self, stage: LoopStage, depth: int) -> list[Stmt]:
+        """What is asked for inside `depth` loops of a stage, for all points inside."""
+        if not self._lazy:
+            return []
+        boxes = [box for at, box in self._plan(stage).boxes if at == depth]
+        if not boxes:
+            return []
+        scope = self._regions.loops(stage).region(depth)
+        return [self._box(box, scope) for box in boxes]
+
+    def _box(self, box: BoxRead, scope: Scope) -> Stmt:
+        """Demands of all parts that a box touches."""
+        lazy = self._lazy[box.func]
+        grid = lazy.grid
+        ends: list[Range] = []
+        for (first, last), r in zip(box.ends, grid.region, strict=True):
+            lo = bounds_of(first, scope, self._regions.value_bounds).lo
+            hi = bounds_of(last, scope, self._regions.value_bounds).hi
+            # The same points, by another way; see `Regions.computed`.
+            lo = r.lo if lo is None else maximum(lo, r.lo)
+            hi = r.hi if hi is None else minimum(hi, r.hi)
+            ends.append(Range(simplify(lo), simplify(hi)))
+        made = demanded_box(grid, tuple(ends), lazy.demand_of_box)
+        if not self._counted:
+            return made
+        points: Expr = int64(box.reads)
+        for span in scope.values():
+            assert span.lo is not None and span.hi is not None
+            points = mul(points, _extent(Range(span.lo, span.hi)))
+        return block(_counts(box.func, "hits", points), made)
+
+    def _plan(self, stage: LoopStage) -> _Plan:
+        found = self._plans.get(stage)
+        if found is None:
+            found = self._plans[stage] = self._find_plan(stage)
+        return found
+
+    def _find_plan(self, stage: LoopStage) -> _Plan:
+        sites = self._regions.sites
+        fusing = sites.fusing
+        nothing = _Plan((), frozenset())
+        shares = stage in fusing.follows or len(fusing.members(stage, 1)) > 1
+        if shares or not is_true(stage.predicate):
+            return nothing
+        depths: dict[Function, int] = {}
+        for f in self._lazy:
+            store = sites.store(f)
+            depth = _depth_of_boxes(stage, store.depth if store.stage is stage else 0)
+            if depth is not None and store.contains(sites.inside(stage, depth)):
+                depths[f] = depth
+        reads = self._reads(stage, (*stage.args, *stage.values))
+        free = [read for read, cond in reads if not cond and read.func in depths]
+        boxes, covered = box_reads(stage, free, {f: _sizes(f) for f in depths})
+        placed = tuple([(depths[box.func], box) for box in boxes])
+        return _Plan(placed, frozenset(covered))
+
+    def _reads(
+        self, stage: LoopStage, exprs: Iterable[Expr]
+    ) -> Iterable[tuple[FuncCall, tuple[Expr, ...]]]:
+        """What expressions read of such Funcs, and under which conditions."""
+        finder = _Finder(self._lazy, stage.func)
         for e in exprs:
             finder.visit(e, (), {})
         return list(finder.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a stage asks: for `boxes`, each inside so many loops, of which `covered` are
+    the reads; for all others at each point."""
+
+    boxes: tuple[tuple[int, BoxRead], ...]
+    covered: frozenset[FuncCall]
+
+
+def _depth_of_boxes(stage: LoopStage, stored: int) -> int | None:
+    """Inside how many of its loops a stage asks for boxes of a Func: inside those that
+    are parallel or that its storage is in, and outside of the last two others, so that
+    little is asked for at a time but often enough. Not inside vectorized loops. None if
+    all loops are around."""
+    kinds = [d.kind for d in reversed(stage.schedule.dims)]
+    apart = [i for i, kind in enumerate(kinds, 1) if kind.threaded]
+    least = max(apart[-1] if apart else 0, stored)
+    vectors = [i for i, kind in enumerate(kinds) if kind is ForKind.VECTORIZED]
+    most = vectors[0] if vectors else len(kinds)
+    depth, serial = most, 0
+    while depth > least and serial < 2:
+        depth -= 1
+        serial += kinds[depth] is ForKind.SERIAL
+    if depth == 0 and most > 1:
+        depth = 1  # else all would be asked for at once
+    return depth if least <= depth < len(kinds) and depth <= most else None
+
+
+def _sizes(f: Function) -> list[int | None]:
+    tile = f.schedule.tile
+    if not tile:
+        return [1] * f.dimensions
+    return [tile[d] if d < len(tile) else None for d in range(f.dimensions)]
 
 
 def _table(f: Function, claims: bool) -> Function:
@@ -132,6 +281,25 @@ def _table(f: Function, claims: bool) -> Function:
     return made
 
 
+def _counts(f: Function, what: str, n: Expr) -> Stmt:
+    """In code that is profiled, `n` more of what a Func on demand has counted."""
+    name, word = StringImm(Handle(), f.name), StringImm(Handle(), what)
+    return Evaluate(Intrinsic(INT32, "lazy_count", (name, word, n)))
+
+
+def _values(region: Region) -> Expr:
+    """How many points a region has."""
+    total: Expr = int64(1)
+    for r in region:
+        total = mul(total, _extent(r))
+    return total
+
+
+def _extent(r: Range) -> Expr:
+    wide = [cast(INT64, e) for e in (r.hi, r.lo)]
+    return maximum(add(sub(*wide), int64(1)), int64(0))
+
+
 def _fresh(v: Var) -> Var:
     return Var(v.name, v.type, lo=v.lo, hi=v.hi)
 
@@ -141,26 +309,36 @@ def _loops(grid: Grid, kind: ForKind, body: Stmt) -> Stmt:
     return For(grid.row, int32(0), grid.rows, kind, inner)
 
 
-def _check_updates(regions: Regions, f: Function) -> None:
-    """Raises ScheduleError unless the stages of `f`, if there are several, leave other
-    parts than the one at hand alone: those may be finished, and in use."""
-    if not f.updates:
+def _stores_values(regions: Regions, stage: LoopStage) -> bool:
+    """Whether all that a stage stores are values of its Func, rather than what masked
+    loads make of points outside, or what was there before."""
+    loops = regions.loops(stage)
+    return not loops.blends and all(
+        [loops.writes(v) is loops.reads(v) for v in loops.nominal]
+    )
+
+
+def _check_parts(regions: Regions, f: Function) -> None:
+    """Raises ScheduleError unless the stages of `f` leave other parts than the one at
+    hand alone: those may be finished, and in use. One stage that computes more than the
+    part may store that: these are the values of the other parts as well."""
+    stages = regions.program.stages[f]
+    if not f.updates and all(map(partial(_stores_values, regions), stages)):
         return
     site = regions.sites.compute(f)
     needed, touched = regions.computed(f), regions.touched(f, site)
     if _within(touched, needed):
         return
-    for k, stage in enumerate(regions.program.stages[f]):
-        raise ScheduleError(
-            f"{f.label} cannot be computed on demand: to compute a tile of it,"
-            f" {stage_label(f, k)} or another of its stages reads or writes points"
-            " outside of that tile, which may be finished and in use",
-            at=f.schedule.compute.site or stage.definition.site,
-            hint=f"compute a wrapper on demand, and {f.label} inside of it:"
-            f" w = {f.label}.in_(); w.compute_lazy(tile=…);"
-            f" {f.label}.compute_at(w, hl.Var.outermost()). If loops are split, a tile"
-            " that is a multiple of the factors may do",
-        )
+    raise ScheduleError(
+        f"{f.label} cannot be computed on demand: to compute a tile of it, its"
+        " definitions read or write points outside of that tile, which may be finished"
+        " and in use",
+        at=f.schedule.compute.site,
+        hint=f"compute a wrapper on demand, and {f.label} inside of it:"
+        f" w = {f.label}.in_(); w.compute_lazy(tile=…);"
+        f" {f.label}.compute_at(w, hl.Var.outermost()). If loops are split, a tile that"
+        " is a multiple of the factors may do, or the tail GuardWithIf",
+    )
 
 
 def _within(inner: Region, outer: Region) -> bool:
@@ -176,7 +354,7 @@ class _Finder:
     def __init__(self, lazy: dict[Function, _Lazy], reader: Function) -> None:
         self._lazy = lazy
         self._reader = reader
-        self.found: dict[Stmt, None] = {}
+        self.found: dict[tuple[FuncCall, tuple[Expr, ...]], None] = {}
         self._seen: set[tuple[Expr, _Need]] = set()
 
     def visit(self, e: Expr, need: _Need, env: dict[Var, Expr]) -> None:
@@ -195,13 +373,12 @@ class _Finder:
     def call(self, e: FuncCall, need: _Need, env: dict[Var, Expr]) -> None:
         for a in e.args:
             self.visit(a, _guards(need), env)
-        lazy = self._lazy.get(e.func)
-        if lazy is None or e.func is self._reader:
+        if e.func not in self._lazy or e.func is self._reader:
             return
-        row, col = lazy.grid.place([substitute(a, env) for a in e.args])
-        conditions = [substitute(c, env) for c, _ in need]
-        cond = conjunction(conditions) if conditions else None
-        self.found[Demand(lazy.thunk, row, col, lazy.made, (col, row), cond)] = None
+        args = tuple([substitute(a, env) for a in e.args])
+        # One demand has all values of a Tuple computed.
+        read = FuncCall(e.func.types[0], e.func, args, 0)
+        self.found[read, tuple([substitute(c, env) for c, _ in need])] = None
 
     def image(self, e: ImageLoad, need: _Need, env: dict[Var, Expr]) -> None:
         for a in e.args:

@@ -165,6 +165,7 @@ class NestBuilder:
     def _loop(self, stage: LoopStage, nest: StageLoops, depth: int) -> Stmt:
         """The stage inside `depth` loops."""
         inside = self._rest(stage, nest, depth)
+        inside = block(*self.lazies.of_boxes(stage, depth), inside)
         if depth > 0:
             inside = block(*prefetches(self.regions, stage, nest, depth), inside)
         inside = self._site(self.regions.sites.inside(stage, depth), inside)
@@ -249,15 +250,15 @@ class NestBuilder:
         if nest.blends and not any(map(_may_skip, values)):
             kept = [FuncCall(v.type, stage.func, args, i) for i, v in enumerate(values)]
             values = tuple(map(partial(select, fresh), values, kept))
-        asked = self.lazies.demands(stage.func, (*args, *values))
+        exprs = (*stage.args, *stage.values)
+        asked = self.lazies.demands(stage, exprs, env)
         body = marked(stage, Provide(stage.func, values, args, None))
         body = block(*asked, body)
         if nest.blends and any(map(_may_skip, values)):
             body = If(fresh, body, None)
         if not is_true(stage.predicate):
-            predicate = substitute(stage.predicate, env)
-            asked = self.lazies.demands(stage.func, (predicate,))
-            body = block(*asked, If(predicate, body, None))
+            asked = self.lazies.demands(stage, (stage.predicate,), env)
+            body = block(*asked, If(substitute(stage.predicate, env), body, None))
         return body
 
     def _foreign(self, stage: LoopStage) -> Stmt:

@@ -157,7 +157,7 @@ class _Partition(Rewriter):
 
     def on_for(self, n: For) -> Stmt:
         innermost = not runs_loops(n.body)
-        runs = n.kind in (ForKind.SERIAL, ForKind.PARALLEL)
+        runs = n.kind in (ForKind.SERIAL, ForKind.PARALLEL) or _is_column(n)
         policy = self.said.policy(n)
         if runs and policy is not Partition.Never:
             candidates = find_candidates(n, innermost)
@@ -203,6 +203,9 @@ class _Partition(Rewriter):
         other = plan.before if not plan.highs else plan.after if not plan.lows else {}
         rest = self.beside(instantiate(n.body, {}, other, renew=True))
         choice = If(conjunction(tests), steady, None if _is_nop(rest) else rest)
+        if n.kind is ForKind.ON_DEMAND:
+            # Nothing runs before it that could find these out.
+            return For(n.var, n.min, n.extent, n.kind, block(*lets, choice))
         return block(*lets, For(n.var, n.min, n.extent, n.kind, choice))
 
     def in_pieces(self, n: For, plan: _Plan) -> Stmt:
@@ -273,6 +276,12 @@ class _Side:
             return {}
         (only,) = self.bounds.values()
         return {c.node: c.other for c in self.exact.get(only, ())}
+
+
+def _is_column(n: For) -> bool:
+    """Whether it is the loop over the columns of what is computed on demand."""
+    inner = type(n.body) is For and n.body.kind is ForKind.ON_DEMAND
+    return n.kind is ForKind.ON_DEMAND and not inner
 
 
 def _of_vectors_alone(n: For, candidates: Sequence[Candidate]) -> list[Candidate]:

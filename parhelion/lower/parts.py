@@ -8,13 +8,24 @@ may be smaller than the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from parhelion.ir.build import add, div, int32, minimum, mod, mul, sub
+from parhelion.ir.build import (
+    add,
+    block,
+    conjunction,
+    div,
+    int32,
+    le,
+    minimum,
+    mod,
+    mul,
+    sub,
+)
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Function
-from parhelion.ir.stmt import LetStmt
+from parhelion.ir.stmt import For, ForKind, If, LetStmt, Stmt
 from parhelion.lower.hulls import Region
 from parhelion.lower.loops import Range
 from parhelion.lower.sites import Site
@@ -62,10 +73,14 @@ class Grid:
         row: Expr = _ZERO
         for d in range(len(self.region) - 1, 0, -1):
             if self.sizes[d] is not None:
-                row = add(mul(row, self.counts[d]), self._step(d, at[d]))
-        return row, self._step(0, at[0]) if self.region else _ZERO
+                row = add(mul(row, self.counts[d]), self.step(d, at[d]))
+        return row, self.step(0, at[0]) if self.region else _ZERO
 
-    def _step(self, d: int, at: Expr) -> Expr:
+    def span(self, d: int, box: Region) -> tuple[Expr, Expr]:
+        """The first and the last part of dimension `d` that touch a box."""
+        return simplify(self.step(d, box[d].lo)), simplify(self.step(d, box[d].hi))
+
+    def step(self, d: int, at: Expr) -> Expr:
         """Which part of dimension `d` a coordinate is in."""
         size = self.sizes[d]
         return _ZERO if size is None else div(sub(at, self.region[d].lo), size)
@@ -77,6 +92,53 @@ class Grid:
         lo = simplify(add(r.lo, mul(place, size)))
         last = simplify(add(lo, sub(size, _ONE)))
         return Range(lo, last if size is _ONE else simplify(minimum(last, r.hi)))
+
+
+#: How many entries of the table are looked at together: for points side by side.
+LOOKS = 32
+
+
+def demanded_box(grid: Grid, box: Region, demand: Callable[[Expr, Expr], Stmt]) -> Stmt:
+    """Demands of all parts that touch a box, each made by `demand` of its row and
+    column. Points are asked for by whole vectors, the last of which is moved back."""
+    f = grid.func
+    cut = [d for d in range(1, len(box)) if grid.sizes[d] is not None]
+    places = {
+        d: Var(f"{f.name}.asked.{d}", INT32, lo=first, hi=last)
+        for d in cut
+        for first, last in [grid.span(d, box)]
+    }
+    row: Expr = _ZERO
+    for d in reversed(cut):
+        row = add(mul(row, grid.counts[d]), places[d])
+    made = _columns(grid, box, lambda col: demand(row, col))
+    for d in cut:
+        first, last = grid.span(d, box)
+        extent = simplify(add(sub(last, first), _ONE))
+        made = For(places[d], first, extent, ForKind.SERIAL, made)
+    there = conjunction([le(r.lo, r.hi) for r in box])
+    return If(there, made, None)
+
+
+def _columns(grid: Grid, box: Region, demand: Callable[[Expr], Stmt]) -> Stmt:
+    name = f"{grid.func.name}.asked"
+    if not box or grid.sizes[0] is None:
+        return demand(_ZERO)
+    first, last = grid.span(0, box)
+    extent = simplify(add(sub(last, first), _ONE))
+    one = Var(name, INT32, lo=first, hi=last)
+    each: Stmt = For(one, first, extent, ForKind.SERIAL, demand(one))
+    if grid.func.schedule.tile:
+        return each
+    many = int32(LOOKS)
+    looks = simplify(div(add(extent, int32(LOOKS - 1)), many))
+    look = Var(f"{name}.look", INT32, lo=_ZERO, hi=sub(looks, _ONE))
+    lane = Var(f"{name}.lane", INT32, lo=_ZERO, hi=int32(LOOKS - 1))
+    start = minimum(add(first, mul(look, many)), sub(last, int32(LOOKS - 1)))
+    begin = Var(f"{name}.first", INT32, value=start)
+    lanes = For(lane, _ZERO, many, ForKind.VECTORIZED, demand(add(begin, lane)))
+    whole = For(look, _ZERO, looks, ForKind.SERIAL, block(LetStmt(begin, start), lanes))
+    return If(le(many, extent), whole, each)
 
 
 def grid_of(f: Function, region: Region, site: Site) -> Grid:
@@ -113,4 +175,4 @@ def _named(name: str, e: Expr, site: Site) -> Expr:
     return var
 
 
-__all__ = ["Grid", "grid_of"]
+__all__ = ["Grid", "demanded_box", "grid_of"]

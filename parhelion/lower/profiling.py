@@ -19,10 +19,10 @@ from collections.abc import Iterable, Mapping
 
 from parhelion.ir.build import add, block, const_int, int32, int64, maximum, mul
 from parhelion.ir.build import cast as converted
-from parhelion.ir.expr import Expr, Intrinsic, Load, Var
+from parhelion.ir.expr import Expr, Intrinsic, Load, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.intrinsics import INTRINSICS
-from parhelion.ir.pipeline import OVERHEAD, WAITING
+from parhelion.ir.pipeline import LAZY_WORDS, OVERHEAD, WAITING
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.stmt import (
     Acquire,
@@ -78,6 +78,8 @@ class _Marker:
             return [If(s.cond, then, other)], _NONE
         if isinstance(s, Fork):
             return self._fork(s, at)
+        if isinstance(s, Evaluate) and _is_lazy_count(s.value):
+            return [self._lazy_count(s.value)], _NONE
         if isinstance(s, OnDemand):
             return self._on_demand(s, at)
         if isinstance(s, Acquire):
@@ -175,6 +177,15 @@ class _Marker:
         one = OnDemand(s.func, s.thunk, made, s.lanes, s.claims, s.rank, body)
         return [one], counts
 
+    def _lazy_count(self, e: Expr) -> Stmt:
+        """A count of a Func on demand, by its number."""
+        assert isinstance(e, Intrinsic)
+        name, what, n = e.args
+        assert isinstance(name, StringImm) and isinstance(what, StringImm)
+        (number,) = {k for f, k in self.numbers.items() if f.name == name.value}
+        word = int32(LAZY_WORDS[what.value])
+        return Evaluate(Intrinsic(INT32, "profile_add", (int32(number), word, n)))
+
     def _fork(self, s: Fork, at: int) -> tuple[list[Stmt], Counts]:
         parts: list[Stmt] = []
         total: Counts = {}
@@ -185,6 +196,10 @@ class _Marker:
                 total[f] = add(total[f], n) if f in total else n
         made = Fork(s.func, parts[0], parts[1])
         return [_at(WAITING), made, _at(at)], total
+
+
+def _is_lazy_count(e: Expr) -> bool:
+    return isinstance(e, Intrinsic) and e.op == "lazy_count"
 
 
 def _loop(s: For, body: Stmt) -> Stmt:

@@ -59,7 +59,7 @@ class Regions:
 
     def __init__(self, program: StagedPipeline, options: LowerOptions = PLAIN) -> None:
         self.program = program
-        self._options = options
+        self.options = options
         self.sites = Sites(program)
         self._required: dict[tuple[Function, Site], Region] = {}
         self._computed: dict[Function, Region] = {}
@@ -102,7 +102,7 @@ class Regions:
             site = self.sites.compute(f)
             needed = found = self.required(f, site)
             store = self.sites.store(f)
-            if site is not store:
+            if site is not store and site.part_of is not f:
                 needed = found = self._within(f, site, needed, store)
                 slid = slide(self, f, needed)
                 if slid is not None:
@@ -139,7 +139,7 @@ class Regions:
         return StageLoops(
             stage,
             nominal,
-            guard=self._options.guard_tails,
+            guard=self.options.guard_tails,
             given=stage.func in self.program.outputs,
             shared=self.sites.fusing.shared(stage),
         )

@@ -83,9 +83,9 @@ from parhelion.lower.lanes import (
     pieces,
     slice_lanes,
 )
+from parhelion.lower.side_by_side import side_by_side, versions
 from parhelion.lower.unroll import constant_extent, refused
 from parhelion.lower.widen import CannotVectorize, Widener, is_pure
-from parhelion.types import INT32
 
 #: Masked accesses to elements narrower than this many bits run lane by lane: x86-64
 #: has masked moves of 8- and 16-bit lanes only in AVX-512BW, and elsewhere each lane
@@ -150,24 +150,9 @@ class _VectorizeLoops(Rewriter):
         """Gives what is computed on demand a version for each number of points that
         vectors ask for side by side."""
         body = self.go(n.body)
-        asked = set() if n.claims else self._asked.pop(n.thunk, set())
-        versions = [1, *sorted(asked)]
-        makes = [self._side_by_side(n, times) for times in versions]
-        lanes = tuple(versions)
-        return OnDemand(n.func, n.thunk, tuple(makes), lanes, n.claims, n.rank, body)
-
-    def _side_by_side(self, n: OnDemand, times: int) -> Stmt:
-        (outer,) = n.makes
-        assert isinstance(outer, For) and isinstance(outer.body, For)
-        inner, body = outer.body, outer.body.body
-        if times > 1:
-            zero = int32(0)
-            lane = Var(f"{n.func.name}.lane", INT32, lo=zero, hi=int32(times - 1))
-            column = add(inner.var, lane)
-            body = instantiate(body, {inner.var: column}, renew=True)
-            body = For(lane, zero, int32(times), ForKind.VECTORIZED, body)
-        inside = For(inner.var, inner.min, inner.extent, inner.kind, self.go(body))
-        return For(outer.var, outer.min, outer.extent, outer.kind, inside)
+        lanes = versions(n, self._asked.pop(n.thunk, set()))
+        makes = tuple([self.go(side_by_side(n, times)) for times in lanes])
+        return OnDemand(n.func, n.thunk, makes, lanes, n.claims, n.rank, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,10 +437,9 @@ class _Vectorizer:
         mask = widen.mask if self.stores is None else self.stores
         if mask is not None:
             predicate = mask if predicate is None else land(predicate, mask)
-        if row is s.row and col is s.col and at is index:
-            if predicate is not None and predicate is not s.predicate:
-                predicate = any_lane(predicate)
-            return Demand(s.thunk, row, col, s.table, s.index, predicate)
+        if predicate is None and row is s.row and col is s.col and at is index:
+            reads = s.reads * self.times
+            return Demand(s.thunk, row, col, s.table, s.index, None, reads)
         if row is s.row:
             self.asked.setdefault(s.thunk, set()).add(self.times)
         at = widen.spread(index, at)
@@ -463,7 +447,7 @@ class _Vectorizer:
             nowhere = Broadcast(imm(0, index.type), self.times)
             at = Select(predicate, at, nowhere)
         col = widen.spread(s.col, col)
-        return Demand(s.thunk, row, col, s.table, (at,), predicate)
+        return Demand(s.thunk, row, col, s.table, (at,), predicate, s.reads)
 
     def evaluate(self, s: Evaluate) -> Stmt:
         if self.needs_lanes(s):

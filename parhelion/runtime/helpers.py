@@ -35,6 +35,7 @@ provide(
     "parhelion.runtime.profile",
     (
         *("ph_profile_enter", "ph_profile_leave", "ph_profile_count"),
+        "ph_profile_add",
         *("ph_profile_allocate", "ph_profile_free"),
     ),
 )

@@ -63,6 +63,10 @@ class FuncProfile:
     bytes: how many bytes these had in all.
     peak: how many bytes of them there were at most at one time.
     stack: the bytes of its storage on the stack, for each thread that has it.
+    computed: of a Func that is computed on demand, how many values were; 0 of others.
+    hits: how many reads of such a Func found a value that was there. With several
+        threads, a read that waits for another one's tile counts as none.
+    fraction: `computed` as a part of the values that its storage has room for.
 
     >>> f = hl.Func("f")
     >>> f[x, y] = hl.sin(x * y)
@@ -80,6 +84,9 @@ class FuncProfile:
     peak: int
     stack: int
     func: str
+    computed: float = 0.0
+    hits: float = 0.0
+    fraction: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +190,9 @@ def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
             max([run.total(number, profile_ir.PEAK) for run, number in mine]),
             max([run.told[number - FIRST_FUNC][1] for run, number in mine]),
             name,
+            add(profile_ir.COMPUTED) / count,
+            add(profile_ir.HITS) / count,
+            add(profile_ir.COMPUTED) / max(add(profile_ir.STORED), 1),
         )
 
     def spent(number: int) -> float:
@@ -217,7 +227,9 @@ def table(p: Profile) -> str:
         f"{p.pipeline}: {several}{_time(p.seconds)}, {p.threads:.2f} threads at work,"
         f" {p.looks} samples, heap at most {size_text(p.peak)}"
     )
-    titles = ("", "time", "share", "threads", "calls", "allocated", "peak", "stack")
+    titles = ["", "time", "share", "threads", "calls", "allocated", "peak", "stack"]
+    lazily = any([f.computed or f.hits for f in p.funcs])
+    titles += ["on demand", "hits"] if lazily else []
     lines: list[tuple[str, ...]] = []
     for f in sorted(p.funcs, key=lambda f: -f.seconds):
         lines.append(
@@ -230,6 +242,7 @@ def table(p: Profile) -> str:
                 size_text(f.bytes) if f.allocations else "",
                 size_text(f.peak) if f.allocations else "",
                 size_text(f.stack) if f.stack else "",
+                *(_on_demand(f) if lazily else ()),
             )
         )
     for name, seconds in (("(overhead)", p.overhead), ("(waiting)", p.waiting)):
@@ -237,6 +250,13 @@ def table(p: Profile) -> str:
             share = f"{100 * seconds / p.seconds:.1f} %"
             lines.append((name, _time(seconds), share, *[""] * (len(titles) - 3)))
     return "\n".join([head, *aligned([titles, *lines]), *_doubts(p)])
+
+
+def _on_demand(f: FuncProfile) -> tuple[str, str]:
+    """How many values were computed on demand, and how many reads found theirs."""
+    if not (f.computed or f.hits):
+        return "", ""
+    return f"{_count(f.computed)} ({100 * f.fraction:.1f} %)", _count(f.hits)
 
 
 def _doubts(p: Profile) -> list[str]:

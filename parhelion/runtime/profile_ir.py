@@ -9,7 +9,7 @@ given, to which the context points. In it are
   waits for other threads. Which slots are taken is a bit each, in words on cache lines
   of their own; where a thread begins to look is told by the address of its stack, so
   that threads seldom write to one line;
-- totals, one line for each Func.
+- totals, two lines for each Func.
 
 The watching thread looks at all slots once in a period. A look is worth `UNIT`, which
 the Funcs share that threads are at in that moment: so the shares add up to the time
@@ -28,6 +28,7 @@ but not the thread, which could never let go of the mutex there.
 
 from __future__ import annotations
 
+from parhelion.ir.pipeline import LAZY_WORDS
 from parhelion.runtime.context import Context
 
 #: What one look is worth.
@@ -58,9 +59,10 @@ WATCHER_BYTES = 192
 
 #: The words of a total: what its looks are worth, how many threads they saw, how often
 #: the Func was produced; how often storage was made, its bytes, those that there are
-#: now, and that there were at most.
+#: now, and that there were at most. The next ones are `LAZY_WORDS`.
 SHARE, THREADS, CALLS, ALLOCATIONS, BYTES, CURRENT, PEAK = range(7)
-TOTAL_WORDS = 8
+COMPUTED, HITS, STORED = LAZY_WORDS.values()
+TOTAL_WORDS = 16
 
 _TEXT = """
 declare i32 @ph_watched(ptr, ptr, ptr)
@@ -191,6 +193,13 @@ out:
 define void @ph_profile_count(ptr %ctx, i32 %func, i64 %n) {
   %r = call ptr @ph.profile.record(ptr %ctx)
   call void @ph.profile.add(ptr %r, i32 %func, i64 @CALLS@, i64 %n)
+  ret void
+}
+
+define void @ph_profile_add(ptr %ctx, i32 %func, i32 %word, i64 %n) {
+  %r = call ptr @ph.profile.record(ptr %ctx)
+  %w = zext i32 %word to i64
+  call void @ph.profile.add(ptr %r, i32 %func, i64 %w, i64 %n)
   ret void
 }
 

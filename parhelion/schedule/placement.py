@@ -34,7 +34,7 @@ from parhelion.schedule.modes import by_loops
 from parhelion.schedule.rules import KIND_WORD, stage_label, warn
 
 if TYPE_CHECKING:
-    from parhelion.schedule.sites import Nests, Stack
+    from parhelion.schedule.sites import LoopSite, Nests, Stack
 
 #: Loops whose iterations cannot share storage: the threads of a block of a GPU can.
 _APART = (ForKind.PARALLEL, ForKind.VECTORIZED, ForKind.GPU_BLOCK)
@@ -188,18 +188,30 @@ class AtDemand(Placement):
             if outer is None:
                 raise illegal(nests, f, "store_at", store)
             for site in use.stack[:outer]:
-                if site.dim.kind is ForKind.VECTORIZED:
-                    loop = stage_label(site.func, site.stage)
-                    raise ScheduleError(
-                        f"{call(f, 'store_at', store)}: {f.name}, which is computed on"
-                        " demand, is stored inside the vectorized loop"
-                        f" {var_label(site.dim.var)} of {loop}, whose lanes have no"
-                        " tables of their own of what is computed",
-                        at=store.site or f.schedule.compute.site,
-                        hint="store it outside of that loop",
-                    )
+                self._check_around(nests, site)
             stacks.append(use.stack[:outer])
         nests.place(f, stacks, stacks)
+
+    def _check_around(self, nests: Nests, site: LoopSite) -> None:
+        """Raises ScheduleError for storage inside of what runs on vectors: there would
+        have to be a table of what is computed for each lane."""
+        f, g = self.func, site.func
+        point = g.schedule.on_demand and not g.schedule.tile and g not in nests.outputs
+        if site.dim.kind is ForKind.VECTORIZED:
+            loop = f"{var_label(site.dim.var)} of {stage_label(g, site.stage)}"
+            where = f"the vectorized loop {loop}"
+        elif point:
+            where = f"{g.name}, of which values side by side are computed together"
+        else:
+            return
+        store = f.schedule.store_level
+        raise ScheduleError(
+            f"{call(f, 'store_at', store)}: {f.name}, which is computed on demand, is"
+            f" stored inside {where}: lanes have no tables of their own of what is"
+            " computed",
+            at=store.site or f.schedule.compute.site,
+            hint="store it further out",
+        )
 
     def level(self) -> LoopLevel | None:
         return self.func.schedule.store_level

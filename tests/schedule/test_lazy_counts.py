@@ -1,0 +1,168 @@
+"""What `compute_lazy` computes: each part that is read, once, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.interp import interpret
+
+x, y = hl.Var("x"), hl.Var("y")
+W, H = 61, 43
+_RANDOM = np.random.default_rng(5)
+COLUMNS, ROWS = _RANDOM.integers(0, (120, 90), (H, W, 2)).astype(np.int32).T
+
+
+def clamp(e: Any, low: int, high: int) -> Any:
+    """``hl.clamp``, also of numbers."""
+    return min(max(e, low), high) if type(e) is int else hl.clamp(e, low, high)
+
+
+#: Reads as functions of a point, of Exprs or ints alike; each kind once as a whole.
+Reads = Callable[[Any, Any], list[tuple[Any, Any]]]
+READS: dict[str, Reads] = {
+    "one": lambda x, y: [(x, y)],
+    "rows": lambda x, y: [(x + i, y) for i in (-1, 0, 1)],
+    "a square": lambda x, y: [(x + i, y + j) for i in (0, 1, 2) for j in (-1, 0, 1)],
+    "a cross": lambda x, y: [(x, y), (x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)],
+    "far apart": lambda x, y: [(x, y), (x + 40, y), (x, y + 70)],
+    "clamped": lambda x, y: [
+        (clamp(x + i, 3, 50), clamp(y + j, 5, 40)) for i in (-3, 2) for j in (0, 4)
+    ],
+    "every second": lambda x, y: [(2 * x, y), (2 * x + 1, 3 * y)],
+    "each twice": lambda x, y: [(x // 2, y // 3), (x // 2 + 1, y // 3)],
+    "turned": lambda x, y: [(y, x), (60 - x, 50 - y)],
+    "a diagonal": lambda x, y: [(x + y, y)],
+    "one column": lambda x, y: [(7, y), (x, 9)],
+}
+SIZES: list[tuple[int | None, ...] | None] = [None, (1, 1), (4, 4), (16, 3), (None, 2)]
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    before = hl.set_num_threads(1)
+    yield
+    hl.set_num_threads(before)
+
+
+def parts(points: Any, tile: tuple[int | None, ...] | None) -> int:
+    """How many values are in the parts that some points of one region are in."""
+    at = np.unique(np.asarray(points).reshape(-1, 2), axis=0)
+    least, most = at.min(axis=0), at.max(axis=0)
+    given: tuple[int | None, ...] = (1, 1) if tile is None else (*tile, None)
+    total: Any = np.ones(1, int)
+    steps = []
+    for d in (0, 1):
+        extent = most[d] - least[d] + 1
+        size = given[d] or extent
+        steps.append((at[:, d] - least[d]) // size)
+        total = total * np.minimum(size, extent - steps[-1] * size)
+    _, first = np.unique(np.stack(steps), axis=1, return_index=True)
+    return int(total[first].sum())
+
+
+@pytest.mark.parametrize("kind", READS)
+@pytest.mark.parametrize("vectors", [1, 8])
+def test_what_boxes_of_reads_compute(kind: str, vectors: int) -> None:
+    """The points of a box are asked for together, and are those that are read."""
+    reads = READS[kind]
+    for tile in SIZES:
+        f, g = hl.funcs("f g")
+        f[x, y] = x * 3 - y
+        g[x, y] = sum([f[at] for at in reads(x, y)], hl.i32(0))
+        f.compute_lazy(tile)
+        if vectors > 1:
+            g.vectorize(x, vectors, hl.TailStrategy.GuardWithIf)
+        want = interpret(g._function, [(0, W), (0, H)])[0].T
+        np.testing.assert_array_equal(np.asarray(g.realize([W, H])), want)
+        touched = [at for i in range(W) for j in range(H) for at in reads(i, j)]
+        seen = g.profile([W, H])["f"]
+        assert seen.computed == parts(touched, tile), (kind, tile)
+        missed = seen.computed if tile is None else seen.calls
+        assert seen.hits == len(touched) - missed, (kind, tile)
+
+
+def far(tile: tuple[int, ...] | None) -> tuple[hl.Func, hl.Func]:
+    f, g = hl.funcs("f g")
+    f[x, y] = x * 7 + y * 3
+    u, v = (
+        hl.Buffer(np.ascontiguousarray(COLUMNS.T)),
+        hl.Buffer(np.ascontiguousarray(ROWS.T)),
+    )
+    at = hl.clamp(u[x, y], 0, 119), hl.clamp(v[x, y], 0, 89)
+    g[x, y] = hl.select(at[0] % 3 == 0, f[at] * 2, -1)
+    f.compute_lazy(tile)
+    return f, g
+
+
+@pytest.mark.parametrize("tile", [None, (8, 4), (5,)])
+@pytest.mark.parametrize("vectors", [1, 8])
+def test_what_data_decides(tile: tuple[int, ...] | None, vectors: int) -> None:
+    """Only the points that a selection takes are computed."""
+    _, g = far(tile)
+    if vectors > 1:
+        g.vectorize(x, vectors, hl.TailStrategy.GuardWithIf)
+    points = [
+        (int(u), int(v))
+        for u, v in zip(COLUMNS.T.ravel(), ROWS.T.ravel(), strict=True)
+        if u % 3 == 0
+    ]
+    # The region is the whole of what the clamps allow, whatever is read of it.
+    sizes = (1, 1) if tile is None else (*tile, 90)
+    found = {(u // sizes[0], v // sizes[1]) for u, v in points}
+    values = sum(
+        [
+            min(sizes[0], 120 - i * sizes[0]) * min(sizes[1], 90 - j * sizes[1])
+            for i, j in found
+        ]
+    )
+    seen = g.profile([W, H])["f"]
+    assert seen.computed == values
+    assert seen.calls == len(found)
+    assert seen.hits == len(points) - len(found)
+    assert seen.fraction == pytest.approx(values / (120 * 90))
+
+
+def test_other_funcs_have_no_counts() -> None:
+    f, g = hl.funcs("f g")
+    f[x] = x
+    g[x] = f[x] + f[x + 1]
+    f.compute_root()
+    profile = g.profile([20])
+    assert [one.computed for one in profile.funcs] == [0, 0]
+    assert "on demand" not in str(profile)
+    f.compute_lazy()
+    table = str(g.profile([20]))
+    assert "on demand" in table and "21 (100.0 %)" in table
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5, 8, 16])
+@pytest.mark.parametrize("tile", [None, (8, 4)])
+def test_many_threads_at_one_func(threads: int, tile: tuple[int, ...] | None) -> None:
+    """Each of 100 runs is exact; tiles are computed once, points once a thread at
+    most."""
+    hl.set_num_threads(threads)
+    f, g = far(tile)
+    if tile is not None:
+        f.parallel(y)
+    g.vectorize(x, 4).parallel(y)
+    want = interpret(g._function, [(0, W), (0, H)])[0].T
+    run = g.compile_to_callable([])
+    got = np.zeros(want.shape, want.dtype)
+    for _ in range(100):
+        got[:] = 0
+        run(got)
+        np.testing.assert_array_equal(got, want)
+    hl.set_num_threads(1)
+    alone = g.profile([W, H])["f"].computed
+    hl.set_num_threads(threads)
+    for _ in range(5):
+        seen = g.profile([W, H])["f"]
+        if tile is None:
+            assert alone <= seen.computed <= alone * threads
+        else:
+            assert seen.computed == alone
