@@ -69,8 +69,12 @@ def items(value: object, what: str) -> Sequence[object]:
     """
     if isinstance(value, list | tuple):
         return value
+    if isinstance(value, np.ndarray) and value.ndim:
+        hint = f"{value.tolist()!r:.60}"
+    else:
+        hint = f"[{value!r:.60}]"
     raise TypeMismatchError(
-        f"{what} are a list, not {value!r:.60}", at=here(), hint=f"[{value!r:.60}]"
+        f"{what} are a list, not {value!r:.60}", at=here(), hint=hint
     )
 
 

@@ -192,12 +192,19 @@ def _sizes(func: Func, sizes: object, what: str) -> tuple[int, ...]:
             f" Func {func.name()!r}, and is {list(found)}",
             at=here(),
         )
-    extents = check_sizes([integer(n, f"{what}: a size") for n in found], what)
+    extents = check_sizes([whole(n, f"{what}: a size") for n in found], what)
     if 0 in extents:
         raise DefinitionError(
             f"{what}: each of sizes must be positive, not {list(extents)}", at=here()
         )
     return extents
+
+
+def whole(value: object, what: str) -> int:
+    """As `integer`, but for True and False, which Python takes for integers."""
+    if isinstance(value, bool):
+        raise TypeMismatchError(f"{what} is an integer, not {value}", at=here())
+    return integer(value, what)
 
 
 def _position(axis: int | str, names: Sequence[str], what: str) -> int:
@@ -210,7 +217,7 @@ def _position(axis: int | str, names: Sequence[str], what: str) -> int:
         if axis in _NAMES[:count] and not set(names).intersection(_NAMES):
             return _NAMES.index(axis)
     else:
-        n = integer(axis, f"{what}: an axis without a name")
+        n = whole(axis, f"{what}: an axis without a name")
         if -count <= n < count:
             return count - 1 - n % count
     known = ", ".join([repr(n) for n in names])
@@ -224,4 +231,4 @@ def _position(axis: int | str, names: Sequence[str], what: str) -> int:
     )
 
 
-__all__ = ["WORK", "Array", "Input", "given"]
+__all__ = ["WORK", "Array", "Input", "given", "whole"]

@@ -10,7 +10,6 @@ import numpy as np
 from parhelion.errors import BoundsError, DefinitionError, here
 from parhelion.lang.boundary import mirror_interior, repeat_edge
 from parhelion.lang.buffer import Buffer
-from parhelion.lang.checked import integer
 from parhelion.lang.effects import likely
 from parhelion.lang.func import Func
 from parhelion.lang.functions import max as max_
@@ -19,7 +18,7 @@ from parhelion.lang.functions import select
 from parhelion.recfilter.coefficients import Number
 from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.iir import divided
-from parhelion.recfilter.inputs import WORK, Array, Input, given
+from parhelion.recfilter.inputs import WORK, Array, Input, given, whole
 from parhelion.recfilter.recfilter import RecFilter
 from parhelion.recfilter.schedules import schedule_points
 from parhelion.recfilter.sums import is_many, summed_by_table, weighted
@@ -118,7 +117,7 @@ def _padlen(image: Input, padtype: str | None, padlen: int | None, taps: int) ->
             f"filtfilt: padtype is 'odd', 'even', 'constant' or None, not {padtype!r}",
             at=here(),
         )
-    edge = 3 * taps if padlen is None else integer(padlen, "filtfilt: padlen")
+    edge = 3 * taps if padlen is None else whole(padlen, "filtfilt: padlen")
     said = " = 3 * max(len(a), len(b))" if padlen is None else ""
     if padtype is None:
         edge, said = 0, ", of padtype=None"

@@ -94,6 +94,23 @@ NO_LIST = "must be a list of numbers"
         (lambda: sosfilt(SECTION, line, border="b"), "Definition", "sosfilt: there is"),
         (lambda: sosfilt(SECTION, line, reverse=1), "TypeMismatch", "True or False"),  # type: ignore[call-overload]
         (lambda: filtfilt([1], [1], line, padlen=pair), "TypeMismatch", "an integer"),  # type: ignore[call-overload]
+        (lambda: iir(line, [1], [1], axis=True), "TypeMismatch", "integer, not True"),
+        (lambda: sosfilt(SECTION, line, axis=False), "TypeMismatch", "not False"),
+        (
+            lambda: filtfilt([1], [1], line, padlen=True),
+            "TypeMismatch",
+            "filtfilt: padlen is an integer, not True",
+        ),
+        (
+            lambda: iir(other, [1], [1], sizes=[True]),
+            "TypeMismatch",
+            "iir: a size is an integer, not True",
+        ),
+        (
+            lambda: iir(other, [1], [1], sizes=np.array([64])),  # type: ignore[call-overload]
+            "TypeMismatch",
+            r"sizes are a list, not array\(\[64\]\)\n(.*\n)*hint: \[64\]$",
+        ),
         (lambda: iir([1], [1], [1, line]), "TypeMismatch", r"not array.{,60}\n"),  # type: ignore[call-overload]
         (
             lambda: defined(hl.f32(v)),
