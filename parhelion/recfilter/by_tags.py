@@ -201,8 +201,8 @@ class ByTags:
             return
         told = [", ".join(loops) for loops in around]
         raise ScheduleError(
-            f"{self.name}: {one.func.name()} is computed locally for the tails of"
-            " several dimensions, whose loops around it must be the same; they are"
+            f"{self.name}: filters within tiles are computed locally for the tails of"
+            " several dimensions, whose loops around them must be the same; they are"
             f" {told[0]} and {told[1]}",
             at=here(),
             hint=f"reorder the loops of {self.name}.outer() outside of all others, or"

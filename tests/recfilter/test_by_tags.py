@@ -435,9 +435,18 @@ def test_tails_that_cannot_share_loops() -> None:
     check(
         lambda f: f.intra_schedule().reorder(f.outer(), f.inner()),
         plane("u32", 16, 8),
-        "whose loops around it must be the same",
+        "f: filters within tiles are computed locally for the tails of several",
+        "whose loops around them must be the same",
         "compute_globally()",
     )
+
+
+def test_tails_whose_loops_are_fused_with_those_of_tiles() -> None:
+    f = plane("u32", 16, 8)
+    f.intra_schedule().fuse(f.outer(0), f.tail())
+    with pytest.raises(hl.ScheduleError, match="f: filters within tiles are") as info:
+        f.as_func()
+    assert "intrax" not in str(info.value)
 
 
 def test_directives_are_not_handed_on() -> None:
