@@ -90,6 +90,8 @@ class Definition(Changing):
     directive: the one that has done so, if it regroups what is folded.
     moved_by: the directive that has put what the definition computed into another Func,
         so that it computes nothing any more; empty if none has.
+    known_as: what messages call it, if a directive has made it of what the user knows;
+        empty for its own name.
     predicate: where it holds, the definition computes something: that of the domain.
     """
 
@@ -102,6 +104,7 @@ class Definition(Changing):
         "original",
         "directive",
         "moved_by",
+        "known_as",
         "_predicate",
         "_mentions",
         "_symbols",
@@ -118,7 +121,7 @@ class Definition(Changing):
         self.args, self.values, self.rdom = args, values, rdom
         self.schedule, self.site = schedule, site
         self.original: Definition | None = None
-        self.directive = self.moved_by = ""
+        self.directive = self.moved_by = self.known_as = ""
         self._predicate: Expr | None = None
         self._mentions: tuple[Function | BufferSym, ...] | None = None
         self._symbols: tuple[BufferSym | ParamSym, ...] | None = None

@@ -122,6 +122,9 @@ def rewritten(scan: Scan, width: int) -> TiledScan:
             scan.function.types[index],
             one,
         )
+        for f in made.funcs():
+            for d in f._function.stages():
+                d.known_as = f"{stage_label(scan.function, scan.number)}.tile_scan"
         tiles.append(made)
         values.append(source.read(made, width))
     _replace(scan, tuple(values))
@@ -248,7 +251,7 @@ def _before(f: Function, number: int) -> Function:
     made.schedule.storage_order = tuple(range(len(f.args)))
     made.schedule.instead = dict(f.schedule.instead)
     stages = f.stages()[:number]
-    copies = [_copy(d, f, made) for d in stages]
+    copies = [_copy(k, f, made) for k in range(number)]
     made.pure, made.updates = copies[0], tuple(copies[1:])
     if number == 1:
         # Every pass over the tiles reads it at other points.
@@ -270,9 +273,9 @@ def _before(f: Function, number: int) -> Function:
     return made
 
 
-def _copy(d: Definition, f: Function, made: Function) -> Definition:
-    """A definition of `f` as one of another Func."""
-    to = Redirect({f: made})
+def _copy(k: int, f: Function, made: Function) -> Definition:
+    """Definition number `k` of `f` as one of another Func."""
+    d, to = f.stages()[k], Redirect({f: made})
     copy = Definition(
         tuple([to.go(a) for a in d.args]),
         tuple([to.go(v) for v in d.values]),
@@ -283,6 +286,7 @@ def _copy(d: Definition, f: Function, made: Function) -> Definition:
     if d.rdom is not None:
         copy.read_predicate(to.go(d.predicate))
     copy.original, copy.directive = d.original, d.directive
+    copy.known_as = stage_label(f, k)
     return copy
 
 

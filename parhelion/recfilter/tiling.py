@@ -120,6 +120,14 @@ class Tiles:
     domains: list[list[RDom]] = field(default_factory=list)
     final: list[Run] = field(default_factory=list)
 
+    def funcs(self) -> list[Func]:
+        """The Funcs of all stages."""
+        entering = [run for one in self.residuals for run in one.runs]
+        runs = [*self.intra, *entering, *self.final]
+        made = [f for run in runs for f in run.stages]
+        made += [run.tails for run in runs if run.tails is not None]
+        return [*made, *[one.start for one in self.residuals], *self.completed]
+
 
 class _Tiler:
     """Builds the stages."""

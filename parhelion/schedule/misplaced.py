@@ -85,7 +85,13 @@ def _why_illegal(nests: Nests, f: Function, level: LoopLevel) -> str:
         return f"{g.name} does not use {f.name}"
     outside = [use for use in users if depth(use.stack, level) is None]
     where = stage_label(outside[0].func, outside[0].stage)
-    return f"{where} uses {f.name} outside the loop {var_label(v)} of {g.name}"
+    loop = f"{var_label(v)} of {_known(g)}"
+    return f"{where} uses {f.name} outside the loop {loop}"
+
+
+def _known(f: Function) -> str:
+    """What the user calls a Func."""
+    return (f.pure.known_as if f.pure is not None else "") or f.name
 
 
 def _has_loop(g: Function, stage: int, v: Var) -> bool:
@@ -152,9 +158,10 @@ def call(f: Function, directive: str, level: LoopLevel) -> str:
         return f"{f.name}.{directive.removesuffix('_at')}_root()"
     assert level.func is not None and level.var is not None
     v = "hl.Var.outermost()" if level.var is OUTERMOST else var_label(level.var)
+    g = _known(level.func)
     if level.stage >= 0:
-        return f"{f.name}.{directive}(LoopLevel({level.func.name}, {v}, {level.stage}))"
-    return f"{f.name}.{directive}({level.func.name}, {v})"
+        return f"{f.name}.{directive}(LoopLevel({g}, {v}, {level.stage}))"
+    return f"{f.name}.{directive}({g}, {v})"
 
 
 def drawing(nests: Nests, f: Function) -> str:

@@ -94,8 +94,11 @@ def stage_label(function: Function, stage: int) -> str:
     """``f`` for the pure definition, ``f.update(1)`` for the second update, and what
     makes a branch of it: ``f.specialize(p == 2)``."""
     label = function.label if stage == 0 else f"{function.label}.update({stage - 1})"
+    stages = function.stages()
+    if stage < len(stages):
+        label = stages[stage].known_as or label
     if path_of(stage):
-        label += branch_label(function.stages()[stage], stage)
+        label += branch_label(stages[stage], stage)
     return label
 
 

@@ -180,7 +180,7 @@ class _Copier:
         if d.rdom is not None:
             made.read_predicate(redirect.go(d.rdom.predicate))
         made.original, made.directive = d.original, d.directive
-        made.moved_by = d.moved_by
+        made.moved_by, made.known_as = d.moved_by, d.known_as
         self._of_stage(made.schedule)
         return made
 

@@ -485,6 +485,48 @@ def test_updates_that_tiles_have_moved_take_no_directives() -> None:
     )
 
 
+@pytest.mark.parametrize("updates", [0, 1])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_the_tiles_read_is_computed_in_no_loop(updates: int, first: bool) -> None:
+    """Messages call the stages of tiles, and what moves out of a Func, by what the
+    user wrote."""
+    f, g, r = hl.Func("told"), hl.Func("read"), hl.RDom([(1, 99)], "r")
+    g[x, y] = x * y
+    f[x, y] = 0
+    for _ in range(updates):
+        f[x, y] += g[x, y]
+    f[r, y] += f[r - 1, y] + g[r, y]
+    if first:
+        g.compute_at(f, y)
+    f.update(updates).tile_scan(r, 16)
+    if not first:
+        g.compute_at(f, y)
+    with pytest.raises(hl.ScheduleError) as info:
+        f.realize([100, 20])
+    assert plain(info.value, __file__).startswith(
+        f"{g.name()}.compute_at({f.name()}, y): {f.name()}.update({updates}).tile_scan"
+        f" uses {g.name()} outside the loop y of {f.name()}\n"
+    )
+    assert f"legal here:\n  - {g.name()}.compute_root()" in str(info.value)
+    g.compute_root()
+    same(f, [100, 20])
+
+
+def test_updates_that_tiles_have_moved_keep_their_names() -> None:
+    """Those who find them in the pipeline may schedule them."""
+    f = hl.Func("known")
+    r, q = hl.RDom([(2, 998)], "r"), hl.RDom([(1, 999)], "q")
+    f[x] = hl.f32(x % 3)
+    f[r] = f[r] + 2 * f[r - 1] - f[r - 2]
+    f[q] = f[q] + 0.5 * f[q - 1]
+    f.update(1).tile_scan(q, 64, reassociate=True)
+    moved = hl.Pipeline(f).get_func(0)
+    assert moved.name().startswith("known_before")
+    told = rf"^{f.name()}\.update\(0\)\.tile_scan: values that come into a tile of 512"
+    with pytest.warns(RecFilterWarning, match=told.replace("$", "\\$")):
+        moved.update(0).tile_scan(r, 512, reassociate=True)
+
+
 def test_scans_in_tiles_one_after_the_other() -> None:
     f, _, r, q = twice_scanned()
     f.update(0).tile_scan(r, 100)
