@@ -248,8 +248,8 @@ class RecFilter(Scheduled):
 
         Widths are in points. They need not divide the image; at its size or above,
         whole lines are filtered. Without a split that is so where there are many lines;
-        images of few and long ones are computed in tiles. Sums of floats are regrouped
-        by it, integers stay exact.
+        images of few and long ones are computed in tiles of 1024 to 4096 points. Sums
+        of floats are regrouped by it, integers stay exact.
 
         Raises ScheduleError for a dimension without filters, and for tiles that are
         narrower than the order of a filter. Warns where rounding errors grow within a

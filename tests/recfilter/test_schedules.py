@@ -122,6 +122,36 @@ def test_an_explanation_of_tiles() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("points", "value", "filters", "told"),
+    [
+        (16_383, hl.f32(1), [[0.5, 0.5]], "in whole lines"),
+        (16_384, hl.f32(1), [[0.5, 0.5]], "in 16 tiles of 1024 points"),
+        (524_287, hl.f32(1), [[0.5, 0.5]], "in 512 tiles of 1024 points"),
+        (524_288, hl.f32(1), [[0.5, 0.5]], "in 256 tiles of 2048 points"),
+        (1_048_575, hl.f32(1), [[0.5, 0.5]], "in 512 tiles of 2048 points"),
+        (1_048_576, hl.f32(1), [[0.5, 0.5]], "in 256 tiles of 4096 points"),
+        (1_048_575, hl.f64(1), [[0.5, 0.5]], "in 256 tiles of 4096 points"),
+        (1_048_576, hl.u8(1), [[1, 1]], "in 1024 tiles of 1024 points"),
+        # A sum of all points grows no more in wider tiles; poles near to 1 do.
+        (1_048_576, hl.f32(1), [[1, 1]], "in 256 tiles of 4096 points"),
+        (1_048_576, hl.f32(1), [[1, 1.9, -0.9025]], "in 256 tiles of 4096 points"),
+        (1_048_576, hl.f64(1), [[1, 1.998, -0.998_001]], "in 256 tiles of 4096"),
+        (1_048_576, hl.f64(1), [[1, 1.9998, -0.999_800_01]], "in 1024 tiles of 1024"),
+        (1_048_576, hl.i32(1), [[1, 2, -1]], "in 256 tiles of 4096 points"),
+    ],
+)
+def test_longer_lines_have_wider_tiles(
+    points: int, value: hl.Expr, filters: list[list[float]], told: str
+) -> None:
+    t = RecFilterDim("t", points)
+    f = RecFilter("f")
+    f[t] = value
+    for c in filters:
+        f.add_filter(+t, c)
+    assert told in f.explain()
+
+
 def test_many_filters_are_computed_in_several_runs() -> None:
     """What a run takes to compile grows with the square of its filters."""
     t = RecFilterDim("t", 40_000)
