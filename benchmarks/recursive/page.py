@@ -18,7 +18,7 @@ from benchmarks.recursive.drawing import (
 from benchmarks.recursive.found import Point, Results, measured, points, troubles
 from benchmarks.report import table
 
-_PAGE = """# Recursive filters, measured
+_HEAD = """# Recursive filters, measured
 
 {scale} sizes; written by `python -m benchmarks.recursive{flag} --page {path}`. The
 filters are those of "Compiling High Performance Recursive Filters" (Chaurasia and
@@ -42,7 +42,11 @@ The copies read and write each pixel once: the time that memory alone asks for.
 
 {goals}
 
-{troubles}
+{troubles}"""
+
+#: What is told of images, of variants of one filter, and of lines, where it was
+#: measured.
+_IMAGES = """
 ## Images
 
 Nanoseconds for a pixel, as in the paper's Figures 6 to 11. Pixels are noise around
@@ -64,7 +68,8 @@ order 2 lose digits as well, more in wider ones. In integers, which wrap, both a
 exact.
 
 {details}
-
+"""
+_VARIANTS = """
 ## Reorganizations
 
 The paper's Figure 2: the Gaussian of order 3 with its filters overlapped and cascaded,
@@ -76,7 +81,8 @@ complex: *1xy_1xy_1xy* has real ones and the same variance.
 {variants_plot}
 
 {variants}
-
+"""
+_SIGNALS = """
 ## Lines
 
 Nanoseconds for a sample on {samples} samples, as in the paper's Figures 12 and 13.
@@ -88,7 +94,8 @@ filters of order 2: in the same tiles, each in its own, or in two halves.
 {signals_plot}
 
 {signals}
-
+"""
+_COUNTS = """
 ## Lines of code
 
 Of a filter with its signature, definition and choice of tiles
@@ -119,26 +126,49 @@ def write(results: Results, cases: Mapping[str, Case], path: Path) -> list[Path]
 
     scale = results["scale"]
     found = list(troubles(results))
-    text = _PAGE.format(
+    text = _HEAD.format(
         scale=scale.capitalize(),
-        flag="" if scale == "usual" else f" --{scale}",
+        flag=_flags(results, cases),
         path=f"docs/{path.name}",
         machine=table(["", ""], [[k, v] for k, v in results["machine"].items()]),
         goals=table(goals.HEAD, goals.rows(results, cases)),
         troubles="".join([f"- {t}\n" for t in found]),
-        images_plot=plot("image", "Time for a pixel by size"),
-        images=_tables(results, by_kind["image"], IMAGE_LINES),
-        details="\n\n".join(_details(results, by_kind["image"])),
-        variants_plot=plot("variant", "Time for a pixel of each variant"),
-        variants=table(["", "threads", "size", "ms", "tiles"], _variants(variants)),
-        samples=_samples(results, by_kind["signal"]),
-        signals_plot=plot("signal", "Time for a sample by order"),
-        signals=_tables(results, by_kind["signal"], SIGNAL_LINES),
-        counts=table(["", "ours", "paper's", "CUDA", "CUDA, in tiles"], counts.rows()),
+    )
+    if by_kind["image"]:
+        text += _IMAGES.format(
+            images_plot=plot("image", "Time for a pixel by size"),
+            images=_tables(results, by_kind["image"], IMAGE_LINES),
+            details="\n\n".join(_details(results, by_kind["image"])),
+        )
+    if variants:
+        text += _VARIANTS.format(
+            variants_plot=plot("variant", "Time for a pixel of each variant"),
+            variants=table(["", "threads", "size", "ms", "tiles"], _variants(variants)),
+        )
+    if by_kind["signal"]:
+        text += _SIGNALS.format(
+            samples=_samples(results, by_kind["signal"]),
+            signals_plot=plot("signal", "Time for a sample by order"),
+            signals=_tables(results, by_kind["signal"], SIGNAL_LINES),
+        )
+    text += _COUNTS.format(
+        counts=table(["", "ours", "paper's", "CUDA", "CUDA, in tiles"], counts.rows())
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return [path, *written]
+
+
+def _flags(results: Results, cases: Mapping[str, Case]) -> str:
+    """The options by which so much was measured."""
+    scale, names = results["scale"], list(results["cases"])
+    flags = "" if scale == "usual" else f" --{scale}"
+    if set(names) != set(cases):
+        flags += f" --case {' '.join(names)}"
+    threads = dict.fromkeys([k for one in results["cases"].values() for k in one])
+    if list(threads) != ["1", "2"]:
+        flags += f" --threads {','.join(threads)}"
+    return flags
 
 
 def _number(value: float | None) -> str:

@@ -42,9 +42,12 @@ PART_WIDTHS = {"quick": (256,), "usual": (256, 1024), "large": (256, 1024)}
 ORDERS = {
     "quick": (1, 3),
     "usual": tuple(range(1, 13)),
-    "large": tuple(range(1, 13)),
+    "large": (1, 3, 6, 9, 12),
 }
-COUNTS = {"quick": (2,), "usual": (1, 2, 3, 4, 6, 8, 12), "large": (1, 2, 4, 6, 12)}
+COUNTS = {"quick": (2,), "usual": (1, 2, 3, 4, 6, 8, 12), "large": (1, 6, 12)}
+#: How far one filter of order 1 or 2 may be from the exact result. Twelve of order 2
+#: are 3.3e-4 off in SciPy's float32, on ten million samples.
+_NEAR = {"orders": 2e-5, "overlapped": 4e-5}
 
 
 def stable(order: int) -> list[float]:
@@ -117,7 +120,7 @@ def orders() -> Case:
     def make(order: int, scale: str) -> Setup:
         count = SAMPLES[scale]
         samples, c = signal(count), stable(order)
-        inp, near = hl.Buffer(samples), Check(2e-5 * order)
+        inp, near = hl.Buffer(samples), Check(_NEAR["orders"] * order)
         contenders = _tiled(inp, scale, [c], near)
         for width in PART_WIDTHS[scale] if order > 2 else ():
             for joint, how in ((False, "cascaded"), (True, "overlapped")):
@@ -140,7 +143,7 @@ def overlapped() -> Case:
         samples = signal(count)
         # The factors of one filter of the whole order: none of them is like another.
         filters = [_pair(number, k) for k in range(number)]
-        inp, near = hl.Buffer(samples), Check(2e-5 * (number + 1))
+        inp, near = hl.Buffer(samples), Check(_NEAR["overlapped"] * number)
         contenders = _tiled(inp, scale, filters, near)
         groups = {"each cascaded": 1, "two halves cascaded": -(-number // 2)}
         for how, group in groups.items() if number > 1 else ():

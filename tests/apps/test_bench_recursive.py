@@ -295,6 +295,23 @@ def test_page_and_plots(tmp_path: Path) -> None:
     assert "MISSED" in page.summary(results(), CASES)
 
 
+def test_a_page_of_some_cases_says_by_which_command(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    given = results()
+    given["scale"] = "large"
+    given["cases"] = {"orders": {"2": given["cases"]["orders"]["1"]}}
+    page_path, plot = page.write(given, CASES, tmp_path / "lines.md")
+    text = page_path.read_text()
+    command = "benchmarks.recursive --large --case orders --threads 2 --page docs/lines"
+    assert f"Large sizes; written by `python -m {command}.md`" in text
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads == ["## Where it ran", "## What must hold", *LINES]
+    assert plot.name == "lines-signals.svg"
+
+
+LINES = ["## Lines", "## Lines of code"]
+
+
 def test_lines_are_counted() -> None:
     rows = {row[0]: int(row[1]) for row in counts.rows()}
     assert list(rows) == list(counts.FUNCTIONS)
