@@ -19,8 +19,10 @@ from parhelion.types import Type
 #: A value by the number of a point; before the first one, the nearest is number 0.
 Value = Callable[[Any], Any]
 
-#: Points along which a scan goes at a time.
-AT_A_TIME = 8
+#: Points along which a scan goes at a time; and how many terms they have together at
+#: most, as their code is written out: with more of them, a filter of order 512 takes 43
+#: seconds to compile, not 9, and none of orders 16 to 100 is much faster.
+AT_A_TIME, _MOST_TERMS = 8, 128
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,13 @@ class Line:
 class Walk:
     """An update of a Func that goes along its lines.
 
-    update: its number. points: how many it goes over.
+    update: its number. points: how many it goes over. terms: of the sum that each is.
     """
 
     update: int
     domain: RDom
     points: int
+    terms: int = 1
 
 
 def walk(
@@ -61,7 +64,8 @@ def walk(
     f[at(-1 - b)] = before(b)
     r = RDom([(0, line.points)], f"r{line.name}")
     f[at(r)] = _total(line, one, r, t, value, lambda j: f[at(r - j)])
-    return [Walk(first, b, one.order), Walk(first + 1, r, line.points)]
+    last = Walk(first + 1, r, line.points, one.order + one.reach + 1)
+    return [Walk(first, b, one.order), last]
 
 
 def walk_within(
@@ -76,7 +80,8 @@ def walk_within(
         return select(likely(r >= j), there, before(clamp(j - 1 - r, 0, j - 1)))
 
     f[line.at(r)] = _total(line, one, r, t, value, earlier)
-    return Walk(f.num_update_definitions() - 1, r, line.points)
+    update = f.num_update_definitions() - 1
+    return Walk(update, r, line.points, one.order + one.reach + 1)
 
 
 def _total(
@@ -113,11 +118,14 @@ def schedule_walk(
     next, and what is read of lines that lie far apart is turned there.
     """
     stage, r = f.update(one.update), one.domain
-    if one.points < AT_A_TIME:
+    size = AT_A_TIME
+    while size > 1 and size * one.terms > _MOST_TERMS:
+        size //= 2
+    if one.points < AT_A_TIME or size == 1:
         stage.reorder(v, r, *rest).vectorize(v, lanes)
         return stage, r
     outer, inner = [_part(f, r, suffix) for suffix in "oi"]
-    stage.split(r, outer, inner, AT_A_TIME)
+    stage.split(r, outer, inner, size)
     stage.reorder(inner, v, outer, *rest).vectorize(v, lanes).unroll(inner)
     return stage, outer
 

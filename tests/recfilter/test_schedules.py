@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -182,6 +183,30 @@ def test_a_filter_of_high_order_is_a_run() -> None:
         for first in range(order):
             wanted[first::order] = np.cumsum(wanted[first::order], dtype=np.uint32)
     np.testing.assert_array_equal(np.asarray(f.realize()), wanted)
+
+
+@pytest.mark.parametrize(("order", "at_a_time"), [(15, 8), (16, 4), (63, 2), (64, 1)])
+@pytest.mark.parametrize("split", [False, True])
+def test_filters_of_high_order_go_over_fewer_points_at_a_time(
+    order: int, at_a_time: int, split: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their code is written out, and what takes it long is to compile."""
+    x, y = RecFilterDim("x", 300), RecFilterDim("y", 9)
+    source = rng.random((9, 300))
+    back = (0.9 / order * (1 - 2 * rng.random(order))).tolist()
+    f = RecFilter("f")
+    f[x, y] = hl.Buffer(source)[x, y]
+    f.add_filter(+x, [1, *back])
+    if split:
+        f.split(x, 100)
+    wanted = source.copy()
+    for i in range(1, 300):
+        for k, a in enumerate(back[:i], 1):
+            wanted[:, i] += a * wanted[:, i - k]
+    np.testing.assert_allclose(np.asarray(f.realize()), wanted, rtol=1e-12)
+    f.print_loop_nest()
+    unrolled = re.findall(r"unrolled rx\S+ in \[0, (\d)\]", capsys.readouterr().out)
+    assert set(unrolled) == ({str(at_a_time - 1)} if at_a_time > 1 else set())
 
 
 def test_the_loops(capsys: pytest.CaptureFixture[str]) -> None:
