@@ -177,8 +177,9 @@ def _filtered(
         f[dims] = image.pixel(dims)
         for forward, back in filters:
             f._add(image.position, causal, forward, back, name)
+        f._result = image.type
         out = f.as_func()
-        if image.type is WORK:
+        if out.type() is image.type:
             return out
         return image.rounded(f"{name}_rounded", dims, out.compute_root(), dims)
 

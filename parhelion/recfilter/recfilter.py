@@ -96,6 +96,8 @@ class RecFilter(Scheduled):
         self._apart = False
         self._directives: list[Directive] = []
         self._made: Func | None = None
+        #: What `as_func` may round values to, and not if that were a pass of its own.
+        self._result: Type | None = None
 
     # What is computed.
 
@@ -572,6 +574,7 @@ class RecFilter(Scheduled):
             self._widths,
             by_tags,
             self._apart,
+            self._result,
         )
         return builder, below, filters
 

@@ -441,3 +441,34 @@ def test_what_is_no_image() -> None:
     refused(lambda: call(pair, 1, 1, sizes=[3]), hl.TypeMismatchError, why)
     undefined = hl.Func("undefined")
     refused(lambda: call(undefined, 1, 1, sizes=[3]), hl.DefinitionError, "not defined")
+
+
+@pytest.mark.parametrize("filters", [1, 2])
+@pytest.mark.parametrize("border", ["zero", "mirror"])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((61,), 0), ((20_000,), 0), ((40, 24), 0), ((40, 24), 1), ((5_000, 9), 0)],
+)
+def test_results_are_rounded_where_they_are_computed(
+    shape: tuple[int, ...], axis: int, border: str, filters: int
+) -> None:
+    """In float32 there are the values of float64, rounded, on all paths."""
+    sections = SECTIONS[:filters]
+    pixels = image(shape, "float32")
+    got = hl.sosfilt(sections, pixels, axis, border=border)
+    wide = hl.sosfilt(sections, pixels.astype(np.float64), axis, border=border)
+    assert got.dtype == np.float32 and wide.dtype == np.float64
+    np.testing.assert_array_equal(got, wide.astype(np.float32))
+
+
+@pytest.mark.parametrize(("rows", "passes"), [(64, 0), (5_000, 1)])
+def test_rounding_takes_no_pass(
+    rows: int, passes: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    u, v = hl.vars("u v")
+    f = hl.Func("f")
+    f[u, v] = hl.f32(u + v)
+    hl.iir(f, [0.2], [1, -0.8], "v", sizes=[64, rows]).print_loop_nest()
+    assert capsys.readouterr().out.count("produce iir_rounded") == passes
+    hl.iir(f, [0.2], [1, -0.8], "u", sizes=[64, rows]).print_loop_nest()
+    assert "iir_rounded" not in capsys.readouterr().out
