@@ -484,6 +484,10 @@ def _is_undef(e: Expr) -> bool:
     return type(e) is Intrinsic and e.op == "undef"
 
 
+def _is_likely(e: Expr) -> bool:
+    return type(e) is Intrinsic and e.op in LIKELY
+
+
 def _undef_branch(e: Expr) -> tuple[Expr, Expr] | None:
     """(condition, value) of a select one branch of which is undef."""
     if type(e) is Select:
@@ -500,5 +504,10 @@ def _store(buffer: BufferSym, value: Expr, index: Expr, predicate: Expr | None) 
         return NOP
     partly = _undef_branch(value)
     if partly is not None:
-        return If(partly[0], _store(buffer, partly[1], index, predicate), None)
+        cond, defined = partly
+        store = _store(buffer, defined, index, predicate)
+        if type(value) is Select and _is_undef(value.a) and _is_likely(value.cond):
+            # Loops and vectors are made for points where nothing is stored.
+            return If(value.cond, NOP, store)
+        return If(cond, store, None)
     return Store(buffer, value, index, predicate)

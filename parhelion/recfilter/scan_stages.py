@@ -13,23 +13,29 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from parhelion.analysis.linear import linear
 from parhelion.analysis.recurrence import Recurrence
 from parhelion.errors import here
 from parhelion.ir.build import (
     FALSE,
     add,
+    conjunction,
     const_int,
     div,
+    eq,
     imm,
     int32,
     is_const,
+    le,
+    likely,
     maximum,
     minimum,
     mod,
     mul,
+    select,
     sub,
 )
-from parhelion.ir.expr import Expr, FuncCall, Var
+from parhelion.ir.expr import Expr, FuncCall, Intrinsic, Var
 from parhelion.ir.function import Definition, DimName, Function, ReductionDomain
 from parhelion.ir.names import unique_name, wished
 from parhelion.ir.rewrite import Rewriter
@@ -102,7 +108,7 @@ class TiledScan:
 
 def rewritten(scan: Scan, width: int) -> TiledScan:
     """Has the update of a scan read stages in tiles, which are new Funcs."""
-    before = _before(scan.function, scan.number)
+    before = _before(scan)
     source = _Source(scan, before)
     label = f"{wished(scan.function.name)}_scan"
     tiles: list[Tiles] = []
@@ -241,11 +247,13 @@ def _definition(
     return made
 
 
-def _before(f: Function, number: int) -> Function:
-    """A new Func of the values that a Func has before an update.
+def _before(scan: Scan) -> Function:
+    """A new Func of the values that a Func has before a scan.
 
-    Updates before it are computed there, and not once more where they were.
+    Updates before it are computed there, and not once more where they were; and what
+    the scan overwrites is not written before it.
     """
+    f, number = scan.function, scan.number
     made = Function(unique_name(f"{wished(f.name)}_before"), FuncSchedule(), here())
     made.args, made.types, made.frozen = f.args, f.types, True
     made.schedule.storage_order = tuple(range(len(f.args)))
@@ -259,18 +267,50 @@ def _before(f: Function, number: int) -> Function:
         made.pure.schedule = initial_stage_schedule(
             made.args, made.args, None, function=made, values=made.pure.values
         )
+        f.pure = _left_out(scan, stages[0], stages[0].values)
         return made
     made.schedule.compute = ROOT
     for producer in realization_order([made]):
         _move(producer.schedule, f, made, number)
     calls = [FuncCall(t, made, f.args, k) for k, t in enumerate(f.types)]
-    pure = _definition(f, f.args, tuple(calls), None, stages[0])
-    pure.schedule = copied(stages[0].schedule)
-    f.pure = pure
+    f.pure = _left_out(scan, stages[0], tuple(calls))
     by = f"{stage_label(f, number)}.tile_scan"
     empty = [_nothing(f, d, d.moved_by or by) for d in stages[1:]]
     f.updates = (*empty, *f.updates[number - 1 :])
     return made
+
+
+def _left_out(
+    scan: Scan, instead_of: Definition, values: tuple[Expr, ...]
+) -> Definition:
+    """A pure definition by these values but for the points that the scan writes."""
+    f, written = scan.function, likely(_written(scan))
+    left = [select(written, Intrinsic(v.type, "undef", ()), v) for v in values]
+    made = _definition(f, f.args, tuple(left), None, instead_of)
+    made.schedule = copied(instead_of.schedule)
+    return made
+
+
+def _written(scan: Scan) -> Expr:
+    """Whether a scan writes a point of its Func."""
+    d = scan.update
+    domain = d.rdom
+    assert domain is not None
+    found: list[Expr] = []
+    for k, (arg, own, v) in enumerate(
+        zip(d.args, scan.function.args, scan.lines, strict=True)
+    ):
+        if v is None:
+            found.append(eq(own, arg))
+        elif v in domain.vars:
+            n = domain.vars.index(v)
+            first, count = domain.mins[n], domain.extents[n]
+            ends = [first, sub(add(first, count), int32(1))]
+            position = scan.found.position
+            step = scan.found.step if k == position else linear(arg).terms[v]
+            low, high = [_Placed({v: end}).go(arg) for end in ends[::step]]
+            found += [le(low, own), le(own, high)]
+    return conjunction(found)
 
 
 def _copy(k: int, f: Function, made: Function) -> Definition:

@@ -17,6 +17,7 @@ from parhelion.analysis.interval import is_index_type
 from parhelion.analysis.rank import is_pure, reads_data
 from parhelion.ir.build import add, block, const_int, imm, is_const, lnot, sub
 from parhelion.ir.expr import Add, Broadcast, Expr, Imm, Intrinsic, Load, Var
+from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import (
@@ -320,7 +321,9 @@ class _StmtSimplifier:
                 return NOP
             if then is otherwise:
                 return then
-        if then is NOP and otherwise is not None:
+        # Loops are split, and vectors made, where a marked condition holds.
+        marked = isinstance(cond, Intrinsic) and cond.op in LIKELY
+        if then is NOP and otherwise is not None and not marked:
             return If(engine(facts).go(lnot(cond)), otherwise, None)
         if cond is n.cond and then is n.then and otherwise is n.otherwise:
             return n

@@ -527,6 +527,47 @@ def test_updates_that_tiles_have_moved_keep_their_names() -> None:
         moved.update(0).tile_scan(r, 512, reassociate=True)
 
 
+@pytest.mark.parametrize("vectors", [False, True])
+def test_what_a_scan_overwrites_is_not_written_before(vectors: bool) -> None:
+    f, r = hl.Func("once"), hl.RDom([(3, 995)], "r")
+    f[x] = x % 7
+    f[r] += f[r - 1]
+    f.update().tile_scan(r, 64)
+    if vectors:
+        o, i = hl.Var("o"), hl.Var("i")
+        f.split(x, o, i, 64, hl.TailStrategy.GuardWithIf).vectorize(i, 8)
+    text = names(f)
+    first = text[text.index(f"produce {f.name()}:") :].split("parallel")[0]
+    assert ("998" in first) and ("% 7" in first or "% x8(7)" in first)
+    # Points before the scan and after it, and none in between.
+    loops = [line for line in first.splitlines() if "for (" in line]
+    assert len(loops) >= 2
+    same(f, [1000])
+    same(f, [1200])
+
+
+@pytest.mark.parametrize("vectors", [None, x, y])
+@pytest.mark.parametrize("which", ["rising", "falling", "some", "one", "slanted"])
+def test_what_a_scan_leaves_out_is_written(which: str, vectors: hl.Var | None) -> None:
+    lines = [(5, 11)] if which == "some" else []
+    f, r = hl.Func("kept"), hl.RDom([(2, 41), *lines], "r")
+    f[x, y] = x * 3 + y
+    if which == "rising":
+        f[r.x + 1, y] += f[r.x, y]
+    elif which == "falling":
+        f[60 - r.x, y] += 2 * f[61 - r.x, y]
+    elif which == "some":
+        f[r.x, 20 - r.y] += f[r.x - 1, 20 - r.y] - x * 0
+    elif which == "one":
+        f[r.x, 7] += f[r.x - 1, 7]
+    else:
+        f[r.x + y, y] += f[r.x + y - 1, y]
+    f.update().tile_scan(r.x, 8)
+    if vectors is not None:
+        f.vectorize(vectors, 8)
+    same(f, [75, 24])
+
+
 def test_scans_in_tiles_one_after_the_other() -> None:
     f, _, r, q = twice_scanned()
     f.update(0).tile_scan(r, 100)
