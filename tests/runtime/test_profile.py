@@ -400,7 +400,9 @@ def test_nothing_to_compute() -> None:
 
 def run(*totals: tuple[int, ...], looks: int, wall: int = 8_000_000) -> Run:
     """A record of two Funcs, with numbers of (waiting, overhead, f, g)."""
-    words = [n for one in totals for n in (*one, *[0] * (8 - len(one)))]
+    words = [
+        n for one in totals for n in (*one, *[0] * (profile_ir.TOTAL_WORDS - len(one)))
+    ]
     return Run("it", (("f", 0), ("g", 2048)), wall, looks, 5 << 20, tuple(words))
 
 
