@@ -35,12 +35,13 @@ from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target
+from parhelion.lower.by_data import advice_of
 from parhelion.runtime.program import compiling
 from parhelion.schedule.order import realization_order
 from parhelion.schedule.reach import Reach
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.snapshot import Snapshot
-from parhelion.schedule.spec import duplicates
+from parhelion.schedule.spec import PipelineSpec, duplicates
 
 
 def apply(
@@ -93,6 +94,8 @@ def apply(
         one.notes = (*one.notes, *scans.notes, *notes)
         one.belongs(copies, sizes, before, scans.script, partial)
     result.apply()
+    spec = PipelineSpec.of(functions)
+    result.notes = (*result.notes, *run_deep(lambda: advice_of(spec)))
     return result
 
 

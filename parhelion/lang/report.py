@@ -44,6 +44,8 @@ class FuncReport:
         the reason.
     regrouped: the updates of floats whose sums (or products, minima, …) the schedule
         does in another order, which may change their last bits: ``update 0: rfactor``.
+    by_data: whether it is only read where data decides, so that not all of what is
+        computed may be needed (`Func.compute_lazy`).
 
     >>> f, g = hl.funcs("f g")
     >>> f[x] = x * x
@@ -63,6 +65,7 @@ class FuncReport:
     folds: tuple[str, ...]
     unfolded: tuple[str, ...]
     regrouped: tuple[str, ...] = ()
+    by_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,7 @@ def _report(
 ) -> Report:
     from parhelion.codegen.llvm import emit_with_sites
     from parhelion.codegen.target import host_target
+    from parhelion.lower.by_data import read_by_data
     from parhelion.lower.passes import nests_of
     from parhelion.lower.tally import tally
     from parhelion.runtime.program import (
@@ -169,6 +173,7 @@ def _report(
         for f in program.order
     }
     rows: list[FuncReport] = []
+    scattered = read_by_data(program)
     for f in program.order:
         computed = told.computed.get(f, 0.0)
         mine = [n for b, n in by_lane.items() if b.func is f]
@@ -183,6 +188,7 @@ def _report(
                 _folds(draft.realizations, f, told),
                 _unfolded(regions, f),
                 _regrouped(program.stages[f]),
+                f in scattered,
             )
         )
     loops = [
@@ -290,6 +296,11 @@ def _text(r: Report) -> str:
     for f in r.funcs:
         out += [f"  {f.name} is not folded along {one}" for one in f.unfolded]
         out += [f"  {f.name} rounds in another order in {one}" for one in f.regrouped]
+        if f.by_data:
+            out.append(
+                f"  {f.name} is only read where data decides: if that is a small part"
+                f" of it, {f.name}.compute_lazy(tile=…) computes no more than that"
+            )
     return "\n".join(out)
 
 

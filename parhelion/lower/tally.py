@@ -27,6 +27,7 @@ from parhelion.ir.stmt import (
     Fork,
     ForKind,
     If,
+    OnDemand,
     Produce,
     Provide,
     Realize,
@@ -119,6 +120,10 @@ class _Walker:
             return self._realize(s, env, times, at)
         if isinstance(s, Fork):
             return self.go(s.first, env, times, at) + self.go(s.second, env, times, at)
+        if isinstance(s, OnDemand):
+            # As if all parts were asked for, one at a time.
+            part = self.go(s.makes[0], env, times, at)
+            return part + self.go(s.body, env, times, at)
         if isinstance(s, Atomic):
             return self.go(s.body, env, times, at)
         if isinstance(s, Provide):

@@ -14,6 +14,7 @@ from parhelion.interp import interpret
 x, y = hl.Var("x"), hl.Var("y")
 W, H = 61, 43
 _RANDOM = np.random.default_rng(5)
+PIXELS = _RANDOM.random((90, 120)).astype(np.float32)
 COLUMNS, ROWS = _RANDOM.integers(0, (120, 90), (H, W, 2)).astype(np.int32).T
 
 
@@ -166,3 +167,30 @@ def test_many_threads_at_one_func(threads: int, tile: tuple[int, ...] | None) ->
             assert alone <= seen.computed <= alone * threads
         else:
             assert seen.computed == alone
+
+
+def test_reports_say_where_it_would_gain() -> None:
+    """Of what is only read where data decides."""
+    f, g = far(None)
+    h, k = hl.funcs("h k")
+    h[x, y] = hl.sqrt(hl.f32(x * y))
+    k[x, y] = h[x, y] + h[x + 1, y] + g[x, y]
+    for one in (f, g, h):
+        one.compute_root()
+    report = k.report([W - 1, H])
+    assert [one.by_data for one in report.funcs] == [True, False, False, False]
+    assert "f.compute_lazy(tile=…)" in str(report)
+    f.compute_lazy((8, 8))
+    report = k.report([W - 1, H])
+    assert not report["f"].by_data and report["f"].produced == 15 * 12
+
+
+def test_schedulers_say_where_it_would_gain() -> None:
+    f, g = hl.funcs("f g")
+    image = hl.Buffer(PIXELS)
+    f[x, y] = sum([hl.sqrt(image[x + i, y]) for i in range(9)], hl.f32(0))
+    u = hl.Buffer(np.ascontiguousarray(COLUMNS.T))
+    g[x, y] = f[hl.clamp(u[x, y], 0, 50), y] + f[hl.clamp(u[x, y] + 3, 0, 50), y]
+    result = hl.autoschedule(g, sizes=[W, H])
+    said = "f is only read where data decides" in str(result.explain())
+    assert said == (f._function.schedule.compute.place.value != "inlined")
