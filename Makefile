@@ -57,6 +57,9 @@ bench-auto: $(VENV)/.stamp-bench
 bench-recursive: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.recursive --page docs/recursive-filters-benchmarks.md $(ARGS)
 
+bench-dynamic: $(VENV)/.stamp-bench
+	$(PY) -m benchmarks.flip --page docs/dynamic-counts.md $(ARGS)
+
 # CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)

@@ -36,6 +36,7 @@ EXPECTED = (
     *(f"tile, form {k}" for k in range(1, 5)),
     *("set_estimates", "unscheduled", "parallel (task size)", "memoize (EvictionKey)"),
     *("LoopLevel of an update", "LoopLevel of an RVar", "LoopLevel Var.outermost"),
+    *("compute_lazy", "compute_lazy (tile)"),
     *STAGES.values(),
 )
 
