@@ -3,6 +3,7 @@
 # make bench  side by side with Halide  make clean  remove what these made
 # make bench-auto  automatic schedules beside Halide's and the experts', of the papers'
 #                  applications and (half an hour) of everyday pipelines
+# make bench-dynamic    how often stages on demand are computed, and how fast
 # make bench-recursive  recursive filters beside SciPy, OpenCV and Halide
 #
 # Needs make, python3 >= 3.11 and python3-venv. Everything goes into .venv; a stamp
@@ -16,8 +17,8 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench bench-auto bench-recursive fuzz fuzz-auto \
-        fuzz-recursive clean
+.PHONY: demo test check format bench bench-auto bench-dynamic bench-recursive fuzz \
+        fuzz-auto fuzz-recursive clean
 .DELETE_ON_ERROR:
 
 $(PY):
