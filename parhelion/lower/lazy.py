@@ -33,6 +33,7 @@ from parhelion.ir.build import (
     block,
     cast,
     conjunction,
+    const_int,
     imm,
     int32,
     int64,
@@ -76,6 +77,7 @@ from parhelion.lower.parts import Grid, demanded_box
 from parhelion.lower.regions import Regions, Scope
 from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import FuncSchedule
+from parhelion.schedule.rules import warn
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32, INT64, Handle, UInt
 
@@ -124,6 +126,7 @@ class Lazies:
             claims = bool(f.schedule.tile)
             rank = len(found) - k  # producers come first
             grid = regions.grid(f)
+            _warn_of_one_tile(f, grid)
             self._lazy[f] = _Lazy(grid, _table(f, claims), thunk, claims, rank)
 
     def __contains__(self, f: Function) -> bool:
@@ -307,6 +310,18 @@ def _fresh(v: Var) -> Var:
 def _loops(grid: Grid, kind: ForKind, body: Stmt) -> Stmt:
     inner = For(grid.col, int32(0), grid.columns, kind, body)
     return For(grid.row, int32(0), grid.rows, kind, inner)
+
+
+def _warn_of_one_tile(f: Function, grid: Grid) -> None:
+    """Warns of a tile that is sure to be the whole region."""
+    sizes = [size for size in grid.sizes if size is not None]
+    if f.schedule.tile and sizes and all([const_int(n) == 1 for n in grid.counts]):
+        warn(
+            f"{f.label}.compute_lazy(tile={f.schedule.tile}): what could be needed of"
+            f" {f.label} is no larger than one tile, so that the first read has all of"
+            " it computed",
+            f.schedule.compute.site,
+        )
 
 
 def _stores_values(regions: Regions, stage: LoopStage) -> bool:
