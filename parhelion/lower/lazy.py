@@ -216,7 +216,9 @@ class Lazies:
         fusing = sites.fusing
         nothing = _Plan((), frozenset())
         shares = stage in fusing.follows or len(fusing.members(stage, 1)) > 1
-        if shares or not is_true(stage.predicate):
+        own = self._lazy.get(stage.func)
+        point = own is not None and not own.claims  # there are no loops to be outside of
+        if shares or point or not is_true(stage.predicate):
             return nothing
         depths: dict[Function, int] = {}
         for f in self._lazy:

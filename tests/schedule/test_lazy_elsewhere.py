@@ -1,4 +1,4 @@
-"""`compute_lazy` beside the rest: object files, the cache, traces, memory, signals."""
+"""`compute_lazy` beside the rest: object files, the cache, traces, memory."""
 
 from __future__ import annotations
 
