@@ -217,7 +217,9 @@ class Lazies:
         nothing = _Plan((), frozenset())
         shares = stage in fusing.follows or len(fusing.members(stage, 1)) > 1
         own = self._lazy.get(stage.func)
-        point = own is not None and not own.claims  # there are no loops to be outside of
+        point = (
+            own is not None and not own.claims
+        )  # there are no loops to be outside of
         if shares or point or not is_true(stage.predicate):
             return nothing
         depths: dict[Function, int] = {}
