@@ -85,7 +85,10 @@ def fisheye_view(
     a, b = np.meshgrid(across, down)
     up, turn = math.radians(tilt), math.radians(pan)
     b, c = b * math.cos(up) - math.sin(up), b * math.sin(up) + math.cos(up)
-    a, c = a * math.cos(turn) + c * math.sin(turn), c * math.cos(turn) - a * math.sin(turn)
+    a, c = (
+        a * math.cos(turn) + c * math.sin(turn),
+        c * math.cos(turn) - a * math.sin(turn),
+    )
     off = np.hypot(a, b)
     radius = np.arctan2(off, c) * (min(shape) / math.radians(field))
     scale = radius / np.maximum(off, 1e-9)

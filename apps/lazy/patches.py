@@ -16,8 +16,8 @@ import numpy as np
 import parhelion as hl
 from apps.common import Array
 
-#: A patch is a square of so many cells, and a cell of so many pixels, in each direction.
-CELLS, CELL = 3, 3
+#: A patch is a square of cells, so many in each direction, and a cell of pixels.
+CELLS, CELL = 2, 4
 #: How many numbers describe a patch: the gradients along x and y in each cell.
 FEATURES = 2 * CELLS * CELLS
 
@@ -62,9 +62,8 @@ def field_of(
         better[x, y] = tuple(
             [hl.select(cost < best[2], n, b) for n, b in zip(new, best, strict=True)]
         )
-        return better.vectorize(x, 8, guard)
+        return better
 
-    guard = hl.TailStrategy.GuardWithIf
     mine.compute_root().parallel(y)
     theirs.compute_lazy((FEATURES, 1, 1))
     worst = hl.i32(np.iinfo(np.int32).max)
@@ -88,8 +87,8 @@ def field_of(
 def chances(
     shape: tuple[int, int], other: tuple[int, int], iterations: int, seed: int
 ) -> tuple[Array, Array]:
-    """Where each pixel looks first, (2, H, W), and how far from its best one it looks in
-    each iteration, (iterations, 2, H, W): half as far as in the one before."""
+    """Where each pixel looks first, (2, H, W), and how far from its best one in each
+    iteration, (iterations, 2, H, W): at most half as far as in the one before."""
     random = np.random.default_rng(seed)
     sizes = np.array(other[::-1], np.int32)[:, None, None]
     first = random.integers(0, sizes, (2, *shape), np.int32)
@@ -108,5 +107,6 @@ def nearest_patches(
     """
     first, noise = chances(image.shape, other.shape, iterations, seed)
     field, _ = field_of(image, other, first, noise)
-    u, v, cost = [np.asarray(a) for a in field.realize(list(image.shape[::-1]))]
+    found: Any = field.realize(list(image.shape[::-1]))
+    u, v, cost = [np.asarray(a) for a in found]
     return np.stack([u, v]), cost
