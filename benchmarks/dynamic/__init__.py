@@ -1,0 +1,1 @@
+"""Funcs that are computed on demand beside Funcs at root and inlined ones."""
