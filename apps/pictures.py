@@ -22,6 +22,7 @@ from apps import (
     max_filter,
 )
 from apps.common import Array, photograph, read_image, to_float, to_levels, write_image
+from apps.lazy import dewarp, edges
 from apps.recursive import box, bspline, dog, domain_transform, unsharp
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -127,6 +128,25 @@ def within_edges() -> Array:
     return beside(portrait(), by_channel(levels))
 
 
+def directions() -> Array:
+    """The luminance, and the directions of its edges as colours."""
+    gray = portrait().mean(axis=0, dtype=np.float32)
+    found = edges.edge_directions(gray, 120)
+    shift = np.array([0, 2, 4])[:, None, None] * (np.pi / 3)
+    colours = 0.5 + 0.5 * np.cos(2 * found - shift)
+    colours = np.where(found == edges.NO_EDGE, 0, colours)
+    return beside(np.repeat(to_levels(gray[None] / 255), 3, axis=0), to_levels(colours))
+
+
+def unwarped() -> Array:
+    """A photograph as if through a fisheye lens, and a view of a part of it."""
+    image = to_float(photograph())
+    maps = dewarp.fisheye_view((512, 512), (256, 256), zoom=60, pan=-12, tilt=40)
+    view = [dewarp.dewarp(np.ascontiguousarray(one), *maps, 0.1) for one in image]
+    small = image.reshape(3, 256, 2, 256, 2).mean(axis=(2, 4))
+    return beside(to_levels(small), to_levels(np.stack(view)))
+
+
 PICTURES: dict[str, Callable[[], Array]] = {
     "camera_pipe": camera,
     "local_laplacian": local_contrast,
@@ -139,6 +159,8 @@ PICTURES: dict[str, Callable[[], Array]] = {
     "recursive_dog": details,
     "recursive_unsharp": sharpened,
     "recursive_edges": within_edges,
+    "lazy_dewarp": unwarped,
+    "lazy_edges": directions,
 }
 
 

@@ -24,7 +24,7 @@ ROOT, INLINE, VALUES, TILES = "root", "inline", "values", "tiles"
 #: How many lines a thread takes at a time.
 LINES = 16
 
-x, y, p = hl.Var("x"), hl.Var("y"), hl.Var("p")
+x, y, p, k = [hl.Var(name) for name in ("x", "y", "p", "k")]
 _GUARD = hl.TailStrategy.GuardWithIf
 
 #: From the producer, its consumer.
@@ -39,8 +39,15 @@ class WrongResult(Exception):
 class Contender:
     """A compiled pipeline, and the array that it writes."""
 
-    run: Callable[[], object]
+    compiled: Callable[[Array], object]
     result: Array
+
+    def run(self) -> None:
+        self.compiled(self.result)
+
+    def of_first(self, count: int) -> Contender:
+        """The same, of a part of the outermost dimension."""
+        return Contender(self.compiled, self.result[:count])
 
 
 def _lanes() -> int:
@@ -64,10 +71,14 @@ def contender(
 ) -> Contender:
     """A consumer of the denoised image, compiled. shape: of its result."""
     out = consumer(producer(image, schedule))
-    out.vectorize(x, _lanes(), _GUARD).parallel(y, LINES, _GUARD)
+    out.vectorize(x, _lanes(), _GUARD)
+    if out.args()[-1].name() == k.name():
+        out.parallel(k)
+    else:
+        out.parallel(y, LINES, _GUARD)
     compiled = out.compile_to_callable([])
     result = np.zeros(shape, np.float32)
-    return Contender(lambda: compiled(result), result)
+    return Contender(compiled, result)
 
 
 def agree(contenders: Mapping[str, Contender], what: str) -> None:
@@ -94,6 +105,25 @@ def whole(f: hl.Func) -> hl.Func:
     out = hl.Func("sums")
     out[x, y] = window(f)
     return out
+
+
+def windows(corners: Array, shape: tuple[int, int], size: tuple[int, int]) -> Consumer:
+    """Sums of 3 x 3 values in windows of some width and height, whose corners are in an
+    array. shape: of all sums."""
+
+    def consumer(f: hl.Func) -> hl.Func:
+        out, sums, at = hl.funcs("windows sums at")
+        sums[x, y] = window(f)
+        corner = hl.Buffer(corners)
+        at[k] = (
+            hl.clamp(corner[0, k], 0, shape[1] - size[0]),
+            hl.clamp(corner[1, k], 0, shape[0] - size[1]),
+        )
+        left, top = at[k]
+        out[x, y, k] = sums[left + x, top + y]
+        return out
+
+    return consumer
 
 
 def masked(mask: Array) -> Consumer:
@@ -131,6 +161,17 @@ def looked_up(columns: Array, rows: Array) -> Consumer:
 def remapped(map_x: Array, map_y: Array, shape: tuple[int, int]) -> Consumer:
     """Values between those of an image of some shape, as `apps.lazy.dewarp` has."""
     return lambda f: sampled(f, hl.Buffer(map_x), hl.Buffer(map_y), *shape)
+
+
+def corners_of(shape: tuple[int, int], size: tuple[int, int]) -> Array:
+    """The corners of windows beside each other, in random order, which do not begin
+    where tiles do; those at the far edges reach over others."""
+    width, height = size
+    lefts = np.minimum(np.arange(37, shape[1], width), shape[1] - width)
+    tops = np.minimum(np.arange(11, shape[0], height), shape[0] - height)
+    found = np.stack(np.meshgrid(lefts, tops), axis=-1).reshape(-1, 2)
+    random = np.random.default_rng(12)
+    return np.ascontiguousarray(random.permutation(found).astype(np.int32))
 
 
 def patches(shape: tuple[int, int], coverage: float, size: tuple[int, int]) -> Array:

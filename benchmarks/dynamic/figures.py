@@ -19,6 +19,7 @@ from benchmarks.dynamic.contenders import (
     Contender,
     agree,
     contender,
+    corners_of,
     looked_up,
     masked,
     patches,
@@ -26,6 +27,7 @@ from benchmarks.dynamic.contenders import (
     remapped,
     repeated,
     whole,
+    windows,
 )
 from benchmarks.runtime import measure
 
@@ -33,9 +35,10 @@ ALL = (ROOT, INLINE, VALUES, TILES)
 #: Parts of the image that are read, of the plot.
 COVERAGES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.85, 1.0)
 #: Blocks of a mask: four tiles wide and high, and one pixel.
-BLOCKS = {"patches": (4 * TILE[0], 4 * TILE[1]), "pixels": (1, 1)}
+PATCH = (4 * TILE[0], 4 * TILE[1])
+BLOCKS = {"patches": PATCH, "pixels": (1, 1)}
 #: How often values are read again, and the image's side, to measure what a hit costs.
-AGAIN, SIDE = 8, 1024
+AGAIN, SIDE = 32, 512
 Times = dict[str, dict[str, float]]
 
 
@@ -65,7 +68,7 @@ def covered(image: Array, seconds: float) -> dict[str, dict[str, Times]]:
     shape = image.shape[0] - 2, image.shape[1] - 2
     mask = np.zeros(shape, np.uint8)
     made = {s: contender(image, masked(mask), s, shape) for s in ALL}
-    found: dict[str, dict[str, Times]] = {}
+    found: dict[str, dict[str, Times]] = {"windows": in_windows(image, seconds)}
     for kind, size in BLOCKS.items():
         for coverage in COVERAGES:
             mask[...] = patches(shape, coverage, size)
@@ -73,6 +76,25 @@ def covered(image: Array, seconds: float) -> dict[str, dict[str, Times]]:
             times = times_of(made, what, seconds)
             times["mask"] = {"covered": float(mask.mean())}
             found.setdefault(kind, {})[str(coverage)] = times
+    return found
+
+
+def in_windows(image: Array, seconds: float) -> dict[str, Times]:
+    """Times by the part of the image that windows show."""
+    shape = image.shape[0] - 2, image.shape[1] - 2
+    corners = corners_of(shape, PATCH)
+    size = len(corners), PATCH[1], PATCH[0]
+    made = {s: contender(image, windows(corners, shape, PATCH), s, size) for s in ALL}
+    found: dict[str, Times] = {}
+    for coverage in COVERAGES:
+        count = max(round(coverage * len(corners)), 1)
+        first = {s: c.of_first(count) for s, c in made.items()}
+        shown = np.zeros(shape, bool)
+        for left, top in corners[:count]:
+            shown[top : top + PATCH[1], left : left + PATCH[0]] = True
+        times = times_of(first, f"windows, {coverage}", seconds)
+        times["mask"] = {"covered": float(shown.mean())}
+        found[str(coverage)] = times
     return found
 
 
@@ -122,7 +144,7 @@ def dewarp(image: Array, seconds: float) -> Times:
     result = np.zeros(view, np.float32)
     linear, edge = cv2.INTER_LINEAR, cv2.BORDER_REPLICATE
 
-    def beside() -> None:
+    def beside(result: Array) -> None:
         compiled(processed)
         cv2.remap(processed, map_x, map_y, linear, result, edge)
 
@@ -149,7 +171,7 @@ def all_figures(side: int, seconds: float) -> dict[str, Any]:
         "again": AGAIN,
         "full": full(image, 2 * seconds),
         "covered": covered(image, seconds),
-        "hits": hits(seconds),
+        "hits": hits(2 * seconds),
         "dewarp": dewarp(image, 2 * seconds),
     }
 
