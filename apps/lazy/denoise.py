@@ -1,4 +1,4 @@
-"""Smoothing within edges and sharpening: 250 operations for each pixel.
+"""Smoothing within edges and sharpening: 220 operations for each pixel.
 
 What the other applications here look at: too much to compute of pixels that nobody
 sees, or twice of those that are seen twice.

@@ -1,6 +1,6 @@
 """One definition under each schedule: at root, inlined, on demand in values or tiles.
 
-The producer is the denoised image of `apps.lazy.denoise`, 250 operations for each
+The producer is the denoised image of `apps.lazy.denoise`, 220 operations for each
 pixel. A consumer is vectorized and parallel under each.
 """
 

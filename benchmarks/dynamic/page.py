@@ -24,7 +24,7 @@ TEXT = """\
 Written by `python -m benchmarks.dynamic --page docs/dynamic-benchmarks.md`. The same
 definitions under four schedules: the producer at root, inlined, or computed on demand,
 one value at a time (`compute_lazy()`, "values") or in tiles (`compute_lazy({tile})`,
-"tiles"). The producer is `apps/lazy/denoise.py`, 250 operations for each pixel of an
+"tiles"). The producer is `apps/lazy/denoise.py`, 220 operations for each pixel of an
 image of {side} x {side} pixels in float32. At root, inlined and in tiles it is
 vectorized, and at root parallel; consumers are vectorized and parallel under all.
 
