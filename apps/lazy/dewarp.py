@@ -45,7 +45,8 @@ def dewarped(
     denoised = denoised_of(padded(image), tonal, sharpen)
     maps = hl.Buffer(map_x), hl.Buffer(map_y)
     out = sampled(denoised, *maps, *image.shape)
-    denoised.compute_lazy(TILE).vectorize(x, 8, hl.TailStrategy.GuardWithIf)
+    tile = [min(size, n) for size, n in zip(TILE, image.shape[::-1], strict=True)]
+    denoised.compute_lazy(tile).vectorize(x, 8, hl.TailStrategy.GuardWithIf)
     out.vectorize(x, 8, hl.TailStrategy.GuardWithIf).parallel(y)
     return out, denoised
 

@@ -81,6 +81,10 @@ from parhelion.schedule.rules import warn
 from parhelion.simplify.simplifier import can_prove, simplify
 from parhelion.types import INT32, INT64, Handle, UInt
 
+#: Under how many conditions a value is looked at. What is used in more ways than that,
+#: which can be exponential in how deep selections are nested, is taken to be used.
+_MOST_WAYS = 16
+
 #: What a part is needed under: conditions of selections, and guards of reads that may
 #: be out of bounds where they fail.
 _Need = tuple[tuple[Expr, bool], ...]
@@ -317,13 +321,16 @@ def _loops(grid: Grid, kind: ForKind, body: Stmt) -> Stmt:
 
 
 def _warn_of_one_tile(f: Function, grid: Grid) -> None:
-    """Warns of a tile that is sure to be the whole region."""
-    sizes = [size for size in grid.sizes if size is not None]
-    if f.schedule.tile and sizes and all([const_int(n) == 1 for n in grid.counts]):
+    """Warns of a tile that is sure to be larger than the whole region."""
+    if not f.schedule.tile or not all([const_int(n) == 1 for n in grid.counts]):
+        return
+    sizes = [None if size is None else const_int(size) for size in grid.sizes]
+    extents = [const_int(simplify(_extent(r))) for r in grid.region]
+    if any([s and e and s > e for s, e in zip(sizes, extents, strict=True)]):
         warn(
             f"{f.label}.compute_lazy(tile={f.schedule.tile}): what could be needed of"
-            f" {f.label} is no larger than one tile, so that the first read has all of"
-            " it computed",
+            f" {f.label} is smaller than one tile, so that the first read has all of it"
+            " computed",
             f.schedule.compute.site,
         )
 
@@ -375,12 +382,16 @@ class _Finder:
         self._reader = reader
         self.found: dict[tuple[FuncCall, tuple[Expr, ...]], None] = {}
         self._seen: set[tuple[Expr, _Need]] = set()
+        self._ways: dict[Expr, int] = {}
 
     def visit(self, e: Expr, need: _Need, env: dict[Var, Expr]) -> None:
         """`need`: under which conditions the value is used. env: of names around it."""
-        if (e, need) in self._seen:
-            return
+        free = _guards(need)
+        if (e, need) in self._seen or (e, free) in self._seen:
+            return  # known, under the same conditions or under none
         if not env:
+            ways = self._ways[e] = self._ways.get(e, 0) + 1
+            need = free if ways > _MOST_WAYS else need
             self._seen.add((e, need))
         handler = _HANDLERS.get(type(e))
         if handler is not None:

@@ -370,3 +370,23 @@ def test_c_text_is_refused(tmp_path: Any) -> None:
     f.compute_lazy()
     with pytest.raises(hl.HalideError, match="no form in C text"):
         g.compile_to_c(str(tmp_path / "g.c"), [])
+
+
+def test_what_is_used_in_many_ways() -> None:
+    """A search whose steps each depend on all those before, twice over."""
+    image = hl.Buffer(np.arange(200, dtype=np.int32) * 37 % 99)
+    f, g = hl.funcs("f g")
+    f[x] = image[x] * 3
+    best: Any = hl.i32(0)
+    cost: Any = hl.i32(1000)
+    for k in range(9):
+        at = hl.clamp(best + k if k else image[x], 0, 199)
+        best, cost = (
+            hl.select(f[at] < cost, at, best),
+            hl.select(f[at] < cost, f[at], cost),
+        )
+    g[x] = best + cost
+    want = interpret(g._function, [(0, 150)])[0]
+    for tile in (None, [8]):
+        f.compute_lazy(tile)
+        np.testing.assert_array_equal(np.asarray(g.realize([150])), want)
