@@ -272,7 +272,19 @@ done:
   ret i32 %code
 }
 
-; Whether a run is to be left: 0, or INTERRUPTED. For who has found its word marked.
+; The code to leave a run with whose word says to: where a thread has failed, what it
+; has told, as its own code may still be on its way out of the loops around it.
+define internal i32 @ph.watch.why(ptr %ctx, i32 %said) {
+  %failed = icmp eq i32 %said, FAILED
+  %told = load atomic i32, ptr %ctx acquire, align 4
+  %known = icmp ne i32 %told, 0
+  %its = and i1 %failed, %known
+  %code = select i1 %its, i32 %told, i32 INTERRUPTED
+  ret i32 %code
+}
+
+; Whether a run is to be left: 0, INTERRUPTED, or the code of what has failed. For who
+; has found its word marked.
 define internal i32 @ph.watch.look(ptr %ctx) {
   %word = getelementptr i8, ptr %ctx, i64 STOP_OFFSET
   %said = load atomic i32, ptr %word acquire, align 4
@@ -284,7 +296,8 @@ define internal i32 @ph.watch.look(ptr %ctx) {
 go:
   ret i32 0
 leave:
-  ret i32 INTERRUPTED
+  %why = call i32 @ph.watch.why(ptr %ctx, i32 %said)
+  ret i32 %why
 look:
   %code = call i32 @ph_look_now(ptr %ctx)
   ret i32 %code
@@ -303,7 +316,8 @@ define i32 @ph_look_now(ptr %ctx) {
   %over = icmp uge i32 %said, STOP
   br i1 %over, label %leave, label %whose
 leave:
-  ret i32 INTERRUPTED
+  %why = call i32 @ph.watch.why(ptr %ctx, i32 %said)
+  ret i32 %why
 whose:
   %self = call WORD @pthread_self()
   %main = load WORD, ptr @ph.watch.main

@@ -79,3 +79,22 @@ def test_on_a_thread_of_the_users() -> None:
     thread.start()
     thread.join()
     assert found == ["no", True, True]
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["loops", "on demand"])
+def test_who_is_told_of_it_in_a_loop_around_says_the_same(lazy: bool) -> None:
+    """Threads of the outer loop may leave it before the failure's own code is there."""
+    it = Counted(ValueError("no"), 5)
+    out = hl.Func("out")
+    out[x, y] = it.func[x, y] + it.func[x, hl.clamp(y * x, 0, 39)]
+    if lazy:
+        it.func.compute_lazy((8, 4))
+    else:
+        it.func.compute_at(out, y)
+    it.func.parallel(x)
+    out.parallel(y)
+    out.compile_jit()
+    for _ in range(40):
+        it.calls = 0
+        with pytest.raises(ValueError, match="no"):
+            out.realize([8, 40])
