@@ -4,7 +4,8 @@ The loop nests are walked with numbers for the loops' Vars (`Var.value` gives th
 of regions their values). A loop whose body counts the same in each iteration is walked
 once and multiplied; of others, all iterations where they are few, else the first, the
 last, and some that are evenly spread, each of which stands for those around it; fewer
-in loops that are nested deep. What pixels decide counts as if it always happened.
+in loops that are nested deep. What pixels decide counts as if it always happened: of a
+Func on demand, all parts are computed.
 """
 
 from __future__ import annotations

@@ -216,3 +216,20 @@ def test_many_stages_inside_of_each_other_are_counted_in_time() -> None:
     # Of the one before the last: up to 3 by 3 points for each point.
     assert 8 <= told["f8"].recomputed <= 9
     assert told["f8"].produced == 600
+
+
+@pytest.mark.parametrize(("tile", "parts"), [((8, 4), 3 * 5), (None, 24 * 20)])
+def test_of_funcs_on_demand_all_parts_count(
+    tile: tuple[int, int] | None, parts: int
+) -> None:
+    """What is read is what pixels decide; around and inside of them all is as ever."""
+    f, g, h = hl.funcs("f g h")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] * 2
+    h[x, y] = g[hl.clamp(x * y, 0, 23), hl.clamp(x + y, 0, 19)]
+    f.compute_root()
+    g.compute_lazy(tile)
+    told = h.report(SIZE)
+    assert [(told[n].produced, told[n].recomputed) for n in "fgh"] == [
+        (1, 1), (parts, 1), (1, 1),
+    ]  # fmt: skip
