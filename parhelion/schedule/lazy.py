@@ -45,7 +45,7 @@ class LazyFunc:
 
         Raises ScheduleError for what is no tile; when the pipeline is lowered, for a
         Func that foreign code computes, whose definition prints, that is async or
-        memoized, whose storage is folded or hoisted, that is stored inside a
+        memoized, whose storage is folded, hoisted or copied, that is stored inside a
         vectorized loop, or whose updates touch points outside of their own tile, or are
         there at all without a tile. An index that depends on data needs a
         clamp (BoundsError). From: the 2013 paper on dynamic scheduling.

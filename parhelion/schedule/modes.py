@@ -223,6 +223,8 @@ class Demanded(Mode):
             (s.async_, "a thread of its own cannot know which values are needed"),
             (s.memo, "a result that is kept (memoize) must be computed as a whole"),
             (folds, "storage that is folded (fold_storage) forgets values"),
+            (s.ring, "copies of its storage that iterations take turns in (ring_buffer)"
+                " forget values"),
             (s.hoist, "its values are kept as long as its storage, which is allocated"
                 " where it begins: leave out hoist_storage"),
         ]  # fmt: skip

@@ -264,6 +264,10 @@ def _one(schedule: Callable[[Any, Any], Any]) -> None:
         (lambda f, g: f.compute_lazy().fold_storage(x, 4), "forgets values"),
         (lambda f, g: f.compute_lazy().hoist_storage_root(), "hoist_storage"),
         (
+            lambda f, g: f.compute_lazy().ring_buffer(2),
+            r"\(ring_buffer\) forget values",
+        ),
+        (
             lambda f, g: (
                 g.split(x, xo, xi, 4).vectorize(xi),
                 f.compute_lazy().store_at(g, xi),
