@@ -334,6 +334,21 @@ class Assert(Stmt):
 
 NOP = Block(())
 
+
+def keeps_books(s: Stmt) -> bool:
+    """Whether all that loops do is to ask for parts on demand, or to empty a table of
+    them, which has no definition."""
+    if isinstance(s, Block):
+        return all(map(keeps_books, s.items))
+    if isinstance(s, For):
+        return keeps_books(s.body)
+    if isinstance(s, If):
+        return keeps_books(s.then) and (s.otherwise is None or keeps_books(s.otherwise))
+    if isinstance(s, Provide):
+        return not s.func.defined
+    return isinstance(s, Demand | LetStmt)
+
+
 __all__ = [
     "NOP",
     "Acquire",
@@ -361,6 +376,7 @@ __all__ = [
     "RunExtern",
     "Release",
     "Stmt",
+    "keeps_books",
     "Store",
     "Type",
 ]

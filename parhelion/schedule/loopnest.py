@@ -29,6 +29,7 @@ from parhelion.ir.stmt import (
     Provide,
     Realize,
     Stmt,
+    keeps_books,
 )
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.directives import OUTERMOST, Fuse, Split, StageSchedule
@@ -107,6 +108,8 @@ class _Program(_Lines):
 
     def go(self, s: Stmt) -> None:
         """Prints a statement."""
+        if keeps_books(s):
+            return
         if isinstance(s, Block):
             for item in s.items:
                 self.go(item)

@@ -5,7 +5,8 @@ its loops are unrolled or become vectors: its order is that of the compiled code
 lanes of a vectorised loop make one step together. The iterations of a parallel loop are
 given to threads in turn, each of which makes one step while the others make theirs; a
 parallel loop inside another one is run by the thread that meets it. Async Funcs are
-computed before they are used.
+computed before they are used. A part of a Func on demand is computed by the thread that
+asks for it first, while others that ask for it wait.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ from parhelion.ir.failures import FAILURES
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import (
+    MADE,
     Assert,
     Atomic,
     Block,
+    Demand,
     Evaluate,
     For,
     ForKind,
     If,
     LetStmt,
+    OnDemand,
     Prefetch,
     PrefetchRegion,
     Produce,
@@ -55,6 +59,9 @@ Pixels = Callable[[Point], Value]
 
 #: What was loaded, each pixel once.
 _Loads = dict[tuple[Source, Point], None]
+
+#: What a table of parts holds of one that is being computed, and of one that is there.
+_BEING_MADE, _IS_MADE = [1], [MADE]
 
 #: Iterations that may run for each load or store that is allowed.
 _LOOPS_EACH = 20
@@ -168,6 +175,8 @@ class Execution:
         self.storages: list[Storage] = []
         self._iterations = 0
         self._reads: dict[Provide, _Reads] = {}
+        #: What computes parts on demand, and how many lines of loops are around it.
+        self._parts: dict[BufferSym, tuple[OnDemand, int]] = {}
 
     def steps(
         self, body: Stmt, outputs: Sequence[Function], env: Mapping[Var, Value]
@@ -229,11 +238,52 @@ class Execution:
         return self.run(s.body, replace(frame, one_by_one=True))
 
     def realize(self, s: Realize, frame: _Frame) -> Iterator[Step]:
+        if s not in self.listing.of:
+            for lane in frame.lanes:
+                lane.storages[s.func] = Storage(-1, s.func)
+            yield from self.run(s.body, frame)
+            return
         begun = [self._allocate(s.func) for _ in frame.lanes]
         for lane, storage in zip(frame.lanes, begun, strict=True):
             lane.storages[s.func] = storage
         yield from self.run(s.body, frame)
         frame.pending += [End(storage) for storage in begun]
+
+    # Funcs that are computed on demand.
+
+    def on_demand(self, s: OnDemand, frame: _Frame) -> Iterator[Step]:
+        self._parts[s.thunk] = s, len(frame.loops)
+        yield from self.run(s.body, frame)
+
+    def demand(self, s: Demand, frame: _Frame) -> Iterator[Step]:
+        assert isinstance(s.table, Function)
+        for lane in frame.lanes:
+            made = self._evaluator(lane, frame.loads)
+            if s.predicate is not None and not made.go(s.predicate, 0):
+                continue
+            at = tuple([int(made.go(e, 0)) for e in s.index])
+            table = lane.storages[s.table].values
+            while table.get(at) == _BEING_MADE:
+                yield []
+            if table.get(at) == _IS_MADE:
+                continue
+            table[at] = list(_BEING_MADE)
+            place = int(made.go(s.row, 0)), int(made.go(s.col, 0))
+            yield from self._part(s.thunk, place, lane, frame)
+            table[at] = list(_IS_MADE)
+
+    def _part(
+        self, thunk: BufferSym, place: tuple[int, int], lane: _Lane, frame: _Frame
+    ) -> Iterator[Step]:
+        """Computes the part at a row and a column, for a lane that asks for it."""
+        one, around = self._parts[thunk]
+        rows = one.makes[0]
+        assert isinstance(rows, For) and isinstance(rows.body, For)
+        asks = lane.copy()
+        asks.vars[rows.var], asks.vars[rows.body.var] = place
+        # What the lane has loaded so far is for the point that it is about to store.
+        inside = replace(frame, lanes=[asks], loads={}, loops=frame.loops[:around])
+        yield from self.run(rows.body.body, replace(inside, one_by_one=False))
 
     # Loops.
 
@@ -337,6 +387,8 @@ class Execution:
     # Loads and stores.
 
     def provide(self, s: Provide, frame: _Frame) -> Iterator[Step]:
+        if s not in self.listing.of:
+            return  # of a table of parts: what is not in it has not been computed
         touches: dict[Storage, Touch] = {}
         loads = dict(frame.loads)
         frame.loads.clear()
@@ -491,10 +543,12 @@ _TABLE: dict[type[Stmt], Callable[[Execution, Any, _Frame], Iterator[Step]]] = {
     Assert: Execution.check,
     Atomic: Execution.atomic,
     Block: Execution.block,
+    Demand: Execution.demand,
     Evaluate: Execution.effect,
     For: Execution.loop,
     If: Execution.branch,
     LetStmt: Execution.let,
+    OnDemand: Execution.on_demand,
     Prefetch: Execution.nothing,
     PrefetchRegion: Execution.nothing,
     Produce: Execution.inside,

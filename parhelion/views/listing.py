@@ -10,7 +10,18 @@ from parhelion.ir.expr import Var
 from parhelion.ir.function import Function, ReductionDomain, dim_name
 from parhelion.ir.loop_id import LoopId
 from parhelion.ir.names import plain_name
-from parhelion.ir.stmt import Atomic, Block, For, If, Produce, Provide, Realize, Stmt
+from parhelion.ir.stmt import (
+    Atomic,
+    Block,
+    For,
+    If,
+    OnDemand,
+    Produce,
+    Provide,
+    Realize,
+    Stmt,
+    keeps_books,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +38,9 @@ class Line:
 class Listing:
     """Productions, storage, loops and definitions of a program that is not flat yet.
 
-    Loops of one iteration are left out. of: the number of the line of each statement
-    that has one. names: what Funcs are called, where that is not `shown`.
+    Loops of one iteration are left out, and what keeps books of parts on demand. of:
+    the number of the line of each statement that has one. names: what Funcs are called,
+    where that is not `shown`.
     """
 
     def __init__(self, body: Stmt, names: Mapping[Function, str] | None = None) -> None:
@@ -39,6 +51,8 @@ class Listing:
         self._walk(body, 0, -1)
 
     def _walk(self, s: Stmt, depth: int, parent: int) -> None:
+        if keeps_books(s):
+            return
         if isinstance(s, Block):
             for item in s.items:
                 self._walk(item, depth, parent)
@@ -57,6 +71,15 @@ class Listing:
             text = f"{s.kind.value} {self._loop_name(s)}"
             inside = self._add(s, depth, text, parent, loop=True)
             self._walk(s.body, depth + 1, inside)
+        elif isinstance(s, OnDemand):
+            text = f"on demand {self._name(s.func)}"
+            inside = self._add(s, depth, text, parent)
+            loops = s.makes[0]
+            assert isinstance(loops, For) and isinstance(loops.body, For)
+            self._walk(loops.body.body, depth + 1, inside)
+            self._walk(s.body, depth, parent)
+        elif isinstance(s, Realize) and not s.func.defined:
+            self._walk(s.body, depth, parent)
         elif isinstance(s, Realize):
             inside = self._add(s, depth, f"store {self._name(s.func)}", parent)
             self._walk(s.body, depth + 1, inside)

@@ -231,7 +231,9 @@ def test_the_loop_nest_says_so() -> None:
     f[x, y] = x + y
     g[x, y] = f[x * y % 9, y]
     f.compute_lazy((8, 4)).vectorize(x, 4)
-    assert "lazy f in tiles of (8, 4):" in hl.Pipeline(g).loop_nest()
+    nest = hl.Pipeline(g).loop_nest()
+    assert "lazy f in tiles of (8, 4):" in nest
+    assert "asked" not in nest and nest.count("f(...) = ...") == 1
     f = hl.Func("f")
     f[x, y] = x + y
     f.compute_lazy()

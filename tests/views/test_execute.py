@@ -59,7 +59,14 @@ def sliding_columns(f: hl.Func, g: hl.Func) -> None:
     f.store_at(g, y).compute_at(g, x)
 
 
-SCHEDULES = [root, rows, sliding, tiles, columns, vectors, sliding_columns]
+def lazy_tiles(f: hl.Func, g: hl.Func) -> None:
+    g.tile(x, y, xo, yo, xi, yi, 4, 3)
+    f.compute_lazy((3, 2)).vectorize(x, 2, hl.TailStrategy.GuardWithIf)
+
+
+SCHEDULES = [
+    root, rows, sliding, tiles, columns, vectors, sliding_columns, lazy_tiles,
+]  # fmt: skip
 Schedule = Callable[[hl.Func, hl.Func], None]
 
 
@@ -150,8 +157,27 @@ def hoisted(f: hl.Func, g: hl.Func) -> None:
     f.compute_at(g, y).hoist_storage_root()
 
 
+def lazy_points(f: hl.Func, g: hl.Func) -> None:
+    g.parallel(y).vectorize(x, 4)
+    f.compute_lazy()
+
+
+def lazy_tiles_of_threads(f: hl.Func, g: hl.Func) -> None:
+    g.parallel(y)
+    f.compute_lazy((4, None)).parallel(y)
+
+
+def lazy_lines(f: hl.Func, g: hl.Func) -> None:
+    g.parallel(y)
+    f.compute_lazy((5,)).store_at(g, y)
+
+
+LAZY = [lazy_points, lazy_tiles_of_threads, lazy_lines]
+
+
 @pytest.mark.parametrize(
-    "schedule", [*SCHEDULES, parallel, parallel_tiles, within_lanes, folded, hoisted]
+    "schedule",
+    [*SCHEDULES, *LAZY, parallel, parallel_tiles, within_lanes, folded, hoisted],
 )
 def test_the_values_are_those_of_the_compiled_program(schedule: Schedule) -> None:
     f, g = stages()
@@ -162,6 +188,28 @@ def test_the_values_are_those_of_the_compiled_program(schedule: Schedule) -> Non
     assert shown(output.func) == "g"
     made = np.array([[output.values[i, j][0] for i in range(8)] for j in range(6)])
     assert (made == expected).all()
+
+
+@pytest.mark.parametrize("schedule", LAZY)
+def test_values_on_demand_are_computed_before_they_are_read(schedule: Schedule) -> None:
+    """And once in each storage; tables of what is computed do not show."""
+    f, g = stages()
+    schedule(f, g)
+    animation = g.animate([8, 6], threads=3)
+    assert {shown(s.func) for s in animation.storages} == {"f", "g"}
+    lines = "\n".join(line.text for line in animation.lines)
+    assert "on demand f" in lines and "made" not in lines and "asked" not in lines
+    stored: set[tuple[int, tuple[int, ...]]] = set()
+    known: set[tuple[int, ...]] = set()
+    for step in animation.steps:
+        for one in step:
+            if isinstance(one, Touch) and shown(one.storage.func) == "f":
+                new = {(one.storage.number, p) for p in one.points}
+                assert new.isdisjoint(stored)
+                stored |= new
+                known |= set(one.points)
+            elif isinstance(one, Touch):
+                assert known >= {p for s, p in one.loads if s.name.startswith("f")}
 
 
 def test_updates_with_data_and_conditions_have_the_right_values() -> None:
