@@ -13,7 +13,8 @@ and what computes one of them; before each point that reads it, a demand:
 
 A value that the consumer only selects under a condition is only demanded where it
 holds; elsewhere it reads what happens to be in the storage, and drops it. Not so for
-what coordinates are computed from: those have to be inside of what they index.
+what coordinates are computed from: those have to be inside of what they index. Nor for
+what foreign functions are given, which are called whatever is selected.
 
 From: the 2013 paper on dynamic scheduling, whose draft leaves open how code is made.
 """
@@ -47,6 +48,7 @@ from parhelion.ir.build import (
 )
 from parhelion.ir.expr import (
     Expr,
+    Extern,
     FuncCall,
     ImageLoad,
     Intrinsic,
@@ -410,7 +412,7 @@ class _Finder:
         read = FuncCall(e.func.types[0], e.func, args, 0)
         self.found[read, tuple([substitute(c, env) for c, _ in need])] = None
 
-    def image(self, e: ImageLoad, need: _Need, env: dict[Var, Expr]) -> None:
+    def always(self, e: ImageLoad | Extern, need: _Need, env: dict[Var, Expr]) -> None:
         for a in e.args:
             self.visit(a, _guards(need), env)
 
@@ -441,8 +443,9 @@ def _guards(need: _Need) -> _Need:
 
 
 _HANDLERS: dict[type[Expr], Callable[[_Finder, Any, _Need, dict[Var, Expr]], None]] = {
+    Extern: _Finder.always,
     FuncCall: _Finder.call,
-    ImageLoad: _Finder.image,
+    ImageLoad: _Finder.always,
     Select: _Finder.select,
     Intrinsic: _Finder.intrinsic,
     Let: _Finder.let,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -224,6 +225,32 @@ def test_indices_that_depend_on_lazy_values() -> None:
     for tile in (None, [16]):
         f.compute_lazy(tile)
         np.testing.assert_array_equal(np.asarray(g.realize([200])), want)
+
+
+@pytest.mark.parametrize("tile", [None, (4, 4)], ids=["points", "tiles"])
+def test_what_foreign_functions_are_given(tile: tuple[int, int] | None) -> None:
+    """They are called whatever is selected, and must not see what memory happens to
+    hold."""
+    before, then = hl.funcs("before then")
+    before[x, y] = -77777
+    before.compute_root()
+    then[x, y] = before[x, y]
+    then.realize([500, 40])  # memory that the next run gets
+    seen: set[int] = set()
+
+    def double(value: int) -> int:
+        seen.add(value)
+        return value * 2
+
+    given = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(double)
+    call = hl.extern_function(given, hl.Int(32), [hl.Int(32)])
+    f, g = hl.funcs("f g")
+    f[x, y] = 5 + (x + y) % 5
+    g[x, y] = hl.select(x % 50 == 0, call(f[x, y]), 0)
+    f.compute_lazy(tile)
+    got = np.asarray(g.realize([500, 40]))
+    assert seen <= {5, 6, 7, 8, 9}
+    assert got[3, 50] == 2 * (5 + 53 % 5) and got[3, 51] == 0
 
 
 def test_the_loop_nest_says_so() -> None:
