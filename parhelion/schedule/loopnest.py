@@ -21,7 +21,6 @@ from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.stmt import (
     Atomic,
     Block,
-    Demand,
     For,
     If,
     OnDemand,
@@ -114,8 +113,6 @@ class _Program(_Lines):
             for item in s.items:
                 self.go(item)
         elif isinstance(s, For):
-            if not _computes(s):
-                return
             extent = self.constant(s.extent)
             if extent == 1:
                 self.go(s.body)
@@ -196,13 +193,6 @@ class _Steady(Rewriter):
         if n.op in LIKELY:
             return TRUE if n.type.is_bool() else self.go(n.args[0])
         return n.map(self.go)
-
-
-def _computes(s: Stmt) -> bool:
-    """Whether a loop computes a Func, rather than clears a table or asks for values."""
-    return any(isinstance(n, Provide) and n.func.defined for n in nodes(s)) or not any(
-        isinstance(n, Provide | Demand) for n in nodes(s)
-    )
 
 
 def _lazily(f: Function) -> str:
