@@ -12,6 +12,7 @@ from typing import Self
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.function import Function
+from parhelion.schedule import rules
 from parhelion.schedule.directives import LoopLevel, Place
 
 #: A tile of more coordinates in one dimension is none.
@@ -58,6 +59,7 @@ class LazyFunc:
         2.0
         """
         function = self._function
+        rules.definition_of(function, 0)
         extents: list[int | None] = []
         if tile is not None:
             extents = _extents(function, tile)
@@ -69,7 +71,8 @@ class LazyFunc:
 
 def _extents(function: Function, tile: object) -> list[int | None]:
     called = f"{function.name}.compute_lazy"
-    if isinstance(tile, str) or not isinstance(tile, Sequence) or not tile:
+    text = isinstance(tile, str | bytes | bytearray)
+    if text or not isinstance(tile, Sequence) or not tile:
         raise ScheduleError(
             f"{called}: a tile is the extents of the first dimensions, such as"
             f" (64, 64), not {tile!r}",

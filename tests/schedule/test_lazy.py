@@ -283,6 +283,7 @@ def _one(schedule: Callable[[Any, Any], Any]) -> None:
         (lambda f, g: f.compute_lazy(7), "extents of the first dimensions"),
         (lambda f, g: f.compute_lazy(()), "extents of the first dimensions"),
         (lambda f, g: f.compute_lazy("ab"), "extents of the first dimensions"),
+        (lambda f, g: f.compute_lazy(b"ab"), "extents of the first dimensions"),
         (lambda f, g: f.compute_lazy((1, 2, 3)), "3 dimensions, but f has 2"),
         (lambda f, g: f.compute_lazy((0, 2)), "an integer from 1 to"),
         (lambda f, g: f.compute_lazy((2.5, 2)), "an integer from 1 to"),
@@ -423,3 +424,8 @@ def test_what_is_used_in_many_ways() -> None:
     for tile in (None, [8]):
         f.compute_lazy(tile)
         np.testing.assert_array_equal(np.asarray(g.realize([150])), want)
+
+
+def test_before_the_definition() -> None:
+    with pytest.raises(hl.ScheduleError, match="defin"):
+        hl.Func("f").compute_lazy((4,))
