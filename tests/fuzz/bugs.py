@@ -72,8 +72,8 @@ BUGS: dict[str, Bug] = {
         "the region of a Func is that of its last consumer only",
         "parhelion.lower.regions",
         "Regions._find_required",
-        "out = _together(found)",
-        "out = _together(found[-1:])",
+        "out = together(found)",
+        "out = together(found[-1:])",
     ),
     "wrong_min_offset": Bug(
         "flattening subtracts one dimension's min from another's coordinate",
