@@ -59,7 +59,8 @@ bench-recursive: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.recursive --page docs/recursive-filters-benchmarks.md $(ARGS)
 
 bench-dynamic: $(VENV)/.stamp-bench
-	$(PY) -m benchmarks.flip --page docs/dynamic-counts.md $(ARGS)
+	$(PY) -m benchmarks.flip --page docs/dynamic-counts.md
+	$(PY) -m benchmarks.dynamic --page docs/dynamic-benchmarks.md $(ARGS)
 
 # CASES random pipelines with random legal schedules against the interpreter.
 fuzz: $(VENV)/.stamp-test

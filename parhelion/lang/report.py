@@ -270,6 +270,8 @@ _AT_ONCE = {ForKind.VECTORIZED: "vectors", ForKind.PARALLEL: "threads"}
 
 
 def _text(r: Report) -> str:
+    from parhelion.lower.by_data import advice
+
     titles = ("", "recomputed", "produced", "storage", "vectors", "by lane", "folded")
     lines = [
         (
@@ -297,10 +299,7 @@ def _text(r: Report) -> str:
         out += [f"  {f.name} is not folded along {one}" for one in f.unfolded]
         out += [f"  {f.name} rounds in another order in {one}" for one in f.regrouped]
         if f.by_data:
-            out.append(
-                f"  {f.name} is only read where data decides: if that is a small part"
-                f" of it, {f.name}.compute_lazy(tile=…) computes no more than that"
-            )
+            out.append(f"  {advice(f.name)}")
     return "\n".join(out)
 
 

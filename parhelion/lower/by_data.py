@@ -30,18 +30,18 @@ def read_by_data(program: StagedPipeline) -> list[Function]:
     return found
 
 
-def advice(f: Function) -> str:
+def advice(name: str) -> str:
     """What to say of such a Func."""
     return (
-        f"{f.label} is only read where data decides: if that is a small part of it,"
-        f" {f.label}.compute_lazy(tile=…) computes no more than that"
+        f"{name} is only read where data decides: if that is a small part of it,"
+        f" {name}.compute_lazy(tile=…) computes no more than that"
     )
 
 
 def advice_of(spec: PipelineSpec) -> list[str]:
     """What to say of a pipeline, as it is scheduled."""
     program = collect(resolve(spec), spec.assumptions)
-    return [advice(f) for f in read_by_data(program)]
+    return [advice(f.label) for f in read_by_data(program)]
 
 
 __all__ = ["advice", "advice_of", "read_by_data"]

@@ -75,7 +75,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lower.box_reads import BoxRead, box_reads
 from parhelion.lower.hulls import Region
 from parhelion.lower.loops import Range
-from parhelion.lower.parts import Grid, demanded_box
+from parhelion.lower.parts import Grid, demanded_box, sizes_of
 from parhelion.lower.regions import Regions, Scope
 from parhelion.lower.stages import LoopStage
 from parhelion.schedule.directives import FuncSchedule
@@ -105,15 +105,13 @@ class _Lazy:
     claims: bool
     rank: int
 
-    def demand(self, row: Expr, col: Expr, cond: Expr | None = None) -> Stmt:
-        """Asks for the part at a row and a column, if a condition holds."""
+    def demand(
+        self, row: Expr, col: Expr, cond: Expr | None = None, *, reads: int = 1
+    ) -> Stmt:
+        """Asks for the part at a row and a column, if a condition holds. reads: how
+        many it stands for."""
         where = (self.thunk, row, col, self.made, (col, row))
-        return Demand(*where, cond, 1)
-
-    def demand_of_box(self, row: Expr, col: Expr) -> Stmt:
-        """The same, of one part of a box."""
-        where = (self.thunk, row, col, self.made, (col, row))
-        return Demand(*where, None, 0)
+        return Demand(*where, cond, reads)
 
 
 class Lazies:
@@ -149,15 +147,13 @@ class Lazies:
             if lazy.claims:
                 values = _values(self._regions.computed(f))
                 production = block(production, _counts(f, "computed", values))
-        made = _loops(grid, ForKind.ON_DEMAND, production)
+        made = _loops(grid, (grid.row, grid.col), ForKind.ON_DEMAND, production)
         one = OnDemand(f, lazy.thunk, (made,), (1,), lazy.claims, lazy.rank, body)
         row, col = _fresh(grid.row), _fresh(grid.col)
-        t = lazy.made.types[0]
-        empty = Provide(lazy.made, (imm(0, t),), (col, row), None)
-        zero = int32(0)
-        clear: Stmt = For(col, zero, grid.columns, ForKind.SERIAL, empty)
-        clear = For(row, zero, grid.rows, ForKind.SERIAL, clear)
-        bounds = ((zero, grid.columns), (zero, grid.rows))
+        nothing = imm(0, lazy.made.types[0])
+        empty = Provide(lazy.made, (nothing,), (col, row), None)
+        clear = _loops(grid, (row, col), ForKind.SERIAL, empty)
+        bounds = ((int32(0), grid.columns), (int32(0), grid.rows))
         return Realize(lazy.made, bounds, TRUE, block(clear, one))
 
     def demands(
@@ -202,7 +198,7 @@ class Lazies:
             lo = r.lo if lo is None else maximum(lo, r.lo)
             hi = r.hi if hi is None else minimum(hi, r.hi)
             ends.append(Range(simplify(lo), simplify(hi)))
-        made = demanded_box(grid, tuple(ends), lazy.demand_of_box)
+        made = demanded_box(grid, tuple(ends), partial(lazy.demand, reads=0))
         if not self._counted:
             return made
         points: Expr = int64(box.reads)
@@ -223,9 +219,8 @@ class Lazies:
         nothing = _Plan((), frozenset())
         shares = stage in fusing.follows or len(fusing.members(stage, 1)) > 1
         own = self._lazy.get(stage.func)
-        point = (
-            own is not None and not own.claims
-        )  # there are no loops to be outside of
+        # One value at a time is computed without loops that boxes could be outside of.
+        point = own is not None and not own.claims
         if shares or point or not is_true(stage.predicate):
             return nothing
         depths: dict[Function, int] = {}
@@ -236,7 +231,7 @@ class Lazies:
                 depths[f] = depth
         reads = self._reads(stage, (*stage.args, *stage.values))
         free = [read for read, cond in reads if not cond and read.func in depths]
-        boxes, covered = box_reads(stage, free, {f: _sizes(f) for f in depths})
+        boxes, covered = box_reads(stage, free, {f: sizes_of(f) for f in depths})
         placed = tuple([(depths[box.func], box) for box in boxes])
         return _Plan(placed, frozenset(covered))
 
@@ -278,13 +273,6 @@ def _depth_of_boxes(stage: LoopStage, stored: int) -> int | None:
     return depth if least <= depth < len(kinds) and depth <= most else None
 
 
-def _sizes(f: Function) -> list[int | None]:
-    tile = f.schedule.tile
-    if not tile:
-        return [1] * f.dimensions
-    return [tile[d] if d < len(tile) else None for d in range(f.dimensions)]
-
-
 def _table(f: Function, claims: bool) -> Function:
     """The table of the parts of `f`. What threads claim is a word."""
     made = Function(f"{f.name}.made", FuncSchedule(), f.site)
@@ -317,9 +305,11 @@ def _fresh(v: Var) -> Var:
     return Var(v.name, v.type, lo=v.lo, hi=v.hi)
 
 
-def _loops(grid: Grid, kind: ForKind, body: Stmt) -> Stmt:
-    inner = For(grid.col, int32(0), grid.columns, kind, body)
-    return For(grid.row, int32(0), grid.rows, kind, inner)
+def _loops(grid: Grid, over: tuple[Var, Var], kind: ForKind, body: Stmt) -> Stmt:
+    """Loops over all rows and columns."""
+    row, col = over
+    inner = For(col, int32(0), grid.columns, kind, body)
+    return For(row, int32(0), grid.rows, kind, inner)
 
 
 def _warn_of_one_tile(f: Function, grid: Grid) -> None:

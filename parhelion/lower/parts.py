@@ -141,14 +141,20 @@ def _columns(grid: Grid, box: Region, demand: Callable[[Expr], Stmt]) -> Stmt:
     return If(le(many, extent), whole, each)
 
 
+def sizes_of(f: Function) -> list[int | None]:
+    """The extent of a part in each dimension; None for all of it."""
+    tile = f.schedule.tile
+    if not tile:
+        return [1] * f.dimensions
+    return [*tile, *[None] * (f.dimensions - len(tile))]
+
+
 def grid_of(f: Function, region: Region, site: Site) -> Grid:
     """The parts of `f` over the region that is needed of it, which is known at a site,
     whose names get those of how many there are."""
-    tile = f.schedule.tile
     sizes: list[Expr | None] = []
     counts: list[Expr] = []
-    for d, r in enumerate(region):
-        given = (tile[d] if d < len(tile) else None) if tile else 1
+    for d, (r, given) in enumerate(zip(region, sizes_of(f), strict=True)):
         size = None if given is None else int32(given)
         sizes.append(size)
         count: Expr = _ONE
@@ -175,4 +181,4 @@ def _named(name: str, e: Expr, site: Site) -> Expr:
     return var
 
 
-__all__ = ["Grid", "demanded_box", "grid_of"]
+__all__ = ["Grid", "demanded_box", "grid_of", "sizes_of"]
