@@ -157,7 +157,6 @@ def test_a_rival_is_told_beside_the_expert_and_our_schedulers() -> None:
 
 
 def test_the_page_and_its_plot_are_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     found = results(halide_expert_tiled=1.0, parhelion_Parhelion=0.5)
     found["machine"] = {"processor": "one"}
     others = {"renamed": results(halide_Mullapudi2016=1.0, parhelion_Parhelion=0.4)}

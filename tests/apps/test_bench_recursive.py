@@ -277,7 +277,6 @@ def test_results_that_lost_their_digits_are_never_the_fastest() -> None:
 
 
 def test_page_and_plots(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     written = page.write(results(), CASES, tmp_path / "filters.md")
     assert [p.name for p in written] == [
         "filters.md",
@@ -296,7 +295,6 @@ def test_page_and_plots(tmp_path: Path) -> None:
 
 
 def test_a_page_of_some_cases_says_by_which_command(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     given = results()
     given["scale"] = "large"
     given["cases"] = {"orders": {"2": given["cases"]["orders"]["1"]}}
@@ -337,8 +335,7 @@ def called(
 def test_the_command_measures_in_a_process_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in ("halide", "scipy", "cv2", "matplotlib"):
-        pytest.importorskip(module)
+    pytest.importorskip("halide")
     monkeypatch.setitem(images.SIZES, "quick", (256,))
     small = ("--quick", "--case", "sat_i32", "--threads", "1", "--seconds", "0.01")
     target = tmp_path / "page.md"
@@ -352,7 +349,6 @@ def test_the_command_measures_in_a_process_of_its_own(
 def test_what_failed_and_what_was_wrong_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("matplotlib")
     given = results()
     of_case = given["cases"]["orders"]["1"]
     of_case["4"] = {"failed": "no memory"}

@@ -451,7 +451,6 @@ def test_what_was_not_run_is_named(tmp_path: Path) -> None:
 def test_the_page_is_drawn_from_what_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("matplotlib")
     monkeypatch.setattr(tuning_page, "PLAIN", tmp_path / "plain.json")
     page = tmp_path / "page.md"
     tuning_page.write(page, tmp_path, tmp_path / "none.json")

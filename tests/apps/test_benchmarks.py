@@ -169,7 +169,6 @@ def test_what_must_hold() -> None:
 
 
 def test_page(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     page = tmp_path / "benchmarks.md"
     report.write_page(results(), ["first", "second"], page)
     text = page.read_text()

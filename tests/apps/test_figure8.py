@@ -29,7 +29,6 @@ def test_the_captions_steps_are_there() -> None:
 
 
 def test_table_and_plot(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     rows = [
         {"letter": "a", "name": "one", "parhelion": {"min": 0.2}},
         {"letter": "", "name": "two", "parhelion": {"min": 0.1}},
