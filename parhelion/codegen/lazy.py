@@ -72,7 +72,7 @@ def _of_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
         tally(f, s.thunk.func, "hits", str(s.reads))
     word = _word(f, table, index)
     missing = f.label("missing")
-    there = _is_made(f, table, word)
+    there = _is_made(f, table, word) if s.waits else _is_begun(f, table, word)
     f.out(f"  br i1 {there}, label %{end}, label %{missing}{f.module.LIKELY}")
     f.push(ScopeKind.BRANCH)
     f.start(missing)
@@ -219,6 +219,14 @@ def _is_made(f: Function, table: BufferSym, word: str) -> str:
     bytes = table.type.bytes()
     held = f.op(f"load atomic {kind}, ptr {word} acquire, align {bytes}")
     return f.op(f"icmp eq {kind} {held}, {MADE}")
+
+
+def _is_begun(f: Function, table: BufferSym, word: str) -> str:
+    """Whether some thread computes the part, or has done so."""
+    kind = memory_type(table.type)
+    bytes = table.type.bytes()
+    held = f.op(f"load atomic {kind}, ptr {word} monotonic, align {bytes}")
+    return f.op(f"icmp ne {kind} {held}, 0")
 
 
 def _have_made(

@@ -284,11 +284,14 @@ class _Reader:
         else:
             line.need("(")
             table, index = line.func(name), line.list(")")
+        waits = not line.take("unless")
+        if not waits:
+            line.need("begun")
         line.need("for")
         reads = line.whole()
         predicate = line.expr() if line.take("if") else None
         line.end()
-        return S.Demand(thunk, row, col, table, index, predicate, reads)
+        return S.Demand(thunk, row, col, table, index, predicate, reads, waits)
 
     def evaluate(self, line: Line, depth: int) -> Stmt:
         value = line.expr()

@@ -275,6 +275,8 @@ class Demand(Stmt):
     The table is a Func with coordinates until it is flattened. Of vectors, it does so
     for each lane where `predicate` holds, if there is one. reads: how many reads of
     the Func it stands for, in each lane; 0 of those that ask for a box of parts.
+    waits: whether it waits for a part that another thread computes. Else that part may
+    be missing after it.
     """
 
     thunk: BufferSym
@@ -284,6 +286,7 @@ class Demand(Stmt):
     index: tuple[Expr, ...]
     predicate: Expr | None
     reads: int
+    waits: bool
 
 
 #: What the table says of a part of a Func that is computed.

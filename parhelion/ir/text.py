@@ -489,7 +489,7 @@ class Printer:
             table = f"{self.name(s.table, '()')}({self.list(s.index)})"
         else:
             table = f"{self.name(s.table, '[]')}[{self.list(s.index)}]"
-        cond = f" for {s.reads}"
+        cond = f" for {s.reads}" if s.waits else f" unless begun for {s.reads}"
         if s.predicate is not None:
             cond += f" if {self.expr(s.predicate, 0)}"
         self.put(depth, f"demand {self.name(s.thunk, '[]')}({given}) of {table}{cond}")

@@ -264,6 +264,8 @@ class _Checker:
                 self.fail("an entry of a flat table at coordinates", s)
         places = (s.row, s.col, *s.index)
         lanes = max([e.type.count for e in places])
+        if lanes > 1 and not s.waits:
+            self.fail("lanes that would have to be there, and are not waited for", s)
         for e in places:
             self.expr(e)
             if e.type.count not in (1, lanes):

@@ -240,7 +240,8 @@ class _Flatten(Rewriter):
         index = self.at(place, [self.go(e) for e in n.index])
         predicate = None if n.predicate is None else self.go(n.predicate)
         where = self.go(n.row), self.go(n.col)
-        return Demand(n.thunk, *where, place.buffer, (index,), predicate, n.reads)
+        at = place.buffer, (index,)
+        return Demand(n.thunk, *where, *at, predicate, n.reads, n.waits)
 
     def on_acquire(self, n: Acquire) -> Stmt:
         buffers = tuple([place.buffer for place in self.places[n.func]])

@@ -106,12 +106,18 @@ class _Lazy:
     rank: int
 
     def demand(
-        self, row: Expr, col: Expr, cond: Expr | None = None, *, reads: int = 1
+        self,
+        row: Expr,
+        col: Expr,
+        cond: Expr | None = None,
+        *,
+        reads: int = 1,
+        waits: bool = True,
     ) -> Stmt:
         """Asks for the part at a row and a column, if a condition holds. reads: how
-        many it stands for."""
+        many it stands for. waits: whether also if another thread has begun it."""
         where = (self.thunk, row, col, self.made, (col, row))
-        return Demand(*where, cond, reads)
+        return Demand(*where, cond, reads, waits)
 
 
 class Lazies:
@@ -198,7 +204,7 @@ class Lazies:
             lo = r.lo if lo is None else maximum(lo, r.lo)
             hi = r.hi if hi is None else minimum(hi, r.hi)
             ends.append(Range(simplify(lo), simplify(hi)))
-        made = demanded_box(grid, tuple(ends), partial(lazy.demand, reads=0))
+        made = _asked(lazy, tuple(ends))
         if not self._counted:
             return made
         points: Expr = int64(box.reads)
@@ -252,6 +258,17 @@ class _Plan:
 
     boxes: tuple[tuple[int, BoxRead], ...]
     covered: frozenset[FuncCall]
+
+
+def _asked(lazy: _Lazy, box: Region) -> Stmt:
+    """Demands of all parts that a box touches. Of tiles, first those that nobody else
+    is at: threads whose boxes overlap share the work so, where else each would wait
+    for one tile after the other."""
+    asked = demanded_box(lazy.grid, box, partial(lazy.demand, reads=0))
+    if not lazy.claims or lazy.grid.is_within_one(box):
+        return asked
+    ask = partial(lazy.demand, reads=0, waits=False)
+    return block(demanded_box(lazy.grid, box, ask), asked)
 
 
 def _depth_of_boxes(stage: LoopStage, stored: int) -> int | None:

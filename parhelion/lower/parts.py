@@ -80,6 +80,11 @@ class Grid:
         """The first and the last part of dimension `d` that touch a box."""
         return simplify(self.step(d, box[d].lo)), simplify(self.step(d, box[d].hi))
 
+    def is_within_one(self, box: Region) -> bool:
+        """Whether it is sure that a box touches no more than one part."""
+        cut = [d for d, size in enumerate(self.sizes) if size is not None]
+        return all([first is last for first, last in [self.span(d, box) for d in cut]])
+
     def step(self, d: int, at: Expr) -> Expr:
         """Which part of dimension `d` a coordinate is in."""
         size = self.sizes[d]

@@ -439,7 +439,7 @@ class _Vectorizer:
             predicate = mask if predicate is None else land(predicate, mask)
         if predicate is None and row is s.row and col is s.col and at is index:
             reads = s.reads * self.times
-            return Demand(s.thunk, row, col, s.table, s.index, None, reads)
+            return Demand(s.thunk, row, col, s.table, s.index, None, reads, s.waits)
         if row is s.row:
             self.asked.setdefault(s.thunk, set()).add(self.times)
         at = widen.spread(index, at)
@@ -447,7 +447,7 @@ class _Vectorizer:
             nowhere = Broadcast(imm(0, index.type), self.times)
             at = Select(predicate, at, nowhere)
         col = widen.spread(s.col, col)
-        return Demand(s.thunk, row, col, s.table, (at,), predicate, s.reads)
+        return Demand(s.thunk, row, col, s.table, (at,), predicate, s.reads, s.waits)
 
     def evaluate(self, s: Evaluate) -> Stmt:
         if self.needs_lanes(s):

@@ -263,6 +263,8 @@ class Execution:
                 continue
             at = tuple([int(made.go(e, 0)) for e in s.index])
             table = lane.storages[s.table].values
+            if not s.waits and table.get(at) == _BEING_MADE:
+                continue
             while table.get(at) == _BEING_MADE:
                 yield []
             if table.get(at) == _IS_MADE:

@@ -10,6 +10,9 @@ import pytest
 
 import parhelion as hl
 from parhelion.interp import interpret
+from parhelion.ir.text import text
+from parhelion.lower.passes import lower
+from tests.support.spec import spec_of
 
 x, y = hl.Var("x"), hl.Var("y")
 W, H = 61, 43
@@ -48,6 +51,10 @@ def _threads() -> Iterator[None]:
     before = hl.set_num_threads(1)
     yield
     hl.set_num_threads(before)
+
+
+def lowered(f: hl.Func) -> str:
+    return text(lower(spec_of(f), name="g").body)
 
 
 def parts(points: Any, tile: tuple[int | None, ...] | None) -> int:
@@ -144,7 +151,7 @@ def test_other_funcs_have_no_counts() -> None:
 @pytest.mark.parametrize("threads", [2, 3, 5, 8, 16])
 @pytest.mark.parametrize("tile", [None, (8, 4)])
 def test_many_threads_at_one_func(threads: int, tile: tuple[int, ...] | None) -> None:
-    """Each of 100 runs is exact; tiles are computed once, points once a thread at
+    """Each of 1,000 runs is exact; tiles are computed once, points once a thread at
     most."""
     hl.set_num_threads(threads)
     f, g = far(tile)
@@ -154,7 +161,7 @@ def test_many_threads_at_one_func(threads: int, tile: tuple[int, ...] | None) ->
     want = interpret(g._function, [(0, W), (0, H)])[0].T
     run = g.compile_to_callable([])
     got = np.zeros(want.shape, want.dtype)
-    for _ in range(100):
+    for _ in range(1000):
         got[:] = 0
         run(got)
         np.testing.assert_array_equal(got, want)
@@ -167,6 +174,41 @@ def test_many_threads_at_one_func(threads: int, tile: tuple[int, ...] | None) ->
             assert alone <= seen.computed <= alone * threads
         else:
             assert seen.computed == alone
+
+
+@pytest.mark.parametrize("threads", [2, 5, 16])
+def test_threads_share_the_tiles_of_boxes(threads: int) -> None:
+    """Boxes of neighbouring lines overlap: their tiles are computed once, by whichever
+    thread comes first."""
+    hl.set_num_threads(threads)
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x * 7 + y * y
+    g[x, y] = sum([f[x + i, y + j] for i in (0, 1, 2) for j in (0, 1, 2)], hl.i32(0))
+    f.compute_lazy((8, 4))
+    g.vectorize(x, 4).parallel(y)
+    want = interpret(g._function, [(0, W), (0, H)])[0].T
+    run = g.compile_to_callable([])
+    got = np.zeros(want.shape, want.dtype)
+    for _ in range(1000):
+        got[:] = 0
+        run(got)
+        np.testing.assert_array_equal(got, want)
+    for _ in range(5):
+        assert g.profile([W, H])["f"].computed == (W + 2) * (H + 2)
+
+
+def test_tiles_that_others_have_begun_are_waited_for_last() -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    f.compute_lazy((8, 4))
+    program = lowered(g)
+    assert program.index("unless begun for 0") < program.index("] for 0")
+    # Of one tile nothing else could be done meanwhile; nor is a value ever waited for.
+    f.compute_lazy((None, None))
+    assert "unless begun" not in lowered(g)
+    f.compute_lazy()
+    assert "unless begun" not in lowered(g)
 
 
 def test_reports_say_where_it_would_gain() -> None:
