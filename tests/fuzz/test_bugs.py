@@ -8,7 +8,6 @@ import textwrap
 
 import pytest
 
-from parhelion.codegen.target import host_target
 from parhelion.tools.reduce import reduce
 from tests.fuzz.bugs import BUGS, edited
 from tests.fuzz.case import Case
@@ -22,12 +21,9 @@ CASES = 80
 #: Bugs of what few cases draw together, found after 150 cases or more, and of threads,
 #: which are found or not by chance.
 RARE = {
-    *("blend_dropped", "parts_from_one", "remembered_by_size"),
+    *("blend_dropped", "parts_from_one", "remembered_by_size", "mask_not_inverted"),
     *("consumer_does_not_wait", "atomic_forgotten", "written_too_early"),
 }
-if host_target().narrowest_masked > 8:
-    # There most conditional stores are lane by lane, and have no masks.
-    RARE |= {"mask_not_inverted"}
 #: Bugs that may have no consequence where memory has no edges.
 OUTSIDE = {"storage_too_short"}
 QUICK = [name for name in BUGS if name not in RARE | OUTSIDE]
