@@ -13,12 +13,12 @@ from parhelion.codegen.closures import filled, leave_unless_good, outlined
 from parhelion.codegen.module import quoted
 from parhelion.codegen.profiling import tally
 from parhelion.codegen.types import memory_type, value_type
-from parhelion.codegen.vector import all_lanes
+from parhelion.codegen.vector import all_lanes, any_lane
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import internal_assert
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
-from parhelion.ir.build import const_int
+from parhelion.ir.build import const_int, imm
 from parhelion.ir.expr import Expr
 from parhelion.ir.stmt import MADE
 from parhelion.ir.symbols import BufferSym
@@ -85,51 +85,87 @@ def _of_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
 
 
 def _of_lanes(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
-    """One look at the entries of all lanes; where one is missing, either the lanes are
-    computed side by side, or one after the other."""
+    """Where all lanes ask, they are computed side by side if they can be; where some
+    do, one after the other; and mostly, all do or none does."""
+    if s.predicate is None:
+        _look(f, s, table, None)
+        return
+    bools = BOOL.with_lanes(index.type.count)
+    wanted = f.value(s.predicate)
+    some, end = f.label("wanted"), f.label("asked")
+    f.out(f"  br i1 {any_lane(f, wanted, bools)}, label %{some}, label %{end}")
+    f.start(some)
+    if _at_once(f, s) > 1:
+        every, each = f.label("every"), f.label("each")
+        f.out(f"  br i1 {all_lanes(f, wanted, bools)}, label %{every}, label %{each}")
+        f.start(every)
+        _look(f, s, table, None)
+        f.out(f"  br label %{end}")
+        f.start(each)
+    _look(f, s, table, s.predicate)
+    f.out(f"  br label %{end}")
+    f.start(end)
+
+
+def _look(f: Function, s: S.Demand, table: BufferSym, wanted: Expr | None) -> None:
+    """One look at the entries of all lanes that ask; what is missing is computed.
+
+    A lane that does not ask may be outside of the table: it looks at the first entry.
+    """
+    f.push(ScopeKind.BRANCH)
+    (index,) = s.index
     n = index.type.count
-    t = table.type.with_lanes(n)
+    t, bools = table.type.with_lanes(n), BOOL.with_lanes(n)
+    kind, flags = value_type(t), value_type(bools)
+    if wanted is not None:
+        index = E.Select(wanted, index, E.Broadcast(imm(0, index.type.element_of()), n))
     f.forget_loads(table)
     held = f.value(E.Load(t, table, index, None))
-    kind = value_type(t)
-    made = f.op(f"icmp eq {kind} {held}, {_filled(t)}")
-    if s.predicate is not None:
-        flags = value_type(BOOL.with_lanes(n))
-        other = f.op(f"xor {flags} {f.value(s.predicate)}, splat (i1 true)")
+    made, asks = f.op(f"icmp eq {kind} {held}, {_filled(t)}"), ""
+    if wanted is not None:
+        asks = f.value(wanted)
+        other = f.op(f"xor {flags} {asks}, splat (i1 true)")
         made = f.op(f"or {flags} {made}, {other}")
     if s.reads and f.module.profiled:
-        wanted = str(n * s.reads)
-        if s.predicate is not None:
-            lanes = _how_many(f, f.value(s.predicate), n)
-            wanted = f.op(f"mul i64 {lanes}, {s.reads}")
-        tally(f, s.thunk.func, "hits", wanted)
-    there = all_lanes(f, made, BOOL.with_lanes(n))
+        reads = str(n * s.reads)
+        if asks:
+            reads = f.op(f"mul i64 {_how_many(f, asks, n)}, {s.reads}")
+        tally(f, s.thunk.func, "hits", reads)
+    there = all_lanes(f, made, bools)
     missing, end = f.label("missing"), f.label("made")
     f.out(f"  br i1 {there}, label %{end}, label %{missing}{f.module.LIKELY}")
     f.push(ScopeKind.BRANCH)
     f.start(missing)
-    if not _side_by_side(f, s, table, index):
-        _one_by_one(f, s, table, index)
+    if wanted is None and (at_once := _at_once(f, s)) > 1:
+        _side_by_side(f, s, table, at_once)
+    else:
+        _one_by_one(f, s, table, index, asks)
     f.out(f"  br label %{end}")
     f.cold.extend(f.pop())
+    f.append(f.pop())
     f.start(end)
     # The values are read after the entries that say that they are there.
     f.out("  fence acquire")
 
 
-def _side_by_side(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> bool:
-    """Has lanes computed several at once, if all are neighbours and there is code that
-    does it."""
-    col, n = s.col, index.type.count
-    if s.predicate is not None or s.row.type.count > 1:
-        return False
-    for e in (col, index):
+def _at_once(f: Function, s: S.Demand) -> int:
+    """How many lanes can be computed at once: more than one if all are neighbours and
+    there is code that does it."""
+    (index,) = s.index
+    if s.row.type.count > 1:
+        return 1
+    for e in (s.col, index):
         if not isinstance(e, E.Ramp) or const_int(e.stride) != 1:
-            return False
+            return 1
+    n = index.type.count
+    return max([m for m in f.module.thunks[s.thunk].lanes if n % m == 0])
+
+
+def _side_by_side(f: Function, s: S.Demand, table: BufferSym, at_once: int) -> None:
+    """Has lanes that are neighbours computed, so many at once."""
+    col, (index,) = s.col, s.index
+    n = index.type.count
     assert isinstance(col, E.Ramp) and isinstance(index, E.Ramp)
-    at_once = max([m for m in f.module.thunks[s.thunk].lanes if n % m == 0])
-    if at_once == 1:
-        return False
     first, row, base = _word(f, table, index.base), f.value(s.row), f.value(col.base)
     t = table.type.with_lanes(at_once)
     kind, made = value_type(t), _filled(t)
@@ -156,13 +192,14 @@ def _side_by_side(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> bo
         if n > at_once:
             f.out(f"  br label %{end}")
             f.start(end)
-    return True
 
 
-def _one_by_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
+def _one_by_one(
+    f: Function, s: S.Demand, table: BufferSym, index: Expr, wanted: str
+) -> None:
+    """Has lanes computed one after the other: those that are `wanted`, if given."""
     n = index.type.count
     texts = {e: f.value(e) for e in (s.row, s.col, index)}
-    wanted = None if s.predicate is None else f.value(s.predicate)
     each, one, none, next_ = (f.label(w) for w in ("lane", "wanted", "missing", "next"))
     before = f.block
     f.out(f"  br label %{each}")
@@ -175,7 +212,7 @@ def _one_by_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None
             return texts[e]
         return f.op(f"extractelement {value_type(e.type)} {texts[e]}, i32 {k}")
 
-    if wanted is None:
+    if not wanted:
         f.out(f"  br label %{one}")
     else:
         flags = value_type(BOOL.with_lanes(n))

@@ -288,5 +288,14 @@ def all_lanes(f: Function, a: str, t: Type) -> str:
     return f.op(f"call i1 {at}({vt} {a})")
 
 
+def any_lane(f: Function, a: str, t: Type) -> str:
+    """Whether a Bool vector holds in some lane (the Bool itself if scalar)."""
+    if t.count == 1:
+        return a
+    vt = value_type(t)
+    at = f.module.declare(f"llvm.vector.reduce.or.{suffix(t)}", "i1", vt)
+    return f.op(f"call i1 {at}({vt} {a})")
+
+
 def reversed_lanes(f: Function, a: str, t: Type) -> str:
     return shuffle(f, t, a, "poison", range(t.count - 1, -1, -1))

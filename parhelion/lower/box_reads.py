@@ -7,13 +7,15 @@ constants, their quotients, and clamps of them. A stencil is one box:
     f(x - 1, y), f(x, y), f(x + 1, y)      ->      [x - 1, x + 1] x [y, y]
 
 What is read on demand can be demanded box by box, outside of the loops that run over
-it, and still no more is computed than what is read.
+it, and still no more is computed than what is read. Of all others, at one point, those
+are demanded that touch every part that any of them does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 from parhelion.analysis.linear import linear
 from parhelion.analysis.rank import reads_data
@@ -29,6 +31,9 @@ from parhelion.simplify.simplifier import simplify
 #: coordinates, the size of what is computed at a time; None for any number.
 Sizes = Sequence[int | None]
 
+
+#: What a read is needed under.
+Conditions = tuple[Expr, ...]
 
 #: The least and the greatest offset of each dimension.
 _Spans = tuple[tuple[int, int], ...]
@@ -60,8 +65,7 @@ def box_reads(
     stage: LoopStage, reads: Iterable[FuncCall], sizes: Mapping[Function, Sizes]
 ) -> tuple[list[BoxRead], set[FuncCall]]:
     """The boxes that some reads of a stage form, and which of the reads they are of."""
-    rvars = () if stage.rdom is None else stage.rdom.vars
-    own = frozenset((*stage.pure_vars, *rvars))
+    own = _own(stage)
     groups: dict[tuple[Function, tuple[Expr, ...]], _Group] = {}
     covered: set[FuncCall] = set()
     for read in reads:
@@ -76,6 +80,12 @@ def box_reads(
     for (func, _), group in groups.items():
         boxes += group.boxes(func, sizes[func])
     return boxes, covered
+
+
+def _own(stage: LoopStage) -> frozenset[Var]:
+    """The variables of a stage's definition."""
+    rvars = () if stage.rdom is None else stage.rdom.vars
+    return frozenset((*stage.pure_vars, *rvars))
 
 
 def _lines(read: FuncCall, own: frozenset[Var], sizes: Sizes) -> list[_Line] | None:
@@ -141,6 +151,46 @@ def _sum(e: Expr, own: frozenset[Var]) -> _Line | None:
     )
 
 
+def corner_reads(
+    stage: LoopStage,
+    reads: Iterable[tuple[FuncCall, Conditions]],
+    sizes: Mapping[Function, Sizes],
+) -> Iterator[tuple[FuncCall, Conditions, int]]:
+    """Of reads under conditions those that touch all parts that any of them does at one
+    point, and how many reads they stand for: of a stencil that is smaller than a part,
+    its corners."""
+    own = _own(stage)
+    groups: dict[tuple[Function, Conditions, tuple[Expr, ...]], _Group] = {}
+    first: dict[Function, FuncCall] = {}
+    for read, conditions in reads:
+        lines = [_moved(arg, own) for arg in read.args]
+        key = read.func, conditions, tuple([line.shape for line in lines])
+        groups.setdefault(key, _Group(len(lines))).enter(lines, read.args)
+        first.setdefault(read.func, read)
+    for (func, conditions, _), group in groups.items():
+        for args, count in group.corners(sizes[func]):
+            read = FuncCall(first[func].type, func, args, first[func].index)
+            yield read, conditions, count
+
+
+def _moved(e: Expr, own: frozenset[Var]) -> _Line:
+    """Any coordinate as one that is moved, also inside of clamps and quotients: its
+    values at two offsets are no farther apart than these, and in their order."""
+    if isinstance(e, Intrinsic) and e.op in LIKELY:
+        return _moved(e.args[0], own)
+    if isinstance(e, Min | Max):
+        a, b = (e.a, e.b) if free_vars(e.a) & own else (e.b, e.a)
+        if not free_vars(b) & own:
+            inner = _moved(a, own)
+            return replace(inner, shape=type(e)(inner.shape, b))
+    by = const_int(e.b) if isinstance(e, Div) else None
+    if isinstance(e, Div) and by is not None and by >= 1:
+        inner = _moved(e.a, own)
+        return replace(inner, shape=Div(inner.shape, e.b))
+    offset = linear(e).const
+    return _Line(simplify(sub(e, int32(offset))), offset, frozenset(), 0)
+
+
 class _Group:
     """Reads that differ by constants alone."""
 
@@ -153,6 +203,20 @@ class _Group:
         self._offsets[tuple([(line.offset, line.offset) for line in lines])] = None
         for known, line, arg in zip(self._args, lines, args, strict=True):
             known.setdefault(line.offset, arg)
+
+    def corners(self, sizes: Sizes) -> Iterator[tuple[tuple[Expr, ...], int]]:
+        """Coordinates in all that reads touch, and how many reads they stand for."""
+        left = dict.fromkeys(self._offsets, 1)
+        for d in range(self._dimensions):
+            left = _joined(left, d, sizes[d])
+        for box, reads in left.items():
+            each = [
+                [known[o] for o in _enough(known, span, size)]
+                for known, span, size in zip(self._args, box, sizes, strict=True)
+            ]
+            for at in product(*each):
+                yield at, reads
+                reads = 0
 
     def boxes(self, func: Function, sizes: Sizes) -> list[BoxRead]:
         """The fewest boxes that are found by joining neighbours along one dimension
@@ -168,6 +232,21 @@ class _Group:
             ]
             made.append(BoxRead(func, tuple(ends), reads))
         return made
+
+
+def _enough(
+    offsets: Iterable[int], span: tuple[int, int], size: int | None
+) -> list[int]:
+    """Those of the offsets in a span that leave out nothing between them."""
+    low, high = span
+    kept = [low]
+    if size is None:
+        return kept
+    inside = sorted([o for o in offsets if low <= o <= high])
+    for o, after in zip(inside, [*inside[1:], None], strict=True):
+        if o > kept[-1] and (after is None or after - kept[-1] > size):
+            kept.append(o)
+    return kept
 
 
 def _joined(boxes: Mapping[_Spans, int], d: int, size: int | None) -> dict[_Spans, int]:
@@ -189,4 +268,4 @@ def _joined(boxes: Mapping[_Spans, int], d: int, size: int | None) -> dict[_Span
     return out
 
 
-__all__ = ["BoxRead", "Sizes", "box_reads"]
+__all__ = ["BoxRead", "Conditions", "Sizes", "box_reads", "corner_reads"]

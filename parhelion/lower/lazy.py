@@ -72,7 +72,7 @@ from parhelion.ir.stmt import (
     Stmt,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.box_reads import BoxRead, box_reads
+from parhelion.lower.box_reads import BoxRead, box_reads, corner_reads
 from parhelion.lower.hulls import Region
 from parhelion.lower.loops import Range
 from parhelion.lower.parts import Grid, demanded_box, sizes_of
@@ -171,15 +171,15 @@ class Lazies:
             return []
         covered = self._plan(stage).covered
         found: dict[Stmt, None] = {}
-        for read, conditions in self._reads(stage, exprs):
-            if read in covered:
-                continue
+        reads = [one for one in self._reads(stage, exprs) if one[0] not in covered]
+        sizes = {read.func: sizes_of(read.func) for read, _ in reads}
+        for read, conditions, count in corner_reads(stage, reads, sizes):
             lazy = self._lazy[read.func]
             row, col = lazy.grid.place([substitute(a, env) for a in read.args])
             cond: Expr | None = None
             if conditions:
                 cond = conjunction([substitute(c, env) for c in conditions])
-            found[lazy.demand(row, col, cond)] = None
+            found[lazy.demand(row, col, cond, reads=count)] = None
         return list(found)
 
     def of_boxes(self, stage: LoopStage, depth: int) -> list[Stmt]:

@@ -427,8 +427,7 @@ class _Vectorizer:
         return Atomic(s.func, s.shared, s.locked, made)
 
     def demand(self, s: Demand) -> Stmt:
-        """A demand of vectors; where lanes are masked, they ask for nothing, and look
-        at an entry of the table that is there."""
+        """A demand of vectors; where lanes are masked, they ask for nothing."""
         widen, (index,) = self.widen, s.index
         if index.type.count > 1 or s.table in widen.laned:
             raise CannotVectorize
@@ -443,9 +442,6 @@ class _Vectorizer:
         if row is s.row:
             self.asked.setdefault(s.thunk, set()).add(self.times)
         at = widen.spread(index, at)
-        if predicate is not None:
-            nowhere = Broadcast(imm(0, index.type), self.times)
-            at = Select(predicate, at, nowhere)
         col = widen.spread(s.col, col)
         return Demand(s.thunk, row, col, s.table, (at,), predicate, s.reads, s.waits)
 

@@ -57,10 +57,12 @@ def lowered(f: hl.Func) -> str:
     return text(lower(spec_of(f), name="g").body)
 
 
-def parts(points: Any, tile: tuple[int | None, ...] | None) -> int:
-    """How many values are in the parts that some points of one region are in."""
+def parts(points: Any, tile: tuple[int | None, ...] | None, region: Any = None) -> int:
+    """How many values are in the parts that some points are in. region: points whose
+    bounds are those of all parts, if others are needed."""
     at = np.unique(np.asarray(points).reshape(-1, 2), axis=0)
-    least, most = at.min(axis=0), at.max(axis=0)
+    known = at if region is None else np.asarray(region)
+    least, most = known.min(axis=0), known.max(axis=0)
     given: tuple[int | None, ...] = (1, 1) if tile is None else (*tile, None)
     total: Any = np.ones(1, int)
     steps = []
@@ -90,6 +92,35 @@ def test_what_boxes_of_reads_compute(kind: str, vectors: int) -> None:
         touched = [at for i in range(W) for j in range(H) for at in reads(i, j)]
         seen = g.profile([W, H])["f"]
         assert seen.computed == parts(touched, tile), (kind, tile)
+        missed = seen.computed if tile is None else seen.calls
+        assert seen.hits == len(touched) - missed, (kind, tile)
+
+
+@pytest.mark.parametrize("kind", READS)
+@pytest.mark.parametrize("vectors", [1, 8])
+def test_what_conditions_have_computed(kind: str, vectors: int) -> None:
+    """Of reads under a condition those are asked for that touch all parts; only where
+    it holds, in patches of lanes and in single ones."""
+    reads = READS[kind]
+    mask = PIXELS[:H, :W] > 0.5
+    mask[5:20, 3:30] = True
+    mask[25:, 20:] = False
+    for tile in SIZES:
+        f, g = hl.funcs("f g")
+        f[x, y] = x * 3 - y
+        wanted = hl.Buffer(mask.view(np.uint8))[x, y] != 0
+        g[x, y] = hl.select(wanted, sum([f[at] for at in reads(x, y)], hl.i32(0)), 0)
+        f.compute_lazy(tile)
+        if vectors > 1:
+            g.vectorize(x, vectors, hl.TailStrategy.GuardWithIf)
+        want = interpret(g._function, [(0, W), (0, H)])[0].T
+        np.testing.assert_array_equal(np.asarray(g.realize([W, H])), want)
+        everywhere = [at for i in range(W) for j in range(H) for at in reads(i, j)]
+        touched = [
+            at for i in range(W) for j in range(H) if mask[j, i] for at in reads(i, j)
+        ]
+        seen = g.profile([W, H])["f"]
+        assert seen.computed == parts(touched, tile, everywhere), (kind, tile)
         missed = seen.computed if tile is None else seen.calls
         assert seen.hits == len(touched) - missed, (kind, tile)
 
