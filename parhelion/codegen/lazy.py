@@ -18,11 +18,11 @@ from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import internal_assert
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
-from parhelion.ir.build import const_int, imm
-from parhelion.ir.expr import Expr
+from parhelion.ir.build import add, block, const_int, imm, int32, mul
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import MADE
 from parhelion.ir.symbols import BufferSym
-from parhelion.types import BOOL, Type
+from parhelion.types import BOOL, INT32, Type
 
 
 def on_demand(f: Function, s: S.OnDemand) -> None:
@@ -33,9 +33,8 @@ def on_demand(f: Function, s: S.OnDemand) -> None:
     closures = f.alloca(f"[{len(s.makes)} x ptr]")
     for k, made in enumerate(s.makes):
         assert isinstance(made, S.For) and isinstance(made.body, S.For)
-        loop = made.body
-        indices = {"row": made.var, "col": loop.var}
-        name, fields = outlined(f, loop.body, indices, "part")
+        indices, body = _indices(made.var, made.body, s.lanes[k])
+        name, fields = outlined(f, body, indices, "part")
         f.module.productions[s.thunk, s.lanes[k]] = name, k
         at = f.op(f"getelementptr ptr, ptr {closures}, i32 {k}")
         f.out(f"  store ptr {filled(f, fields)}, ptr {at}")
@@ -46,6 +45,22 @@ def on_demand(f: Function, s: S.OnDemand) -> None:
         del f.pointers[s.thunk]
     else:
         f.pointers[s.thunk] = before
+
+
+def _indices(row: Var, columns: S.For, lanes: int) -> tuple[dict[str, Var], S.Stmt]:
+    """What the function of a production is given beside its closure, and its body.
+
+    One that computes several columns side by side is also given how often: what does
+    not change from one time to the next is found out once.
+    """
+    if lanes == 1:
+        return {"row": row, "col": columns.var}, columns.body
+    first, runs = Var("col", INT32), Var("runs", INT32, lo=int32(1))
+    time = Var("run", INT32, lo=int32(0))
+    column = add(first, mul(time, int32(lanes)))
+    body = block(S.LetStmt(columns.var, column), columns.body)
+    each = S.For(time, int32(0), runs, S.ForKind.SERIAL, body)
+    return {"row": row, "col": first, "runs": runs}, each
 
 
 def demand(f: Function, s: S.Demand) -> None:
@@ -169,6 +184,16 @@ def _side_by_side(f: Function, s: S.Demand, table: BufferSym, at_once: int) -> N
     first, row, base = _word(f, table, index.base), f.value(s.row), f.value(col.base)
     t = table.type.with_lanes(at_once)
     kind, made = value_type(t), _filled(t)
+    whole = f.label("whole")
+    if n > at_once:
+        # Mostly none is there, or those of one end are.
+        all_kind, parts = value_type(table.type.with_lanes(n)), f.label("parts")
+        held = f.op(f"load {all_kind}, ptr {first}, align 1")
+        empty = f.op(f"icmp eq {all_kind} {held}, zeroinitializer")
+        none = all_lanes(f, empty, BOOL.with_lanes(n))
+        f.out(f"  br i1 {none}, label %{whole}, label %{parts}")
+        f.start(parts)
+    done = f.label("done")
     for k in range(0, n, at_once):
         word, column = first, base
         if k:
@@ -177,21 +202,35 @@ def _side_by_side(f: Function, s: S.Demand, table: BufferSym, at_once: int) -> N
         held = f.op(f"load {kind}, ptr {word}, align 1")
         if f.module.profiled:
             flags = f.op(f"icmp ne {kind} {held}, {made}")
-            new = _how_many(f, flags, at_once)
-            tally(f, s.thunk.func, "computed", new)
-            tally(f, s.thunk.func, "hits", f.op(f"sub i64 0, {new}"))
+            _tally_new(f, s.thunk, _how_many(f, flags, at_once))
+        missing, end = f.label("missing"), f.label("made")
         if n > at_once:
             flags = f.op(f"icmp eq {kind} {held}, {made}")
             there = all_lanes(f, flags, BOOL.with_lanes(at_once))
-            missing, end = f.label("missing"), f.label("made")
             f.out(f"  br i1 {there}, label %{end}, label %{missing}")
             f.start(missing)
-        _call(f, s.thunk, at_once, row, column)
+        _call(f, s.thunk, at_once, row, column, "1")
         f.out("  fence release")
         f.out(f"  store {kind} {made}, ptr {word}, align 1")
         if n > at_once:
             f.out(f"  br label %{end}")
             f.start(end)
+    if n > at_once:
+        f.out(f"  br label %{done}")
+        f.start(whole)
+        if f.module.profiled:
+            _tally_new(f, s.thunk, str(n))
+        _call(f, s.thunk, at_once, row, base, str(n // at_once))
+        f.out("  fence release")
+        f.out(f"  store {all_kind} {_filled(table.type)}, ptr {first}, align 1")
+        f.out(f"  br label %{done}")
+        f.start(done)
+
+
+def _tally_new(f: Function, thunk: BufferSym, n: str) -> None:
+    """Counts values that are computed, and so were no hits."""
+    tally(f, thunk.func, "computed", n)
+    tally(f, thunk.func, "hits", f.op(f"sub i64 0, {n}"))
 
 
 def _one_by_one(
@@ -287,9 +326,13 @@ def _have_made(
     leave_unless_good(f, code)
 
 
-def _call(f: Function, thunk: BufferSym, lanes: int, row: str, col: str) -> None:
+def _call(
+    f: Function, thunk: BufferSym, lanes: int, row: str, col: str, runs: str = ""
+) -> None:
+    """Calls what computes so many parts from a column on, so many times if several."""
     name, closure = _production(f, thunk, lanes)
-    given = f"ptr %ctx, i32 {row}, i32 {col}, ptr {closure}"
+    times = f", i32 {runs}" if runs else ""
+    given = f"ptr %ctx, i32 {row}, i32 {col}{times}, ptr {closure}"
     leave_unless_good(f, f.op(f"call i32 {name}({given}) noinline"))
 
 

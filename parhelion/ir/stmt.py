@@ -252,7 +252,7 @@ class OnDemand(Stmt):
     makes: what computes a part: two ON_DEMAND loops, the second one inside the first,
     over the row and the column of the part. Nothing of it runs where it stands. There
     is one for each of `lanes`, all for the same parts: the one for n lanes computes n
-    parts side by side, from the column on.
+    parts side by side, from the column on, and the next n as often as it is told.
     claims: whether a part is computed once, by the thread that asks for it first.
     rank: more than that of all that asks for parts of `func`, so that threads that wait
     for each other never do so in a circle.

@@ -111,6 +111,11 @@ def _trace_realizations(s: Stmt, context: Context) -> Stmt:
     return trace_realizations(s, context.options.record) if context.traced else s
 
 
+def _vectorize(s: Stmt, context: Context) -> Stmt:
+    target = context.options.target
+    return vectorize_loops(s, target.narrowest_masked, target.vector_bits)
+
+
 STEPS: tuple[Step, ...] = (
     Step(
         "resolve_schedule",
@@ -216,7 +221,7 @@ PASSES: tuple[Pass[Context], ...] = (
     ),
     Pass(
         "vectorize_loops",
-        lambda s, c: vectorize_loops(s, c.options.target.narrowest_masked),
+        _vectorize,
         "vectorised loops become one body over vectors",
         "after this every loop is one that runs",
     ),

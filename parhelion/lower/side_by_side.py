@@ -15,17 +15,18 @@ from parhelion.ir.stmt import For, ForKind, OnDemand, Stmt
 from parhelion.lower.instantiate import instantiate
 from parhelion.types import INT32
 
-#: The most bits of a Func's values that are computed together, and the fewest lanes.
-_MOST_BITS, _FEWEST = 256, 4
+#: The fewest lanes of values that are computed together.
+_FEWEST = 4
 
 
-def versions(n: OnDemand, asked: Collection[int]) -> tuple[int, ...]:
+def versions(n: OnDemand, asked: Collection[int], bits: int) -> tuple[int, ...]:
     """How many points are to be computed at once, where so many are asked for: one, and
-    what divides the others and fills a vector. Tiles are computed one by one."""
+    what divides the others and fills a vector of so many bits. Tiles are computed one
+    by one."""
     if n.claims:
         return (1,)
     widest = max([t.width for t in n.func.types], default=8)
-    most = max(_MOST_BITS // widest, _FEWEST)
+    most = max(bits // widest, _FEWEST)
     return tuple(sorted({1, *[math.gcd(lanes, most) for lanes in asked]}))
 
 

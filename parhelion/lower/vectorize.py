@@ -100,18 +100,22 @@ MOST_LANES = 1 << 12
 Asked = dict[BufferSym, set[int]]
 
 
-def vectorize_loops(s: Stmt, narrowest_masked: int = NARROWEST_MASKED) -> Stmt:
-    """Replaces every VECTORIZED loop by vector code.
+def vectorize_loops(
+    s: Stmt, narrowest_masked: int = NARROWEST_MASKED, vector_bits: int = 256
+) -> Stmt:
+    """Replaces every VECTORIZED loop by vector code. vector_bits: width of the vectors
+    in which values are computed on demand.
 
     Raises ScheduleError for a loop whose extent is not constant, or beyond all measure.
     """
-    return without_private_marks(_VectorizeLoops(narrowest_masked).go(s))
+    return without_private_marks(_VectorizeLoops(narrowest_masked, vector_bits).go(s))
 
 
 class _VectorizeLoops(Rewriter):
-    def __init__(self, narrowest_masked: int) -> None:
+    def __init__(self, narrowest_masked: int, vector_bits: int) -> None:
         super().__init__()
         self.narrowest = narrowest_masked
+        self._bits = vector_bits
         self._lanes = 1
         #: Of parts that are computed on demand, how many are asked for side by side.
         self._asked: Asked = {}
@@ -150,7 +154,7 @@ class _VectorizeLoops(Rewriter):
         """Gives what is computed on demand a version for each number of points that
         vectors ask for side by side."""
         body = self.go(n.body)
-        lanes = versions(n, self._asked.pop(n.thunk, set()))
+        lanes = versions(n, self._asked.pop(n.thunk, set()), self._bits)
         makes = tuple([self.go(side_by_side(n, times)) for times in lanes])
         return OnDemand(n.func, n.thunk, makes, lanes, n.claims, n.rank, body)
 
