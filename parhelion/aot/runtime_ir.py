@@ -66,6 +66,12 @@ out:
   ret ptr %p
 }
 
+; A program's allocator knows one kind of memory.
+define noalias ptr @ph_reserve(ptr %ctx, i64 %bytes) {
+  %p = call ptr @ph_malloc(ptr %ctx, i64 %bytes)
+  ret ptr %p
+}
+
 define void @ph_free(ptr %ctx, ptr %p) {
   %at = getelementptr i8, ptr %ctx, i64 USER_OFFSET
   %user = load ptr, ptr %at
@@ -247,7 +253,7 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
             target.bits,
             watched=False,
         )
-        for name in ("malloc", "free", "par_for"):
+        for name in ("malloc", "reserve", "free", "par_for"):
             own = re.sub(rf"@ph_{name}\b", f"@ph_own_{name}", own)
         glue = _GLUE + hooks + _POSIX
     else:

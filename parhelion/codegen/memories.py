@@ -15,7 +15,7 @@ from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Var
-from parhelion.ir.stmt import MemoryKind
+from parhelion.ir.stmt import HEAPS, MemoryKind
 from parhelion.types import INT32, INT64
 
 #: An AUTO allocation of a known size up to this many bytes lives on the stack.
@@ -52,7 +52,7 @@ class Stack(Memory):
     be there."""
 
     def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
-        if size is None or s.kind is MemoryKind.HEAP:
+        if size is None or s.kind in HEAPS:
             return False
         wanted = s.kind is MemoryKind.STACK or size <= STACK_LIMIT
         return wanted and f.frame + size <= FRAME_LIMIT
@@ -91,7 +91,7 @@ class Heap(Memory):
             total = f.op(f"extractvalue {pair} {both}, 0")
             over = f.op(f"extractvalue {pair} {both}, 1")
             wrong = over if wrong == "false" else f.op(f"or i1 {wrong}, {over}")
-        # Neither the padding may wrap nor the slack that `ph_malloc` rounds up by.
+        # Neither the padding may wrap nor the slack that the run time rounds up by.
         extra = s.padding * buffer.type.bytes()
         large = f.op(f"icmp ugt i64 {total}, {(1 << 62) - extra}")
         wrong = large if wrong == "false" else f.op(f"or i1 {wrong}, {large}")
@@ -101,12 +101,13 @@ class Heap(Memory):
         if not build.is_true(s.condition):
             cond = f.value(s.condition)
             total = f.op(f"select i1 {cond}, i64 {total}, i64 0")
-        f.module.declare("ph_malloc", "noalias align 64 ptr", "ptr, i64", "nounwind")
+        given = "ph_reserve" if s.kind is MemoryKind.SPARSE else "ph_malloc"
+        f.module.declare(given, "noalias align 64 ptr", "ptr, i64", "nounwind")
         f.module.declare("ph_free", "void", "ptr, ptr", "nounwind")
         # All ones is never asked of the allocator.
         refused = f.op(f"icmp eq i64 {total}, -1")
         asked = f.op(f"select i1 {refused}, i64 9223372036854775744, i64 {total}")
-        pointer = f.op(f"call ptr @ph_malloc(ptr %ctx, i64 {asked})")
+        pointer = f.op(f"call ptr @{given}(ptr %ctx, i64 {asked})")
         missing = f.op(f"icmp eq ptr {pointer}, null")
         unwanted = f.op(f"icmp eq i64 {total}, 0")
         ok = f.op(f"xor i1 {missing}, true")

@@ -53,14 +53,20 @@ class ForKind(enum.Enum):
 class MemoryKind(enum.Enum):
     """Where an `Allocate` lives. AUTO becomes STACK or HEAP in code generation;
     REGISTER, a wish of the schedule, is STACK of a constant size, which LLVM turns
-    into registers where all its indices are constant. CACHE is given by the cache of
-    memoized Funcs; the condition then says where (`memo_storage`)."""
+    into registers where all its indices are constant. SPARSE is a HEAP of which little
+    may be used. CACHE is given by the cache of memoized Funcs; the condition then says
+    where (`memo_storage`)."""
 
     AUTO = "auto"
     STACK = "stack"
     HEAP = "heap"
+    SPARSE = "sparse"
     REGISTER = "register"
     CACHE = "cache"
+
+
+#: The kinds of memory that the run time is asked for.
+HEAPS = (MemoryKind.HEAP, MemoryKind.SPARSE)
 
 
 @node
@@ -368,6 +374,7 @@ __all__ = [
     "If",
     "LetStmt",
     "MADE",
+    "HEAPS",
     "MemoryKind",
     "OnDemand",
     "Prefetch",

@@ -32,6 +32,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import (
+    HEAPS,
     Acquire,
     Allocate,
     Assert,
@@ -90,11 +91,12 @@ def memory_kind(f: Function, of: Type, extents: Sequence[Expr]) -> MemoryKind:
     """
     wish = f.schedule.memory
     size = constant_bytes(of, extents)
+    heap = MemoryKind.SPARSE if f.schedule.on_demand else MemoryKind.HEAP
     if wish is MemoryKind.AUTO:
         small = size is not None and size <= MOST_ON_STACK
-        return MemoryKind.STACK if small else MemoryKind.HEAP
+        return MemoryKind.STACK if small else heap
     if wish is MemoryKind.HEAP:
-        return wish
+        return heap
     if size is None:
         why = f"the size of the storage of {f.label} is not a constant"
     elif size > MOST_WISHED_ON_STACK:
@@ -347,15 +349,13 @@ def _joined(
 def _may_leave(a: Allocate) -> bool:
     """Whether one allocation can serve all iterations of a serial loop."""
     size = constant_bytes(a.buffer.type, a.extents, a.padding)
-    return size is not None and a.kind is MemoryKind.HEAP and is_true(a.condition)
+    return size is not None and a.kind in HEAPS and is_true(a.condition)
 
 
 def _freed_early(items: list[Stmt], uses: _Uses) -> list[Stmt]:
     """The items of a block, with a Free after the last use of each heap allocation
     (none where that is the block's end anyway)."""
-    wanted = {
-        i.buffer for i in items if type(i) is Allocate and i.kind is MemoryKind.HEAP
-    }
+    wanted = {i.buffer for i in items if type(i) is Allocate and i.kind in HEAPS}
     wanted -= {i.buffer for i in items if type(i) is Free}
     if not wanted:
         return items

@@ -24,7 +24,8 @@ def provide(provider: str, names: Iterable[str]) -> None:
 provide(
     "parhelion.runtime.threads",
     (
-        *("ph_malloc", "ph_free", "ph_par_for", "ph_print", "ph_lock", "ph_unlock"),
+        *("ph_malloc", "ph_reserve", "ph_free", "ph_par_for", "ph_print"),
+        *("ph_lock", "ph_unlock"),
         *("ph_fork", "ph_acquire", "ph_release", "ph_demand"),
         *("ph_watched", "ph_look", "ph_look_now", "ph_python", "ph_python_surely"),
     ),

@@ -203,7 +203,7 @@ collect:
   br i1 %last, label %counted, label %collect
 counted:
   %c1 = add i64 %c, 1
-  %more = icmp ult i64 %c1, CLASSES
+  %more = icmp ult i64 %c1, LISTS
   br i1 %more, label %classes, label %unlock
 unlock:
   call void @ph.memory.unlock(ptr %shard)

@@ -17,6 +17,9 @@ block is kept when it is freed, in lists by size class, whatever else the proces
   loses that shard's blocks, and nothing else.
 - A block that is still looked at (`pins`) is not given back when it is freed:
   the pin has it then.
+- Storage of which little may be used (`ph_reserve`) is promised by the system but not
+  set aside: its pages are small and come when they are touched. Its blocks are kept in
+  lists of their own, as a block that was in use as a whole is no such storage.
 - What is kept is bounded: a share of the memory that there is, of the machine or of the
   control group, unless its user says otherwise (`kept_ir`). A block that would be too
   much goes back at once, after those that nobody used for a second. What nobody used
@@ -28,7 +31,7 @@ Before a block's data stands its head, in the 64 bytes before them.
 
 from __future__ import annotations
 
-from parhelion.runtime import kept_ir
+from parhelion.runtime import blocks_ir, kept_ir
 
 #: Size classes: the first is of 1 << LEAST_SHIFT bytes, there are four to a doubling,
 #: and blocks beyond the last one are not kept.
@@ -36,19 +39,18 @@ LEAST_SHIFT = 10
 MOST_SHIFT = 40
 CLASSES = 4 * (MOST_SHIFT - LEAST_SHIFT) + 1
 
+#: A shard's lists: one for each class, and again for each of reserved storage.
+LISTS = 2 * CLASSES
+
+#: What a block's class says of one that is too large to be kept; reserved ones too.
+UNKEPT, UNKEPT_RESERVED = -1, -2
+
 #: A request is served by a block of up to so many classes above its own.
 BORROW = 4
 
 #: Shards, and how often a held lock is looked at before the next shard is tried.
 SHARDS = 32
 LOCK_SPINS = 64
-
-#: Blocks from this size on are mapped, and not the C library's.
-MAP_BYTES = 64 << 10
-
-#: Blocks from this size on are aligned to huge pages and ask for them.
-HUGE_BYTES = 4 << 20
-HUGE_PAGE = 2 << 20
 
 #: After how many milliseconds without use a block is given back; when there is too
 #: much; and how often the ages are looked at.
@@ -61,10 +63,10 @@ DRIFT = 1 << 20
 
 MEMORY = """
 ; next in its list, where it begins as malloc or mmap gave it, bytes to unmap (0: it
-; is malloc's), when it was freed, bytes of data, class (-1: too large to be kept).
+; is malloc's), when it was freed, bytes of data, its list (negative: not to be kept).
 %ph.block = type { ptr, ptr, i64, i64, i64, i32 }
 ; lock, bytes kept that the common sum does not know of, a list for each class.
-%ph.shard = type { i32, i64, [CLASSES x ptr], [32 x i8] }
+%ph.shard = type { i32, i64, [LISTS x ptr], [32 x i8] }
 ; next, an address that must stay, the data of the block freed meanwhile that it is in.
 %ph.pin = type { ptr, ptr, ptr }
 
@@ -76,12 +78,6 @@ MEMORY = """
 @ph.memory.next = internal global i64 0
 @ph.memory.pins = internal global ptr null
 
-declare i32 @posix_memalign(ptr, WORD, WORD)
-declare void @free(ptr)
-declare ptr @mmap(ptr, WORD, i32, i32, i32, WORD)
-declare i32 @munmap(ptr, WORD)
-declare i32 @madvise(ptr, WORD, i32)
-declare i32 @getpagesize()
 declare i32 @pthread_key_delete(i32)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare i64 @llvm.umin.i64(i64, i64)
@@ -113,7 +109,7 @@ define internal i32 @ph.memory.class(i64 %bytes) {
   %class = add i64 %sum, 1
   %c = trunc i64 %class to i32
   %vast = icmp sge i32 %c, CLASSES
-  %r = select i1 %vast, i32 -1, i32 %c
+  %r = select i1 %vast, i32 UNKEPT, i32 %c
   ret i32 %r
 }
 
@@ -280,7 +276,9 @@ other:
 larger:
   %up1 = add i32 %up, 1
   %next = add i32 %c, 1
-  %inside = icmp slt i32 %next, CLASSES
+  %reserved = icmp sge i32 %class, CLASSES
+  %beyond = select i1 %reserved, i32 LISTS, i32 CLASSES
+  %inside = icmp slt i32 %next, %beyond
   %near = icmp sle i32 %up1, BORROW
   %on = and i1 %inside, %near
   br i1 %on, label %classes, label %out
@@ -289,130 +287,32 @@ out:
   ret ptr %r
 }
 
-; Gives a block back to whom it came from.
-define internal void @ph.memory.drop(ptr %b) {
-  %pbase = getelementptr %ph.block, ptr %b, i64 0, i32 1
-  %base = load ptr, ptr %pbase
-  %pspan = getelementptr %ph.block, ptr %b, i64 0, i32 2
-  %span = load i64, ptr %pspan
-  %pbytes = getelementptr %ph.block, ptr %b, i64 0, i32 4
-  %bytes = load i64, ptr %pbytes
-  %made = atomicrmw sub ptr @ph.memory.made, i64 %bytes monotonic
-  %plain = icmp eq i64 %span, 0
-  br i1 %plain, label %heap, label %mapped
-heap:
-  call void @free(ptr %base)
-  ret void
-mapped:
-  %w = call WORD @ph.word(i64 %span)
-  %r = call i32 @munmap(ptr %base, WORD %w)
-  ret void
-}
-
-; Sets the head of a block; its data.
-define internal ptr @ph.memory.head(ptr %b, ptr %base, i64 %span, i64 %bytes, \
-i32 %class) {
-  %p1 = getelementptr %ph.block, ptr %b, i64 0, i32 1
-  store ptr %base, ptr %p1
-  %p2 = getelementptr %ph.block, ptr %b, i64 0, i32 2
-  store i64 %span, ptr %p2
-  %p4 = getelementptr %ph.block, ptr %b, i64 0, i32 4
-  store i64 %bytes, ptr %p4
-  %p5 = getelementptr %ph.block, ptr %b, i64 0, i32 5
-  store i32 %class, ptr %p5
-  %made = atomicrmw add ptr @ph.memory.made, i64 %bytes monotonic
-  %data = getelementptr i8, ptr %b, i64 64
-  ret ptr %data
-}
-
-; A new block, or null.
-define internal ptr @ph.memory.fresh(i64 %wanted, i32 %class) {
-  %slot = alloca ptr
-  %page32 = call i32 @getpagesize()
-  %page = zext i32 %page32 to i64
-  %vast = icmp slt i32 %class, 0
-  br i1 %vast, label %exact, label %rounded
-exact:
-  %below = sub i64 %page, 1
-  %beyond = add i64 %wanted, %below
-  %mask = sub i64 0, %page
-  %whole = and i64 %beyond, %mask
-  br label %sized
-rounded:
-  %ofclass = call i64 @ph.memory.bytes(i32 %class)
-  br label %sized
-sized:
-  %bytes = phi i64 [ %whole, %exact ], [ %ofclass, %rounded ]
-  %small = icmp ult i64 %bytes, MAP_BYTES
-  br i1 %small, label %heap, label %map
-heap:
-  %withhead = add i64 %bytes, 64
-  %hw = call WORD @ph.word(i64 %withhead)
-  %r = call i32 @posix_memalign(ptr %slot, WORD 64, WORD %hw)
-  %good = icmp eq i32 %r, 0
-  br i1 %good, label %fromheap, label %failed
-fromheap:
-  %hb = load ptr, ptr %slot
-  %hd = call ptr @ph.memory.head(ptr %hb, ptr %hb, i64 0, i64 %bytes, i32 %class)
-  ret ptr %hd
-failed:
-  ret ptr null
-map:
-  ; A page for the head, so that the data begin on one.
-  %huge = icmp uge i64 %bytes, HUGE_BYTES
-  %extra = select i1 %huge, i64 HUGE_PAGE, i64 0
-  %span = add i64 %bytes, %page
-  %room = add i64 %span, %extra
-  %rw = call WORD @ph.word(i64 %room)
-  %m = call ptr @mmap(ptr null, WORD %rw, i32 3, i32 34, i32 -1, WORD 0)
-  %mi = ptrtoint ptr %m to WORD
-  %refused = icmp eq WORD %mi, -1
-  br i1 %refused, label %failed, label %mapped
-mapped:
-  br i1 %huge, label %align, label %ready
-align:
-  %start = call i64 @ph.wide(WORD %mi)
-  %d0 = add i64 %start, %page
-  %d1 = add i64 %d0, HUGE_LESS
-  %d2 = and i64 %d1, HUGE_MASK
-  %before = sub i64 %d2, %d0
-  %after = sub i64 %extra, %before
-  %begin = getelementptr i8, ptr %m, i64 %before
-  %end = getelementptr i8, ptr %begin, i64 %span
-  call void @ph.memory.cut(ptr %m, i64 %before)
-  call void @ph.memory.cut(ptr %end, i64 %after)
-  %adata = getelementptr i8, ptr %begin, i64 %page
-  %bw = call WORD @ph.word(i64 %bytes)
-  %advised = call i32 @madvise(ptr %adata, WORD %bw, i32 14)
-  br label %ready
-ready:
-  %base = phi ptr [ %m, %mapped ], [ %begin, %align ]
-  %data = getelementptr i8, ptr %base, i64 %page
-  %b = getelementptr i8, ptr %data, i64 -64
-  %md = call ptr @ph.memory.head(ptr %b, ptr %base, i64 %span, i64 %bytes, i32 %class)
-  ret ptr %md
-}
-
-; Unmaps what alignment leaves over.
-define internal void @ph.memory.cut(ptr %at, i64 %bytes) {
-  %none = icmp eq i64 %bytes, 0
-  br i1 %none, label %out, label %some
-some:
-  %w = call WORD @ph.word(i64 %bytes)
-  %r = call i32 @munmap(ptr %at, WORD %w)
-  br label %out
-out:
-  ret void
-}
-
 ; Memory aligned to 64 bytes at least, or null; for any context.
 define noalias ptr @ph_malloc(ptr %ctx, i64 %bytes) {
+  %class = call i32 @ph.memory.class(i64 %bytes)
+  %p = call ptr @ph.memory.give(i64 %bytes, i32 %class)
+  ret ptr %p
+}
+
+; The same, of which little may be used.
+define noalias ptr @ph_reserve(ptr %ctx, i64 %bytes) {
+  %class = call i32 @ph.memory.class(i64 %bytes)
+  %large = icmp uge i64 %bytes, HUGE_BYTES
+  %vast = icmp slt i32 %class, 0
+  %listed = add i32 %class, CLASSES
+  %other = select i1 %vast, i32 UNKEPT_RESERVED, i32 %listed
+  %chosen = select i1 %large, i32 %other, i32 %class
+  %p = call ptr @ph.memory.give(i64 %bytes, i32 %chosen)
+  ret ptr %p
+}
+
+; A block for a list, kept or new.
+define internal ptr @ph.memory.give(i64 %bytes, i32 %class) {
   %impossible = icmp slt i64 %bytes, 0
   br i1 %impossible, label %fail, label %possible
 fail:
   ret ptr null
 possible:
-  %class = call i32 @ph.memory.class(i64 %bytes)
   %vast = icmp slt i32 %class, 0
   br i1 %vast, label %new, label %kept
 kept:
@@ -569,30 +469,32 @@ out:
 
 def names(bits: int) -> dict[str, str]:
     """What MEMORY's words in capitals stand for, for pointers of that many bits."""
-    return kept_ir.names(bits) | {
-        "CLASSES": str(CLASSES),
-        "SHARDS": str(SHARDS),
-        "BORROW": str(BORROW),
-        "LOCK_SPINS": str(LOCK_SPINS),
-        "LEAST": str(1 << LEAST_SHIFT),
-        "LEAST_SHIFT": str(LEAST_SHIFT),
-        "LEAST_DOWN": str(LEAST_SHIFT - 3),
-        "MAP_BYTES": str(MAP_BYTES),
-        "HUGE_BYTES": str(HUGE_BYTES),
-        "HUGE_PAGE": str(HUGE_PAGE),
-        "HUGE_LESS": str(HUGE_PAGE - 1),
-        "HUGE_MASK": str(-HUGE_PAGE),
-        "KEEP_MS": str(KEEP_MS),
-        "CROWDED_MS": str(CROWDED_MS),
-        "LOOK_MS": str(LOOK_MS),
-        "DRIFT": str(DRIFT),
-        "DRIFT_TWICE": str(2 * DRIFT),
-        "DRIFT_ALL": str(SHARDS * DRIFT),
-        "POINTER": str(bits // 8),
-        "WORD": f"i{bits}",
-        "NARROW": "add i64 %n, 0" if bits == 64 else "trunc i64 %n to i32",
-        "WIDEN": "add i64 %n, 0" if bits == 64 else "zext i32 %n to i64",
-    }
+    return (
+        kept_ir.names(bits)
+        | blocks_ir.names()
+        | {
+            "CLASSES": str(CLASSES),
+            "LISTS": str(LISTS),
+            "UNKEPT_RESERVED": str(UNKEPT_RESERVED),
+            "UNKEPT": str(UNKEPT),
+            "SHARDS": str(SHARDS),
+            "BORROW": str(BORROW),
+            "LOCK_SPINS": str(LOCK_SPINS),
+            "LEAST": str(1 << LEAST_SHIFT),
+            "LEAST_SHIFT": str(LEAST_SHIFT),
+            "LEAST_DOWN": str(LEAST_SHIFT - 3),
+            "KEEP_MS": str(KEEP_MS),
+            "CROWDED_MS": str(CROWDED_MS),
+            "LOOK_MS": str(LOOK_MS),
+            "DRIFT": str(DRIFT),
+            "DRIFT_TWICE": str(2 * DRIFT),
+            "DRIFT_ALL": str(SHARDS * DRIFT),
+            "POINTER": str(bits // 8),
+            "WORD": f"i{bits}",
+            "NARROW": "add i64 %n, 0" if bits == 64 else "trunc i64 %n to i32",
+            "WIDEN": "add i64 %n, 0" if bits == 64 else "zext i32 %n to i64",
+        }
+    )
 
 
 __all__ = ["MEMORY", "names"]

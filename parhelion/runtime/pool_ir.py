@@ -31,7 +31,7 @@ Everything is plain libc and pthreads, so that object files can carry it.
 from __future__ import annotations
 
 from parhelion.codegen.backends import backend_of
-from parhelion.runtime import kept_ir, memory_ir, print_ir, watch_ir
+from parhelion.runtime import blocks_ir, kept_ir, memory_ir, print_ir, watch_ir
 from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
 from parhelion.runtime.context import Context
 from parhelion.runtime.count_ir import COUNT
@@ -463,6 +463,7 @@ def runtime_ir(
         ASYNC,
         LAZY,
         memory_ir.MEMORY,
+        blocks_ir.BLOCKS,
         kept_ir.LIMIT,
         watch_ir.text(watched),
         print_ir.text(watched),

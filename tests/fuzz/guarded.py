@@ -100,7 +100,11 @@ class Guard:
         self._malloc, self._free = _Malloc(self.malloc), _Free(self.free)
         allocate.MOST_ON_STACK = 0
         build.new_array = self.array
-        for name, function in (("ph_malloc", self._malloc), ("ph_free", self._free)):
+        for name, function in (
+            ("ph_malloc", self._malloc),
+            ("ph_reserve", self._malloc),
+            ("ph_free", self._free),
+        ):
             address = ctypes.cast(function, ctypes.c_void_p).value
             assert address is not None
             threads.symbols()[name] = address

@@ -17,7 +17,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.target import host_target
-from parhelion.runtime import jit, kept_ir, loading, memory_ir, threads
+from parhelion.runtime import blocks_ir, jit, kept_ir, loading, memory_ir, threads
 from parhelion.runtime.context import Context
 from parhelion.runtime.pool_ir import runtime_ir
 
@@ -53,6 +53,7 @@ class Memory:
             malloc(self.at["ph_malloc"]),
             free(self.at["ph_free"]),
         )
+        self._reserve = malloc(self.at["ph_reserve"])
 
     def _now(self, _clock: int, at: int) -> int:
         time = (ctypes.c_int64 * 2).from_address(at)
@@ -61,6 +62,9 @@ class Memory:
 
     def malloc(self, size: int) -> Any:
         return self._malloc(None, size)
+
+    def reserve(self, size: int) -> Any:
+        return self._reserve(None, size)
 
     def free(self, at: int | None) -> None:
         self._free(None, at)
@@ -90,8 +94,8 @@ def test_blocks_are_aligned_and_apart(memory: Memory, size: int) -> None:
     for mark, b in enumerate(blocks):
         assert ctypes.string_at(b, size) == bytes([mark]) * size
         memory.free(b)
-    if size >= memory_ir.HUGE_BYTES:
-        assert all(b % memory_ir.HUGE_PAGE == 0 for b in blocks)
+    if size >= blocks_ir.HUGE_BYTES:
+        assert all(b % blocks_ir.HUGE_PAGE == 0 for b in blocks)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -142,6 +146,45 @@ def test_what_is_too_large_for_the_classes_is_not_kept(memory: Memory) -> None:
     block = memory.malloc((1 << memory_ir.MOST_SHIFT) + 1)
     memory.free(block)
     assert memory.kept == 0
+
+
+def test_reserved_storage_takes_what_is_touched(memory: Memory) -> None:
+    """More than the machine has can be had; each page that is touched comes alone."""
+    size = 1 << 41
+    block = memory.reserve(size)
+    if block is None:
+        pytest.skip("the system promises no memory that it does not have")
+    before = resident()
+    pages = range(0, size, size >> 6)
+    for at in pages:
+        ctypes.memset(block + at, 1, 1)
+    assert resident() - before < 2 * len(pages) * 4 * KIB
+    assert ctypes.string_at(block + pages[1] + 1, 8) == bytes(8)
+    memory.free(block)
+    assert memory.kept == 0, "it is too large to be kept"
+
+
+def test_reserved_storage_is_kept_apart(memory: Memory) -> None:
+    for size in (16 * MIB, 40 * MIB):
+        reserved, other = memory.reserve(size), memory.malloc(size)
+        memory.free(reserved)
+        memory.free(other)
+        assert memory.reserve(size) == reserved
+        assert memory.malloc(size) == other
+        memory.free(other)
+        assert memory.reserve(size) not in (reserved, other)
+        memory.free(reserved)
+        assert memory.reserve(size // 2 + 1) == reserved
+        memory.call("ph_release_memory")
+        assert memory.kept == 0
+    assert memory.reserve(1 << 60) is None
+    assert memory.reserve(-1) is None
+    assert memory.reserve(0) is not None
+
+
+def resident() -> int:
+    """How many bytes of memory this process takes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def faults() -> int:
