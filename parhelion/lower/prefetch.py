@@ -49,12 +49,13 @@ def _hint(
     box = _used_inside(regions, p.source, site)
     start = next(loop for loop in nest.loops if loop.dim.var is p.start)
     whole = None if box is None else _extent_of(regions, p.source, site)
-    if box is None or whole is None:
-        why = (
-            f"nothing inside the loop {var_label(p.at)} reads it"
-            if box is None
-            else "its storage lives inside the loop"
-        )
+    lazy = isinstance(p.source, Function) and regions.sites.on_demand(p.source)
+    if box is None or whole is None or lazy:
+        why = f"nothing inside the loop {var_label(p.at)} reads it"
+        if lazy:
+            why = "it is computed on demand, when it is read"
+        elif box is not None:
+            why = "its storage lives inside the loop"
         label = stage_label(stage.func, stage.index)
         warn(f"{label}.prefetch of {p.source.name} has no effect: {why}", p.site)
         return None

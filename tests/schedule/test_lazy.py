@@ -426,6 +426,16 @@ def test_what_is_used_in_many_ways() -> None:
         np.testing.assert_array_equal(np.asarray(g.realize([150])), want)
 
 
+def test_prefetching_it_has_no_effect() -> None:
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x, y + 1]
+    f.compute_lazy((8, 8))
+    g.prefetch(f, y, y, 2)
+    with pytest.warns(match="has no effect: it is computed on demand"):
+        assert np.asarray(g.realize([8, 8]))[2, 1] == 7
+
+
 def test_before_the_definition() -> None:
     with pytest.raises(hl.ScheduleError, match="defin"):
         hl.Func("f").compute_lazy((4,))
