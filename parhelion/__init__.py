@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from parhelion.errors import BoundsError as BoundsError
 from parhelion.errors import BufferError_ as BufferError_
 from parhelion.errors import DefinitionError as DefinitionError
+from parhelion.errors import FormaError as FormaError
 from parhelion.errors import HalideError as HalideError
 from parhelion.errors import InternalError as InternalError
 from parhelion.errors import InvalidBufferError as InvalidBufferError

@@ -39,6 +39,7 @@ class Site:
     where there is no file to read it from. frame: of a call in a Python program, its
     code and the instruction, by which the columns are found when they are asked for.
     scheduler: the automatic one that gave a directive there, in the user's place.
+    column: counted from 1, for messages that are to tell it as a number, too; or 0.
     """
 
     file: str
@@ -47,6 +48,7 @@ class Site:
     source: str | None = field(default=None, compare=False)
     frame: tuple[CodeType, int] | None = field(default=None, compare=False, repr=False)
     scheduler: str = field(default="", compare=False, repr=False)
+    column: int = field(default=0, compare=False, repr=False)
 
     def text(self) -> str:
         """The line, without the white space around it."""
@@ -76,7 +78,8 @@ class Site:
         return linecache.getline(self.file, self.line)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        place = f"{self.file}:{self.line}"
+        return f"{place}:{self.column}" if self.column else place
 
     def __copy__(self) -> Site:
         return self
@@ -87,6 +90,7 @@ class Site:
     def __reduce__(self) -> tuple[type[Site], tuple[object, ...]]:
         return Site, (
             *(self.file, self.line, self.span(), self.source, None, self.scheduler),
+            self.column,
         )
 
 
@@ -325,6 +329,19 @@ class OutOfMemoryError(HalideError, MemoryError):
 
     >>> issubclass(hl.OutOfMemoryError, MemoryError)
     True
+    """
+
+
+class FormaError(HalideError, ValueError):
+    """A program of the Forma language is wrong; also a ValueError.
+
+    The place names the program's line and column.
+
+    >>> from parhelion import forma
+    >>> forma.parse("y = 3 * ;")
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.FormaError: expected an expression, not ';'...
     """
 
 

@@ -29,7 +29,7 @@ LAYERS = (
     ("lang",),
     ("imageio",),
     ("autoschedule",),
-    ("recfilter",),
+    ("recfilter", "forma"),
     ("views",),
     ("__init__",),
     ("cli",),

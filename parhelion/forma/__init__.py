@@ -1,0 +1,8 @@
+"""Forma: an image-processing language of stencils that are applied to whole images.
+
+From: Ravishankar, Holewinski and Grover, "Forma: A DSL for Image Processing
+Applications to Target GPUs and Multi-core CPUs" (GPGPU-8, 2015).
+"""
+
+from parhelion.forma.parse import parse as parse
+from parhelion.forma.parse import parse_file as parse_file
