@@ -18,16 +18,18 @@ dimension and has a value at each point; dimension 0 is x, the fastest, so that 
 array has the sizes in the opposite order. Sizes are int expressions (`ir.expr`) of the
 Vars of the program's int parameters.
 
-Whoever runs a program verifies `Graph.requirements` before: what could not be decided
-without the parameters. After that no stage can fail, and every size is at least 1.
+Whoever runs a program verifies `Graph.requirements` before, what could not be decided
+without the parameters; `Graph.verify` does it. After that no stage can fail, and every
+size is at least 1.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from parhelion.forma.sizes import Size
+from parhelion.forma.sizes import Size, value_of
 from parhelion.forma.spans import Span
 from parhelion.forma.terms import Access, Read, Term
 from parhelion.forma.types import Element, Scalar, Struct
@@ -262,6 +264,26 @@ class Graph:
     outputs: tuple[Output, ...]
     variables: tuple[tuple[str, Source], ...]
     requirements: tuple[Requirement, ...]
+
+    def verify(self, given: Mapping[str, int | float]) -> dict[Var, int]:
+        """Return what the Vars of sizes stand for, where the parameters are as given.
+
+        Raises FormaError for a requirement that they do not fulfil, at its place.
+        """
+        values = {
+            one.var: int(given[one.name])
+            for one in self.parameters
+            if one.var is not None
+        }
+        for one in self.requirements:
+            if not value_of(one.condition, values):
+                told = ", ".join([f"{v.name} = {value}" for v, value in values.items()])
+                raise one.span.error(
+                    one.what,
+                    detail=f"this is so where {told}",
+                    hint="give a larger image, or other parameters",
+                )
+        return values
 
     def needed(self) -> tuple[Stage, ...]:
         """The stages that the outputs depend on, in order."""
