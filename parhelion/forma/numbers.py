@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from parhelion.forma import tree as T
-from parhelion.forma.build_tree import LARGEST_INT
 from parhelion.forma.declared import Declared
 from parhelion.forma.spans import Span
 from parhelion.forma.terms import (
@@ -25,6 +24,7 @@ from parhelion.forma.terms import (
     Term,
 )
 from parhelion.forma.types import Element, Scalar, Struct, article, promoted
+from parhelion.forma.words import LARGEST_INT
 from parhelion.types import round_float
 
 _N = TypeVar("_N", bound=T.Expr)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from parhelion.errors import FormaError
+from parhelion.errors import FormaError, HalideError
 from parhelion.forma import tree as T
 from parhelion.forma.parse import LONGEST, parse, parse_file
 from parhelion.forma.spans import Source, Span
@@ -326,6 +327,15 @@ def test_a_file(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"the byte 0xff is not UTF-8\n  --> {path}:2:5\nhint: save the program as UTF-8"
     )
+
+
+def test_without_lark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lark", None)
+    monkeypatch.delitem(sys.modules, "parhelion.forma.lalr", raising=False)
+    monkeypatch.delitem(sys.modules, "parhelion.forma.build_tree", raising=False)
+    with pytest.raises(HalideError, match="needs the package lark") as caught:
+        parse("y = 3;")
+    assert 'pip install "parhelion[forma]"' in str(caught.value)
 
 
 def test_programs_that_are_huge() -> None:
