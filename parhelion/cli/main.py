@@ -10,6 +10,7 @@ from parhelion.cli.building import build
 from parhelion.cli.caching import cache
 from parhelion.cli.compiling import compile_command
 from parhelion.cli.doctor import doctor
+from parhelion.cli.forma import forma
 from parhelion.cli.problem import Problem
 from parhelion.cli.running import bench, run
 from parhelion.cli.scheduling import schedule
@@ -28,7 +29,8 @@ def commands() -> None:
     """
 
 
-for one in (run, bench, compile_command, build, schedule, show, doctor, cache):
+_ALL = (run, bench, compile_command, build, schedule, show, forma, doctor, cache)
+for one in _ALL:
     commands.add_command(one)
 
 
