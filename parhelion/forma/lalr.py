@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from lark import Lark, Token
+from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
@@ -149,6 +149,8 @@ class _Misspelt:
         if "SEMICOLON" not in self.accepted or self.unknown:
             return None
         last = self.stack[-1]
+        while isinstance(last, Tree):  # of a rule that repeats
+            last = last.children[-1]
         end = (last.end_pos or 0) if isinstance(last, Token) else last.span.end
         return Span(self.source, end, end + 1).error(
             f"expected ';' before {self._found()}",

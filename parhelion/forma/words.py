@@ -5,7 +5,7 @@ from __future__ import annotations
 #: Words with a meaning of their own, which name nothing.
 RESERVED = frozenset(
     [
-        *("struct", "parameter", "vector", "stencil", "return", "for", "endfor", "by"),
+        *("struct", "parameter", "vector", "stencil", "return", "for", "endfor"),
         *("int8", "int16", "int", "float", "double"),
         # Not in the language, but whoever writes them does not mean a variable.
         *("if", "else", "while", "do"),

@@ -289,6 +289,12 @@ expected a statement, not '@'
   --> a.forma:1:1
    |  @
    |  ^""",
+    "return 1, 0];": """\
+expected ';' before ']'
+  --> a.forma:1:12
+   |  return 1, 0];
+   |             ^
+hint: each statement and declaration ends with ;""",
     "x[0..] = 1": """\
 expected ';' before the end of the program
   --> a.forma:1:11
@@ -360,6 +366,6 @@ def test_programs_that_are_huge() -> None:
 
 def test_names_in_all_states() -> None:
     """Words of the language are no names, though the lexer knows what may come next."""
-    for word in ("struct", "by", "endfor", "return", "vector", "int", "while"):
+    for word in ("struct", "endfor", "return", "vector", "int", "while"):
         for text in (f"y = {word};", f"parameter {word};", f"y = x.{word};"):
             assert refused(text)
