@@ -55,10 +55,18 @@ class Sizes:
         return self._simplified(build.mod(a, b))
 
     def minimum(self, a: Size, b: Size) -> Size:
-        return a if a is b else self._simplified(build.minimum(a, b))
+        if a is b or self.proves(build.le(a, b)):
+            return a
+        if self.proves(build.le(b, a)):
+            return b
+        return self._simplified(build.minimum(a, b))
 
     def maximum(self, a: Size, b: Size) -> Size:
-        return a if a is b else self._simplified(build.maximum(a, b))
+        if a is b or self.proves(build.le(b, a)):
+            return a
+        if self.proves(build.le(a, b)):
+            return b
+        return self._simplified(build.maximum(a, b))
 
     def condition(self, condition: Expr) -> Expr:
         """A condition in the form by which equal ones are known."""
