@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from parhelion.errors import FormaError, HalideError
+from parhelion.errors import FormaError, HalideError, Site
 from parhelion.forma import tree as T
 from parhelion.forma.parse import LONGEST, parse, parse_file
 from parhelion.forma.spans import Source, Span
@@ -369,3 +371,22 @@ def test_names_in_all_states() -> None:
     for word in ("struct", "endfor", "return", "vector", "int", "while"):
         for text in (f"y = {word};", f"parameter {word};", f"y = x.{word};"):
             assert refused(text)
+
+
+def test_sites_tell_columns() -> None:
+    """Those of other languages do not, and all are copied whole."""
+    span = Span(Source("a = 3;\nb = 4;", "a.forma"), 11, 12)
+    site = span.site()
+    assert str(site) == "a.forma:2:5" and site.marked() == ("b = 4;", "    ^")
+    assert str(pickle.loads(pickle.dumps(site))) == str(site)
+    assert str(Site("a.py", 2)) == "a.py:2"
+
+
+def test_threads_parse_side_by_side() -> None:
+    texts = [f"x{k} = {'f(' * k}y{')' * k};" for k in range(60)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(parse, texts))
+    assert found == [parse(text) for text in texts]
+    assert all(
+        one.span.source.text == text for one, text in zip(found, texts, strict=True)
+    )
