@@ -140,6 +140,13 @@ _SELECT = re.compile(
     r"(?P<type><(?P<lanes>\d+) x (?P<of>i32|i64|float|double)>) "
     rf"(?P<a>.+?), (?P=type) (?P<b>{_NAME}|.+?)(?P<tail>, !.*)?$"
 )
+#: A selection by a constant, as LLVM's optimiser writes it.
+_SHUFFLE = re.compile(
+    rf"^  (?P<name>{_NAME}) = shufflevector "
+    r"(?P<type><(?P<lanes>\d+) x (?P<of>i32|i64|float|double)>) "
+    r"(?P<a>.+?), (?P=type) (?P<b>.+?), (?P<mask><\d+ x i32> <.+>)$"
+)
+_PLACE = re.compile(r"i32 (\d+|poison|undef)")
 _SIGN_TEST = re.compile(
     rf"^  (?P<name>{_NAME}) = icmp (?P<test>slt|sgt) {_VECTOR} (?P<a>{_NAME}), "
     r"(?P<b>zeroinitializer|splat \(i\d+ -1\))$"
@@ -209,6 +216,14 @@ class _Rewriter:
                 f"  {found['name']} = select {found['flags']}{found['cond']}, "
                 f"{type_} {a}, {type_} {b}{found['tail'] or ''}"
             )
+        elif (found := _SHUFFLE.match(line)) is not None and _stays_in_lanes(found):
+            a = self.arm(found, found["a"], definitions)
+            b = self.arm(found, found["b"], definitions)
+            type_ = found["type"]
+            line = (
+                f"  {found['name']} = shufflevector {type_} {a}, {type_} {b}, "
+                f"{found['mask']}"
+            )
         elif (found := _SIGN_TEST.match(line)) is not None:
             other = self.constant(found, found["b"])
             line = line.removesuffix(found["b"]) + other
@@ -226,6 +241,15 @@ class _Rewriter:
         if lanes * bits % 32:
             return value
         return self.fence(found["type"], lanes, bits, value)
+
+
+def _stays_in_lanes(found: re.Match[str]) -> bool:
+    """Whether each lane of a shuffle is the same lane of one of its operands."""
+    lanes = int(found["lanes"])
+    places = _PLACE.findall(found["mask"].partition("> ")[2])
+    return len(places) == lanes and all(
+        [not at.isdigit() or int(at) % lanes == i for i, at in enumerate(places)]
+    )
 
 
 def rewritten(text: str, everywhere: bool) -> str:

@@ -50,6 +50,18 @@ def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(MASKED, "avx2") == []
 
 
+@pytest.mark.skipif(not runs("avx512"), reason="the fault is one of AVX-512")
+def test_selections_by_constants() -> None:
+    """LLVM writes them as shuffles, which become masked operations on bits as well
+    (2026, case 1000300 of avx512)."""
+    lane = Term("lane", "bool", (), (363, 0))
+    load, other = (Term("load", "i32", (), (0, 0, n)) for n in (0, 709))
+    inner = Term("blend", "i32", (load, other), (0, 4))
+    chosen = Term("select", "i32", (lane, inner, Term("const", "i32", (), (4,))))
+    loop = Loop(Term("blend", "i32", (load, chosen, load), (0, 0)), 16, "RoundUp")
+    assert run(Batch((loop,), images=13, known=True), "avx512") == []
+
+
 def test_what_is_smaller_is_a_batch() -> None:
     for case in smaller(Failing(MASKED, "host")):
         (loop,) = case.batch.loops
