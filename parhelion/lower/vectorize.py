@@ -443,6 +443,8 @@ class _Vectorizer:
         if predicate is None and row is s.row and col is s.col and at is index:
             reads = s.reads * self.times
             return Demand(s.thunk, row, col, s.table, s.index, None, reads, s.waits)
+        if not s.waits:
+            return NOP  # it is a head start alone: what waits comes behind
         if row is s.row:
             self.asked.setdefault(s.thunk, set()).add(self.times)
         at = widen.spread(index, at)

@@ -140,3 +140,25 @@ def test_an_image_that_only_a_value_mentions_which_nobody_reads() -> None:
             extents=(1,),
         )
     )
+
+
+def test_boxes_of_tiles_that_lanes_ask_for() -> None:
+    """A sum inside of vectors reads boxes of a Func on demand, other tiles in each
+    lane: the request that does not wait was made of lanes, and refused."""
+    passes(
+        Case(
+            inputs=(Input("u8", (1,), (0,), boundary=1, param=True),),
+            stages=(
+                Stage("coordinates", "i32", 1),
+                Stage("inline_sum", "i32", 1, (0,)),
+                Stage("pointwise", "i32", 1, (1,)),
+            ),
+            outputs=(2,),
+            extents=(1,),
+            mins=(0, 0, 0),
+            schedule=(
+                Directive("vectorize", 2),
+                Directive("place", 0, 0, (22, 0, 0, 1, 0, 0, 23, 31)),
+            ),
+        )
+    )
