@@ -147,9 +147,14 @@ def variant_for(
     layouts: Mapping[BufferSym, Layout],
     options: Options = PLAIN,
 ) -> Variant:
-    """The variant that serves these arguments."""
+    """The variant that serves these arguments. Nothing is promised of what only the
+    caller mentions, an argument that the code does not use."""
     strides = frozenset(
-        [(b, s) for b, lay in layouts.items() if (s := strides_for(promises[b], lay))]
+        [
+            (b, s)
+            for b, lay in layouts.items()
+            if (s := strides_for(promises.get(b, ()), lay))
+        ]
     )
     index64 = any([lay.span > _INDEX_LIMIT for lay in layouts.values()])
     return Variant(

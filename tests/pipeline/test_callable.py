@@ -219,3 +219,14 @@ def test_many_arrays_in_turn() -> None:
             assert (store[i + 1] == i + 1).all()
             run(store[i], store[i])
             assert (store[i] == i + 1).all()
+
+
+def test_arguments_that_the_code_does_not_use() -> None:
+    """They may have any layout, and any number of pixels."""
+    image, f = hl.ImageParam(hl.UInt(8), 1), hl.Func("f")
+    f[x] = hl.i32(x)
+    call, out = f.compile_to_callable([image]), np.zeros(3, np.int32)
+    for given in (np.zeros(1, np.uint8), np.zeros(9, np.uint8)[::2]):
+        out[:] = 9
+        call(given, out)
+        assert out.tolist() == [0, 1, 2]
