@@ -9,3 +9,5 @@ from parhelion.forma.check import check_file as check_file
 from parhelion.forma.check import check_tree as check_tree
 from parhelion.forma.parse import parse as parse
 from parhelion.forma.parse import parse_file as parse_file
+from parhelion.forma.program import Program as Program
+from parhelion.forma.program import compile as compile

@@ -1,0 +1,280 @@
+"""Compiled programs: functions of NumPy arrays, made by `forma.compile`."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parhelion.errors import located
+from parhelion.forma.arguments import Arguments, Call, Number, shown
+from parhelion.forma.arrays import Array, Domain, Given, given, made, planes, put
+from parhelion.forma.check import check, check_file
+from parhelion.forma.funcs import Funcs, funcs_of
+from parhelion.forma.fuse import Fusion, fuse
+from parhelion.forma.schedules import schedule, whole_stages
+from parhelion.forma.sizes import value_of
+from parhelion.forma.stages import Graph
+from parhelion.forma.types import Struct
+from parhelion.lang.autoscheduling import autoschedule, find_autoscheduler
+from parhelion.lang.buffer import Buffer
+from parhelion.lang.func import Func
+from parhelion.lang.imageparam import ImageParam
+from parhelion.lang.param import Param
+from parhelion.lang.pipeline import Pipeline
+from parhelion.lang.target_api import Target, TargetFeature, get_host_target
+
+if TYPE_CHECKING:
+    from parhelion.lang.callable import Callable
+    from parhelion.lang.report import Report
+
+#: The scheduler of the paper, which is in this package.
+FORMA = "Forma"
+
+
+def compile(
+    source: str | Path,
+    *,
+    scheduler: str | None = FORMA,
+    estimates: Mapping[str, int] | None = None,
+    target: Target | None = None,
+    strict_float: bool = False,
+) -> Program:
+    """Compiles a Forma program to a function of NumPy arrays.
+
+    source: the program's text, or the path of its file. (A text has a semicolon, which
+        paths in a str must not have.)
+    scheduler: "Forma", which fuses stages as the paper does, and runs each group in
+        parallel and in vectors; None, for each stage by itself, one point after the
+        other; or a scheduler that `hl.autoschedule` knows.
+    estimates: values of int parameters, for which such a scheduler makes its schedule.
+        Without them it is made at the first call, for its sizes.
+    strict_float: whether each operation on floats is rounded by itself, as it is in
+        NumPy. Else ``a * b + c`` is rounded once, which is faster.
+
+    Raises FormaError for what is wrong with the program, OSError for a file that cannot
+    be read, and HalideError for a scheduler that there is not.
+
+    >>> from parhelion import forma
+    >>> blur = forma.compile('''
+    ...     stencil blurx(vector#2 float X) { return X@[-1,0] + X + X@[1,0]; }
+    ...     parameter M, N;
+    ...     vector#2 float input[M,N];
+    ...     return blurx(input:clamped);
+    ... ''')
+    >>> blur(np.array([[1, 2, 3]], np.float32)).tolist()
+    [[4.0, 6.0, 8.0]]
+    """
+    if isinstance(source, Path) or ";" not in source:
+        graph, name = check_file(source), Path(source).stem
+    else:
+        graph, name = check(source), "program"
+    return Program(
+        graph,
+        name=name,
+        scheduler=scheduler,
+        estimates=estimates,
+        target=target,
+        strict_float=strict_float,
+    )
+
+
+class Program:
+    """A compiled program: ``p(image, gain)`` returns an array, or a tuple of them.
+
+    It takes the inputs, then the parameters, by position or by name; those that are the
+    size of an input may be left out. ``out=`` takes the array, or a sequence of arrays,
+    that the results are written to. Structs come as the inputs do: as a structured
+    array, or with their fields as the last dimension. Several threads may call it.
+
+    graph: the stages of the program. fusion: the groups that they are merged to.
+    funcs: the Funcs of the stages. pipeline: what is compiled.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        name: str = "program",
+        scheduler: str | None = FORMA,
+        estimates: Mapping[str, int] | None = None,
+        target: Target | None = None,
+        strict_float: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.name = name
+        self.scheduler = scheduler
+        self._arguments = Arguments(graph)
+        self._results = [Domain.of(one) for one in graph.outputs]
+        self._target = get_host_target() if target is None else target
+        self._site = graph.outputs[0].span.site()
+        if strict_float:
+            self._target = self._target.with_feature(TargetFeature.StrictFloat)
+        if scheduler is not None and scheduler != FORMA:
+            find_autoscheduler(scheduler)
+        self.fusion: Fusion = fuse(graph, merging=scheduler == FORMA)
+        self._funcs: Funcs = funcs_of(graph)
+        self.pipeline = Pipeline([one.func for one in self._funcs.results])
+        self._lock = threading.RLock()
+        self._callable: Callable | None = None
+        if scheduler is None:
+            whole_stages(self._funcs, self.fusion)
+        elif scheduler == FORMA:
+            schedule(self._funcs, self.fusion, self._target)
+        if not self._is_automatic():
+            self._compiled()
+        elif estimates is not None:
+            self._compiled(self._arguments.numbers(estimates))
+
+    # Compilation
+
+    def _schedule(self, numbers: Mapping[str, Number]) -> None:
+        """Asks an automatic scheduler, for these parameters."""
+        for name, param in self._funcs.parameters.items():
+            if name in numbers:
+                param.set_estimate(numbers[name])
+        assert self.scheduler is not None
+        autoschedule(self.pipeline, scheduler=self.scheduler, target=self._target)
+
+    def _compiled(self, numbers: Mapping[str, Number] | None = None) -> Callable:
+        """The compiled code, made at the first use. numbers: the parameters of that."""
+        found = self._callable
+        if found is not None:
+            return found
+        with self._lock, located(self._site):
+            if self._callable is None:
+                if numbers is not None and self._is_automatic():
+                    self._schedule(numbers)
+                self._callable = self.pipeline.compile_to_callable(
+                    self.compiled_arguments(), self._target
+                )
+            return self._callable
+
+    def _is_automatic(self) -> bool:
+        return self.scheduler not in (FORMA, None)
+
+    def compiled_arguments(self) -> list[ImageParam | Param]:
+        """What the compiled function takes: the images of the inputs, then the Params,
+        each in the order in which the program declares them."""
+        images = [one for image in self._funcs.images for one in image.params]
+        return [*images, *self._funcs.parameters.values()]
+
+    # Calls
+
+    def __call__(
+        self,
+        *args: object,
+        out: Array | Sequence[Array] | None = None,
+        **named: object,
+    ) -> Array | tuple[Array, ...]:
+        """Runs the program. Raises FormaError for arguments that do not fit it, at the
+        place of the program that they are for."""
+        call = self._arguments.call(args, named)
+        targets = self._targets(call, out)
+        code = self._compiled(call.numbers)
+        inputs = self._planes(call)
+        with located(self._site):
+            code(*inputs, *[plane for _, found in targets for plane in found])
+        for domain, (into, values) in zip(self._results, targets, strict=True):
+            put(domain, into, values)
+        if len(targets) == 1:
+            return targets[0][0]
+        return tuple([into for into, _ in targets])
+
+    def _planes(self, call: Call) -> list[object]:
+        """The arguments of the compiled function without its outputs."""
+        domains = self._arguments.domains
+        found: list[object] = []
+        for domain, one in zip(domains, call.arrays, strict=True):
+            found += planes(domain, one)
+        return [*found, *[call.numbers[name] for name in self._funcs.parameters]]
+
+    def _targets(
+        self, call: Call, out: object
+    ) -> list[tuple[Array, tuple[Array, ...]]]:
+        """For each output the caller's array, and those that are computed into."""
+        sizes = [
+            tuple([value_of(size, call.values) for size in one.source.sizes])
+            for one in self.graph.outputs
+        ]
+        structs = [
+            one.structured
+            for one, domain in zip(call.arrays, self._arguments.domains, strict=True)
+            if isinstance(domain.kind, Struct)
+        ]
+        structured = not structs or any(structs)
+        wanted: Sequence[object] = [None] * len(sizes)
+        if out is not None:
+            wanted = list(out) if isinstance(out, list | tuple) else [out]
+            if len(wanted) != len(sizes):
+                raise self.graph.outputs[0].span.error(
+                    f"the program returns {len(sizes)} domains, and out= has "
+                    f"{len(wanted)}"
+                )
+        targets = []
+        for domain, extents, into in zip(self._results, sizes, wanted, strict=True):
+            if into is None:
+                one = Given(made(domain, extents, structured), structured, extents)
+            else:
+                one = given(domain, into)
+                if one.extents != extents:
+                    raise domain.error(
+                        f"is {extents[::-1]} here, and out= has {one.extents[::-1]}",
+                        "give an array of that shape",
+                    )
+                if not one.whole.flags.writeable:
+                    raise domain.error("is given as a read-only array", "copy it")
+            targets.append((one.whole, planes(domain, one)))
+        return targets
+
+    # What it is
+
+    def sizes(self, **parameters: int) -> dict[str, tuple[int, ...]]:
+        """Returns the size of each variable and output, dimension 0 first, where the
+        parameters are as given. Raises FormaError for those that they do not allow."""
+        values = self.graph.verify(self._arguments.numbers(parameters))
+        named = [*self.graph.variables]
+        named += [(one.name, one.source) for one in self.graph.outputs]
+        return {
+            name: tuple([value_of(size, values) for size in source.sizes])
+            for name, source in named
+        }
+
+    def report(self, *args: object, **named: object) -> Report:
+        """Returns what the schedule does for a call with these arguments, without one:
+        see `Pipeline.report`."""
+        call = self._arguments.call(args, named)
+        with self._lock, located(self._site):
+            self._compiled(call.numbers)
+            given_ = zip(self.compiled_arguments(), self._planes(call), strict=True)
+            for argument, value in given_:
+                argument.set(value)  # type: ignore[arg-type]
+            targets = self._targets(call, None)
+            try:
+                return self.pipeline.report(
+                    [Buffer(plane) for _, found in targets for plane in found]
+                )
+            finally:
+                for argument in self.compiled_arguments():
+                    if isinstance(argument, ImageParam):
+                        argument.reset()
+
+    @property
+    def funcs(self) -> Mapping[str, Func]:
+        """The Funcs of the stages, by the stages' names."""
+        return {stage.name: f for stage, f in self._funcs.stages.items()}
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        results = [shown(o.source.type, o.source.sizes) for o in self.graph.outputs]
+        returns = results[0] if len(results) == 1 else f"({', '.join(results)})"
+        return self._arguments.signature(returns)
+
+    def __repr__(self) -> str:
+        text = str(self.__signature__).replace("'", "")
+        return f"<parhelion.forma.Program {self.name}{text}>"
+
+
+__all__ = ["FORMA", "Program", "compile"]
