@@ -20,6 +20,7 @@ from parhelion.forma.spans import Span
 from parhelion.forma.stages import Graph, Input, Parameter
 from parhelion.forma.types import Element, Scalar
 from parhelion.ir.expr import Var
+from parhelion.ir.rewrite import free_vars
 from parhelion.types import round_float
 
 Number = int | float
@@ -53,6 +54,8 @@ class Arguments:
         self.parameters = [*[p for p in graph.parameters if p not in told], *told]
         self.names = [one.name for one in self.inputs]
         self.names += [one.name for one in self.parameters]
+        #: What sizes, and what has to hold of them, depend on.
+        self.sizing = _depends(graph)
         #: What the sizes were for which the requirements hold, last.
         self._verified: dict[tuple[int, ...], dict[Var, int]] = {}
 
@@ -80,13 +83,16 @@ class Arguments:
         return Call(tuple(arrays), numbers, self._verify(numbers, values))
 
     def numbers(self, given: Mapping[str, object]) -> dict[str, Number]:
-        """Parameters by their names, checked: all that sizes depend on."""
+        """Parameters by their names, checked: all that sizes depend on, and 1 for other
+        ints."""
         found: dict[str, Number] = {}
         for one in self.parameters:
             if one.name in given:
                 found[one.name] = _number(one, given[one.name])
-            elif one.var is not None:
+            elif one.var in self.sizing:
                 raise self._missing(one.name, one.span, f"it is a number, {one.type}")
+            elif one.var is not None:
+                found[one.name] = 1
         unknown = [name for name in given if name not in found]
         if unknown:
             raise self._error(f"the program has no parameter '{unknown[0]}'")
@@ -183,6 +189,12 @@ class Arguments:
             inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
         )
         return inspect.Signature(made, return_annotation=returns)
+
+
+def _depends(graph: Graph) -> set[Var]:
+    sizes = {size for stage in graph.stages for size in stage.sizes}
+    sizes |= {one.condition for one in graph.requirements}
+    return {v for size in sizes for v in free_vars(size)}
 
 
 #: For how many sizes it is remembered that they fulfil the requirements.

@@ -141,7 +141,8 @@ def _advice(array: Array, domain: Domain) -> str:
     ):
         return "a structured array has the names and types of the struct's fields"
     dtype = domain.channel_dtype
-    if array.dtype.kind == "u" and f"int{8 * array.itemsize}" in (dtype.name, "int8"):
+    unsigned = array.dtype.kind == "u" and dtype.kind == "i"
+    if unsigned and array.itemsize >= dtype.itemsize:
         wider = {1: "int16", 2: "int"}.get(array.itemsize, "double")
         return (
             f"integers of Forma are signed: {wider} holds all values of "

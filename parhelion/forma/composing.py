@@ -3,10 +3,10 @@
 Parts that differ in phases alone, as the even and the odd points of an extrapolation,
 are chosen by remainders, ``select(x % 2 == 0, even[x / 2], odd[x / 2])``. A schedule
 that unrolls the loop by the period knows the remainders, so that each point is computed
-by its own part alone, and the stores of all phases are dense together: of Listing 12's
+by its own part alone, and the stores of all phases are dense together. Of Listing 12's
 extrapolation along x, one iteration on AVX-512 loads 3 vectors, has 2 fused
-multiply-adds, 2 products and 2 permutations (vpermt2ps), and stores 2 vectors, which are
-32 points. A single part is chosen by where it is, as the inside of a boundary condition.
+multiply-adds, 2 products and 2 permutations (vpermt2ps), and stores the 32 points as 2
+vectors. A single part is chosen by where it is, as the inside of a boundary condition.
 
 All others are put in one after the other, each by an update with loops of its own:
 neither tests nor values that are not needed are computed.

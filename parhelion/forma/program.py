@@ -14,6 +14,7 @@ from parhelion.forma.arrays import Array, Domain, Given, given, made, planes, pu
 from parhelion.forma.check import check, check_file
 from parhelion.forma.funcs import Funcs, funcs_of
 from parhelion.forma.fuse import Fusion, fuse
+from parhelion.forma.numbers import counted
 from parhelion.forma.schedules import schedule, whole_stages
 from parhelion.forma.sizes import value_of
 from parhelion.forma.stages import Graph
@@ -210,8 +211,9 @@ class Program:
             wanted = list(out) if isinstance(out, list | tuple) else [out]
             if len(wanted) != len(sizes):
                 raise self.graph.outputs[0].span.error(
-                    f"the program returns {len(sizes)} domains, and out= has "
-                    f"{len(wanted)}"
+                    f"the program returns {counted(len(sizes), 'domain')}, and out= "
+                    f"has {counted(len(wanted), 'array')}",
+                    hint="give one for each",
                 )
         targets = []
         for domain, extents, into in zip(self._results, sizes, wanted, strict=True):
