@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from parhelion.errors import located
 from parhelion.forma.arguments import Arguments, Call, Number, shown
 from parhelion.forma.arrays import Array, Domain, Given, given, made, planes, put
+from parhelion.forma.c_program import CProgram
 from parhelion.forma.check import check, check_file
 from parhelion.forma.funcs import Funcs, funcs_of
 from parhelion.forma.fuse import Fusion, fuse
@@ -23,6 +24,7 @@ from parhelion.lang.autoscheduling import autoschedule, find_autoscheduler
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.func import Func
 from parhelion.lang.imageparam import ImageParam
+from parhelion.lang.loop_dump import write
 from parhelion.lang.param import Param
 from parhelion.lang.pipeline import Pipeline
 from parhelion.lang.target_api import Target, TargetFeature, get_host_target
@@ -230,6 +232,38 @@ class Program:
                     raise domain.error("is given as a read-only array", "copy it")
             targets.append((one.whole, planes(domain, one)))
         return targets
+
+    # Other languages
+
+    def c_text(self, name: str | None = None) -> tuple[str, str]:
+        """Returns the program as a C file and its header, which it includes as
+        ``NAME.h``.
+
+        The function takes pointers to the inputs, the parameters, and pointers to what
+        it computes, of the sizes that the header says; name: of it, by default the
+        program's. Compile the file with ``-O3 -fwrapv -fopenmp``. Raises FormaError
+        where an automatic scheduler has not been asked yet.
+        """
+        if self._callable is None:
+            raise self.graph.outputs[0].span.error(
+                f"{self.scheduler} makes its schedule at the first call",
+                hint="give compile the parameters to make it for: estimates={'M': 640}",
+            )
+        made = CProgram(self.graph, name or self.name)
+        with self._lock, located(self._site):
+            arguments = self.compiled_arguments()
+            text = self.pipeline.c_text(arguments, made.pipeline, self._target)
+        return made.source(text), made.header()
+
+    def compile_to_c(self, path: str | Path, name: str | None = None) -> None:
+        """Writes the program as C, and its header beside it: see `c_text`.
+
+        name: of the function, by default that of the file.
+        """
+        path = Path(path)
+        source, header = self.c_text(name or path.stem)
+        write(path, source)
+        write(path.with_name(f"{name or path.stem}.h"), header)
 
     # What it is
 
