@@ -94,7 +94,7 @@ def assert_agrees(text: str, folder: Path, math: bool = False, **numbers: Any) -
         (MIXED, {"M": 19, "N": 2}),
     ],
 )
-def test_listings(text: str, numbers: dict[str, int], tmp_path: Path) -> None:
+def test_listings(text: str, numbers: dict[str, Any], tmp_path: Path) -> None:
     assert_agrees(text, tmp_path, **numbers)
 
 
