@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from parhelion.cli.forma_programs import dag, emit, run
+
 if TYPE_CHECKING:
     from parhelion.forma.stages import Graph, Source, Stage
 
@@ -16,6 +18,10 @@ _file = click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @click.group()
 def forma() -> None:
     """Programs of the image-processing language Forma."""
+
+
+for one in (run, dag, emit):
+    forma.add_command(one)
 
 
 @forma.command()
