@@ -229,15 +229,25 @@ def dag(file: Path, output: Path | None) -> None:
     "--output",
     type=click.Path(path_type=Path),
     metavar="SOURCE",
-    help="The C file; the header is beside it. [default: the program's name and .c]",
+    help="The file; the header is beside it. [default: the program's name and .c]",
 )
-@click.option("--name", help="The function's. [default: that of the C file]")
-def emit(file: Path, output: Path | None, name: str | None) -> None:
-    """Write a program as C with OpenMP, and its header."""
+@click.option("--name", help="The function's. [default: that of the file]")
+@click.option("--textures", is_flag=True, help="Read through texture units (CUDA).")
+def emit(file: Path, output: Path | None, name: str | None, textures: bool) -> None:
+    """Write a program as C with OpenMP, and its header; as CUDA C for a SOURCE that
+    ends with .cu."""
     from parhelion import forma
 
     source = output or Path(f"{file.stem}.c")
-    forma.compile(file).compile_to_c(source, name)
+    if source.suffix == ".cu":
+        forma.compile(file).compile_to_cuda(source, name, textures=textures)
+    elif textures:
+        raise Problem(
+            f"{source} is a file of C, which has no textures",
+            hint="write CUDA: -o NAME.cu",
+        )
+    else:
+        forma.compile(file).compile_to_c(source, name)
     header = source.with_name(f"{name or source.stem}.h")
     for path in (source, header):
         click.echo(f"{path}: {path.stat().st_size} bytes")

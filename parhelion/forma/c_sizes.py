@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from parhelion.codegen.c_names import WORDS, is_macro, is_of_the_library, is_reserved
 from parhelion.errors import InternalError
@@ -100,6 +100,18 @@ class Names:
             count += 1
             made = f"{base}_{count}"
         self._taken.add(made)
+        return made
+
+    def family(self, wish: str, begins: Sequence[str]) -> str:
+        """A part of words: no name that is taken begins with one of `begins` and it."""
+        made = re.sub(r"\W", "_", wish, flags=re.ASCII).strip("_") or "x"
+        base, count = made, 1
+        while any(
+            [name.startswith(f"{b}{made}") for b in begins for name in self._taken]
+        ):
+            count += 1
+            made = f"{base}_{count}"
+        self._taken.update([f"{b}{made}" for b in begins])
         return made
 
 

@@ -13,6 +13,7 @@ from parhelion.forma.arguments import Arguments, Call, Number, shown
 from parhelion.forma.arrays import Array, Domain, Given, given, made, planes, put
 from parhelion.forma.c_program import CProgram
 from parhelion.forma.check import check, check_file
+from parhelion.forma.cuda import emit_cuda
 from parhelion.forma.funcs import Funcs, funcs_of
 from parhelion.forma.fuse import Fusion, fuse
 from parhelion.forma.numbers import counted
@@ -262,6 +263,34 @@ class Program:
         """
         path = Path(path)
         source, header = self.c_text(name or path.stem)
+        write(path, source)
+        write(path.with_name(f"{name or path.stem}.h"), header)
+
+    def cuda_text(
+        self, name: str | None = None, *, textures: bool = False
+    ) -> tuple[str, str]:
+        """Returns the program as a CUDA C file and its header, which it includes as
+        ``NAME.h``.
+
+        The function is that of `c_text`: it copies the inputs to the device, runs the
+        kernels, one for each group of fused stages, and copies the results back.
+        textures: whether domains of two dimensions are read through texture units,
+        which see to boundary conditions, too (section 3.2.2 of the paper). Compile the
+        file with nvcc, with ``-fmad=false`` where each operation on floats is to be
+        rounded by itself.
+        """
+        made = emit_cuda(self.graph, name or self.name, textures=textures)
+        return made.source, made.header
+
+    def compile_to_cuda(
+        self, path: str | Path, name: str | None = None, *, textures: bool = False
+    ) -> None:
+        """Writes the program as CUDA C, and its header beside it: see `cuda_text`.
+
+        name: of the function, by default that of the file.
+        """
+        path = Path(path)
+        source, header = self.cuda_text(name or path.stem, textures=textures)
         write(path, source)
         write(path.with_name(f"{name or path.stem}.h"), header)
 

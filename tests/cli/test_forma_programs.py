@@ -129,3 +129,14 @@ def test_emit(folder: Path) -> None:
     ]
     assert '#include "made.h"' in source.read_text()
     assert "int made(const float *input" in (folder / "made.h").read_text()
+
+
+def test_emit_cuda(folder: Path) -> None:
+    source = folder / "made.cu"
+    done("forma", "emit", folder / "emboss.forma", "-o", source, "--textures")
+    text = source.read_text()
+    assert "__global__" in text and "tex2D<float>" in text
+    assert "int made(const float *input" in (folder / "made.h").read_text()
+    wrong = folder / "made.c"
+    said = refused("forma", "emit", folder / "emboss.forma", "-o", wrong, "--textures")
+    assert "which has no textures" in said and not wrong.exists()

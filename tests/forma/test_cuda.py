@@ -216,7 +216,8 @@ def test_parameters_that_do_not_fit(tmp_path: Path) -> None:
     pointers = [ctypes.c_void_p(memory.ctypes.data)] * 3
     assert compiled.run(pointers[0], 26, 30, *pointers[1:]) == 0
     status = compiled.run(pointers[0], 25, 30, *pointers[1:])
-    assert status < 0 and f" * {status}: " in header
+    assert status == -1 and f"{status} for parameters" in header
+    assert compiled.run(None, 26, 30, *pointers[1:]) == -12
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is missing")

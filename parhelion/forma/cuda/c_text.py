@@ -1,4 +1,4 @@
-"""Terms and sizes as text of C++: what a stencil computes at one point."""
+"""Terms as text of C++: what a stencil computes at one point."""
 
 from __future__ import annotations
 
@@ -8,47 +8,38 @@ from collections.abc import Callable
 
 from parhelion.errors import InternalError
 from parhelion.forma import terms as E
-from parhelion.forma.sizes import Size
+from parhelion.forma.c_interface import Interface
 from parhelion.forma.stages import Assignment
 from parhelion.forma.terms import Term
 from parhelion.forma.types import Element, Scalar, Struct
-from parhelion.ir import expr as I
-
-_SCALARS = {
-    Scalar.CONDITION: "bool",
-    Scalar.INT8: "signed char",
-    Scalar.INT16: "short",
-    Scalar.INT: "int",
-    Scalar.FLOAT: "float",
-    Scalar.DOUBLE: "double",
-}
 
 #: How deep expressions are nested before part of them gets a name: compilers of C++
 #: count brackets, and some give up at 256.
 _DEEPEST = 40
 
 
-def type_text(kind: Element) -> str:
-    return kind.name if isinstance(kind, Struct) else _SCALARS[kind]
-
-
 class TermWriter:
     """Writes the terms of one function.
 
-    read: the text of a `Read`. parameter: that of a parameter of the program, by its
-    name. The lines written so far are `lines`; values may name what they define.
+    words: what the program's names are in C. read: the text of a `Read`. parameter:
+    that of a parameter of the program, by its name. The lines written so far are
+    `lines`; values may name what they define.
     """
 
     def __init__(
-        self, read: Callable[[E.Read], str], parameter: Callable[[str], str]
+        self,
+        words: Interface,
+        read: Callable[[E.Read], str],
+        parameter: Callable[[str], str],
     ) -> None:
+        self._words = words
         self.lines: list[str] = []
         self._read = read
         self._parameter = parameter
         self._names = 0
 
     def assign(self, one: Assignment) -> None:
-        kind = type_text(one.value.type)
+        kind = self._type(one.value.type)
         self.lines.append(f"const {kind} {local(one.name)} = {self.value(one.value)};")
 
     def value(self, term: Term) -> str:
@@ -57,6 +48,9 @@ class TermWriter:
         if depth < _DEEPEST:
             return text
         return self._named(term, text)
+
+    def _type(self, kind: Element) -> str:
+        return "bool" if kind is Scalar.CONDITION else self._words.element(kind)
 
     def _value(self, term: Term) -> tuple[str, int]:
         writer = _WRITERS.get(type(term))
@@ -74,7 +68,7 @@ class TermWriter:
     def _named(self, term: Term, text: str) -> str:
         name = f"t{self._names}"
         self._names += 1
-        self.lines.append(f"const {type_text(term.type)} {name} = {text};")
+        self.lines.append(f"const {self._type(term.type)} {name} = {text};")
         return name
 
     # One for each kind of term, of the texts of its operands.
@@ -97,8 +91,8 @@ class TermWriter:
             return f"({of[0]} != 0)"
         if source.is_float and not kind.is_float:
             # Of narrow ints the bits beyond are dropped.
-            return f"({type_text(kind)})(long long){of[0]}"
-        return f"({type_text(kind)}){of[0]}"
+            return f"({self._type(kind)})(long long){of[0]}"
+        return f"({self._type(kind)}){of[0]}"
 
     def negate(self, e: E.Negate, of: list[str]) -> str:
         return f"(-{of[0]})"
@@ -116,10 +110,14 @@ class TermWriter:
         return f"({of[0]} ? {of[1]} : {of[2]})"
 
     def member(self, e: E.Member, of: list[str]) -> str:
-        return f"{of[0]}.{e.name}"
+        kind = e.of.type
+        assert isinstance(kind, Struct)
+        at = [name for name, _ in kind.fields].index(e.name)
+        return f"{of[0]}.{self._words.fields[kind][at]}"
 
     def made(self, e: E.Made, of: list[str]) -> str:
-        return f"{type_text(e.type)}{{{', '.join(of)}}}"
+        assert isinstance(e.type, Struct)
+        return f"forma_made_{self._words.structs[e.type]}({', '.join(of)})"
 
     def math(self, e: E.MathCall, of: list[str]) -> str:
         kind = scalar(e)
@@ -172,7 +170,7 @@ def number_text(value: int | float, kind: Scalar) -> str:
         number = _as_float(number)
     if math.isinf(number) or math.isnan(number):
         name = "HUGE_VAL" if math.isinf(number) else "NAN"
-        text = f"({type_text(kind)}){'-' if number < 0 else ''}{name}"
+        text = f"({kind}){'-' if number < 0 else ''}{name}"
         return f"({text})"
     text = repr(number) + ("f" if kind is Scalar.FLOAT else "")
     return f"({text})" if text.startswith("-") else text
@@ -187,48 +185,4 @@ def _as_float(value: float) -> float:
     return rounded
 
 
-_SIZES: dict[type[I.Expr], str] = {
-    I.Add: "({0} + {1})",
-    I.Sub: "({0} - {1})",
-    I.Mul: "({0} * {1})",
-    I.Div: "forma_floor({0}, {1})",
-    I.Mod: "forma_modulo({0}, {1})",
-    I.Min: "forma_min({0}, {1})",
-    I.Max: "forma_max({0}, {1})",
-    I.EQ: "({0} == {1})",
-    I.NE: "({0} != {1})",
-    I.LT: "({0} < {1})",
-    I.LE: "({0} <= {1})",
-    I.And: "({0} && {1})",
-    I.Or: "({0} || {1})",
-    I.Not: "(!{0})",
-}
-
-
-def size_c(size: Size) -> str:
-    """A size, or a condition of sizes, as an expression over the program's parameters
-    by their names."""
-    if isinstance(size, I.Imm):
-        return number_text(int(size.value), Scalar.INT)
-    if isinstance(size, I.Var):
-        return parameter_name(size.name)
-    template = _SIZES.get(type(size))
-    if template is None:
-        raise InternalError(f"internal error: {type(size)} in a size")
-    return template.format(*[size_c(one) for one in size.children()])
-
-
-def parameter_name(name: str) -> str:
-    """What a parameter of the program is called inside of functions."""
-    return f"p_{name}"
-
-
-__all__ = [
-    "TermWriter",
-    "local",
-    "number_text",
-    "parameter_name",
-    "scalar",
-    "size_c",
-    "type_text",
-]
+__all__ = ["TermWriter", "local", "number_text", "scalar"]

@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from parhelion.forma.cuda.c_text import parameter_name, size_c, type_text
+from parhelion.forma.c_interface import Interface
+from parhelion.forma.c_sizes import HELPERS, c_size
 from parhelion.forma.cuda.kernels import DeviceCode, Fields, Texture
 from parhelion.forma.cuda.plan import Domain, Kernel, Plan
 from parhelion.forma.cuda.support import SUPPORT, TEXTURES
-from parhelion.forma.sizes import size_text
-from parhelion.forma.stages import Compose, Graph, Input, Output, Source, Stage
+from parhelion.forma.fuse import fuse
+from parhelion.forma.sizes import Size
+from parhelion.forma.stages import Compose, Graph, Output, Source, Stage
 from parhelion.forma.types import Struct
 from parhelion.ir.deep import run_deep
 
@@ -31,25 +33,45 @@ class CudaText:
 
 
 def emit_cuda(
-    graph: Graph, name: str, stored: Collection[Stage], *, textures: bool = False
+    graph: Graph,
+    name: str,
+    stored: Collection[Stage] | None = None,
+    *,
+    textures: bool = False,
 ) -> CudaText:
-    """Return a program as a function `name` of CUDA C.
+    """Return a program as a function `name` of CUDA C, of pointers as that of C.
 
     stored: the stages whose results are kept in memory, one kernel each; all others are
-    computed by those that read them. textures: whether domains of two dimensions are
-    read through texture units, whose boundary conditions are the hardware's.
+    computed by those that read them. By default they are what fusion leaves. textures:
+    whether domains of two dimensions are read through texture units, whose boundary
+    conditions are the hardware's.
     """
     return run_deep(lambda: _Writer(graph, name, stored, textures).text())
 
 
+class _Words(Interface):
+    failures = (
+        "It returns 0, an error of CUDA (cudaError_t), which is positive, or else a",
+        "negative number: -1 for parameters with which the program makes no sense,",
+        "-6 for too large arrays, -12 for pointers that are NULL.",
+    )
+
+
 class _Writer:
     def __init__(
-        self, graph: Graph, name: str, stored: Collection[Stage], textures: bool
+        self,
+        graph: Graph,
+        name: str,
+        stored: Collection[Stage] | None,
+        textures: bool,
     ) -> None:
+        if stored is None:
+            groups = fuse(graph).groups
+            stored = [one.stored for one in groups if isinstance(one.stored, Stage)]
         self.graph = graph
-        self.name = name
-        self.plan = Plan(graph, stored, textures=textures)
-        self.code = DeviceCode(self.plan)
+        self.words = _Words(graph, name)
+        self.plan = Plan(graph, stored, self.words.names, textures=textures)
+        self.code = DeviceCode(self.plan, self.words)
 
     def text(self) -> CudaText:
         plan = self.plan
@@ -60,72 +82,34 @@ class _Writer:
                 functions.setdefault(source, self.code.function(source))
             kernels.append((kernel, *self.code.kernel(kernel)))
         parts = [
-            f'#include "{self.name}.h"\n',
+            f'#include "{self.words.name}.h"\n',
             SUPPORT,
+            # What is not used is not warned of, if it is not static.
+            f"\n{HELPERS.replace('static inline', 'inline')}",
+            *map(self._made, self.words.structs.items()),
             TEXTURES if self.code.textures else "",
             *functions.values(),
             *[text for _, text, _ in kernels],
             self._host([(kernel, fields) for kernel, _, fields in kernels]),
         ]
-        return CudaText("".join(parts), self._header())
-
-    # The header
-
-    def _header(self) -> str:
-        guard = f"FORMA_{self.name.upper()}_H"
-        told = [
-            f" * {one.name}: {_shape(one)} of {type_text(one.source.type)}\n"
-            for one in self.graph.outputs
-        ]
-        rules = [
-            f" * -{k}: {one.what}\n" for k, one in enumerate(self.graph.requirements, 1)
-        ]
-        return _HEADER.format(
-            guard=guard,
-            name=self.name,
-            file=self.graph.file,
-            outputs="".join(told),
-            rules="".join(rules),
-            structs="".join(map(_struct, self.graph.structs)),
-            prototype=self._prototype(),
-        )
-
-    def _prototype(self) -> str:
-        inputs = [
-            f"const {type_text(one.types[0])} *{self._argument(one)}"
-            for one in self.graph.inputs
-        ]
-        numbers = [
-            f"{type_text(one.type)} {parameter_name(one.name)}"
-            for one in self.graph.parameters
-        ]
-        outputs = [
-            f"{type_text(one.source.type)} *out{k}_{_word(one.name)}"
-            for k, one in enumerate(self.graph.outputs)
-        ]
-        given = ", ".join([*inputs, *numbers, *outputs])
-        return f"int {self.name}({given})"
-
-    def _argument(self, one: Input) -> str:
-        return f"in_{_word(one.name)}"
+        return CudaText("".join(parts), self.words.header())
 
     # The function
 
     def _host(self, kernels: list[tuple[Kernel, Fields]]) -> str:
         plan = self.plan
-        out: list[str] = ["  int forma_status = 0;"]
-        for k, rule in enumerate(self.graph.requirements, 1):
-            out.append(f"  if (!{size_c(rule.condition)}) return -{k};")
+        out = [f"  {line}" for line in self.words.checks()]
+        out.append("  int forma_status = 0;")
         for domain in plan.domains.values():
-            out += _declared(domain)
+            out += self._declared(domain)
         out += [
             f"  cudaTextureObject_t {t.id} = 0;" for t in self.code.textures.values()
         ]
         last = _last_uses(kernels)
-        for one in self.graph.inputs:
+        for one, given in zip(self.graph.inputs, self.words.inputs, strict=True):
             source = Source(one)
             if source in plan.domains:
-                out += self._copied_in(plan.domains[source], self._argument(one))
+                out += self._copied_in(plan.domains[source], given.name)
         begun: set[str] = set()
         for at, (kernel, fields) in enumerate(kernels):
             out += self._launched(kernel, fields, begun)
@@ -137,8 +121,8 @@ class _Writer:
             for domain in ends:
                 out.append(f"  FORMA_TRY(cudaFreeAsync(d_{domain.id}, 0));")
                 out.append(f"  d_{domain.id} = NULL;")
-        for k, output in enumerate(self.graph.outputs):
-            out += self._copied_out(output, f"out{k}_{_word(output.name)}")
+        for output, given in zip(self.graph.outputs, self.words.outputs, strict=True):
+            out += self._copied_out(output, given.name)
         out += ["  FORMA_TRY(cudaStreamSynchronize(0));", "forma_end:"]
         for texture in self.code.textures.values():
             out.append(f"  if ({texture.id}) cudaDestroyTextureObject({texture.id});")
@@ -146,7 +130,7 @@ class _Writer:
             out.append(f"  if (d_{domain.id}) cudaFreeAsync(d_{domain.id}, 0);")
         out.append("  return forma_status;")
         body = "\n".join(out)
-        return f'\nextern "C" {self._prototype()} {{\n{body}\n}}\n'
+        return f'\nextern "C" {self.words.signature()} {{\n{body}\n}}\n'
 
     def _returned(self, domain: Domain) -> bool:
         return any([one.source == domain.source for one in self.graph.outputs])
@@ -190,53 +174,55 @@ class _Writer:
             if texture.id not in begun:
                 begun.add(texture.id)
                 out.append(f"  FORMA_TRY({_texture(texture)});")
-        return [*out, *_launch(kernel, fields)]
+        return [*out, *self._launch(kernel, fields)]
 
+    def _declared(self, domain: Domain) -> list[str]:
+        """What is known of a domain: data, bytes, sizes, elements in a row, and from
+        one row, plane, … to the next."""
+        id, n = domain.id, len(domain.sizes)
+        out = [
+            f"  {self.words.element(domain.type)} *d_{id} = NULL;",
+            f"  size_t b_{id} = 0;",
+            f"  long long w_{id} = 0;",
+        ]
+        for d, size in enumerate(domain.sizes):
+            out.append(f"  const int n_{id}_{d} = {self._size(size)};")
+        return out + [f"  long long s_{id}_{d} = 0;" for d in range(1, n)]
 
-_HEADER = """/* Generated from the Forma program {file}.
- *
- * Arrays lie in the caller's memory, x fastest, without gaps. What is returned:
-{outputs} *
- * The function returns 0, an error of CUDA (cudaError_t), or of the parameters:
-{rules} */
-#ifndef {guard}
-#define {guard}
+    def _size(self, size: Size) -> str:
+        return f"(int){c_size(size, self.words.longs)}"
 
-{structs}#ifdef __cplusplus
-extern "C"
-#endif
-{prototype};
+    def _launch(self, kernel: Kernel, fields: Fields) -> list[str]:
+        """The kernel on the points whose reads are inside, and on what is left."""
+        n = len(kernel.sizes)
+        x, y = BLOCK if n > 1 else (BLOCK[0] * BLOCK[1], 1)
+        given = ", ".join([host for _, host in fields.values.values()])
+        sizes = ", ".join(map(self._size, kernel.sizes))
+        first = ", ".join([self._size(one.first) for one in kernel.clean])
+        stop = ", ".join([self._size(one.stop) for one in kernel.clean])
+        lines = _LAUNCH.format(
+            id=kernel.id,
+            n=n,
+            x=x,
+            y=y,
+            most=2 * n,
+            given=given,
+            sizes=sizes,
+            first=first,
+            stop=stop,
+        )
+        return [f"  {line}" for line in lines.splitlines()]
 
-#endif
-"""
-
-
-def _shape(output: Output) -> str:
-    return f"[{', '.join(map(size_text, output.source.sizes))}]"
-
-
-def _struct(one: Struct) -> str:
-    fields = "".join([f"  {type_text(kind)} {name};\n" for name, kind in one.fields])
-    return f"typedef struct {one.name} {{\n{fields}}} {one.name};\n\n"
-
-
-def _word(name: str) -> str:
-    """A name as part of a word of C."""
-    return "".join([c if c.isalnum() and c.isascii() else "_" for c in name])
-
-
-def _declared(domain: Domain) -> list[str]:
-    """What is known of a domain: data, bytes, sizes, elements in a row, and from one
-    row, plane, … to the next."""
-    id, n = domain.id, len(domain.sizes)
-    out = [
-        f"  {type_text(domain.type)} *d_{id} = NULL;",
-        f"  size_t b_{id} = 0;",
-        f"  long long w_{id} = 0;",
-    ]
-    for d, size in enumerate(domain.sizes):
-        out.append(f"  const int n_{id}_{d} = {size_c(size)};")
-    return out + [f"  long long s_{id}_{d} = 0;" for d in range(1, n)]
+    def _made(self, one: tuple[Struct, str]) -> str:
+        """The function that makes a struct of its fields."""
+        struct, word = one
+        kinds = [self.words.element(kind) for _, kind in struct.fields]
+        given = ", ".join([f"{kind} f{k}" for k, kind in enumerate(kinds)])
+        values = ", ".join([f"f{k}" for k in range(len(kinds))])
+        return (
+            f"FORMA_BOTH struct {word} forma_made_{word}({given}) {{\n"
+            f"  const struct {word} made = {{{values}}};\n  return made;\n}}\n"
+        )
 
 
 def _copy(to: str, domain: Domain, source: str, inwards: bool) -> str:
@@ -263,39 +249,25 @@ def _texture(texture: Texture) -> str:
     )
 
 
-def _launch(kernel: Kernel, fields: Fields) -> list[str]:
-    """The kernel on the points whose reads are inside, and on what is left."""
-    n = len(kernel.sizes)
-    x, y = BLOCK if n > 1 else (BLOCK[0] * BLOCK[1], 1)
-    given = ", ".join([host for _, host in fields.values.values()])
-    sizes, first, stop = [
-        ", ".join(texts)
-        for texts in (
-            map(size_c, kernel.sizes),
-            [size_c(one.first) for one in kernel.clean],
-            [size_c(one.stop) for one in kernel.clean],
-        )
-    ]
-    lines = f"""{{
-  const a_{kernel.id} given = {{{given}}};
+_LAUNCH = """\
+{{
+  const a_{id} given = {{{given}}};
   const dim3 block({x}, {y});
   const int sizes[] = {{{sizes}}}, zeros[{n}] = {{0}};
   const int first[] = {{{first}}}, stop[] = {{{stop}}};
   const forma_box<{n}> whole = forma_cut<{n}>(zeros, sizes, sizes);
   const forma_box<{n}> clean = forma_cut<{n}>(first, stop, sizes);
-  forma_box<{n}> slabs[{2 * n}];
+  forma_box<{n}> slabs[{most}];
   const int rest = forma_slabs<{n}>(whole, clean, slabs);
   if (!clean.empty()) {{
-    FORMA_LAUNCH(k_{kernel.id}<true>, forma_grid(clean, block), block, given, clean);
+    FORMA_LAUNCH(k_{id}<true>, forma_grid(clean, block), block, given, clean);
     FORMA_TRY(cudaGetLastError());
   }}
   for (int k = 0; k < rest; ++k) {{
-    FORMA_LAUNCH(k_{kernel.id}<false>, forma_grid(slabs[k], block), block, given,
-                 slabs[k]);
+    FORMA_LAUNCH(k_{id}<false>, forma_grid(slabs[k], block), block, given, slabs[k]);
     FORMA_TRY(cudaGetLastError());
   }}
 }}"""
-    return [f"  {line}" for line in lines.splitlines()]
 
 
 def _first_part(kernel: Kernel) -> object:

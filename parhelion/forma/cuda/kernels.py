@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parhelion.errors import InternalError
+from parhelion.forma.c_interface import Interface
+from parhelion.forma.c_sizes import c_size
 from parhelion.forma.cuda.c_text import (
     TermWriter,
     number_text,
-    parameter_name,
-    size_c,
-    type_text,
 )
 from parhelion.forma.cuda.plan import Domain, Kernel, Plan
 from parhelion.forma.sizes import Size
@@ -26,6 +26,7 @@ from parhelion.forma.stages import (
 from parhelion.forma.terms import Access, Read, Term
 from parhelion.forma.types import Scalar
 from parhelion.ir import expr as I
+from parhelion.ir.expr import Var
 
 #: What textures do beyond the edge, by the name of CUDA's address mode.
 MODES = {
@@ -53,6 +54,7 @@ class Fields:
     """What device code takes from the host: in its arguments, by their names their
     types and the host's texts; the textures among them, and the domains."""
 
+    longs: Mapping[Var, str]
     values: dict[str, tuple[str, str]] = field(default_factory=dict)
     textures: dict[str, Texture] = field(default_factory=dict)
     domains: dict[Domain, None] = field(default_factory=dict)
@@ -70,15 +72,16 @@ class Fields:
         """The text of a size in device code: a number, or an argument."""
         if isinstance(size, I.Imm):
             return number_text(int(size.value), Scalar.INT)
-        return self.use(name, "int", size_c(size))
+        return self.use(name, "int", f"(int){c_size(size, self.longs)}")
 
 
 class DeviceCode:
     """Writes the device code of a plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, words: Interface) -> None:
         self.plan = plan
-        self.types = {one.name: one.type for one in plan.graph.parameters}
+        self.words = words
+        self.numbers = {one.name: (word, one.type) for word, one in words.numbers}
         self.textures: dict[tuple[Domain, str, str], Texture] = {}
         self._fields: dict[Source, Fields] = {}
         self._texts: dict[Source, str] = {}
@@ -90,7 +93,7 @@ class DeviceCode:
 
     def kernel(self, kernel: Kernel) -> tuple[str, Fields]:
         """A kernel, and all that its arguments hold."""
-        fields = Fields()
+        fields = Fields(self.words.longs)
         for source in self.plan.inlined(kernel):
             fields.update(self._fields_of(source))
         point = _Point(self, fields, len(kernel.sizes))
@@ -107,24 +110,28 @@ class DeviceCode:
         """The texture by which a domain is read; value: of what is outside."""
         border = "0.0f"
         if value is not None:
-            border = TermWriter(_reads_nothing, parameter_name).value(value)
+            border = TermWriter(self.words, _reads_nothing, self._number).value(value)
         key = domain, mode, border
         found = self.textures.get(key)
         if found is None:
-            name = f"t{len(self.textures)}_{domain.id}"
+            name = self.words.names.name(f"t{len(self.textures)}_{domain.id}")
             found = self.textures[key] = Texture(name, *key)
         return found
+
+    def _number(self, name: str) -> str:
+        """What a parameter is called in the host's code."""
+        return self.numbers[name][0]
 
     def _fields_of(self, source: Source) -> Fields:
         found = self._fields.get(source)
         if found is None:
-            found = self._fields[source] = Fields()
+            found = self._fields[source] = Fields(self.words.longs)
             point = _Point(self, found, source.dimensions)
             point.result(source)
             given = ", ".join([f"int i{d}" for d in range(source.dimensions)])
             self._texts[source] = _FUNCTION.format(
                 id=self.plan.id_of(source),
-                type=type_text(source.type),
+                type=self.words.element(source.type),
                 given=given,
                 body="".join([f"  {line}\n" for line in point.lines]),
             )
@@ -180,7 +187,7 @@ class _Point:
     """Writes what is computed at one point (i0, i1, …)."""
 
     def __init__(self, code: DeviceCode, fields: Fields, dimensions: int) -> None:
-        self.code, self.plan = code, code.plan
+        self.code, self.plan, self.words = code, code.plan, code.words
         self.fields = fields
         self.at = [f"i{d}" for d in range(dimensions)]
         self.lines: list[str] = []
@@ -189,7 +196,7 @@ class _Point:
         """Returns a result of a stage that is not stored."""
         stage = source.stage
         if isinstance(stage, Apply):
-            self._outside(stage, f"return {_zero(source)};")
+            self._outside(stage, f"return {self._zero(source)};")
             writer = self._evaluated(stage)
             value = writer.value(stage.body.results[source.result])
             self.lines += [*writer.lines, f"return {value};"]
@@ -218,7 +225,7 @@ class _Point:
             assert isinstance(stage, Apply)
             targets = [self._element(one, self.at) for one in kernel.domains]
             zeros = [
-                f"{t} = {_zero(one.source)};"
+                f"{t} = {self._zero(one.source)};"
                 for t, one in zip(targets, kernel.domains, strict=True)
             ]
             self._outside(stage, f"{{ {' '.join(zeros)} continue; }}")
@@ -254,10 +261,10 @@ class _Point:
             return self._read(stage, e)
 
         def parameter(name: str) -> str:
-            text = parameter_name(name)
-            return self.fields.use(text, type_text(self.code.types[name]), text)
+            word, kind = self.code.numbers[name]
+            return self.fields.use(f"p_{word}", self.words.element(kind), word)
 
-        return TermWriter(read, parameter)
+        return TermWriter(self.words, read, parameter)
 
     def _read(self, stage: Apply, e: Read) -> str:
         source, boundary = stage.arguments[e.source], stage.boundaries[e.source]
@@ -301,7 +308,7 @@ class _Point:
 
     def _element(self, domain: Domain, at: list[str]) -> str:
         """A place in memory."""
-        kind = type_text(domain.type)
+        kind = self.words.element(domain.type)
         self.fields.domains[domain] = None
         data = self.fields.use(f"d_{domain.id}", f"{kind} *", f"d_{domain.id}")
         index = [f"(long long){at[0]}"]
@@ -321,7 +328,7 @@ class _Point:
         if mode in ("Wrap", "Mirror"):
             sizes = [self._size(source, d) for d in range(2)]
             places = [f"{p} / {n}" for p, n in zip(places, sizes, strict=True)]
-        return f"tex2D<{type_text(source.type)}>({name}, {', '.join(places)})"
+        return f"tex2D<{self.words.element(source.type)}>({name}, {', '.join(places)})"
 
     def _size(self, source: Source, d: int) -> str:
         return self.fields.size(source.sizes[d], f"n_{self.plan.id_of(source)}_{d}")
@@ -357,7 +364,14 @@ class _Point:
                     at.append(moved)
             value = self._domain(part.source, at)
             self.lines.append(f"if ({' && '.join(tests)}) return {value};")
-        self.lines.append(f"return {_zero(source)};")
+        self.lines.append(f"return {self._zero(source)};")
+
+    def _zero(self, source: Source) -> str:
+        kind = source.type
+        if isinstance(kind, Scalar):
+            return f"({self.words.element(kind)})0"
+        zeros = ", ".join(["0"] * len(kind.fields))
+        return f"forma_made_{self.words.structs[kind]}({zeros})"
 
     def _placed(self, place: Place, i: str, name: str) -> str:
         scaled = i if place.scale == 1 else f"{i} * {place.scale}"
@@ -379,14 +393,6 @@ def _sum(a: str, b: str) -> str:
 
 def _is_number(size: Size, value: int) -> bool:
     return isinstance(size, I.Imm) and size.value == value
-
-
-def _zero(source: Source) -> str:
-    return (
-        f"{type_text(source.type)}{{}}"
-        if not isinstance(source.type, Scalar)
-        else (f"({type_text(source.type)})0")
-    )
 
 
 __all__ = ["DeviceCode", "Fields", "Texture"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from parhelion.forma.c_sizes import Names
 from parhelion.forma.sizes import Size
 from parhelion.forma.stages import (
     Apply,
@@ -30,6 +31,10 @@ from parhelion.ir import build
 from parhelion.simplify.simplifier import simplify
 
 _ZERO = build.int32(0)
+
+#: What the words for a stage begin with: those of the host for its data, bytes, sizes,
+#: steps and width; its arguments, kernel and function.
+_WORDS = ("d_", "b_", "n_", "s_", "w_", "a_", "k_", "f_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +72,18 @@ class Plan:
     """What is stored of a program, and the kernels in their order.
 
     stored: stages that the caller has chosen; what the program returns is stored, too.
+    names: those that are taken.
     textures: whether reads go through texture units where they can.
     """
 
     def __init__(
-        self, graph: Graph, stored: Collection[Stage], *, textures: bool
+        self, graph: Graph, stored: Collection[Stage], names: Names, *, textures: bool
     ) -> None:
         self.graph = graph
         self.textures = textures
         self.stages = graph.needed()
-        self.ids = _identifiers(self.stages)
+        #: What stages are called: parts of the words of the text.
+        self.ids = {one: names.family(one.name, _WORDS) for one in self.stages}
         returned = {one.source.stage for one in graph.outputs}
         self.domains: dict[Source, Domain] = {}
         for stage in self.stages:
@@ -182,22 +189,6 @@ class Plan:
 
 def results_of(stage: Stage) -> list[Source]:
     return [Source(stage, k) for k in range(len(stage.types))]
-
-
-def _identifiers(stages: Iterable[Stage]) -> dict[Stage, str]:
-    """Names of stages that are words of C++, each different from the others."""
-    made: dict[Stage, str] = {}
-    taken: set[str] = set()
-    for stage in stages:
-        word = "".join([c if c.isalnum() and c.isascii() else "_" for c in stage.name])
-        first = word = word.strip("_") or "domain"
-        count = 1
-        while word in taken:
-            count += 1
-            word = f"{first}_{count}"
-        taken.add(word)
-        made[stage] = word
-    return made
 
 
 def _is_zero(value: Term) -> bool:

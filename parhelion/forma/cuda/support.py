@@ -5,6 +5,7 @@ from __future__ import annotations
 SUPPORT = r"""
 #include <cuda_runtime.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +24,7 @@ FORMA_BOTH int forma_remainder(int a, int b) {
 template <class T> FORMA_BOTH T forma_min(T a, T b) { return b < a ? b : a; }
 template <class T> FORMA_BOTH T forma_max(T a, T b) { return a < b ? b : a; }
 
-/* Sizes: quotients are rounded down. */
-FORMA_BOTH int forma_floor(int a, int b) {
-  return b == 0 ? 0 : a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
-}
-FORMA_BOTH int forma_modulo(int a, int b) {
-  return b == 0 ? 0 : a - b * forma_floor(a, b);
-}
+FORMA_BOTH int forma_modulo(int a, int b) { return (a % b + b) % b; }
 
 /* What is read in place of a point outside of n points. */
 FORMA_BOTH int forma_clamped(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
