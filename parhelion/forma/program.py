@@ -61,6 +61,7 @@ def compile(
     Raises FormaError for what is wrong with the program, OSError for a file that cannot
     be read, and HalideError for a scheduler that there is not.
 
+    >>> import numpy as np
     >>> from parhelion import forma
     >>> blur = forma.compile('''
     ...     stencil blurx(vector#2 float X) { return X@[-1,0] + X + X@[1,0]; }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -199,3 +202,29 @@ def test_a_report_names_lines_of_forma() -> None:
 def test_unknown_scheduler() -> None:
     with pytest.raises(hl.HalideError, match="there is no autoscheduler 'Adams'"):
         forma.compile(SHIFT, scheduler="Adams")
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    """The code of a program is kept on the disk, whatever its Funcs are called."""
+    script = """
+import sys
+from parhelion import forma
+from parhelion.runtime import records
+from tests.forma.listings import PYRAMID, SAMPLING
+pack, packed = records.pack, []
+records.pack = lambda *args: packed.append(args) or pack(*args)
+if len(sys.argv) > 1:
+    forma.compile(SAMPLING)  # other names before
+    packed.clear()
+forma.compile(PYRAMID)
+print(len(packed))
+"""
+    environment = {**os.environ, "PARHELION_CACHE": str(tmp_path)}
+    counts = []
+    for more in ([], [], ["other"]):
+        command = [sys.executable, "-c", script, *more]
+        done = subprocess.run(
+            command, env=environment, check=True, capture_output=True, text=True
+        )
+        counts.append(int(done.stdout))
+    assert counts[0] > 0 and counts[1:] == [0, 0]

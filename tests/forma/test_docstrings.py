@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["check", "lexer"])
+@pytest.mark.parametrize("name", ["check", "lexer", "program"])
 def test_examples(name: str) -> None:
     # Functions of the package have the names of some of its modules.
     module = importlib.import_module(f"parhelion.forma.{name}")
