@@ -8,6 +8,7 @@ from pathlib import Path
 
 from parhelion.errors import MissingFolderError, TypeMismatchError, here
 from parhelion.ir.build import add, int32, sub
+from parhelion.ir.deep import run_deep
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import text
@@ -74,7 +75,7 @@ def lowered_text(lowered: Lowered) -> str:
         if a.kind is not ArgKind.SCALAR:
             what = f"{a.kind.value} buffer of {what}"
         lines.append(f"  {a.name}: {what},")
-    body = text(lowered.body).rstrip("\n")
+    body = run_deep(lambda: text(lowered.body)).rstrip("\n")
     lines += [f"  {line}" for line in _estimates(lowered)]
     lines += [") {", *[f"  {line}" for line in body.split("\n")], "}", ""]
     return "\n".join(lines)

@@ -115,3 +115,12 @@ def test_the_outline_of_the_page_has_threads_hints_and_estimates(
     outline = [line.strip() for line in side.splitlines()]
     for head in ("fork ", "and", "acquire 1 of ", "release 1 to ", "prefetch image["):
         assert [line for line in outline if line.startswith(head)], head
+
+
+def test_deep_expressions() -> None:
+    """Programs are shown however deep the user's expressions are."""
+    f, value = hl.Func("f"), hl.i32(x)
+    for k in range(1500):
+        value = value * (x + k) + k
+    f[x] = value
+    assert "produce f:" in hl.Pipeline(f).lowered_text()
