@@ -14,6 +14,7 @@ import pytest
 
 import parhelion as hl
 from parhelion import forma
+from parhelion.errors import FormaError
 from parhelion.forma.reference import evaluate
 from tests.forma.listings import CROP, PYRAMID
 from tests.forma.support import Array
@@ -228,3 +229,19 @@ print(len(packed))
         )
         counts.append(int(done.stdout))
     assert counts[0] > 0 and counts[1:] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "step, count, what",
+    [
+        ("X + 1", 4001, "stages, and at most 4000 are compiled together"),
+        ("X@[1]+X", 1001, "stages that are stored, and at most 1000 are compiled"),
+    ],
+)
+def test_programs_of_too_many_stages(step: str, count: int, what: str) -> None:
+    with pytest.raises(FormaError, match=f"the program has {count} {what}"):
+        forma.compile(
+            f"stencil f(vector#1 int X) {{ return {step}; }}"
+            "parameter M; vector#1 int x[M]; g<0> = x;"
+            f"for i = 1..{count} g<i> = f(g<i-1>); endfor return g<{count}>;"
+        )
