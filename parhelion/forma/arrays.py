@@ -29,13 +29,20 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What is known of the array of an input or an output. what: it is, for messages.
-    sizes: as the program writes them."""
+    """What is known of the array of an input or an output.
+
+    what: it is, for messages. sizes: as the program writes them. dtype: of an array of
+    its points. channels: how many fields a point has side by side in memory, of the
+    type channel_dtype; else 0.
+    """
 
     what: str
     kind: Element
     sizes: tuple[str, ...]
     span: Span
+    dtype: np.dtype[Any]
+    channels: int
+    channel_dtype: np.dtype[Any]
 
     @staticmethod
     def of(one: Input | Output) -> Domain:
@@ -44,20 +51,13 @@ class Domain:
         else:
             kind, sizes = one.source.type, one.source.sizes
             what = f"the output '{one.name}'"
-        return Domain(what, kind, tuple([size_text(s) for s in sizes]), one.span)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return dtype_of(self.kind)
-
-    @property
-    def channels(self) -> int:
-        """How many fields a point has side by side in memory; else 0."""
-        return len(scalars_of(self.kind)) if has_channels(self.kind) else 0
-
-    @property
-    def channel_dtype(self) -> np.dtype[Any]:
-        return dtype_of(scalars_of(self.kind)[0])
+        scalars = scalars_of(kind)
+        return Domain(
+            *(what, kind, tuple([size_text(s) for s in sizes]), one.span),
+            dtype=dtype_of(kind),
+            channels=len(scalars) if has_channels(kind) else 0,
+            channel_dtype=dtype_of(scalars[0]),
+        )
 
     def error(self, has: str, hint: str) -> FormaError:
         return self.span.error(
