@@ -1,0 +1,1 @@
+"""Programs in the language Forma, and what they compute in NumPy."""
