@@ -21,18 +21,6 @@ def emboss(image: Array) -> tuple[Array, ...]:
     return (out,)
 
 
-def emboss_in_python(image: list[list[float]]) -> list[list[float]]:
-    """The same as loops over lists: what to write without NumPy."""
-    height, width = len(image), len(image[0])
-    out = [[0.0] * width for _ in range(height)]
-    for y in range(1, height - 1):
-        above, line, below = image[y - 1 : y + 2]
-        row = out[y]
-        for x in range(1, width - 1):
-            row[x] = line[x + 1] + below[x] - line[x - 1] - above[x] + line[x]
-    return out
-
-
 def blur(image: Array) -> tuple[Array, ...]:
     lines = np.zeros_like(image)
     lines[:, 1:-1] = image[:, :-2] + image[:, 1:-1] + image[:, 2:]
@@ -85,7 +73,6 @@ __all__ = [
     "SAMPLING",
     "blur",
     "emboss",
-    "emboss_in_python",
     "extrapolation",
     "sampling",
 ]

@@ -11,7 +11,7 @@ import pytest
 
 import parhelion as hl
 from apps import camera_pipe
-from apps.forma import counts, edges, pyramids, rician, scenes, stencils
+from apps.forma import counts, edges, loops, pyramids, rician, scenes, stencils
 from apps.forma.exposures import weight
 from apps.forma.program import apart, plain, structs
 from apps.forma.programs import PROGRAMS
@@ -27,6 +27,10 @@ SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
     "camera_pipe": ((96, 80),),
     "rician_3d": ((24, 20, 16), (21, 18, 3)),
 }
+#: How far fused images may be apart where operations are rounded in another way: where
+#: all weights are close to the 1e-6 that is added to each, contrasts are differences of
+#: what is almost the same.
+FUSED = 1e-3
 CASES = [
     (name, size) for name in PROGRAMS for size in SIZES.get(name, ((96, 80), (101, 83)))
 ]
@@ -111,11 +115,20 @@ def test_emboss_and_blur_as_opencv_has_them() -> None:
     assert apart(got[inside], want[inside]) < 2e-6
 
 
-def test_emboss_in_python() -> None:
+def test_loops_in_python() -> None:
     image = scenes.grey((40, 30))
-    loops = stencils.emboss_in_python(image.tolist())
     (got,) = run("emboss", (40, 30))
-    assert apart(got, np.array(loops, np.float32)) < 1e-6
+    assert apart(got, np.array(loops.emboss(image.tolist()), "f")) < 1e-6
+    images = [plain(one).tolist() for one in scenes.exposures((40, 30)).values()]
+    (got,) = run("exposure_fusion", (40, 30))
+    assert apart(got, np.array(loops.exposure_fusion(images), "f")) < FUSED
+    for name, steps, size in (("rician_2d", 10, (20, 15)), ("rician_3d", 5, (9, 8, 7))):
+        given = PROGRAMS[name].inputs(size)["f"]
+        (got,) = run(name, size)
+        volume = given.reshape(-1, *given.shape[-2:]).tolist()
+        values = rician.VALUES["sigma"], rician.VALUES["lambda"]
+        found = np.array(loops.rician(volume, *values, steps), "f")
+        assert apart(got, found.reshape(got.shape)) < PROGRAMS[name].bound
 
 
 def test_pyramid_as_opencv_has_it() -> None:
