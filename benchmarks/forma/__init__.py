@@ -1,0 +1,1 @@
+"""Programs in Forma beside NumPy, OpenCV, C++ and Halide."""
