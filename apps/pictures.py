@@ -22,8 +22,12 @@ from apps import (
     max_filter,
 )
 from apps.common import Array, photograph, read_image, to_float, to_levels, write_image
+from apps.forma import scenes
+from apps.forma.program import plain
+from apps.forma.programs import PROGRAMS
 from apps.lazy import dewarp, edges
 from apps.recursive import box, bspline, dog, domain_transform, unsharp
+from parhelion import forma
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COINS = Path(__file__).parent / "data" / "coins.png"
@@ -147,6 +151,26 @@ def unwarped() -> Array:
     return beside(to_levels(small), to_levels(np.stack(view)))
 
 
+def fused(text: str, side: int) -> Array:
+    """What a program in Forma makes of four exposures of the photograph."""
+    images = scenes.exposures((side, side))
+    return by_channel(to_levels(plain(forma.compile(text)(**images))))
+
+
+def exposures() -> Array:
+    """Four exposures, and the image that pyramids make of them."""
+    images = scenes.exposures((160, 160)).values()
+    given = [by_channel(to_levels(plain(one))) for one in images]
+    return beside(*given, fused(PROGRAMS["exposure_pyramid"].text, 160))
+
+
+def boundaries() -> Array:
+    """Exposure fusion by pyramids without boundary conditions, and with mirrors: Figure
+    8 of the Forma paper."""
+    text = PROGRAMS["exposure_pyramid"].text
+    return beside(fused(text.replace(":mirror", ""), 320), fused(text, 320))
+
+
 PICTURES: dict[str, Callable[[], Array]] = {
     "camera_pipe": camera,
     "local_laplacian": local_contrast,
@@ -159,6 +183,8 @@ PICTURES: dict[str, Callable[[], Array]] = {
     "recursive_dog": details,
     "recursive_unsharp": sharpened,
     "recursive_edges": within_edges,
+    "forma_exposures": exposures,
+    "forma_boundaries": boundaries,
     "lazy_dewarp": unwarped,
     "lazy_edges": directions,
 }
