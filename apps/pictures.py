@@ -153,8 +153,9 @@ def unwarped() -> Array:
 
 def fused(text: str, side: int) -> Array:
     """What a program in Forma makes of four exposures of the photograph."""
-    images = scenes.exposures((side, side))
-    return by_channel(to_levels(plain(forma.compile(text)(**images))))
+    image = forma.compile(text)(**scenes.exposures((side, side)))
+    assert isinstance(image, np.ndarray)
+    return by_channel(to_levels(plain(image)))
 
 
 def exposures() -> Array:
@@ -165,10 +166,11 @@ def exposures() -> Array:
 
 
 def boundaries() -> Array:
-    """Exposure fusion by pyramids without boundary conditions, and with mirrors: Figure
-    8 of the Forma paper."""
+    """Exposure fusion by pyramids without boundary conditions, and with mirrors, which
+    is Figure 8 of the Forma paper; a corner, magnified."""
     text = PROGRAMS["exposure_pyramid"].text
-    return beside(fused(text.replace(":mirror", ""), 320), fused(text, 320))
+    both = [fused(one, 320) for one in (text.replace(":mirror", ""), text)]
+    return beside(*[one[:, :80, :80].repeat(4, 1).repeat(4, 2) for one in both])
 
 
 PICTURES: dict[str, Callable[[], Array]] = {

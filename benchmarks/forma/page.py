@@ -85,9 +85,9 @@ Figure 6 is of GPUs.
 
 ## Figure 8: edges
 
-Exposure fusion by pyramids, left without boundary conditions, right with mirrors, as
-`apps/forma/exposure_pyramid.forma` has them: what is missing at the edge of a level is
-missing from a wider stripe of each finer one.
+A corner of an image of 320 x 320 pixels, fused by pyramids: left without boundary
+conditions, right with mirrors, as `apps/forma/exposure_pyramid.forma` has them. What is
+missing at the edge of a level is missing from a wider stripe of each finer one.
 
 ![exposure fusion without and with boundary conditions](images/forma_boundaries.jpg)
 
