@@ -5,6 +5,7 @@
 #                  applications and (half an hour) of everyday pipelines
 # make bench-dynamic    how often stages on demand are computed, and how fast
 # make bench-recursive  recursive filters beside SciPy, OpenCV and Halide
+# make bench-forma      programs in Forma beside NumPy, OpenCV and Halide
 #
 # Needs make, python3 >= 3.11 and python3-venv. Everything goes into .venv; a stamp
 # per extra says what is installed, and changes of pyproject.toml install again.
@@ -17,7 +18,7 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench bench-auto bench-dynamic bench-recursive fuzz \
+.PHONY: demo test check format bench bench-auto bench-dynamic bench-recursive bench-forma fuzz \
         fuzz-auto fuzz-recursive clean
 .DELETE_ON_ERROR:
 
@@ -54,6 +55,9 @@ bench: $(VENV)/.stamp-bench
 bench-auto: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.auto --keep --page docs/autoschedule-benchmarks.md $(ARGS)
 	$(PY) -m benchmarks.everyday --page docs/everyday-benchmarks.md
+
+bench-forma: $(VENV)/.stamp-bench
+	$(PY) -m benchmarks.forma --page docs/forma-benchmarks.md $(ARGS)
 
 bench-recursive: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.recursive --page docs/recursive-filters-benchmarks.md $(ARGS)
