@@ -23,7 +23,7 @@ from tests.forma.test_calls import MIXED, SWAP
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 
-_OPTIONS = ("-O3", "-fopenmp", "-fwrapv", "-std=c11", "-shared", "-fPIC")
+_OPTIONS = ("-O3", "-fopenmp", "-std=c11", "-shared", "-fPIC")
 _WARNINGS = ("-Wall", "-Wextra", "-Werror")
 _NUMBERS = {"int8": ctypes.c_int8, "int16": ctypes.c_int16, "int": ctypes.c_int32}
 _NUMBERS |= {"float": ctypes.c_float, "double": ctypes.c_double}  # type: ignore[dict-item]

@@ -2,7 +2,7 @@
 // compares it with the same in OpenCV's operators (section 5.2 of the paper).
 //
 //   parhelion forma emit apps/forma/emboss.forma -o emboss.c
-//   gcc -O3 -march=native -fwrapv -fopenmp -c emboss.c
+//   gcc -O3 -march=native -fopenmp -c emboss.c
 //   g++ -I. -I/usr/include/opencv4 -c apps/forma/opencv/emboss.cpp -o main.o
 //   g++ main.o emboss.o -fopenmp -lopencv_core -lm -o emboss && ./emboss
 //
