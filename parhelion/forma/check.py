@@ -22,11 +22,13 @@ from parhelion.forma.stencils import (
     formals_of,
 )
 from parhelion.forma.terms import ArgumentValue
+from parhelion.forma.twin.defined import Twin
 from parhelion.ir.deep import run_deep
 
 
-def check(text: str, file: str = "<forma>") -> Graph:
-    """Return the stages of a program, which messages call `file`.
+def check(text: str | Twin, file: str = "<forma>") -> Graph:
+    """Return the stages of a program, which messages call `file`; or of what
+    `forma.program` makes.
 
     Raises FormaError, with the place, for whatever is wrong with it.
 
@@ -35,7 +37,7 @@ def check(text: str, file: str = "<forma>") -> Graph:
     >>> [output.name for output in graph.outputs]
     ['x']
     """
-    return check_tree(parse(text, file))
+    return check_tree(text.tree if isinstance(text, Twin) else parse(text, file))
 
 
 def check_file(path: str | Path) -> Graph:
@@ -101,7 +103,7 @@ def _inputs(program: T.Program, main: Elaborator) -> tuple[Input, ...]:
 
 def _end(program: T.Program) -> Span:
     """The last character of a program."""
-    end = max(len(program.span.source.text.rstrip()), 1)
+    end = max(len(program.span.text().rstrip()), 1) + program.span.start
     return Span(program.span.source, end - 1, end)
 
 

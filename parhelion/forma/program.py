@@ -20,6 +20,7 @@ from parhelion.forma.numbers import counted
 from parhelion.forma.schedules import schedule, whole_stages
 from parhelion.forma.sizes import value_of
 from parhelion.forma.stages import Graph
+from parhelion.forma.twin.defined import Twin
 from parhelion.forma.types import Struct
 from parhelion.lang.autoscheduling import autoschedule, find_autoscheduler
 from parhelion.lang.buffer import Buffer
@@ -42,7 +43,7 @@ MOST_STAGES, MOST_STORED = 4000, 1000
 
 
 def compile(
-    source: str | Path,
+    source: str | Path | Twin,
     *,
     scheduler: str | None = FORMA,
     estimates: Mapping[str, int] | None = None,
@@ -51,8 +52,8 @@ def compile(
 ) -> Program:
     """Compiles a Forma program to a function of NumPy arrays.
 
-    source: the program's text, or the path of its file. (A text has a semicolon, which
-        paths in a str must not have.)
+    source: the program's text, the path of its file, or what `forma.program` makes. (A
+        text has a semicolon, which paths in a str must not have.)
     scheduler: "Forma", which fuses stages as the paper does, and runs each group in
         parallel and in vectors; None, for each stage by itself, one point after the
         other; or a scheduler that `hl.autoschedule` knows.
@@ -75,7 +76,9 @@ def compile(
     >>> blur(np.array([[1, 2, 3]], np.float32)).tolist()
     [[4.0, 6.0, 8.0]]
     """
-    if isinstance(source, Path) or ";" not in source:
+    if isinstance(source, Twin):
+        graph, name = check(source), source.name
+    elif isinstance(source, Path) or ";" not in source:
         graph, name = check_file(source), Path(source).stem
     else:
         graph, name = check(source), "program"

@@ -1,0 +1,1 @@
+"""Forma written in Python: functions that are read to the tree of a program."""
