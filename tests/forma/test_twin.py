@@ -127,7 +127,7 @@ def test_one_dimension() -> None:
     def p() -> object:
         @forma.stencil
         def s(X: Vector1[int]) -> object:
-            return X[-1] + X[(0, 2),]
+            return X[(-1)] + X[(0, 2),]
 
         M = forma.parameter()
         x, y = Vector1[int](2 * M + 1)

@@ -37,6 +37,11 @@ class Definition:
     def __call__(self, *args: object, **named: object) -> Any:
         raise unread(f"the {self.kind} '{self.name}'")
 
+    def __mro_entries__(self, bases: object) -> tuple[type, ...]:
+        raise FormaError(
+            "a struct has no bases", at=here(), hint="write all of its fields into it"
+        )
+
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name} of Forma>"
 
@@ -85,7 +90,11 @@ class Unnamed:
         return self._named
 
     def __iter__(self) -> Iterator[Any]:
-        raise unread("'M, N = forma.parameter()'")
+        raise FormaError(
+            "outside of a program, parameters are declared one by one",
+            at=here(),
+            hint="write M = forma.parameter(), and N = forma.parameter()",
+        )
 
 
 def parameter(type: object = int, /) -> Any:
@@ -100,9 +109,10 @@ def parameter(type: object = int, /) -> Any:
     if isinstance(type, TypeWord):
         return Unnamed(type.name)
     raise FormaError(
-        f"a parameter is a number, not a {type!r}",
+        f"a parameter is a number, and {type!r} is no type of numbers",
         at=here(),
         legal=("forma.int8", "forma.int16", "int", "float", "forma.double"),
+        hint="write gain = forma.parameter(float)",
     )
 
 

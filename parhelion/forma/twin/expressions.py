@@ -289,13 +289,13 @@ class Expressions:
         inside = node.slice
         if not isinstance(inside, ast.Tuple):
             return [inside]
-        if self.span(inside).text().startswith("(") and inside.elts:
-            first = self.span(inside.elts[0])
-            if first.start > self.span(inside).start:
-                raise self.span(inside).error(
-                    "Python reads [(0, 2)] as [0, 2], two entries",
-                    hint="write [(0, 2),] in one dimension, and [0, 2] in two",
-                )
+        written = self.span(inside).text()
+        if inside.elts and _is_enclosed(written):
+            raise self.span(inside).error(
+                f"Python reads [{written}] as [{written[1:-1]}]",
+                hint=f"write [{written},] for an offset with its scale, and "
+                f"[{written[1:-1]}] for two offsets",
+            )
         return inside.elts
 
     def _step(self, node: ast.expr) -> T.Step:
@@ -511,6 +511,16 @@ class Expressions:
 def _id(node: ast.expr) -> str:
     assert isinstance(node, ast.Name)
     return node.id
+
+
+def _is_enclosed(text: str) -> bool:
+    """Whether the parentheses of a tuple, if there are any, are around all of it."""
+    depth = 0
+    for k, one in enumerate(text):
+        depth += (one in "([{") - (one in ")]}")
+        if depth == 0:
+            return k == len(text) - 1
+    return False
 
 
 def _is_parameter(found: object) -> bool:

@@ -103,7 +103,7 @@ def _formal(reader: Expressions, node: ast.arg) -> T.Formal:
         dimensions = vector_of(reader, type)
         if dimensions is not None:
             return T.Formal(span, reader.type_of(type.slice), dimensions, name)
-    return T.Formal(span, reader.type_of(type), None, name)
+    return T.Formal(span, reader.scalar_of(type), None, name)
 
 
 def vector_of(reader: Expressions, node: ast.Subscript) -> int | None:
@@ -137,7 +137,7 @@ def read_struct(reader: Expressions, node: ast.ClassDef) -> T.Struct:
     """The struct in Forma."""
     at = reader.file.name_of(node)
     if node.bases or node.keywords:
-        raise at.error("a struct has no bases", hint=f"write class {node.name}:")
+        raise at.error("a struct has no bases", hint="write all of its fields into it")
     fields = []
     for one in node.body:
         text = one.value if isinstance(one, ast.Expr) else None

@@ -7,7 +7,6 @@ import ast
 _LOOP = "write a loop over numbers: for i in range(1, 4):"
 _STENCIL = "write a function under @forma.stencil"
 _PASS = "pass numbers as parameters, and domains as inputs"
-_ONCE = "each variable is assigned once: choose another name"
 
 #: Of each construct what it is called, and what to write in its place.
 STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
@@ -94,7 +93,8 @@ OPERATORS: dict[type[ast.AST], tuple[str, str]] = {
 
 def described(node: ast.AST) -> tuple[str, str]:
     """What a construct is called, and what to write in its place."""
-    return (STATEMENTS | EXPRESSIONS)[type(node)]
+    later = f"{type(node).__name__} of Python's", "docs/forma.md says what there is"
+    return (STATEMENTS | EXPRESSIONS).get(type(node), later)
 
 
 __all__ = ["EXPRESSIONS", "OPERATORS", "STATEMENTS", "described"]

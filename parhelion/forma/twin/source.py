@@ -7,6 +7,7 @@ import builtins
 import linecache
 from collections.abc import Mapping
 from contextlib import suppress
+from inspect import iscoroutinefunction
 from types import CellType, FrameType, FunctionType, ModuleType
 from typing import Any
 
@@ -102,6 +103,12 @@ def function_of(function: object, what: str) -> tuple[File, ast.FunctionDef]:
             f"{what} reads a function, and is given {_described(function)}",
             at=here(),
             hint=f"write {what} above def",
+        )
+    if function.__name__ == "<lambda>" or iscoroutinefunction(function):
+        raise FormaError(
+            f"{what} reads a function that is written by def",
+            at=here(),
+            hint="give it a name: def f(X: forma.Vector2[float]):",
         )
     code = function.__code__
     file = file_of(code.co_filename, function.__globals__)

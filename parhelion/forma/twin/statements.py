@@ -97,6 +97,11 @@ class Statements(Expressions):
             if name in self.families:
                 written = self.qualified(node)
                 return T.Target(span, written.name, written.index)
+            if self.in_stencil:
+                raise span.error(
+                    "a stencil assigns to plain variables",
+                    hint="places, and qualified variables, are for domains",
+                )
             raise span.error(
                 f"'{name}' is not qualified",
                 hint=f"write {name} = {{}} before, or for points that go elsewhere "
