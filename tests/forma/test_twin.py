@@ -10,17 +10,31 @@ import pytest
 
 pytest.importorskip("lark")
 
+from apps.forma.programs import PROGRAMS
 from parhelion import forma
 from parhelion.errors import FormaError
 from parhelion.forma import Vector1, Vector2, at
 from parhelion.forma.terms import MATH
 from parhelion.forma.twin import words
-from tests.forma import twins
+from tests.forma import twins, twins_of_pyramids, twins_of_stencils
 from tests.forma.as_python import as_python
 from tests.forma.draw import draw
 from tests.forma.listings import LISTINGS
 from tests.forma.python_files import PREFIX, run
 from tests.forma.twins import TWINS
+from tests.forma.twins_of_cameras import camera_pipe
+
+#: The texts of the programs in apps/forma, and their twins, by their names.
+APPS = {name: one.text for name, one in PROGRAMS.items()}
+TWINS_OF_APPS = {
+    one.name: one
+    for one in (
+        *vars(twins_of_stencils).values(),
+        *vars(twins_of_pyramids).values(),
+        camera_pipe,
+    )
+    if isinstance(one, forma.Twin)
+}
 
 
 @pytest.mark.parametrize("number", LISTINGS)
@@ -42,6 +56,15 @@ def test_drawn_programs_that_are_translated(first: int) -> None:
         text = as_python(tree)
         twin = run(f"from parhelion import forma\n{text}", f"drawn{seed}.py")["twin"]
         assert twin.tree == tree, text
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_applications(name: str) -> None:
+    assert TWINS_OF_APPS[name].tree == forma.parse(APPS[name])
+
+
+def test_no_application_is_without_a_twin() -> None:
+    assert sorted(TWINS_OF_APPS) == sorted(APPS)
 
 
 def test_trees_are_compared() -> None:

@@ -48,20 +48,20 @@ class Statements(Expressions):
                 raise self.refused(node)
 
     def _family(self, node: ast.Assign | ast.AnnAssign) -> bool:
-        """Whether ``g = {}`` says that a variable is qualified."""
-        value = node.value
-        if not isinstance(value, ast.Dict) or value.keys:
-            return False
+        """Whether variables are said to be qualified: ``g = {}``, ``g, h = {}, {}``."""
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        target = targets[0]
-        if len(targets) > 1 or not isinstance(target, ast.Name):
+        values = _parts(node.value)
+        names = [one for target in targets for one in _parts(target)]
+        if not all([isinstance(one, ast.Dict) and not one.keys for one in values]):
+            return False
+        if len(targets) > 1 or len(names) != len(values):
             return False
         if self.in_stencil or self._in_loop:
             raise self.span(node).error(
                 "a qualified variable begins in a program or a vector function",
                 hint="write g = {} there, before its loops",
             )
-        self.families.add(target.id)
+        self.families |= {one.id for one in names if isinstance(one, ast.Name)}
         return True
 
     def _assign(self, node: ast.Assign) -> T.Assign:
@@ -187,6 +187,11 @@ class Statements(Expressions):
                 hint="write range(1, 4), or range(3, -1, -1)",
             )
         return first, self.before(node.args[1], by), step
+
+
+def _parts(node: ast.expr | None) -> list[ast.expr | None]:
+    """The parts of a tuple, else the expression itself."""
+    return [*node.elts] if isinstance(node, ast.Tuple) else [node]
 
 
 def _is_text(node: ast.stmt) -> bool:
