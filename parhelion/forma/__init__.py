@@ -4,6 +4,10 @@ From: Ravishankar, Holewinski and Grover, "Forma: A DSL for Image Processing
 Applications to Target GPUs and Multi-core CPUs" (GPGPU-8, 2015).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from parhelion.forma.check import check as check
 from parhelion.forma.check import check_file as check_file
 from parhelion.forma.check import check_tree as check_tree
@@ -54,3 +58,13 @@ from parhelion.forma.twin.words import tan as tan
 from parhelion.forma.twin.words import tanh as tanh
 from parhelion.forma.twin.words import trunc as trunc
 from parhelion.forma.twin.words import wrap as wrap
+
+if TYPE_CHECKING:
+    from parhelion.forma.notebook import Shell
+
+
+def load_ipython_extension(shell: Shell) -> None:
+    """What ``%load_ext parhelion.forma`` does: cells may begin by ``%%forma name``."""
+    from parhelion.forma.notebook import register
+
+    register(shell)
