@@ -10,12 +10,14 @@ import pytest
 from parhelion.errors import FormaError
 
 
-def run(text: str, file: str = "a.py") -> dict[str, Any]:
-    """Runs a Python program, and returns what it defines."""
+def run(
+    text: str, file: str = "a.py", scope: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Runs a Python program, and returns what it defines, in the scope if given."""
     lines = text.splitlines(keepends=True)
     # Without a time, Python does not look for a file on the disk.
     linecache.cache[file] = (len(text), None, lines, file)
-    scope: dict[str, Any] = {"__name__": "a"}
+    scope = {"__name__": "a"} if scope is None else scope
     exec(compile(text, file, "exec"), scope)  # noqa: S102
     return scope
 

@@ -33,14 +33,14 @@ def program(function: Callable[..., object], /) -> Twin:
     >>> from parhelion import forma
     >>> @forma.stencil
     ... def blur_x(X: forma.Vector2[float]) -> object:
-    ...     return (X[-1, 0] + X + X[1, 0]) / 3
+    ...     return X[-1, 0] + X + X[1, 0]
     >>> @forma.program
     ... def blur() -> object:
     ...     M, N = forma.parameter()
     ...     photo = forma.Vector2[float](M, N)
     ...     return blur_x(forma.mirror(photo))
     >>> forma.compile(blur)(np.array([[1, 2, 6]], np.float32)).tolist()
-    [[1.3333333730697632, 3.0, 4.666666507720947]]
+    [[4.0, 9.0, 14.0]]
     """
     file, node = function_of(function, "@forma.program")
     names = Names.around(cast(FunctionType, function), sys._getframe(1))
