@@ -44,6 +44,7 @@ _MATH: dict[BuiltinFunctionType, str] = {
     for name, function in vars(module).items()
     if name in MATH
 }
+_FUNCTIONS = "write a function under @forma.stencil or @forma.vector"
 
 
 class Expressions:
@@ -369,49 +370,45 @@ class Expressions:
     # Calls
 
     def _call(self, node: ast.Call) -> T.Expr:
-        span = self.span(node)
         found = self.found(node.func)
         name = self._called(found)
-        if name is not None:
-            self._plain_arguments(node)
-            if name == "double" and len(node.args) == 1:
-                given = node.args[0]
-                if isinstance(given, ast.Constant) and isinstance(given.value, str):
-                    return self._double(given.value, span)
-            args = tuple([self._argument(one) for one in node.args])
-            return T.Call(span, name, args)
-        called = self.span(node.func).text()
+        if name is None:
+            raise self._uncalled(node, found)
+        self._plain_arguments(node)
+        if name == "double" and len(node.args) == 1:
+            given = node.args[0]
+            if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                return self._double(given.value, self.span(node))
+        args = tuple([self._argument(one) for one in node.args])
+        return T.Call(self.span(node), name, args)
+
+    def _uncalled(self, node: ast.Call, found: object) -> FormaError:
+        """The error that this is no call in an expression of Forma's."""
+        span, called = self.span(node), self.span(node.func).text()
         if isinstance(found, BoundaryWord):
-            raise span.error(
+            return span.error(
                 "a boundary condition stands around an argument",
                 hint=f"apply a stencil to it: f({called}(x))",
             )
-        made = (
-            self.names.find(node.func.value)
-            if isinstance(node.func, ast.Subscript)
-            else found
-        )
-        if made is parameter or _is_vector(made):
-            raise span.error(
+        of = node.func.value if isinstance(node.func, ast.Subscript) else node.func
+        if self.names.find(of) is parameter or _is_vector(self.names.find(of)):
+            return span.error(
                 "parameters and inputs are declared by statements of a program",
                 hint="write M, N = parameter(), or photo = Vector2[float](M, N)",
             )
-        if found is MISSING and isinstance(node.func, ast.Subscript):
-            raise span.error(
+        if of is not node.func:
+            return span.error(
                 "where the points of a domain go is said where it is assigned",
                 hint="assign it first: wide = at[(0, 2), 0](x)",
             )
         if found is MISSING:
-            raise span.error(
+            return span.error(
                 f"there is no function '{called}' here",
                 hint="define it before, by @forma.stencil or @forma.vector",
             )
         base = getattr(found, "__name__", "")
-        hint = "functions are those of @forma.stencil and @forma.vector, structs, and "
-        hint += "math functions, forma.sqrt"
-        if base in MATH:
-            hint = f"write forma.{base}"
-        raise span.error(f"'{called}' is no function of Forma's", hint=hint)
+        hint = f"write forma.{base}" if base in MATH else _FUNCTIONS
+        return span.error(f"'{called}' is no function of Forma's", hint=hint)
 
     def _called(self, found: object) -> str | None:
         """The name in Forma of what can be called there."""
