@@ -32,8 +32,8 @@ _STRIP = 1 << 14
 #: A dimension of so few points is no loop in vectors, nor one in parallel: along
 #: others there are more of them.
 _FEW = 8
-#: Results of fewer bits are computed in vectors of so wide ones: so are their terms.
-_NARROW = 16
+#: Results of fewer bits are computed in vectors of so wide ones, as arithmetic is.
+_NARROW = 32
 
 
 def schedule(funcs: Funcs, fusion: Fusion, target: Target) -> None:
