@@ -16,6 +16,7 @@ from apps.forma.program import Program, apart, plain
 from apps.forma.programs import PROGRAMS
 from benchmarks.case import zeros
 from benchmarks.cpp import build
+from benchmarks.forma import generated
 from benchmarks.forma.experts import EXPERTS, Expert
 from benchmarks.runtime import prepare
 from parhelion import forma
@@ -23,6 +24,7 @@ from parhelion import forma
 #: Forma's results are written to arrays that are there, as are those of C++, of OpenCV
 #: and of Halide; NumPy's are new arrays, beside which NEW stands.
 FORMA, NEW, AUTOMATIC = "Forma", "Forma, new arrays", "default autoscheduler"
+GENERATED = "generated C"
 NUMPY, OPENCV, CPP, HALIDE = "NumPy", "OpenCV", "C++", "Halide"
 #: The schedulers of `FORMA` and of `AUTOMATIC`.
 SCHEDULER, DEFAULT = "Forma", "Parhelion"
@@ -96,6 +98,15 @@ def compiled(
     return Contender(into.run, into.results), Contender(new.run, new.results)
 
 
+def in_generated_c(
+    program: Program, inputs: Mapping[str, Array], size: Sequence[int], like: Contender
+) -> Contender:
+    """The C that Forma writes. like: who has arrays as its results are."""
+    run = forma.compile(program.path)
+    out = [zeros(one.shape, one.dtype) for one in like.results()]
+    return Contender(generated.caller(program, run, inputs, size, out), lambda: out)
+
+
 def with_numpy(program: Program, inputs: Mapping[str, Array]) -> dict[str, Contender]:
     found = Returned(lambda: program.expected(inputs))
     return {NUMPY: Contender(found.run, found.results)}
@@ -165,6 +176,8 @@ def contenders(
     inputs = program.inputs(size)
     into, new = compiled(program, inputs)
     found = {FORMA: into, NEW: new} | with_numpy(program, inputs)
+    if name not in generated.TOO_LARGE:
+        found[GENERATED] = in_generated_c(program, inputs, size, new)
     if is_automatic:
         found[AUTOMATIC] = compiled(program, inputs, DEFAULT)[0]
     if name == "emboss":
@@ -233,6 +246,7 @@ __all__ = [
     "AUTOMATIC",
     "CPP",
     "FORMA",
+    "GENERATED",
     "HALIDE",
     "NEW",
     "NUMPY",
