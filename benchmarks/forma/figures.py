@@ -42,7 +42,7 @@ def compiles(name: str) -> dict[str, Any]:
     command = ["-m", "benchmarks.forma.compiletime", name]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            setting = {"PARHELION_CACHE": folder}
+            setting = {"PARHELION_BENCH_CACHE": folder}
             first, *others = (
                 json.loads(child(*command, setting=setting)) for _ in range(1 + WARM)
             )
