@@ -100,6 +100,7 @@ def _print(ctx: int, text: bytes) -> None:
 #: What compiled code calls; ctypes frees what nobody holds.
 CALLED = {
     "ph_malloc": _MALLOC(_malloc),
+    "ph_reserve": _MALLOC(_malloc),
     "ph_free": _FREE(_free),
     "ph_par_for": _PAR_FOR(_par_for),
     "ph_print": _PRINT(_print),
