@@ -182,49 +182,57 @@ def _side_by_side(f: Function, s: S.Demand, table: BufferSym, at_once: int) -> N
     n = index.type.count
     assert isinstance(col, E.Ramp) and isinstance(index, E.Ramp)
     first, row, base = _word(f, table, index.base), f.value(s.row), f.value(col.base)
-    t = table.type.with_lanes(at_once)
-    kind, made = value_type(t), _filled(t)
-    whole = f.label("whole")
-    if n > at_once:
-        # Mostly none is there, or those of one end are.
-        all_kind, parts = value_type(table.type.with_lanes(n)), f.label("parts")
-        held = f.op(f"load {all_kind}, ptr {first}, align 1")
-        empty = f.op(f"icmp eq {all_kind} {held}, zeroinitializer")
-        none = all_lanes(f, empty, BOOL.with_lanes(n))
-        f.out(f"  br i1 {none}, label %{whole}, label %{parts}")
-        f.start(parts)
-    done = f.label("done")
+    if n == at_once:
+        _have_run_made(f, s, table, first, (row, base), (at_once, 1))
+        return
+    # Mostly none is there, or those of one end are.
+    whole, parts, done = f.label("whole"), f.label("parts"), f.label("done")
+    none = _all_are(f, table, first, n, "zeroinitializer")
+    f.out(f"  br i1 {none}, label %{whole}, label %{parts}")
+    f.start(parts)
     for k in range(0, n, at_once):
-        word, column = first, base
-        if k:
-            word = f.op(f"getelementptr i8, ptr {first}, i64 {k}")
-            column = f.op(f"add i32 {base}, {k}")
-        held = f.op(f"load {kind}, ptr {word}, align 1")
-        if f.module.profiled:
-            flags = f.op(f"icmp ne {kind} {held}, {made}")
-            _tally_new(f, s.thunk, _how_many(f, flags, at_once))
+        word = f.op(f"getelementptr i8, ptr {first}, i64 {k}")
+        column = f.op(f"add i32 {base}, {k}")
         missing, end = f.label("missing"), f.label("made")
-        if n > at_once:
-            flags = f.op(f"icmp eq {kind} {held}, {made}")
-            there = all_lanes(f, flags, BOOL.with_lanes(at_once))
-            f.out(f"  br i1 {there}, label %{end}, label %{missing}")
-            f.start(missing)
-        _call(f, s.thunk, at_once, row, column, "1")
-        f.out("  fence release")
-        f.out(f"  store {kind} {made}, ptr {word}, align 1")
-        if n > at_once:
-            f.out(f"  br label %{end}")
-            f.start(end)
-    if n > at_once:
-        f.out(f"  br label %{done}")
-        f.start(whole)
-        if f.module.profiled:
-            _tally_new(f, s.thunk, str(n))
-        _call(f, s.thunk, at_once, row, base, str(n // at_once))
-        f.out("  fence release")
-        f.out(f"  store {all_kind} {_filled(table.type)}, ptr {first}, align 1")
-        f.out(f"  br label %{done}")
-        f.start(done)
+        there = _all_are(f, table, word, at_once, _filled(table.type))
+        f.out(f"  br i1 {there}, label %{end}, label %{missing}")
+        f.start(missing)
+        _have_run_made(f, s, table, word, (row, column), (at_once, 1))
+        f.out(f"  br label %{end}")
+        f.start(end)
+    f.out(f"  br label %{done}")
+    f.start(whole)
+    _have_run_made(f, s, table, first, (row, base), (at_once, n // at_once))
+    f.out(f"  br label %{done}")
+    f.start(done)
+
+
+def _all_are(f: Function, table: BufferSym, word: str, n: int, value: str) -> str:
+    """Whether so many entries of the table, from one on, are a vector's."""
+    kind = value_type(table.type.with_lanes(n))
+    held = f.op(f"load {kind}, ptr {word}, align 1")
+    return all_lanes(f, f.op(f"icmp eq {kind} {held}, {value}"), BOOL.with_lanes(n))
+
+
+def _have_run_made(
+    f: Function,
+    s: S.Demand,
+    table: BufferSym,
+    word: str,
+    at: tuple[str, str],
+    counts: tuple[int, int],
+) -> None:
+    """Has a run of values computed by one call, and their entries say so. at: row and
+    column of the first. counts: how many at once, and how often."""
+    at_once, times = counts
+    n = at_once * times
+    kind, made = value_type(table.type.with_lanes(n)), _filled(table.type)
+    if f.module.profiled:
+        held = f.op(f"load {kind}, ptr {word}, align 1")
+        _tally_new(f, s.thunk, _how_many(f, f.op(f"icmp ne {kind} {held}, {made}"), n))
+    _call(f, s.thunk, at_once, *at, str(times))
+    f.out("  fence release")
+    f.out(f"  store {kind} {made}, ptr {word}, align 1")
 
 
 def _tally_new(f: Function, thunk: BufferSym, n: str) -> None:
