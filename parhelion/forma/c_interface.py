@@ -7,8 +7,6 @@ CUDA have the same, whose text differs in what is behind it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from parhelion.aot.interface import c_type
 from parhelion.forma.c_sizes import Names, c_size
 from parhelion.forma.images import has_channels, pixels_of
@@ -155,7 +153,7 @@ class Interface:
                 f"if (!{c_size(requirement.condition, self.longs)}) return -1;"
             )
         for one in domains:
-            lines += self._sizes(one, self.longs)
+            lines += self._sizes(one)
         return lines
 
     def _pointer(self, one: Domain) -> str:
@@ -166,11 +164,11 @@ class Interface:
             return f"struct {self.structs[kind]}"
         return c_type(kind.pixel)
 
-    def _sizes(self, one: Domain, longs: Mapping[Var, str]) -> list[str]:
+    def _sizes(self, one: Domain) -> list[str]:
         """The sizes of a domain: all of its values are counted by an int."""
         lines = []
         for d, (count, size) in enumerate(zip(one.counts, one.sizes, strict=True)):
-            lines.append(f"const int64_t {count} = {c_size(size, longs)};")
+            lines.append(f"const int64_t {count} = {c_size(size, self.longs)};")
             all_ = f"{count} * {one.stride(d)}"
             lines.append(f"if ({count} > INT32_MAX || {all_} > INT32_MAX) return -6;")
         return lines
