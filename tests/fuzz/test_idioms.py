@@ -52,8 +52,8 @@ def test_a_planted_bug_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not runs("avx512"), reason="the fault is one of AVX-512")
 def test_selections_by_constants() -> None:
-    """LLVM writes them as shuffles, which become masked operations on bits as well
-    (2026, case 1000300 of avx512)."""
+    """LLVM writes them as shuffles, and makes masked operations on bits of these, too:
+    case 1000300 of avx512, which was refused with an internal error."""
     lane = Term("lane", "bool", (), (363, 0))
     load, other = (Term("load", "i32", (), (0, 0, n)) for n in (0, 709))
     inner = Term("blend", "i32", (load, other), (0, 4))
