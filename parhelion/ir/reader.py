@@ -293,6 +293,20 @@ class _Reader:
         line.end()
         return S.Demand(thunk, row, col, table, index, predicate, reads, waits)
 
+    def barrier(self, line: Line, depth: int) -> Stmt:
+        line.end()
+        return S.Barrier()
+
+    def sync(self, line: Line, depth: int) -> Stmt:
+        buffer = line.buffer(line.name())
+        line.need("on")
+        device = line.take("device")
+        if not device:
+            line.need("host")
+        reads, writes = line.take("reads"), line.take("writes")
+        line.end()
+        return S.Sync(buffer, device, reads, writes)
+
     def evaluate(self, line: Line, depth: int) -> Stmt:
         value = line.expr()
         line.end()
@@ -352,6 +366,8 @@ _STATEMENTS: dict[str, Callable[[_Reader, Line, int], Stmt]] = {
     "release": _Reader.release,
     "lazy": _Reader.on_demand,
     "demand": _Reader.demand,
+    "barrier": _Reader.barrier,
+    "sync": _Reader.sync,
     "evaluate": _Reader.evaluate,
     "prefetch": _Reader.prefetch,
     "prefetch_region": _Reader.prefetch_region,

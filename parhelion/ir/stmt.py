@@ -55,7 +55,9 @@ class MemoryKind(enum.Enum):
     REGISTER, a wish of the schedule, is STACK of a constant size, which LLVM turns
     into registers where all its indices are constant. SPARSE is a HEAP of which little
     may be used. CACHE is given by the cache of memoized Funcs; the condition then says
-    where (`memo_storage`)."""
+    where (`memo_storage`). SHARED belongs to a block of a kernel's threads. DEVICE is
+    what kernels use that is stored outside of them: memory of the device, and main
+    memory as well for MIRRORED, which the host's code uses, too."""
 
     AUTO = "auto"
     STACK = "stack"
@@ -63,6 +65,9 @@ class MemoryKind(enum.Enum):
     SPARSE = "sparse"
     REGISTER = "register"
     CACHE = "cache"
+    SHARED = "shared"
+    DEVICE = "device"
+    MIRRORED = "mirrored"
 
 
 #: The kinds of memory that the run time is asked for.
@@ -300,6 +305,28 @@ MADE = 2
 
 
 @node
+class Barrier(Stmt):
+    """All threads of a block wait here until all have come; what they have stored
+    before can be seen by all after it. It stands at block level (see
+    `lower.kernels`)."""
+
+
+@node
+class Sync(Stmt):
+    """Precedes the use of a buffer that has a copy on the device and one in main
+    memory.
+
+    device: which of the copies is used. reads: whether it must hold what was stored
+    last, on either side. writes: whether it is the newest from then on.
+    """
+
+    buffer: BufferSym
+    device: bool
+    reads: bool
+    writes: bool
+
+
+@node
 class Evaluate(Stmt):
     """Evaluates an expression for its effect (print, …)."""
 
@@ -364,6 +391,7 @@ __all__ = [
     "Allocate",
     "Assert",
     "Atomic",
+    "Barrier",
     "Block",
     "Demand",
     "Evaluate",
@@ -388,5 +416,6 @@ __all__ = [
     "Stmt",
     "keeps_books",
     "Store",
+    "Sync",
     "Type",
 ]

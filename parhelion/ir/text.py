@@ -35,6 +35,7 @@ KEYWORDS = frozenset(
     + ("unrolled", "block", "produce", "consume", "realize", "allocate", "free")
     + ("assert", "evaluate", "prefetch", "prefetch_region", "extern", "run")
     + ("atomic", "fork", "acquire", "release", "lazy", "demand", "on_demand")
+    + ("gpu_block", "gpu_thread", "gpu_lane", "barrier", "sync")
 )
 #: Names that a called Func or image may not have in text.
 CALLED = (
@@ -147,7 +148,7 @@ def _mentions(n: Node) -> Iterator[tuple[Symbol, str]]:
             yield n, ""
         case E.Let() | S.LetStmt() | S.For():
             yield n.var, ""
-        case E.Load() | S.Store() | S.Allocate() | S.Free() | S.Prefetch():
+        case E.Load() | S.Store() | S.Allocate() | S.Free() | S.Prefetch() | S.Sync():
             yield n.buffer, "[]"
         case E.ImageLoad():
             yield n.image, "()"
@@ -494,6 +495,14 @@ class Printer:
             cond += f" if {self.expr(s.predicate, 0)}"
         self.put(depth, f"demand {self.name(s.thunk, '[]')}({given}) of {table}{cond}")
 
+    def barrier(self, s: S.Barrier, depth: int) -> None:
+        self.put(depth, "barrier")
+
+    def sync(self, s: S.Sync, depth: int) -> None:
+        side = "device" if s.device else "host"
+        uses = " reads" * s.reads + " writes" * s.writes
+        self.put(depth, f"sync {self.name(s.buffer, '[]')} on {side}{uses}")
+
     def evaluate(self, s: S.Evaluate, depth: int) -> None:
         self.put(depth, f"evaluate {self.expr(s.value, 0)}")
 
@@ -559,6 +568,8 @@ _STMT: dict[type[Stmt], Callable[[Printer, Any, int], None]] = {
     S.Release: Printer.release,
     S.OnDemand: Printer.on_demand,
     S.Demand: Printer.demand,
+    S.Barrier: Printer.barrier,
+    S.Sync: Printer.sync,
     S.Evaluate: Printer.evaluate,
     S.Prefetch: Printer.prefetch,
     S.PrefetchRegion: Printer.prefetch_region,

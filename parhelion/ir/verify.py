@@ -277,6 +277,14 @@ class _Checker:
             if not s.predicate.type.is_bool() or s.predicate.type.count != lanes:
                 self.fail(f"a predicate of type {s.predicate.type}", s)
 
+    def barrier(self, s: S.Barrier) -> None:
+        pass
+
+    def sync(self, s: S.Sync) -> None:
+        self.buffer(s.buffer, s)
+        if not (s.reads or s.writes):
+            self.fail("a Sync for no use", s)
+
     def evaluate(self, s: S.Evaluate) -> None:
         self.expr(s.value)
 
@@ -510,6 +518,8 @@ _STMT: dict[type[Stmt], Callable[[_Checker, Any], None]] = {
     S.Release: _Checker.semaphore,
     S.OnDemand: _Checker.on_demand,
     S.Demand: _Checker.demand,
+    S.Barrier: _Checker.barrier,
+    S.Sync: _Checker.sync,
     S.Evaluate: _Checker.evaluate,
     S.Prefetch: _Checker.prefetch,
     S.PrefetchRegion: _Checker.prefetch_region,

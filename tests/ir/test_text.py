@@ -129,6 +129,27 @@ def program() -> S.Stmt:
         S.Produce(func, True, kernel),
         S.Produce(func, False, S.Store(u8, of(1, UInt(8)), x, None)),
     )
+    shared = BufferSym("tile", F32, 1, "internal")
+    device = S.For(
+        x,
+        i(0),
+        n,
+        ForKind.GPU_BLOCK,
+        B.block(
+            S.Allocate(shared, (i(32),), B.TRUE, MemoryKind.SHARED, 0),
+            S.For(
+                y,
+                i(0),
+                i(32),
+                ForKind.GPU_THREAD,
+                S.Store(shared, of(0.0, F32), y, None),
+            ),
+            S.Barrier(),
+            S.For(
+                y, i(0), i(4), ForKind.GPU_LANE, S.Store(u8, of(1, UInt(8)), y, None)
+            ),
+        ),
+    )
     before = S.Realize(
         pair,
         ((i(0), n), (x, E.Add(n, i(2)))),
@@ -146,6 +167,10 @@ def program() -> S.Stmt:
             allocated,
             S.Block((S.Allocate(u8, (), p, MemoryKind.AUTO, 0),)),
             S.Block((S.Free(u8),)),
+            S.Sync(image, True, True, False),
+            S.Sync(u8, True, True, True),
+            device,
+            S.Sync(u8, False, False, True),
         )
     )
 
@@ -186,6 +211,19 @@ block {
 block {
   free out
 }
+sync in on device reads
+sync out on device reads writes
+gpu_block (x, 0, n) {
+  allocate tile[float32 * 32] in shared
+  gpu_thread (y, 0, 32) {
+    tile[y] = 0.0f
+  }
+  barrier
+  gpu_lane (y, 0, 4) {
+    out[y] = u8(1)
+  }
+}
+sync out on host writes
 """
 
 
