@@ -42,8 +42,14 @@ struct halide_buffer_t {
 #: Bytes of a `halide_dimension_t`: min, extent, stride and flags, four bytes each.
 DIMENSION_BYTES = 16
 
-#: The flag of a buffer whose pixels on its device are newer than those in memory.
+#: The flags of a buffer whose pixels in memory are newer than those on its device, and
+#: the other way round.
+HOST_DIRTY = 1
 DEVICE_DIRTY = 2
+#: Flags of our own. KEEPS: its owner wants the copy on the device when a run has ended.
+#: OWNED: the run time has allocated that copy, so that it can be freed.
+KEEPS = 1 << 62
+OWNED = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,9 @@ __all__ = [
     "C_STRUCTS",
     "DEVICE_DIRTY",
     "DIMENSION_BYTES",
+    "HOST_DIRTY",
+    "KEEPS",
+    "OWNED",
     "BufferStruct",
     "buffer_struct",
 ]

@@ -163,6 +163,8 @@ FAILURES: dict[str, Failure] = {
     # (func, message)
     "specialize_fail": Failure(PipelineRuntimeError, "{0}: {1}"),
     "require": Failure(PipelineRuntimeError, "requirement failed: {0}"),
+    # (what the device was used for, status: see `ir.device_status`)
+    "device_failed": Failure(PipelineRuntimeError, "{0}: the device's status is {1}"),
     # (first buffer, buffer, dimension, first min, first max, min, max)
     "tuple_differs": Failure(
         BoundsError,
@@ -200,4 +202,5 @@ HALIDE_CODES: dict[str, int] = {
     "number_not_positive": -46,
     "specialize_fail": -31,
     "require": -27,
+    "device_failed": -29,
 }

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from parhelion.errors import HalideError, InternalError, Site
+from parhelion.ir.device_status import explain
 from parhelion.ir.failures import CODES, FAILURES
 from parhelion.types import Type
 
@@ -172,12 +173,18 @@ def failed(
     """The exception for a failure by its name in `ir.failures.FAILURES`, with the
     values of its arguments; sites, fallback: as for `failure`."""
     kind = FAILURES[code]
+    hint = kind.hint
     if code == "require":
         what = kind.template.format("".join(_plain(a) for a in args))
+    elif code == "device_failed":
+        about, status = str(args[0]), int(str(args[1]))
+        told, hint = explain(status)
+        what = f"{about}: {told}"
+        args = re.findall("'([^']+)'", about)
     else:
         what = kind.template.format(*args)
     named = next((sites[a] for a in args if isinstance(a, str) and a in sites), None)
-    error = kind.error(what, at=named or fallback, hint=kind.hint)
+    error = kind.error(what, at=named or fallback, hint=hint)
     error.failure = code
     return error
 

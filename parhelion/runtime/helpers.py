@@ -1,4 +1,4 @@
-"""The functions of the run time that compiled code calls, by name.
+"""The functions of the run time that compiled code calls, and its tables, by name.
 
 A module's declarations say which it calls (`called`); whoever loads it is given their
 addresses (`addresses`). Each helper has a provider: a module of this package with a
@@ -40,6 +40,13 @@ provide(
         *("ph_profile_allocate", "ph_profile_free"),
     ),
 )
+provide(
+    "parhelion.runtime.devices",
+    (
+        *("ph_device_sync", "ph_device_address", "ph_device_leave", "ph_device_free"),
+        *("ph_device_launch", "ph_device_finish", "ph_device_simulated"),
+    ),
+)
 
 #: Those that may run for long enough to be interrupted, or that call Python.
 WATCHED = frozenset(
@@ -62,9 +69,8 @@ def is_known(name: str) -> bool:
 
 def called(module: Any) -> frozenset[str]:
     """The helpers that a module of LLVM's declares."""
-    return frozenset(
-        [f.name for f in module.functions if f.is_declaration and is_known(f.name)]
-    )
+    symbols = [*module.functions, *module.global_variables]
+    return frozenset([s.name for s in symbols if s.is_declaration and is_known(s.name)])
 
 
 def addresses(names: Collection[str]) -> dict[str, int]:
