@@ -52,7 +52,7 @@ def run_extern(f: Function, s: S.RunExtern) -> None:
         at = _offset(f, dims, DIMENSION_BYTES * done)
         done += len(b.dims)
         addresses.append(_offset(f, structs, size * k))
-        _fill(f, addresses[-1], host, b.type, at, shape)
+        fill_struct(f, addresses[-1], host, b.type, at, shape)
     for b in buffers:
         f.forget_loads(b)
     inputs, outputs = addresses[: len(s.inputs)], addresses[len(s.inputs) :]
@@ -83,13 +83,13 @@ def _query(f: Function, e: E.Intrinsic) -> str:
         at = _offset(f, dims, DIMENSION_BYTES * done)
         done += n
         struct = f.alloca(f"[{size} x i8], align 8")
-        _fill(f, struct, "null", p.type, at, [("0", "0", "0")] * n)
+        fill_struct(f, struct, "null", p.type, at, [("0", "0", "0")] * n)
         inputs.append(struct)
     outputs: list[str] = []
     for t in code.results:
         struct = f.alloca(f"[{size} x i8], align 8")
         own = f.alloca(f"[{max(DIMENSION_BYTES * len(shape), 1)} x i8], align 8")
-        _fill(f, struct, "null", t, own, shape)
+        fill_struct(f, struct, "null", t, own, shape)
         outputs.append(struct)
     _call(f, code, code.name, scalars, inputs, outputs)
     return dims
@@ -116,7 +116,7 @@ def _int32(f: Function, e: Expr) -> str:
     return f.op(f"trunc i64 {text} to i32") if text.startswith("%") else text
 
 
-def _fill(
+def fill_struct(
     f: Function, struct: str, host: str, t: Type, dims: str, shape: _Shape
 ) -> None:
     """Writes a buffer struct and its dimensions."""
@@ -196,4 +196,4 @@ def _packed(f: Function, given: Sequence[Expr | str]) -> str:
     return argv
 
 
-__all__ = ["run_extern"]
+__all__ = ["fill_struct", "run_extern"]

@@ -9,6 +9,7 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 from __future__ import annotations
 
 from parhelion.codegen import (
+    device,
     effects,
     extern,
     intrinsics,
@@ -73,8 +74,10 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
         bound_twice(body),
     )
     _bind_arguments(f, lowered, body)
+    kept = device.enter(f, body)
     f.write(body)
     end_streams(f)
+    device.leave(f, kept)
     f.out("  ret i32 0")
     effects.write_exits(f)
     f.finish()
@@ -163,6 +166,7 @@ def _bind_buffer(
         del f.pointers[buffer]
         return
     struct, fields = _argument(f, slot), fields_of(f.module.target)
+    f.structs[buffer] = struct
     if used:
         at = f.op(f"getelementptr i8, ptr {struct}, i64 {fields.host}")
         f.pointers[buffer] = (f.op(f"load ptr, ptr {at}"), 0)

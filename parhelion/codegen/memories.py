@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from parhelion.codegen import effects, memo, profiling
 from parhelion.codegen.addresses import index_value
+from parhelion.codegen.extern import fill_struct
+from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
-from parhelion.ir.expr import Var
+from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import HEAPS, MemoryKind
 from parhelion.types import INT32, INT64
 
@@ -121,8 +123,51 @@ class Heap(Memory):
         profiling.allocated(f, buffer, pointer, total)
 
 
+class OnDevice(Memory):
+    """The device's memory, and main memory if the host's code uses it as well. The copy
+    on the device is made at its first use."""
+
+    def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
+        return s.kind in (MemoryKind.DEVICE, MemoryKind.MIRRORED)
+
+    def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
+        buffer = s.buffer
+        host = "null"
+        if s.kind is MemoryKind.MIRRORED:
+            Heap().allocate(f, s, size)
+            host = f.pointers[buffer][0]
+        else:
+            # Nobody asks for the place of what the host does not use.
+            f.pointers[buffer] = ("null", f.top)
+        fields = fields_of(f.module.target)
+        struct = f.alloca(f"[{fields.size} x i8], align 8")
+        shape = _shape(f, s)
+        dims = f.alloca(f"[{max(DIMENSION_BYTES * len(shape), 1)} x i8], align 8")
+        fill_struct(f, struct, host, buffer.type, dims, shape)
+        f.structs[buffer] = struct
+        f.module.declare("ph_device_free", "void", "ptr, ptr", "nounwind")
+        f.live.append((buffer, struct))
+        f.releases[struct] = f"call void @ph_device_free(ptr %ctx, ptr {struct})"
+
+
+def _shape(f: Function, s: S.Allocate) -> list[tuple[str, str, str]]:
+    """Min, extent and stride of each dimension of storage, the densest first."""
+    shape: list[tuple[str, str, str]] = []
+    stride: Expr = build.int64(1)
+    for e in s.extents:
+        extent = index_value(f, e)
+        if extent.startswith("%"):
+            extent = f.op(f"trunc i64 {extent} to i32")
+        step = index_value(f, stride)
+        if step.startswith("%"):
+            step = f.op(f"trunc i64 {step} to i32")
+        shape.append(("0", extent, step))
+        stride = build.mul(stride, build.cast(INT64, e))
+    return shape
+
+
 #: Those of processors, in the order in which they are asked.
-MEMORIES: tuple[Memory, ...] = (Cached(), Stack(), Heap())
+MEMORIES: tuple[Memory, ...] = (Cached(), OnDevice(), Stack(), Heap())
 
 
 def allocate(f: Function, s: S.Allocate) -> None:

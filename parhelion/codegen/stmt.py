@@ -6,6 +6,7 @@ from parhelion.codegen import (
     accumulate,
     atomic,
     closures,
+    device,
     effects,
     extern,
     lazy,
@@ -61,6 +62,9 @@ def _if(f: Function, s: S.If) -> None:
 def _for(f: Function, s: S.For) -> None:
     if s.kind is ForKind.PARALLEL:
         closures.parallel_loop(f, s)
+        return
+    if s.kind is ForKind.GPU_BLOCK:
+        device.launch(f, s)
         return
     if s.kind is not ForKind.SERIAL:
         raise InternalError(f"code generation met a {s.kind.value} loop")
@@ -344,6 +348,8 @@ STATEMENTS |= {
     S.Fork: closures.fork,
     S.Acquire: closures.acquire,
     S.Release: closures.release,
+    S.Sync: device.sync,
+    S.Barrier: device.barrier,
     S.OnDemand: lazy.on_demand,
     S.Demand: lazy.demand,
     S.Allocate: memories.allocate,

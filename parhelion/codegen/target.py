@@ -1,9 +1,12 @@
-"""The computer at hand as a target."""
+"""The computer at hand as a target, and its device for kernels."""
 
 from __future__ import annotations
 
 import functools
+import os
 
+from parhelion.errors import HalideError, here
+from parhelion.ir.device import SIMULATED, Device
 from parhelion.ir.target import Target, make_target
 
 
@@ -20,3 +23,14 @@ def host_target() -> Target:
         [name for name, on in found.items() if on],
         [name for name, on in found.items() if not on],
     )
+
+
+def host_device() -> Device | None:
+    """What kernels are made for here: what PARHELION_GPU names, if it is set. Raises
+    HalideError for a name that means nothing."""
+    named = os.environ.get("PARHELION_GPU", "")
+    if named == "":
+        return None
+    if named == "simulate":
+        return SIMULATED
+    raise HalideError(f"PARHELION_GPU is {named!r}", at=here(), legal=["simulate"])

@@ -116,6 +116,8 @@ class Function:
         #: Parts of vectors that were put together: (vector, first lane, lanes).
         self.pieces: dict[tuple[str, int, int], str] = {}
         self.pointers: dict[BufferSym, tuple[str, int]] = {}
+        #: The `halide_buffer_t` of what has one.
+        self.structs: dict[BufferSym, str] = {}
         #: Heap allocations to free when the function is left.
         self.live: list[tuple[BufferSym, str]] = []
         #: The statements being written one after another, and which is in hand.

@@ -165,6 +165,19 @@ FAILURES: dict[str, Failure] = {
     "require": Failure(PipelineRuntimeError, "requirement failed: {0}"),
     # (what the device was used for, status: see `ir.device_status`)
     "device_failed": Failure(PipelineRuntimeError, "{0}: the device's status is {1}"),
+    # (func, element)
+    "kernel_race": Failure(
+        PipelineRuntimeError,
+        "two threads of a block use element {1} of the storage of {0}, one of them"
+        " stores to it, and they wait for each other at no barrier between",
+        "allow_race_conditions takes away what keeps threads apart",
+    ),
+    # (func, element)
+    "kernel_unwritten": Failure(
+        PipelineRuntimeError,
+        "a kernel reads element {1} of the storage of {0}, to which no thread of the"
+        " block has stored",
+    ),
     # (first buffer, buffer, dimension, first min, first max, min, max)
     "tuple_differs": Failure(
         BoundsError,

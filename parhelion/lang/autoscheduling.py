@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parhelion.errors import HalideError, TypeMismatchError, here
+from parhelion.ir.function import Function
+from parhelion.ir.names import plain_name
+from parhelion.lang.boxes import Box
 from parhelion.lang.target_api import Target, get_host_target
 
 if TYPE_CHECKING:
@@ -276,3 +279,14 @@ def apply_autoscheduler(
     driver: Any = importlib.import_module(_DRIVER)
     found: AutoSchedulerResults = driver.apply(pipeline, target, params)
     return found
+
+
+def recommended(outputs: Sequence[Function], boxes: Sequence[Box]) -> str:
+    """Returns the call of `autoschedule` that a warning recommends for outputs of these
+    sizes; "" if the scheduler is not there, or if the outputs differ in size."""
+    sizes = {tuple([extent for _, extent in box]) for box in boxes}
+    if DEFAULT_SCHEDULER not in autoschedulers() or len(sizes) > 1:
+        return ""
+    names = ", ".join([plain_name(f.label) for f in outputs])
+    what = names if len(outputs) == 1 else f"[{names}]"
+    return f"hl.autoschedule({what}, {list(*sizes)})"

@@ -20,15 +20,15 @@ from parhelion.errors import (
 )
 from parhelion.ir.bindings import SET, Bindings
 from parhelion.ir.changes import epoch
+from parhelion.ir.device import Device
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
-from parhelion.ir.names import plain_name
 from parhelion.ir.pipeline import ArgKind, Argument, Lowered, Requirement
 from parhelion.ir.rewrite import free_vars
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
-from parhelion.lang.autoscheduling import DEFAULT_SCHEDULER, autoschedulers
+from parhelion.lang.autoscheduling import recommended
 from parhelion.lang.boxes import Box, as_promised, joined, region_of, storage_order
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import (
@@ -52,6 +52,7 @@ from parhelion.runtime.program import (
     build,
     check_demands,
     compiling,
+    device_for,
     fitted,
     lowered_for,
     small_splits,
@@ -106,6 +107,8 @@ class Runner:
         )
         self._state: Fingerprint | None = None
         self._epoch = -1
+        #: What kernels are made for, if the schedule has some.
+        self._device: Device | None = None
         self._promises: Promises = {}
         self._programs: dict[Variant, CompiledPipeline] = {}
         self._written: dict[object, list[Box]] = {}
@@ -145,6 +148,7 @@ class Runner:
                 self._unguarded = set()
                 self.targets = tuple([b for f in self.outputs for b in f.buffers])
                 self._promises = standing((*self.reach.images, *self.targets))
+                self._device = device_for(self.reach.functions)
                 self._small = {
                     b: splits
                     for f in self.outputs
@@ -164,6 +168,8 @@ class Runner:
         """The variant of the code that serves these arguments. boxes: those of the
         outputs, where their layouts are not known yet."""
         found = variant_for(self._promises, layouts, options)
+        if self._device is not None:
+            found = replace(found, device=self._device)
         if self._small:
             asked = dict(zip(self.targets, boxes, strict=False))
             sizes = []
@@ -267,19 +273,8 @@ class Runner:
             for sym, box in zip(self.targets, boxes, strict=True)
         }
         with compiling():
-            warn_if_recomputed(
-                self.outputs, regions, constants, here(), self._repair(boxes)
-            )
-
-    def _repair(self, boxes: Sequence[Box]) -> str:
-        """Returns the call of `autoschedule` that a warning recommends; "" if the
-        scheduler is not there, or if the outputs differ in size."""
-        sizes = {tuple([extent for _, extent in box]) for box in boxes}
-        if DEFAULT_SCHEDULER not in autoschedulers() or len(sizes) > 1:
-            return ""
-        names = ", ".join([plain_name(f.label) for f in self.outputs])
-        what = names if len(self.outputs) == 1 else f"[{names}]"
-        return f"hl.autoschedule({what}, {list(*sizes)})"
+            repair = recommended(self.outputs, boxes)
+            warn_if_recomputed(self.outputs, regions, constants, here(), repair)
 
     # Arguments.
 

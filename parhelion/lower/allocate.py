@@ -97,6 +97,8 @@ def memory_kind(f: Function, of: Type, extents: Sequence[Expr]) -> MemoryKind:
         return MemoryKind.STACK if small else heap
     if wish is MemoryKind.HEAP:
         return heap
+    if wish is MemoryKind.SHARED:
+        return wish
     if size is None:
         why = f"the size of the storage of {f.label} is not a constant"
     elif size > MOST_WISHED_ON_STACK:

@@ -76,6 +76,7 @@ from parhelion.ir.stmt import (
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import memory_kind, refuse_rounding, size_checks
 from parhelion.lower.checks import laid_out
+from parhelion.lower.extents import most_of
 from parhelion.lower.instantiate import inline_lets
 from parhelion.lower.memoize import Remembered, decided_outside, remembered
 from parhelion.lower.options import PLAIN, LowerOptions
@@ -131,6 +132,7 @@ class _Flatten(Rewriter):
         self.remembered: dict[Function, Remembered] = {}
         self.offsets: list[Stmt] = []
         self.widened: dict[Expr, Expr] = {}
+        self.in_kernel = False
 
     # Places.
 
@@ -204,6 +206,13 @@ class _Flatten(Rewriter):
         if is_true(cond) or not isinstance(pixel, Load):
             return pixel
         return Load(pixel.type, pixel.buffer, pixel.index, cond)
+
+    def on_for(self, n: For) -> Stmt:
+        outside = self.in_kernel
+        self.in_kernel = outside or n.kind is ForKind.GPU_BLOCK
+        made = n.map(self.go)
+        self.in_kernel = outside
+        return made
 
     # Writes.
 
@@ -393,6 +402,12 @@ class _Flatten(Rewriter):
             exact[d] = e if low is not None and low >= 0 else maximum(e, int32(0))
         if all(const_int(e) is not None for e in exact.values()):
             return exact
+        if self.in_kernel:
+            bounds = {d: most_of(e) for d, e in exact.items()}
+            return {
+                d: exact[d] if bound is None else imm(bound, exact[d].type)
+                for d, bound in bounds.items()
+            }
         size = max((t.bytes() for t in n.func.types), default=1)
         rounded = {}
         for d, e in exact.items():

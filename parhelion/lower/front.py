@@ -17,7 +17,6 @@ from parhelion.lower.pin_casts import pin_casts
 from parhelion.lower.realizations import Realizations, lay_out
 from parhelion.lower.regions import Region, Regions
 from parhelion.lower.stages import LoopStage, StagedPipeline, collect
-from parhelion.schedule.gpu import check_no_kernels
 from parhelion.schedule.legality import check_strict, resolve
 from parhelion.schedule.sites import Nests
 from parhelion.schedule.spec import PipelineSpec
@@ -51,8 +50,6 @@ def inline(draft: Draft) -> None:
     draft.program = collect(
         draft.resolved, draft.spec.assumptions, strict=draft.options.strict_float
     )
-    if not draft.printed:
-        check_no_kernels(draft.program.order)
     if draft.options.strict_float:
         check_strict(draft.program.order)
     draft.regions = Regions(draft.program, draft.options)

@@ -83,6 +83,8 @@ class _Sums(Rewriter):
         return n if isinstance(n, Expr) else super().go(n)
 
     def on_for(self, n: S.For) -> Stmt:
+        if n.kind is S.ForKind.GPU_BLOCK:
+            return n
         sums = self._sums(n)
         if not sums:
             body = self.go(n.body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from parhelion.ir.device import Device
 from parhelion.ir.target import Target, generic_target
 
 
@@ -20,6 +21,7 @@ class LowerOptions:
         threads, to be read.
     profile: whether threads say which Func they compute (see `lower.profiling`).
     record: whether all Funcs are traced, and their lines are handed on as records.
+    device: what kernels are made for; None if the code is for a CPU alone.
     """
 
     target: Target = generic_target(256)
@@ -29,6 +31,7 @@ class LowerOptions:
     vectors: bool = True
     profile: bool = False
     record: bool = False
+    device: Device | None = None
 
 
 #: Nothing asked for, and a machine that any test runs on.

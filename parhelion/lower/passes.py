@@ -25,6 +25,8 @@ from parhelion.ir.target import Target
 from parhelion.ir.verify import Form, verify
 from parhelion.lower import front
 from parhelion.lower.allocate import place_allocations
+from parhelion.lower.barriers import place_barriers
+from parhelion.lower.check_kernels import check_kernels
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.entrance import entrance
 from parhelion.lower.flatten import flatten_storage
@@ -33,6 +35,7 @@ from parhelion.lower.frames import fit_frames
 from parhelion.lower.front import Draft
 from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.interleave_stores import interleave_stores
+from parhelion.lower.kernels import shape_kernels
 from parhelion.lower.lane_sums import sum_by_lanes
 from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.partition import partition_loops
@@ -43,6 +46,7 @@ from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.single_blocks import drop_single_blocks
 from parhelion.lower.stages import StagedPipeline
 from parhelion.lower.stream_stores import stream_stores
+from parhelion.lower.sync_devices import sync_devices
 from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
 from parhelion.lower.unroll import unroll_loops
 from parhelion.lower.vectorize import vectorize_loops
@@ -214,6 +218,12 @@ PASSES: tuple[Pass[Context], ...] = (
         "vectorisation recognises dense accesses in simplified indices",
     ),
     Pass(
+        "shape_kernels",
+        lambda s, c: shape_kernels(s, c.options.device),
+        "in loops over the blocks of a GPU, those over threads go to the leaves",
+        "with places in storage, and before copies of loops over threads are made",
+    ),
+    Pass(
         "unroll_loops",
         lambda s, c: unroll_loops(s),
         "unrolled loops become copies of their body",
@@ -284,6 +294,24 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: common_subexpressions(s),
         "values used more than once get a name",
         "simplification after it would open the names again",
+    ),
+    Pass(
+        "place_barriers",
+        lambda s, c: place_barriers(s),
+        "threads of a block wait where a value goes from one to another",
+        "behind all that copies, moves or names what the threads use",
+    ),
+    Pass(
+        "check_kernels",
+        lambda s, c: check_kernels(s, c.options.device),
+        "in simulated kernels, uses of shared memory are checked for races",
+        "behind barriers, which it counts",
+    ),
+    Pass(
+        "sync_devices",
+        lambda s, c: sync_devices(s, c.outputs),
+        "buffers that kernels use say where they are used next",
+        "behind all that moves statements of the host's",
     ),
     Pass(
         "mark_profile",

@@ -106,6 +106,8 @@ class _Streams(Rewriter):
         return n
 
     def on_for(self, n: For) -> Stmt:
+        if n.kind is ForKind.GPU_BLOCK:
+            return n
         around = self.loops
         serial = n.kind is ForKind.SERIAL
         self.loops = [*around, n] if serial else []

@@ -121,6 +121,8 @@ class _Streams(Rewriter):
         return n if isinstance(n, Expr) else super().go(n)
 
     def on_for(self, n: For) -> Stmt:
+        if n.kind is ForKind.GPU_BLOCK:
+            return n
         plan = self._plan(n)
         return super_for(self, n) if plan is None else _versions(n, plan, ())
 

@@ -21,6 +21,7 @@ from parhelion.ir import deep, images, node
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.cycles import sweep_cycles
+from parhelion.ir.device import Device
 from parhelion.ir.evaluate import Value, evaluate
 from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
@@ -35,6 +36,7 @@ from parhelion.runtime.call import Call
 from parhelion.runtime.context import failed
 from parhelion.runtime.layout import Layout
 from parhelion.schedule.directives import Split
+from parhelion.schedule.gpu import has_kernels
 from parhelion.schedule.reach import Fingerprint, Reach
 from parhelion.schedule.spec import PipelineSpec
 
@@ -76,6 +78,7 @@ class Variant:
     sizes: (output, dimension, extent) of outputs' dimensions that begin at 0 and are
     known to be so large (see `small_splits`). profile: whether each call is profiled.
     trace: whether each call is recorded (`runtime.trace`).
+    device: what kernels are made for, if the schedule has some.
     """
 
     strides: frozenset[tuple[BufferSym, Strides]] = frozenset()
@@ -85,6 +88,7 @@ class Variant:
     sizes: frozenset[tuple[BufferSym, int, int]] = frozenset()
     profile: bool = False
     trace: bool = False
+    device: Device | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +242,14 @@ def of_variant(spec: PipelineSpec, variant: Variant) -> PipelineSpec:
     return spec.assuming(instead)
 
 
+def device_for(functions: Sequence[Function]) -> Device | None:
+    """What the kernels of Funcs are made for here; None if they have none, or if there
+    is nothing."""
+    from parhelion.codegen.target import host_device
+
+    return host_device() if has_kernels(functions) else None
+
+
 def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptions:
     """How the code of a variant is lowered for a machine; without `vectors`, all its
     loops are loops."""
@@ -251,6 +263,7 @@ def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptio
         vectors=vectors,
         profile=variant.profile,
         record=variant.trace,
+        device=variant.device,
     )
 
 

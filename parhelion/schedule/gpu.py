@@ -1,8 +1,7 @@
 """Directives that give loops to the blocks, threads and lanes of a GPU, as a mixin.
 
-Names, argument order and meaning are those of Halide 21's Python module. The loops are
-part of the schedule, are checked and are printed; kernels are not made of them yet, so
-that compiling them is refused (`check_no_kernels`).
+Names, argument order and meaning are those of Halide 21's Python module. What becomes
+of the loops, `lower.kernels` says.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Self
 
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.expr import Var
-from parhelion.ir.function import Function, var_label
+from parhelion.ir.function import Function
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule import rules
 from parhelion.schedule.args import HasVar, gpu_tile_form, to_int, to_var
@@ -38,8 +37,8 @@ class GpuLoops:
 
     Each raises ScheduleError for arguments that do not fit, for a loop that is not
     there or whose iterations depend on each other, and for another device than
-    Default_GPU. Kernels are not available yet: compiling a schedule that has such loops
-    raises ScheduleError, while `print_loop_nest` shows them.
+    Default_GPU. What no kernel can be made of is refused when the pipeline is
+    compiled.
     """
 
     __slots__ = ()
@@ -52,8 +51,7 @@ class GpuLoops:
 
         ``gpu(bx, tx)``, ``gpu(bx, by, tx, ty)`` or ``gpu(bx, by, bz, tx, ty, tz)``,
         each innermost first, with a `device_api` at the end or none. Raises
-        ScheduleError for other arguments and loops that are not there, and when it is
-        compiled: kernels are not available yet.
+        ScheduleError for other arguments and loops that are not there.
         """
         with Change(self._function, self._stage) as change:
             loops = _loops(change, "gpu", given, named, _GPU_FORMS)
@@ -185,20 +183,14 @@ def _check_device(directive: str, device: object) -> None:
         )
 
 
-def check_no_kernels(functions: Sequence[Function]) -> None:
-    """Raises ScheduleError where a stage has loops of a GPU: no kernels are made."""
-    for f in functions:
-        for k, d in enumerate(f.stages()):
-            for branch in schedules(d.schedule):
-                for dim in branch.dims:
-                    if dim.kind.on_gpu:
-                        raise ScheduleError(
-                            f"{rules.stage_label(f, k)} is scheduled for a GPU"
-                            f" ({var_label(dim.var)} is"
-                            f" {rules.KIND_WORD[dim.kind]}), but kernels are not"
-                            " available yet",
-                            at=branch.sites.get(dim.var),
-                            hint="hl.host_supports_target_device(target) tells whether"
-                            " a target's GPU can be used; without one, schedule for"
-                            " the CPU (parallel, vectorize)",
-                        )
+def has_kernels(functions: Sequence[Function]) -> bool:
+    """Whether a stage has loops of a GPU."""
+    return any(
+        [
+            dim.kind.on_gpu
+            for f in functions
+            for d in f.stages()
+            for branch in schedules(d.schedule)
+            for dim in branch.dims
+        ]
+    )

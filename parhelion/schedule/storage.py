@@ -40,6 +40,7 @@ _MEMORY = {
     MemoryType.Heap: MemoryKind.HEAP,
     MemoryType.Stack: MemoryKind.STACK,
     MemoryType.Register: MemoryKind.REGISTER,
+    MemoryType.GPUShared: MemoryKind.SHARED,
 }
 
 
@@ -103,7 +104,11 @@ class StorageDirectives:
         was asked for but its size is not constant, or such Funcs would take more than
         256 KiB of the stack of one thread. Raises ScheduleError, when the pipeline is
         lowered, for what cannot be in registers, and at once for what is no MemoryType
-        and for the memories of GPUs and other devices.
+        and for memories of devices that code is not made for.
+
+        In a kernel, Auto is the memory that the threads of a block share (GPUShared)
+        for what is computed inside of the loops over blocks, and a thread's own for
+        what is computed inside of those over threads. At the root it is the device's.
 
         >>> f, g = hl.funcs("f g")
         >>> f[x] = x * x
@@ -121,7 +126,7 @@ class StorageDirectives:
         kind = _MEMORY.get(memory_type)
         if kind is None:
             raise ScheduleError(
-                f"{self._function.name}.store_in: a CPU has no memory"
+                f"{self._function.name}.store_in: nothing here has a memory"
                 f" MemoryType.{memory_type.name}",
                 at=here(),
                 legal=[f"MemoryType.{m.name}" for m in _MEMORY],

@@ -269,7 +269,8 @@ class _StmtSimplifier:
         asked = n.kind is ForKind.ON_DEMAND  # its variable is given, whatever it may be
         if hi is not None and hi <= 0 and not asked:
             return NOP
-        if lo == 1 and hi == 1 and not asked:
+        # A kernel stays one, with the dimensions that it has.
+        if lo == 1 and hi == 1 and not asked and not n.kind.on_gpu:
             return self.once(n, low, facts)
         var = self.loop_var(n.var, low, extent)
         body = self.go(n.body, facts)

@@ -72,15 +72,16 @@ def a_name_in_place_of_a_memory_type() -> None:
 
 
 @bad("""
-    one.store_in: a CPU has no memory MemoryType.GPUShared
+    one.store_in: nothing here has a memory MemoryType.VTCM
     legal here:
       - MemoryType.Auto
       - MemoryType.Heap
       - MemoryType.Stack
       - MemoryType.Register
+      - MemoryType.GPUShared
 """)
 def memory_of_a_device() -> None:
-    one().store_in(hl.MemoryType.GPUShared)
+    one().store_in(hl.MemoryType.VTCM)
 
 
 @bad("the directive gpu_single_thread is not available yet")

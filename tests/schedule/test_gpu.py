@@ -1,5 +1,5 @@
-"""Loops over the blocks, threads and lanes of a GPU are part of a schedule; what has
-them is printed and interpreted, and not compiled yet."""
+"""Loops over the blocks, threads and lanes of a GPU are part of a schedule, and are
+printed and interpreted. What kernels compute, `tests/gpu` has."""
 
 from __future__ import annotations
 
@@ -67,22 +67,28 @@ def test_the_interpreter_runs_them() -> None:
     assert np.array_equal(got, plain)
 
 
-def test_compiling_says_that_there_are_no_kernels() -> None:
+def test_compiling_says_that_there_is_no_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PARHELION_GPU", raising=False)
     f = image()
     f.gpu_tile(x, y, tx, ty, 4, 4)
     with pytest.raises(hl.ScheduleError) as caught:
         f.compile_jit()
     assert caught.value.at is not None and caught.value.at.file == __file__
-    assert "f is scheduled for a GPU (tx is gpu_thread), but kernels are not" in str(
+    assert "f: the loop over y is over the blocks of a GPU, and the code" in str(
         caught.value
     )
 
 
-def test_a_specialised_branch_for_a_gpu_is_found() -> None:
+def test_a_specialised_branch_for_a_gpu_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PARHELION_GPU", raising=False)
     n = hl.Param(hl.Int(32))
     f = image()
     f.specialize(n > 3).gpu_tile(x, y, tx, ty, 4, 4)
-    with pytest.raises(hl.ScheduleError, match="scheduled for a GPU"):
+    with pytest.raises(hl.ScheduleError, match="the blocks of a GPU"):
         f.compile_jit()
 
 

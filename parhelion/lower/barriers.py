@@ -1,0 +1,279 @@
+"""Barriers: where the threads of a block wait for each other.
+
+Between two nests of threads a barrier is needed where a value may cross from one thread
+to another: where both touch a buffer and one of them stores to it. It is not needed if
+both touch the same element in the same thread, and different threads different ones,
+which is proved of flat indices: those of both sides are one linear form of the threads'
+numbers whose factors keep all threads apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from parhelion.analysis.linear import linear
+from parhelion.ir.build import add, block, const_int
+from parhelion.ir.expr import Expr, Load, Var
+from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes, substitute
+from parhelion.ir.stmt import (
+    Allocate,
+    Atomic,
+    Barrier,
+    Block,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    Produce,
+    Stmt,
+    Store,
+)
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.kernels import THREADS, block_loops, nest_of
+from parhelion.simplify.simplifier import simplify
+from parhelion.types import INT32
+
+
+def place_barriers(s: Stmt) -> Stmt:
+    """Puts barriers into all kernels, which have their normal form."""
+    return _Kernels().go(s)
+
+
+class _Kernels(Rewriter):
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        if n.kind is not ForKind.GPU_BLOCK:
+            return n.map(self.go)
+        loops, body = block_loops(n)
+        made = _Place(_threads(body)).stmt(body, {})[0]
+        for loop in reversed(loops):
+            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A use of a buffer. atomic: of an update that happens as a whole. index: the place
+    as a function of the numbers of the thread, and of nothing else that differs between
+    threads or within one; None if it is not known to be one."""
+
+    buffer: BufferSym
+    writes: bool
+    atomic: bool
+    index: Expr | None
+
+
+#: What has happened since the last barrier.
+_Pending = Mapping[BufferSym, frozenset[Access]]
+
+
+def _threads(body: Stmt) -> list[int | None]:
+    """The number of threads along each dimension, outermost first; None where it is not
+    constant."""
+    found: list[int | None] = []
+    stack = [body]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, For) and s.kind in THREADS:
+            extents = [const_int(loop.extent) for loop in nest_of(s)[0]]
+            if not found:
+                found = [1] * len(extents)
+            found = [
+                None if a is None or b is None else max(a, b)
+                for a, b in zip(found, extents, strict=True)
+            ]
+        else:
+            stack += [c for c in s.children() if isinstance(c, Stmt)]
+    return found
+
+
+class _Place:
+    """Places the barriers of one kernel. Its methods return what a statement becomes,
+    and what has happened since the last barrier when it has run."""
+
+    def __init__(self, counts: list[int | None]) -> None:
+        self.counts = counts
+        self.numbers = [Var(f"thread.{d}", INT32) for d in range(len(counts))]
+
+    def stmt(self, s: Stmt, before: _Pending) -> tuple[Stmt, _Pending]:
+        if isinstance(s, For) and s.kind in THREADS:
+            mine = self.of_leaf(s)
+            if self.conflict(before, mine):
+                return block(Barrier(), s), _joined({}, mine)
+            return s, _joined(before, mine)
+        if isinstance(s, Block):
+            items: list[Stmt] = []
+            for item in s.items:
+                made, before = self.stmt(item, before)
+                flat = isinstance(made, Block) and not isinstance(item, Block)
+                items += made.items if flat and isinstance(made, Block) else [made]
+            return Block(tuple(items)), before
+        if isinstance(s, Produce):
+            made, after = self.stmt(s.body, before)
+            return Produce(s.func, s.producing, made), after
+        # What all threads evaluate, at block level.
+        mine = _reads([c for c in s.children() if isinstance(c, Expr)])
+        if self.conflict(before, mine):
+            made, after = self.stmt(s, {})
+            return block(Barrier(), made), after
+        before = _joined(before, mine)
+        if isinstance(s, If):
+            then, after = self.stmt(s.then, before)
+            if s.otherwise is None:
+                return If(s.cond, then, None), _both(before, after)
+            other, after_other = self.stmt(s.otherwise, before)
+            return If(s.cond, then, other), _both(after, after_other)
+        if isinstance(s, For):
+            return self.loop(s, before)
+        return s, before
+
+    def loop(self, s: For, before: _Pending) -> tuple[Stmt, _Pending]:
+        """A serial loop: each iteration comes after the one before it as well."""
+        body, after = self.stmt(s.body, before)
+        if self.conflict(after, self.first(body)[0]):
+            body, after = block(body, Barrier()), {}
+        made = For(s.var, s.min, s.extent, s.kind, body)
+        return made, _both(before, after)
+
+    def first(self, s: Stmt) -> tuple[list[Access], bool]:
+        """What happens in a statement before its first barrier, and whether there is
+        one that is surely reached."""
+        if isinstance(s, For) and s.kind in THREADS:
+            return self.of_leaf(s), False
+        if isinstance(s, Barrier):
+            return [], True
+        if isinstance(s, Block):
+            found: list[Access] = []
+            for item in s.items:
+                more, ended = self.first(item)
+                found += more
+                if ended:
+                    return found, True
+            return found, False
+        found = _reads([c for c in s.children() if isinstance(c, Expr)])
+        parts = [self.first(c) for c in s.children() if isinstance(c, Stmt)]
+        for more, _ in parts:
+            found += more
+        return found, isinstance(s, Produce) and parts[0][1]
+
+    def conflict(self, before: _Pending, then: Iterable[Access]) -> bool:
+        return any(
+            [
+                (a.writes or b.writes) and not self.apart(a, b)
+                for b in then
+                for a in before.get(b.buffer, ())
+            ]
+        )
+
+    def apart(self, a: Access, b: Access) -> bool:
+        """Whether two uses of a buffer never meet in different threads, or may."""
+        if a.atomic and b.atomic:
+            return True
+        return a.index is not None and a.index is b.index and self.injective(a.index)
+
+    def injective(self, index: Expr) -> bool:
+        """Whether different threads have different values of a linear form."""
+        form = linear(index)
+        steps: list[tuple[int, int]] = []
+        for number, count in zip(self.numbers, self.counts, strict=True):
+            if count == 1:
+                continue
+            step = form.terms.get(number, 0)
+            if count is None or step == 0:
+                return False
+            steps.append((abs(step), count))
+            form = form.without(number)
+        if any([not free_vars(e).isdisjoint(self.numbers) for e in form.terms]):
+            return False
+        reach = 0
+        for step, count in sorted(steps):
+            if step <= reach:
+                return False
+            reach += step * (count - 1)
+        return True
+
+    def of_leaf(self, leaf: Stmt) -> list[Access]:
+        """The uses of buffers in a nest of threads, without storage of its own."""
+        loops, body = nest_of(leaf)
+        env: dict[Var, Expr] = {}
+        found: list[Access] = []
+        for loop, number in zip(loops, self.numbers, strict=True):
+            found += _reads([loop.min, loop.extent])
+            env[loop.var] = add(substitute(loop.min, env), number)
+        _Thread(self.numbers, env, found).stmt(body, atomic=False)
+        return list(dict.fromkeys(found))
+
+
+class _Thread:
+    """Collects what one thread uses. env: what its lets and loops over threads are."""
+
+    def __init__(
+        self, numbers: list[Var], env: dict[Var, Expr], found: list[Access]
+    ) -> None:
+        self.numbers, self.env, self.found = numbers, env, found
+        self.own: set[BufferSym] = set()
+        self.inner: set[Var] = set()
+
+    def stmt(self, s: Stmt, atomic: bool) -> None:
+        if isinstance(s, Allocate):
+            self.own.add(s.buffer)
+        elif isinstance(s, LetStmt):
+            self.exprs([s.value], atomic)
+            self.env[s.var] = substitute(s.value, self.env)
+        elif isinstance(s, Store):
+            self.exprs(s.children(), atomic)
+            self.use(s.buffer, s.index, True, atomic)
+        else:
+            self.exprs([c for c in s.children() if isinstance(c, Expr)], atomic)
+            if isinstance(s, For):
+                self.inner.add(s.var)
+            for c in s.children():
+                if isinstance(c, Stmt):
+                    self.stmt(c, atomic or isinstance(s, Atomic))
+
+    def exprs(self, exprs: Iterable[Expr], atomic: bool) -> None:
+        for e in exprs:
+            for n in nodes(e):
+                if isinstance(n, Load):
+                    self.use(n.buffer, n.index, False, atomic)
+
+    def use(self, buffer: BufferSym, index: Expr, writes: bool, atomic: bool) -> None:
+        if buffer in self.own:
+            return
+        place: Expr | None = simplify(substitute(index, self.env))
+        assert place is not None
+        varies = any([isinstance(n, Load) for n in nodes(place)])
+        if (
+            varies
+            or index.type.count > 1
+            or not self.inner.isdisjoint(free_vars(place))
+        ):
+            place = None
+        self.found.append(Access(buffer, writes, atomic, place))
+
+
+def _reads(exprs: Iterable[Expr]) -> list[Access]:
+    """The loads of expressions that all threads evaluate."""
+    return [
+        Access(n.buffer, False, False, None)
+        for e in exprs
+        for n in nodes(e)
+        if isinstance(n, Load)
+    ]
+
+
+def _joined(before: _Pending, more: Iterable[Access]) -> _Pending:
+    found = dict(before)
+    for a in more:
+        found[a.buffer] = found.get(a.buffer, frozenset()) | {a}
+    return found
+
+
+def _both(one: _Pending, two: _Pending) -> _Pending:
+    return _joined(one, [a for accesses in two.values() for a in accesses])
+
+
+__all__ = ["place_barriers"]

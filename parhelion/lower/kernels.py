@@ -1,0 +1,565 @@
+"""Kernels in their normal form: what a block does, and nests of threads as its leaves.
+
+A loop over blocks of a GPU is a kernel, with the loops over blocks directly inside of
+it. Schedules put loops over threads anywhere inside of them:
+
+    gpu_block y:                          gpu_block y:
+      gpu_thread ty:                        gpu_thread ty:
+        let c = …                             gpu_thread tx:
+        gpu_thread tx: A        becomes         let c = …
+        gpu_thread tx: B                        A
+                                            gpu_thread ty:
+                                              gpu_thread tx:
+                                                let c = …
+                                                B
+
+so that a barrier may stand between A and B. Threads may be taken apart at any point, as
+long as none waits for another within its own code; so loops over threads go inwards to
+where no other is, through lets, conditions and serial loops that do not depend on them.
+Storage on the way gets a dimension for each such loop. See decision 13.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from parhelion.analysis.rank import reads_data
+from parhelion.ir.build import (
+    add,
+    block,
+    broadcast,
+    cast,
+    conjunction,
+    const_int,
+    imm,
+    int32,
+    is_true,
+    lnot,
+    lt,
+    mul,
+    sub,
+)
+from parhelion.ir.device import Device
+from parhelion.ir.expr import Expr, Load, Var
+from parhelion.ir.rewrite import _N, Rewriter, free_vars, substitute
+from parhelion.ir.stmt import (
+    Allocate,
+    Atomic,
+    Block,
+    For,
+    ForKind,
+    If,
+    LetStmt,
+    MemoryKind,
+    Produce,
+    Stmt,
+    Store,
+)
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.allocate import constant_bytes
+from parhelion.lower.extents import most_of, opened
+from parhelion.lower.instantiate import instantiate
+from parhelion.lower.kernel_refusals import (
+    block_inside,
+    divergent,
+    refused_statement,
+    refused_storage,
+)
+from parhelion.lower.unroll import refused
+from parhelion.types import INT32
+
+#: Dimensions of blocks in a grid, and of threads in a block.
+MOST_DIMENSIONS = 3
+
+THREADS = (ForKind.GPU_THREAD, ForKind.GPU_LANE)
+#: Loops that all threads of a block may go through together.
+_TOGETHER = (ForKind.SERIAL, ForKind.UNROLLED)
+#: What one thread may do, besides loops and storage of its own.
+_OF_A_THREAD = (Block, LetStmt, If, Store, Produce, Atomic)
+
+
+def shape_kernels(s: Stmt, device: Device | None) -> Stmt:
+    """Gives all kernels of a program their normal form.
+
+    Raises ScheduleError, at the user's line, for what no kernel can be made of: loops
+    over threads outside of blocks or over blocks inside of kernels, storage whose size
+    is not constant or that does not fit, what only some threads would go through, and
+    code of the host's. It also does where there is a kernel and no device.
+    """
+    return _Kernels(device).go(s)
+
+
+def has_threads(s: Stmt) -> bool:
+    """Whether loops over threads are in a statement."""
+    if isinstance(s, For) and s.kind in THREADS:
+        return True
+    return any([has_threads(c) for c in s.children() if isinstance(c, Stmt)])
+
+
+def block_loops(kernel: For) -> tuple[list[For], Stmt]:
+    """The loops over blocks of a kernel in its normal form, outermost first, and what a
+    block does."""
+    loops = [kernel]
+    while isinstance(loops[-1].body, For) and loops[-1].body.kind is ForKind.GPU_BLOCK:
+        loops.append(loops[-1].body)
+    return loops, loops[-1].body
+
+
+def nest_of(leaf: Stmt) -> tuple[list[For], Stmt]:
+    """The loops over threads of a leaf, outermost first, and what one thread does."""
+    loops: list[For] = []
+    while isinstance(leaf, For) and leaf.kind in THREADS:
+        loops.append(leaf)
+        leaf = leaf.body
+    return loops, leaf
+
+
+def leaves(s: Stmt) -> Iterator[Stmt]:
+    """The nests of threads at block level."""
+    if isinstance(s, For) and s.kind in THREADS:
+        yield s
+        return
+    for c in s.children():
+        if isinstance(c, Stmt):
+            yield from leaves(c)
+
+
+class _Kernels(Rewriter):
+    def __init__(self, device: Device | None) -> None:
+        super().__init__()
+        self.device = device
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        if n.kind is ForKind.GPU_BLOCK:
+            if self.device is None:
+                raise refused(
+                    n,
+                    "is over the blocks of a GPU, and the code is for none",
+                    "compile for a target with hl.TargetFeature.CUDA; with"
+                    " PARHELION_GPU=simulate kernels run on the CPU",
+                )
+            return _Kernel(self.device).shaped(n)
+        if n.kind in THREADS:
+            raise refused(
+                n,
+                "is over the threads of a block of a GPU, but is in no loop over"
+                " blocks",
+                "give a loop around it to gpu_blocks, or use gpu_single_thread",
+            )
+        return n.map(self.go)
+
+    def on_allocate(self, n: Allocate) -> Stmt:
+        if n.kind is MemoryKind.SHARED:
+            raise refused_storage(
+                n, "is outside of kernels: only the threads of a block share memory"
+            )
+        return n
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a statement will have around it in its leaf: loops over threads, and, inside
+    of these, lets and conditions."""
+
+    loops: tuple[For, ...] = ()
+    inner: tuple[LetStmt | Expr, ...] = ()
+
+    def is_empty(self) -> bool:
+        return not self.loops and not self.inner
+
+    def bound(self) -> set[Var]:
+        lets = [i.var for i in self.inner if isinstance(i, LetStmt)]
+        return {loop.var for loop in self.loops} | set(lets)
+
+    def values(self) -> dict[Var, Expr]:
+        """What the lets stand for, in terms of what is bound outside of them."""
+        known: dict[Var, Expr] = {}
+        for i in self.inner:
+            if isinstance(i, LetStmt):
+                known[i.var] = substitute(i.value, known)
+        return known
+
+
+class _Kernel:
+    """Shapes one kernel. dimensions: how many loops over threads all leaves have."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.dimensions = 1
+        self.copied: set[Var] = set()
+        #: What loops in the kernel bind.
+        self.inside: set[Var] = set()
+
+    def shaped(self, kernel: For) -> Stmt:
+        loops, lets, body = _outer_loops(kernel)
+        deepest = max(_depths(body, []), default=[], key=len)
+        if len(deepest) > MOST_DIMENSIONS:
+            raise refused(
+                deepest[MOST_DIMENSIONS],
+                f"is inside of {MOST_DIMENSIONS} others over threads, which are all"
+                " dimensions that a block has",
+                "make it serial, or fuse two of them",
+            )
+        self.dimensions = max(len(deepest), 1)
+        self.inside = {loop.var for loop in loops} | _loop_vars(body)
+        made = block(*lets, self.walk(body, _Around()))
+        self.check_threads(kernel, made)
+        for loop in reversed(loops):
+            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
+        return made
+
+    def check_threads(self, kernel: For, made: Stmt) -> None:
+        """Raises ScheduleError if a block has more threads than the device's have."""
+        most = [1] * self.dimensions
+        for leaf in leaves(made):
+            for d, loop in enumerate(nest_of(leaf)[0]):
+                most[d] = max(most[d], const_int(loop.extent) or 1)
+        if math.prod(most) > self.device.threads:
+            listed = " x ".join(map(str, reversed(most)))
+            raise refused(
+                kernel,
+                f"is over blocks of {listed} threads, in each dimension the most of all"
+                " stages in the kernel, and a block has at most"
+                f" {self.device.threads}",
+                "split by smaller factors, or give fewer loops to gpu_threads",
+            )
+
+    # Block level.
+
+    def walk(self, s: Stmt, around: _Around) -> Stmt:
+        """A statement at block level, with what is around it moved into its leaves."""
+        if isinstance(s, For) and s.kind in THREADS:
+            inside = replace(around, loops=(*around.loops, s))
+            if has_threads(s.body):
+                return self.walk(s.body, inside)
+            return self.leaf(inside, s.body)
+        if not has_threads(s):
+            return self.leaf(around, s)
+        if isinstance(s, Block):
+            return self.block(s.items, around)
+        if isinstance(s, Produce):
+            return Produce(s.func, s.producing, self.walk(s.body, around))
+        if isinstance(s, If):
+            return self.branch(s, around)
+        if not isinstance(s, For):
+            raise refused_statement(s)
+        if s.kind not in _TOGETHER:
+            raise refused(
+                s,
+                f"is {s.kind.value} and has loops over threads of a GPU inside",
+                "reorder the loops over threads outwards",
+            )
+        bound = around.bound()
+        if not bound.isdisjoint(free_vars(s.extent)):
+            raise divergent(around.loops[-1])
+        body = s.body
+        low, var = s.min, s.var
+        if not bound.isdisjoint(free_vars(low)):
+            # It begins elsewhere for each thread, and they count together.
+            last = sub(s.extent, imm(1, s.extent.type))
+            var = Var(s.var.name, s.var.type, lo=imm(0, low.type), hi=last)
+            here = Var(s.var.name, low.type, value=add(low, var), loop=s.var.loop)
+            body = block(LetStmt(here, add(low, var)), instantiate(body, {s.var: here}))
+            low = imm(0, low.type)
+        return For(var, low, s.extent, s.kind, self.walk(body, around))
+
+    def branch(self, s: If, around: _Around) -> Stmt:
+        """A condition that is the same for all threads stays; any other is asked again
+        in each leaf."""
+        apart = not around.bound().isdisjoint(free_vars(s.cond))
+        if not apart:
+            then = self.walk(s.then, around)
+            other = None if s.otherwise is None else self.walk(s.otherwise, around)
+            return If(s.cond, then, other)
+        if reads_data(s.cond):
+            raise divergent(around.loops[-1])
+        then = self.walk(s.then, replace(around, inner=(*around.inner, s.cond)))
+        if s.otherwise is None:
+            return then
+        denied = replace(around, inner=(*around.inner, lnot(s.cond)))
+        return block(then, self.walk(s.otherwise, denied))
+
+    def block(self, items: Sequence[Stmt], around: _Around) -> Stmt:
+        out: list[Stmt] = []
+        run: list[Stmt] = []
+        last = max([k for k, item in enumerate(items) if has_threads(item)])
+        left = list(items)
+        for k in range(len(left)):
+            item = left[k]
+            if k > last:
+                run.append(item)
+                continue
+            if isinstance(item, LetStmt | Allocate) or has_threads(item):
+                if run:
+                    out.append(self.leaf(around, block(*run)))
+                    run = []
+            if isinstance(item, Allocate):
+                made, rest = self.shared(item, around, left[k + 1 :])
+                out.append(made)
+                left[k + 1 :] = rest
+            elif isinstance(item, LetStmt) and around.is_empty():
+                out.append(item)
+            elif isinstance(item, LetStmt):
+                if reads_data(item.value):
+                    raise divergent(around.loops[-1])
+                around = replace(around, inner=(*around.inner, item))
+            elif has_threads(item):
+                out.append(self.walk(item, around))
+            else:
+                run.append(item)
+        if run:
+            out.append(self.leaf(around, block(*run)))
+        return block(*out)
+
+    def shared(
+        self, a: Allocate, around: _Around, rest: list[Stmt]
+    ) -> tuple[Stmt, list[Stmt]]:
+        """Storage that several threads use, with a place for each iteration of the
+        loops over threads around it; and the statements that use it."""
+        f = a.buffer.func
+        wish = MemoryKind.AUTO if f is None else f.schedule.memory
+        if wish in (MemoryKind.STACK, MemoryKind.REGISTER):
+            raise refused_storage(
+                a,
+                "is that of a thread, but it is computed outside of the loops over"
+                " threads, all of which may read it",
+                "compute it inside of the innermost loop over threads, or leave out"
+                " store_in",
+            )
+        if wish is MemoryKind.HEAP:
+            raise refused_storage(
+                a,
+                "is to be in memory of the device, and its place is inside of a"
+                " kernel, which cannot allocate any",
+                "compute it at the root, or leave out store_in",
+            )
+        size = constant_bytes(a.buffer.type, a.extents, a.padding)
+        if size is None or not is_true(a.condition):
+            raise refused_storage(
+                a,
+                "has no constant size, which memory of a block needs",
+                "split its consumer by constants, or bound it by bound_extent or"
+                " bound_storage",
+            )
+        extents = list(a.extents)
+        offset: Expr = int32(0)
+        stride = size // a.buffer.type.bytes()
+        for loop in around.loops:
+            most = most_of(loop.extent)
+            if most is None:
+                raise refused_storage(
+                    a,
+                    f"is there for each {loop.var.name}, the number of which"
+                    " is not constant",
+                )
+            lo = substitute(loop.min, around.values())
+            offset = add(offset, mul(sub(loop.var, lo), int32(stride)))
+            stride *= most
+            extents.append(int32(most))
+        size = stride * a.buffer.type.bytes()
+        if size > self.device.shared:
+            raise refused_storage(
+                a,
+                f"takes {size} bytes for a block, and the most is {self.device.shared}",
+                "compute it at smaller blocks, or at the root",
+            )
+        made = Allocate(a.buffer, tuple(extents), a.condition, MemoryKind.SHARED, 0)
+        if const_int(offset) == 0:
+            return made, rest
+        moved = _Moved(a.buffer, offset)
+        return made, [moved.go(s) for s in rest]
+
+    # Threads.
+
+    def leaf(self, around: _Around, s: Stmt) -> Stmt:
+        """A nest of threads that all run a statement."""
+        body = self.of_thread(s)
+        for i in reversed(around.inner):
+            body = block(i, body) if isinstance(i, LetStmt) else If(i, body, None)
+        values = around.values()
+        headers: list[tuple[For, Expr, Expr]] = []
+        conditions: list[Expr] = []
+        for loop in around.loops:
+            low, extent = substitute(loop.min, values), substitute(loop.extent, values)
+            count = self.count(loop, extent)
+            if count is not extent:
+                conditions.append(lt(loop.var, add(low, extent)))
+            headers.append((loop, low, count))
+        if conditions:
+            body = If(conjunction(conditions), body, None)
+        made = body
+        for loop, low, count in reversed(headers):
+            made = For(loop.var, low, count, loop.kind, made)
+        for _ in range(len(around.loops), self.dimensions):
+            one = Var("thread", INT32, lo=int32(0), hi=int32(0))
+            made = For(one, int32(0), int32(1), ForKind.GPU_THREAD, made)
+        bound = around.bound()
+        if not bound.isdisjoint(self.copied):
+            return instantiate(made, {}, renew=True)
+        self.copied |= bound
+        return made
+
+    def count(self, loop: For, extent: Expr) -> Expr:
+        """The number of threads of a loop, which is the same for all blocks: the most
+        there can be, where the extent depends on the block."""
+        if const_int(extent) is not None:
+            return extent
+        whole = opened(extent)
+        if self.inside.isdisjoint(free_vars(whole)) and not reads_data(whole):
+            return whole
+        most = most_of(extent)
+        if most is None:
+            raise refused(
+                loop,
+                "is over threads, and nothing says how many it has at the most",
+                "split it by a constant, or bound its Func by bound_extent",
+            )
+        return imm(most, extent.type)
+
+    def of_thread(self, s: Stmt) -> Stmt:
+        """What one thread does. Its storage is its own."""
+        if isinstance(s, For):
+            if s.kind is ForKind.GPU_BLOCK:
+                raise block_inside(s)
+            if s.kind not in (*_TOGETHER, ForKind.VECTORIZED):
+                raise refused(
+                    s, f"is {s.kind.value}, but is in a kernel", "make it serial"
+                )
+            return For(s.var, s.min, s.extent, s.kind, self.of_thread(s.body))
+        if isinstance(s, Allocate):
+            return self.private(s)
+        if not isinstance(s, _OF_A_THREAD):
+            raise refused_statement(s)
+        return s.map(lambda c: c if isinstance(c, Expr) else self.of_thread(c))
+
+    def private(self, a: Allocate) -> Stmt:
+        f = a.buffer.func
+        wish = MemoryKind.AUTO if f is None else f.schedule.memory
+        if wish in (MemoryKind.SHARED, MemoryKind.HEAP):
+            raise refused_storage(
+                a, "is inside of a loop over threads, where storage is a thread's own"
+            )
+        size = constant_bytes(a.buffer.type, a.extents, a.padding)
+        if size is None or not is_true(a.condition):
+            raise refused_storage(
+                a,
+                "has no constant size, which storage of a thread needs",
+                "split its consumer by constants, or bound it by bound_extent or"
+                " bound_storage",
+            )
+        return Allocate(a.buffer, a.extents, a.condition, MemoryKind.STACK, a.padding)
+
+
+class _Moved(Rewriter):
+    """Adds an offset to each place in a buffer."""
+
+    def __init__(self, buffer: BufferSym, offset: Expr) -> None:
+        super().__init__()
+        self.buffer, self.offset = buffer, offset
+
+    def at(self, index: Expr) -> Expr:
+        one = cast(index.type.element_of(), self.offset)
+        lanes = index.type.count
+        return add(index, one if lanes == 1 else broadcast(one, lanes))
+
+    def on_load(self, n: Load) -> Expr:
+        made: Load = n.map(self.go)
+        if n.buffer is not self.buffer:
+            return made
+        return Load(made.type, made.buffer, self.at(made.index), made.predicate)
+
+    def on_store(self, n: Store) -> Stmt:
+        made: Store = n.map(self.go)
+        if n.buffer is not self.buffer:
+            return made
+        return Store(made.buffer, made.value, self.at(made.index), made.predicate)
+
+
+def _outer_loops(kernel: For) -> tuple[list[For], list[LetStmt], Stmt]:
+    """The loops over blocks, outermost first; the lets between them, which go inwards;
+    and what is inside of all."""
+    loops: list[For] = []
+    lets: list[LetStmt] = []
+    known: dict[Var, Expr] = {}
+    bound: set[Var] = set()
+    s: Stmt = kernel
+    while True:
+        inner: Stmt = s
+        between: list[LetStmt] = []
+        if isinstance(inner, Block):
+            head = inner.items[:-1]
+            if all([isinstance(i, LetStmt) for i in head]):
+                between = [i for i in head if isinstance(i, LetStmt)]
+                inner = inner.items[-1]
+        if not isinstance(inner, For) or inner.kind is not ForKind.GPU_BLOCK:
+            break
+        for let in between:
+            known[let.var] = substitute(let.value, known)
+        lets += between
+        low, extent = substitute(inner.min, known), substitute(inner.extent, known)
+        if not bound.isdisjoint(free_vars(low) | free_vars(extent)):
+            raise refused(
+                inner,
+                "is over blocks and depends on another such loop, but a grid of blocks"
+                " is a box",
+                "make it serial, or bound its extent",
+            )
+        bound.add(inner.var)
+        loops.append(For(inner.var, low, extent, inner.kind, inner.body))
+        s = inner.body
+    if len(loops) > MOST_DIMENSIONS:
+        raise refused(
+            loops[MOST_DIMENSIONS],
+            f"is inside of {MOST_DIMENSIONS} others over blocks, which are all"
+            " dimensions that a grid has",
+            "make it serial, or fuse two of them",
+        )
+    return loops, lets, s
+
+
+def _depths(s: Stmt, around: list[For]) -> Iterable[list[For]]:
+    """The loops over threads around each innermost one. Raises ScheduleError for a loop
+    over blocks."""
+    if isinstance(s, For) and s.kind is ForKind.GPU_BLOCK:
+        raise block_inside(s)
+    if isinstance(s, For) and s.kind in THREADS:
+        if around and around[-1].kind is ForKind.GPU_LANE:
+            raise refused(
+                s,
+                "is over threads and inside of one over the lanes of a warp, which is"
+                " the innermost",
+                "reorder them",
+            )
+        around = [*around, s]
+        yield around
+    for c in s.children():
+        if isinstance(c, Stmt):
+            yield from _depths(c, around)
+
+
+def _loop_vars(s: Stmt) -> set[Var]:
+    """The variables of all loops in a statement."""
+    found: set[Var] = set()
+    stack = [s]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, For):
+            found.add(n.var)
+        stack += [c for c in n.children() if isinstance(c, Stmt)]
+    return found
+
+
+__all__ = [
+    "MOST_DIMENSIONS",
+    "THREADS",
+    "block_loops",
+    "has_threads",
+    "leaves",
+    "nest_of",
+    "shape_kernels",
+]

@@ -1,0 +1,218 @@
+"""Buffers with two copies: which is used next, the device's or that in main memory.
+
+What kernels use that is stored outside of them has a copy on the device. Before each
+kernel, and before each statement of the host's that uses such a buffer too, a `Sync`
+says what will be read and written there; the run time copies where the other side has
+stored since. A kernel that computes a pure definition of a Func writes all of it that
+counts, so that what the device held before is not wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from parhelion.ir.build import block
+from parhelion.ir.expr import Expr, Load
+from parhelion.ir.function import Function
+from parhelion.ir.loop_id import LoopId
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import (
+    Acquire,
+    Allocate,
+    Block,
+    Demand,
+    For,
+    ForKind,
+    Free,
+    If,
+    LetStmt,
+    MemoryKind,
+    OnDemand,
+    Produce,
+    Release,
+    RunExtern,
+    Stmt,
+    Store,
+    Sync,
+)
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.unroll import refused
+
+
+def sync_devices(s: Stmt, outputs: Mapping[Function, tuple[BufferSym, ...]]) -> Stmt:
+    """Says before each use of a buffer with two copies which of them it uses.
+
+    outputs: the Funcs whose values are stored in the caller's buffers.
+
+    Raises ScheduleError for kernels in parallel loops of the host.
+    """
+    kernels = _kernels(s)
+    if not kernels:
+        return s
+    shared = _Uses()
+    for kernel in kernels:
+        shared.stmt(kernel)
+    both = frozenset(shared.reads) | frozenset(shared.writes)
+    host = _Uses()
+    _of_host(s, host)
+    touched = (frozenset(host.reads) | frozenset(host.writes)) & both
+    owners = {b: f for f, buffers in outputs.items() for b in buffers}
+    return _Syncs(both, touched, owners).stmt(s)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """The buffers that statements use, in the order of their first use."""
+
+    reads: dict[BufferSym, None] = field(default_factory=dict)
+    writes: dict[BufferSym, None] = field(default_factory=dict)
+    own: set[BufferSym] = field(default_factory=set)
+
+    def expr(self, e: Expr) -> None:
+        for n in nodes(e):
+            if isinstance(n, Load):
+                self.reads[n.buffer] = None
+
+    def parts(self, s: Stmt) -> None:
+        """What a statement uses itself, without the statements in it."""
+        for c in s.children():
+            if isinstance(c, Expr):
+                self.expr(c)
+        if isinstance(s, Store):
+            self.writes[s.buffer] = None
+        elif isinstance(s, Allocate):
+            self.own.add(s.buffer)
+        elif isinstance(s, RunExtern):
+            self.reads.update(dict.fromkeys(s.inputs))
+            # It may leave some of them as they are.
+            self.reads.update(dict.fromkeys(s.outputs))
+            self.writes.update(dict.fromkeys(s.outputs))
+        elif isinstance(s, Acquire | Release):
+            self.writes[s.semaphore] = None
+        elif isinstance(s, Demand):
+            assert isinstance(s.table, BufferSym)
+            self.writes[s.table] = None
+
+    def stmt(self, s: Stmt) -> None:
+        self.parts(s)
+        for c in s.children():
+            if isinstance(c, Stmt):
+                self.stmt(c)
+        for b in self.own:
+            self.reads.pop(b, None)
+            self.writes.pop(b, None)
+
+
+def is_kernel(s: Stmt) -> bool:
+    return isinstance(s, For) and s.kind is ForKind.GPU_BLOCK
+
+
+def _kernels(s: Stmt) -> list[For]:
+    if isinstance(s, For) and s.kind is ForKind.GPU_BLOCK:
+        return [s]
+    return [k for c in s.children() if isinstance(c, Stmt) for k in _kernels(c)]
+
+
+def _of_host(s: Stmt, uses: _Uses) -> None:
+    """Collects what the host's code uses."""
+    if is_kernel(s):
+        loops: Stmt = s
+        while isinstance(loops, For) and loops.kind is ForKind.GPU_BLOCK:
+            uses.expr(loops.min)
+            uses.expr(loops.extent)
+            loops = loops.body
+        return
+    uses.parts(s)
+    for c in s.children():
+        if isinstance(c, Stmt):
+            _of_host(c, uses)
+
+
+class _Syncs:
+    """both: what has two copies. touched: of that, what the host uses too. owners: the
+    Funcs whose values the outputs hold."""
+
+    def __init__(
+        self,
+        both: frozenset[BufferSym],
+        touched: frozenset[BufferSym],
+        owners: Mapping[BufferSym, Function],
+    ) -> None:
+        self.both, self.touched, self.owners = both, touched, owners
+        self.found: dict[Stmt, bool] = {}
+
+    def has_kernel(self, s: Stmt) -> bool:
+        known = self.found.get(s)
+        if known is None:
+            known = is_kernel(s) or any(
+                [self.has_kernel(c) for c in s.children() if isinstance(c, Stmt)]
+            )
+            self.found[s] = known
+        return known
+
+    def stmt(self, s: Stmt) -> Stmt:
+        if isinstance(s, For) and s.kind is ForKind.GPU_BLOCK:
+            return self.kernel(s)
+        if isinstance(s, Allocate):
+            return self.allocate(s)
+        uses = _Uses()
+        if isinstance(s, Block):
+            return block(*map(self.stmt, s.items))
+        if self.has_kernel(s):
+            self.check(s)
+            uses.parts(s)
+            inside = s.map(lambda c: c if isinstance(c, Expr) else self.stmt(c))
+        elif isinstance(s, Free):
+            return s
+        else:
+            uses.stmt(s)
+            inside = s
+        # The host seldom writes all that is used of a buffer later.
+        reads = {**uses.reads, **uses.writes}
+        syncs = [
+            Sync(b, False, True, b in uses.writes) for b in reads if b in self.both
+        ]
+        return block(*syncs, inside)
+
+    def kernel(self, s: For) -> Stmt:
+        uses = _Uses()
+        uses.stmt(s)
+        host = _Uses()
+        _of_host(s, host)
+        syncs = [Sync(b, False, True, False) for b in host.reads if b in self.both]
+        which: LoopId | None = s.var.loop
+        for b in {**uses.reads, **uses.writes}:
+            if b not in self.both:
+                continue
+            owner = self.owners.get(b, b.func)
+            whole = which is not None and which.func is owner and which.stage == 0
+            reads = b in uses.reads or not whole
+            syncs.append(Sync(b, True, reads, b in uses.writes))
+        return block(*syncs, s)
+
+    def allocate(self, s: Allocate) -> Stmt:
+        if s.buffer not in self.both:
+            return s
+        kind = MemoryKind.MIRRORED if s.buffer in self.touched else MemoryKind.DEVICE
+        return Allocate(s.buffer, s.extents, s.condition, kind, s.padding)
+
+    def check(self, s: Stmt) -> None:
+        """Raises ScheduleError where threads of the host's would run kernels."""
+        if isinstance(s, LetStmt | If | Produce):
+            return
+        if isinstance(s, For) and s.kind in (ForKind.SERIAL, ForKind.UNROLLED):
+            return
+        loop = _kernels(s)[0]
+        where = f"a {s.kind.value} loop" if isinstance(s, For) else "an async Func"
+        if isinstance(s, OnDemand):
+            where = "a Func that is computed on demand"
+        raise refused(
+            loop,
+            f"is over the blocks of a kernel, but inside of {where} of the host's,"
+            " whose threads cannot run kernels",
+            "make that loop serial: a kernel is parallel by itself",
+        )
+
+
+__all__ = ["is_kernel", "sync_devices"]
