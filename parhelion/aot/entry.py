@@ -30,9 +30,8 @@ from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.target import Target
 from parhelion.types import Type
 
-#: The context that compiled code is given (see `runtime.context.Context`), in bytes,
-#: but for what only profiled code looks at.
-_CONTEXT, _SITE, _ARGS, _PRINT, _USER = 104, 4, 16, 80, 88
+#: The context that compiled code is given (see `runtime.context.Context`), in bytes.
+_CONTEXT, _SITE, _ARGS, _PRINT, _USER = 120, 4, 16, 80, 88
 #: Bytes of the longest message.
 _MESSAGE = 1024
 

@@ -32,6 +32,7 @@ class Context(ctypes.Structure):
     or 0; helpers, how many of the pool do so now (`pool_ir`).
     profile is the record of a call that is profiled (`profile_ir`); no other code looks
     at it.
+    stream is the stream of a device that works for the call; null is its default one.
     """
 
     _fields_ = [
@@ -45,6 +46,7 @@ class Context(ctypes.Structure):
         ("most_threads", ctypes.c_int32),
         ("helpers", ctypes.c_int32),
         ("profile", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),
     ]
 
 

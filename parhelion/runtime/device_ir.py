@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from parhelion.codegen import structs
 from parhelion.ir.device_status import Kind
-from parhelion.runtime import device_copy_ir, simulated_ir
+from parhelion.runtime import cuda_ir, device_copy_ir, simulated_ir
 
 #: The bits of `ph_device_sync`'s argument: the device's copy is meant (else the
 #: host's), it is read, it is written.
@@ -49,6 +49,7 @@ STRUCTS = """
 %ph.interface = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr }
 
 declare i64 @llvm.abs.i64(i64, i1)
+declare i32 @llvm.smin.i32(i32, i32)
 declare i64 @llvm.smin.i64(i64, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -349,9 +350,27 @@ out:
   ret i32 %status
 }
 
-; Runs a kernel with a grid of blocks; its record is described in `cuda_ir`.
+; Runs a kernel (see `cuda_ir`) with a grid of blocks, of three dimensions both. One
+; without blocks or threads is nothing to do.
 define i32 @ph_device_launch(ptr %ctx, ptr %interface, ptr %kernel, ptr %grid, \
 ptr %block, i32 %shared, ptr %arguments) {
+  br label %look
+look:
+  %i = phi i64 [ 0, %0 ], [ %i1, %some ]
+  %pg = getelementptr i32, ptr %grid, i64 %i
+  %g = load i32, ptr %pg
+  %pb = getelementptr i32, ptr %block, i64 %i
+  %b = load i32, ptr %pb
+  %least = call i32 @llvm.smin.i32(i32 %g, i32 %b)
+  %none = icmp slt i32 %least, 1
+  br i1 %none, label %nothing, label %some
+nothing:
+  ret i32 0
+some:
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i1, 3
+  br i1 %more, label %look, label %run
+run:
   %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 5
   %f = load ptr, ptr %p
   %r = call i32 %f(ptr %ctx, ptr %kernel, ptr %grid, ptr %block, i32 %shared, \
@@ -377,8 +396,15 @@ define i32 @ph_device_finish(ptr %ctx, ptr %interface) {
 
 def device_runtime() -> str:
     """The whole module, for processors with pointers of 64 bits."""
-    text = "\n".join((STRUCTS, DEVICE, device_copy_ir.COPY, simulated_ir.SIMULATED))
-    words = names() | simulated_ir.names()
+    parts = (
+        STRUCTS,
+        DEVICE,
+        device_copy_ir.COPY,
+        simulated_ir.SIMULATED,
+        cuda_ir.text(),
+    )
+    text = "\n".join(parts)
+    words = names() | simulated_ir.names() | cuda_ir.names()
     for word in sorted(words, key=len, reverse=True):
         text = text.replace(word, words[word])
     return text

@@ -21,7 +21,15 @@ freed_by_forks(_LOCK, RUNTIME)
 
 #: What compiled pipelines may call.
 NAMES = provided(__name__)
-_CONTROLS = ("ph_device_counters",)
+_CONTROLS = (
+    "ph_device_counters",
+    "ph_cuda_start",
+    "ph_cuda_log",
+    "ph_cuda_unload",
+    "ph_cuda_release_memory",
+    "ph_cuda_kept_memory",
+    "ph_cuda_set_kept_memory",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import ctypes
 import os
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,77 +17,26 @@ from parhelion.codegen.structs import DEVICE_DIRTY, HOST_DIRTY, KEEPS, OWNED
 from parhelion.errors import Site
 from parhelion.ir.device_status import Kind, explain, kind_of, status
 from parhelion.runtime import devices, helpers, loading
-from parhelion.runtime.context import (
-    Dimension,
-    PixelType,
-    RawBuffer,
-    failed,
-)
+from parhelion.runtime.context import RawBuffer, failed
 from parhelion.runtime.device_ir import ON_DEVICE, READS, WRITES
 from parhelion.runtime.simulated_ir import ALIGNMENT, GARBAGE
+from tests.support.devices import (
+    DEVICE_READS,
+    DEVICE_WRITES,
+    I32,
+    I64,
+    Array,
+    DeviceRuntime,
+    P,
+    low,
+    on_device,
+    span,
+    start,
+    struct_of,
+)
 
-Array = np.ndarray[Any, np.dtype[Any]]
-DEVICE_READS = ON_DEVICE | READS
-DEVICE_WRITES = ON_DEVICE | WRITES
-_P, _I32, _I64 = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
-
-
-def _function(name: str, result: Any, *args: Any) -> Callable[..., Any]:
-    made: Callable[..., Any] = ctypes.CFUNCTYPE(result, *args)(devices.symbols()[name])
-    return made
-
-
-def simulated() -> int:
-    return devices.symbols()["ph_device_simulated"]
-
-
-def sync(buffer: RawBuffer, what: int, interface: int | None = None) -> int:
-    f = _function("ph_device_sync", _I32, _P, _P, _P, _I32)
-    return int(f(None, interface or simulated(), ctypes.addressof(buffer), what))
-
-
-def leave(buffer: RawBuffer, failed: bool = False) -> int:
-    f = _function("ph_device_leave", _I32, _P, _P, _I32)
-    return int(f(None, ctypes.addressof(buffer), int(failed)))
-
-
-def free(buffer: RawBuffer) -> None:
-    _function("ph_device_free", None, _P, _P)(None, ctypes.addressof(buffer))
-
-
-def address(buffer: RawBuffer) -> int:
-    f = _function("ph_device_address", _P, _P)
-    return int(f(ctypes.addressof(buffer)) or 0)
-
-
-def struct_of(a: Array, flags: int = 0) -> RawBuffer:
-    """The struct of an array; NumPy's axes are its dimensions, in this order."""
-    dims = (Dimension * max(a.ndim, 1))()
-    for d in range(a.ndim):
-        dims[d] = Dimension(d, a.shape[d], a.strides[d] // a.itemsize, 0)
-    code = {"i": 0, "u": 1, "f": 2, "b": 1}[a.dtype.kind]
-    bits = 1 if a.dtype == np.bool_ else 8 * a.itemsize
-    made = RawBuffer(
-        0,
-        None,
-        a.__array_interface__["data"][0],
-        flags,
-        PixelType(code, bits, 1),
-        a.ndim,
-        ctypes.cast(dims, _P),
-        None,
-    )
-    made.kept = dims
-    return made
-
-
-def on_device(buffer: RawBuffer, a: Array) -> Array:
-    """The device's copy as an array like `a` (the simulator's memory is the host's)."""
-    reach = [(n - 1) * s for n, s in zip(a.shape, a.strides, strict=True)]
-    low = sum(min(r, 0) for r in reach)
-    span = sum(abs(r) for r in reach) + a.itemsize
-    raw = (ctypes.c_uint8 * span).from_address(buffer.device + low)
-    return np.ndarray(a.shape, a.dtype, raw, -low, a.strides)
+DEVICE = DeviceRuntime()
+sync, leave, free, address = DEVICE.sync, DEVICE.leave, DEVICE.free, DEVICE.address
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +51,7 @@ def test_a_read_on_the_device_allocates_and_copies_once() -> None:
     b = struct_of(a)
     assert sync(b, DEVICE_READS) == 0
     assert b.device == address(b) and b.device % ALIGNMENT == 0
-    assert b.device_interface == simulated() and b.flags == OWNED
+    assert b.device_interface == DEVICE.interface and b.flags == OWNED
     assert np.array_equal(on_device(b, a), a)
     assert sync(b, DEVICE_READS) == 0
     assert devices.counts() == devices.Counts(1, 48, 0, 0, 0, 1)
@@ -210,7 +159,7 @@ def test_pixels_that_are_on_the_device_alone() -> None:
     whole = struct_of(a)
     assert sync(whole, DEVICE_READS) == 0
     b = struct_of(a, flags=DEVICE_DIRTY)
-    b.host, b.device, b.device_interface = None, whole.device, simulated()
+    b.host, b.device, b.device_interface = None, whole.device, DEVICE.interface
     assert sync(b, DEVICE_READS | WRITES) == 0
     on_device(b, a)[:] *= 2
     assert kind_of(sync(b, READS)) is Kind.NO_HOST
@@ -233,7 +182,7 @@ def test_a_caller_s_copy_is_brought_back_but_not_freed() -> None:
     whole = struct_of(a.copy())
     assert sync(whole, DEVICE_READS) == 0
     b = struct_of(a, flags=DEVICE_DIRTY)
-    b.device, b.device_interface = whole.device, simulated()
+    b.device, b.device_interface = whole.device, DEVICE.interface
     on_device(b, a)[:] = 3
     assert leave(b) == 0
     assert (a == 3).all() and b.device == whole.device and b.flags == 0
@@ -248,7 +197,7 @@ def test_contradictions_and_other_devices_are_statuses() -> None:
     assert kind_of(sync(b, DEVICE_READS)) is Kind.BOTH_NEWER
     assert kind_of(sync(b, READS)) is Kind.BOTH_NEWER
     assert sync(b, DEVICE_WRITES) == 0  # says that all of it is new
-    other = (_P * 7)()
+    other = (P * 7)()
     assert kind_of(sync(b, DEVICE_READS, ctypes.addressof(other))) is Kind.OTHER_DEVICE
     free(b)
 
@@ -306,43 +255,27 @@ def test_only_pixels_are_copied_whatever_the_strides() -> None:
         there = on_device(b, view)
         assert there.tobytes() == view.tobytes()
         # What is between the pixels is as it was made.
-        pixel = np.zeros(_span(view), np.bool_)
+        pixel = np.zeros(span(view), np.bool_)
         _bytes_of(pixel, view)[...] = True
-        low = there.__array_interface__["data"][0] - _low(view)
-        raw = np.ctypeslib.as_array((ctypes.c_uint8 * _span(view)).from_address(low))
+        at = start(there) - low(view)
+        raw = np.ctypeslib.as_array((ctypes.c_uint8 * span(view)).from_address(at))
         assert (raw[~pixel] == GARBAGE).all()
         assert whole.tobytes() == before
         # On the way back, too.
         raw[...] = 0x3C
         assert sync(b, DEVICE_WRITES) == 0 and leave(b) == 0
         assert (np.frombuffer(view.tobytes(), np.uint8) == 0x3C).all()
-        host_low = view.__array_interface__["data"][0] - _low(view)
-        start = host_low - whole.__array_interface__["data"][0]
+        first = start(view) - low(view) - start(whole)
         expected = np.frombuffer(before, np.uint8).copy()
-        expected[start : start + len(pixel)][pixel] = 0x3C
+        expected[first : first + len(pixel)][pixel] = 0x3C
         assert whole.tobytes() == expected.tobytes()
         devices.reset_counts()
     assert seen > 200
 
 
-def _low(a: Array) -> int:
-    """How far the pixel at the mins is from the lowest address."""
-    reach: list[int] = [
-        min((n - 1) * s, 0) for n, s in zip(a.shape, a.strides, strict=True)
-    ]
-    return -sum(reach)
-
-
-def _span(a: Array) -> int:
-    reach: list[int] = [
-        abs((n - 1) * s) for n, s in zip(a.shape, a.strides, strict=True)
-    ]
-    return a.itemsize + sum(reach)
-
-
 def _bytes_of(flat: Array, a: Array) -> Array:
     """The bytes of the pixels of `a`, in an array that spans them."""
-    at = flat[_low(a) :]
+    at = flat[low(a) :]
     return np.lib.stride_tricks.as_strided(at, (*a.shape, a.itemsize), (*a.strides, 1))
 
 
@@ -352,7 +285,8 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
         self.fails: dict[str, int] = {}
-        i32, p, i64 = _I32, _P, _I64
+        self.sizes: list[int] = []
+        i32, p, i64 = I32, P, I64
         self._functions = [
             ctypes.CFUNCTYPE(i32, p, i64, p)(self.allocate),
             ctypes.CFUNCTYPE(i32, p, i64)(self.free),
@@ -361,13 +295,13 @@ class Recorder:
             ctypes.CFUNCTYPE(i32, p, p, p, p, i32, p)(self.launch),
             ctypes.CFUNCTYPE(i32, p)(self.finish),
         ]
-        at = [ctypes.cast(f, _P).value for f in self._functions]
-        self.table = (_P * 7)(None, *at)
+        at = [ctypes.cast(f, P).value for f in self._functions]
+        self.table = (P * 7)(None, *at)
         self.address = ctypes.addressof(self.table)
 
     def allocate(self, ctx: int, size: int, out: int) -> int:
         self.calls.append(("allocate", size))
-        _I64.from_address(out).value = 1 << 40
+        I64.from_address(out).value = 1 << 40
         return self.fails.get("allocate", 0)
 
     def free(self, ctx: int, block: int) -> int:
@@ -384,15 +318,12 @@ class Recorder:
 
     def launch(self, *args: Any) -> int:
         self.calls.append(("launch", *args))
+        self.sizes = [n for at in args[2:4] for n in (I32 * 3).from_address(at)]
         return self.fails.get("launch", 0)
 
     def finish(self, ctx: int) -> int:
         self.calls.append(("finish",))
         return self.fails.get("finish", 0)
-
-
-def _start(a: Array) -> int:
-    return int(a.__array_interface__["data"][0])
 
 
 def _copies(a: Array) -> list[tuple[Any, ...]]:
@@ -401,10 +332,10 @@ def _copies(a: Array) -> list[tuple[Any, ...]]:
     b = struct_of(a)
     assert sync(b, DEVICE_READS, recorder.address) == 0
     allocated, *copies, finished = recorder.calls
-    assert allocated == ("allocate", _span(a)) and finished == ("finish",)
-    low = _start(a) - _low(a)
-    assert all(c[:3] == ("to_device", c[2] - low, c[2]) for c in copies)
-    return [(c[2] - low, *c[3:]) for c in copies]
+    assert allocated == ("allocate", span(a)) and finished == ("finish",)
+    first = start(a) - low(a)
+    assert all(c[:3] == ("to_device", c[2] - first, c[2]) for c in copies)
+    return [(c[2] - first, *c[3:]) for c in copies]
 
 
 def test_a_dense_array_is_one_copy_in_any_order() -> None:
@@ -474,14 +405,24 @@ def test_blocks_begin_at_the_lowest_address() -> None:
 
 
 def test_launches_go_to_the_interface_and_are_counted() -> None:
-    launch = _function("ph_device_launch", _I32, *[_P] * 5, _I32, _P)
     recorder = Recorder()
-    assert launch(None, recorder.address, 1, 2, 3, 4, 5) == 0
-    assert recorder.calls == [("launch", None, 1, 2, 3, 4, 5)]
-    recorder.fails["launch"] = status(Kind.LAUNCH_FAILED, 1)
-    assert launch(None, recorder.address, 1, 2, 3, 4, 5) == recorder.fails["launch"]
+    at = recorder.address
+    assert DEVICE.launch(1, (4, 1, 1), (8, 1, 1), 4, 5, at) == 0
+    ((name, ctx, kernel, grid, block, shared, arguments),) = recorder.calls
+    assert (name, ctx, kernel, shared, arguments) == ("launch", None, 1, 4, 5)
+    assert recorder.sizes == [4, 1, 1, 8, 1, 1]
+    recorder.fails["launch"] = wrong = status(Kind.LAUNCH_FAILED, 1)
+    assert DEVICE.launch(1, (4, 1, 1), (8, 1, 1), 4, 5, at) == wrong
     assert devices.counts().launches == 1
-    assert kind_of(launch(None, simulated(), 1, 2, 3, 4, 5)) is Kind.NO_LAUNCH
+    assert kind_of(DEVICE.launch(1, (4, 1, 1), (8, 1, 1))) is Kind.NO_LAUNCH
+
+
+@pytest.mark.parametrize("none", [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 1, -1)])
+def test_a_kernel_without_blocks_is_not_launched(none: tuple[int, ...]) -> None:
+    recorder = Recorder()
+    for grid, block in (((1, 1, 1), none), (none, (1, 1, 1))):
+        assert DEVICE.launch(1, grid, block, interface=recorder.address) == 0
+    assert recorder.calls == [] and devices.counts().launches == 0
 
 
 def test_many_threads_that_need_a_buffer_make_one_copy() -> None:
@@ -514,8 +455,8 @@ def test_a_forked_child_finds_no_lock_held() -> None:
         go.wait()
         return 0
 
-    finish = ctypes.CFUNCTYPE(_I32, _P)(slow)
-    recorder.table[6] = ctypes.cast(finish, _P).value
+    finish = ctypes.CFUNCTYPE(I32, P)(slow)
+    recorder.table[6] = ctypes.cast(finish, P).value
     b = struct_of(np.zeros(4))
     worker = threading.Thread(target=sync, args=(b, DEVICE_READS, recorder.address))
     worker.start()
@@ -556,7 +497,7 @@ def test_compiled_code_finds_the_functions_and_the_interface() -> None:
     }
     assert helpers.is_known("ph_device_launch")
     b = struct_of(np.zeros(7, np.int32))
-    argv = (_P * 1)(ctypes.addressof(b))
+    argv = (P * 1)(ctypes.addressof(b))
     assert compiled.entry(0, ctypes.addressof(argv)) == 0
     assert devices.counts() == devices.Counts(1, 28, 0, 0, 0, 1)
 

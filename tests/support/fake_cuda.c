@@ -1,0 +1,256 @@
+// A driver for GPUs that are not there, for tests: its devices are memory of malloc's
+// and kernels that it knows by name. It checks what it is given as the real one does,
+// writes down what is called, and fails on demand.
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef LACKS
+#define LACKS 0
+#endif
+
+typedef int CUresult;
+typedef struct block { struct block *next; char *low; size_t bytes; } block;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char told[1 << 20];
+static size_t length;
+static char failing[64];
+static int failure, failures;
+static block *blocks;
+static size_t in_use, memory = (size_t)1 << 32;
+static int device_count = 2, initialised;
+static __thread int depth;
+static int context; // its address is the handle
+
+void fake_reset(void) { length = 0; told[0] = 0; }
+const char *fake_told(void) { return told; }
+void fake_fail(const char *name, int code, int times) {
+    snprintf(failing, sizeof failing, "%s", name);
+    failure = code;
+    failures = times;
+}
+void fake_memory(size_t bytes) { memory = bytes; }
+void fake_devices(int count) { device_count = count; }
+size_t fake_in_use(void) { return in_use; }
+int fake_depth(void) { return depth; }
+
+// Notes a call; what it is to return.
+static CUresult call(const char *name, const char *format, ...) {
+    va_list args;
+    pthread_mutex_lock(&lock);
+    length += snprintf(told + length, sizeof told - length, "%s ", name);
+    va_start(args, format);
+    length += vsnprintf(told + length, sizeof told - length, format, args);
+    va_end(args);
+    length += snprintf(told + length, sizeof told - length, "\n");
+    int fails = failures > 0 && strcmp(name, failing) == 0;
+    if (fails) failures--;
+    int code = fails ? failure : 0;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+#define CALL(...) do { int r_ = call(__VA_ARGS__); if (r_) return r_; } while (0)
+#define IN_CONTEXT if (depth < 1) return 201
+
+// Whether a range of bytes is within a block of the device's.
+static int inside(uint64_t at, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    int found = 0;
+    for (block *b = blocks; b; b = b->next)
+        found |= at >= (uint64_t)b->low && at + bytes <= (uint64_t)b->low + b->bytes;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+CUresult cuInit(unsigned flags) {
+    CALL("cuInit", "%u", flags);
+    initialised = 1;
+    return device_count ? 0 : 100;
+}
+CUresult cuDriverGetVersion(int *version) { *version = 12080; return 0; }
+CUresult cuDeviceGetCount(int *count) {
+    if (!initialised) return 3;
+    CALL("cuDeviceGetCount", "");
+    *count = device_count;
+    return 0;
+}
+CUresult cuDeviceGet(int *device, int ordinal) {
+    CALL("cuDeviceGet", "%d", ordinal);
+    *device = 10 + ordinal;
+    return 0;
+}
+CUresult cuDeviceGetName(char *name, int room, int device) {
+    snprintf(name, room, "Fake GPU %d", device - 10);
+    return 0;
+}
+CUresult cuDeviceGetAttribute(int *value, int attribute, int device) {
+    switch (attribute) {
+    case 1: *value = 1024; return 0;
+    case 8: *value = 49152; return 0;
+    case 10: *value = 32; return 0;
+    case 16: *value = 132; return 0;
+    case 75: *value = 9; return 0;
+    case 76: *value = device - 10; return 0;
+    case 97: *value = 232448; return 0;
+    default: return 1;
+    }
+}
+CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = memory;
+    return 0;
+}
+CUresult cuDevicePrimaryCtxRetain(void **made, int device) {
+    CALL("cuDevicePrimaryCtxRetain", "%d", device);
+    *made = &context;
+    return 0;
+}
+CUresult cuCtxPushCurrent_v2(void *c) {
+    if (c != &context) return 201;
+    depth++;
+    return 0;
+}
+CUresult cuCtxPopCurrent_v2(void **c) {
+    IN_CONTEXT;
+    depth--;
+    *c = &context;
+    return 0;
+}
+#if !LACKS // as an old driver might
+CUresult cuCtxSynchronize(void) {
+    IN_CONTEXT;
+    CALL("cuCtxSynchronize", "");
+    return 0;
+}
+#endif
+CUresult cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+    IN_CONTEXT;
+    CALL("cuMemAlloc", "%zu", bytes);
+    if (bytes == 0) return 1;
+    pthread_mutex_lock(&lock);
+    block *b = malloc(sizeof *b);
+    if (in_use + bytes > memory || posix_memalign((void **)&b->low, 256, bytes)) {
+        free(b);
+        pthread_mutex_unlock(&lock);
+        return 2;
+    }
+    memset(b->low, 0xCC, bytes < 65536 ? bytes : 65536);
+    b->bytes = bytes;
+    b->next = blocks;
+    blocks = b;
+    in_use += bytes;
+    *address = (uint64_t)b->low;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+CUresult cuMemFree_v2(uint64_t address) {
+    IN_CONTEXT;
+    CALL("cuMemFree", "");
+    pthread_mutex_lock(&lock);
+    int r = 1;
+    for (block **link = &blocks; *link; link = &(*link)->next) {
+        block *b = *link;
+        if ((uint64_t)b->low != address) continue;
+        *link = b->next;
+        in_use -= b->bytes;
+        free(b->low);
+        free(b);
+        r = 0;
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+CUresult cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *stream) {
+    IN_CONTEXT;
+    CALL("cuMemcpyHtoDAsync", "%zu on %p", n, stream);
+    if (!inside(to, n)) return 1;
+    memcpy((void *)to, from, n);
+    return 0;
+}
+CUresult cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream) {
+    IN_CONTEXT;
+    CALL("cuMemcpyDtoHAsync", "%zu on %p", n, stream);
+    if (!inside(from, n)) return 1;
+    memcpy(to, (void *)from, n);
+    return 0;
+}
+typedef struct { size_t x, y; unsigned kind; void *host; uint64_t device; void *array;
+                 size_t pitch; } side;
+typedef struct { side from, to; size_t width, height; } copy2d;
+CUresult cuMemcpy2DAsync_v2(const copy2d *c, void *stream) {
+    IN_CONTEXT;
+    CALL("cuMemcpy2DAsync", "%zu x %zu from %u to %u on %p", c->width, c->height,
+         c->from.kind, c->to.kind, stream);
+    char *end[2];
+    const side *sides[2] = {&c->from, &c->to};
+    for (int i = 0; i < 2; i++) {
+        const side *s = sides[i];
+        if (s->x || s->y || s->array || s->pitch < c->width || s->pitch > 2147483647)
+            return 1;
+        end[i] = s->kind == 1 ? s->host : (char *)s->device;
+        size_t span = s->pitch * (c->height - 1) + c->width;
+        if (s->kind == 2 && !inside(s->device, span)) return 1;
+        if (s->kind != 1 && s->kind != 2) return 1;
+    }
+    for (size_t i = 0; i < c->height; i++)
+        memcpy(end[1] + i * c->to.pitch, end[0] + i * c->from.pitch, c->width);
+    return 0;
+}
+CUresult cuStreamSynchronize(void *stream) {
+    IN_CONTEXT;
+    CALL("cuStreamSynchronize", "%p", stream);
+    return 0;
+}
+CUresult cuModuleLoadDataEx(void **module, const char *text, unsigned n,
+                            const int *options, void **values) {
+    IN_CONTEXT;
+    CALL("cuModuleLoadDataEx", "%.20s", text);
+    if (strncmp(text, "broken", 6) == 0) {
+        for (unsigned i = 0; i < n; i++)
+            if (options[i] == 5)
+                snprintf(values[i], (size_t)values[i + 1], "line 1: syntax error");
+        return 218;
+    }
+    *module = strdup(text);
+    return 0;
+}
+CUresult cuModuleUnload(char *module) {
+    IN_CONTEXT;
+    CALL("cuModuleUnload", "%.20s", module);
+    free(module);
+    return 0;
+}
+CUresult cuModuleGetFunction(void **function, const char *module, const char *name) {
+    IN_CONTEXT;
+    CALL("cuModuleGetFunction", "%s", name);
+    if (!strstr(module, name)) return 500;
+    *function = strdup(name);
+    return 0;
+}
+CUresult cuFuncSetAttribute(const char *function, int attribute, int value) {
+    IN_CONTEXT;
+    CALL("cuFuncSetAttribute", "%s %d = %d", function, attribute, value);
+    return value > 232448 ? 1 : 0;
+}
+// The kernel "add": p[i] += n for all threads of a grid of one dimension.
+CUresult cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned gz,
+                        unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                        void *stream, void **arguments, void **extra) {
+    IN_CONTEXT;
+    CALL("cuLaunchKernel", "%s (%u, %u, %u) of (%u, %u, %u), %u shared on %p", function,
+         gx, gy, gz, bx, by, bz, shared, stream);
+    if (extra || !gx || !gy || !gz || !bx || !by || !bz || gy > 65535) return 1;
+    if (bx * by * bz > 1024) return 1;
+    if (strcmp(function, "add") == 0) {
+        int32_t *p = *(int32_t **)arguments[0];
+        int32_t n = *(int32_t *)arguments[1];
+        if (!inside((uint64_t)p, 4 * (size_t)gx * bx)) return 700;
+        for (unsigned i = 0; i < gx * bx; i++) p[i] += n;
+    }
+    return 0;
+}
