@@ -16,7 +16,12 @@ from parhelion.aot.entry import entry_text
 from parhelion.aot.interface import Interface, interface_of
 from parhelion.aot.llvm_module import link, module_assembly, module_object
 from parhelion.aot.query import query_of
-from parhelion.aot.runtime_ir import aot_runtime, has_threads
+from parhelion.aot.runtime_ir import (
+    aot_devices,
+    aot_runtime,
+    has_devices,
+    has_threads,
+)
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
@@ -93,6 +98,13 @@ class ObjectModules:
                 f"an async Func needs a thread, and there are none on {target_name}",
                 at=here(),
             )
+        self._kernels = "@ph_device_" in body.text
+        if self._kernels and not has_devices(target):
+            raise HalideError(
+                f"there are no devices for kernels on {target_name}: they need Linux "
+                "and pointers of 64 bits",
+                at=here(),
+            )
         self.texts = [_by_name(body.text, body.imports), query.text, entry]
 
     def linked(self) -> Any:
@@ -102,6 +114,8 @@ class ObjectModules:
         texts = list(self.texts)
         if self.wishes.runtime:
             texts.append(aot_runtime(self.target))
+            if self._kernels:
+                texts.append(aot_devices(self.target))
         return link(texts, self.target, own)
 
     def object_code(self) -> bytes:
@@ -125,7 +139,10 @@ class ObjectModules:
 
 def runtime_object(target: Target) -> tuple[bytes, tuple[str, ...]]:
     """An object file with the run time alone, all of it, and the names it defines."""
-    module = link([aot_runtime(target, needed=True)], target, [])
+    texts = [aot_runtime(target, needed=True)]
+    if has_devices(target):
+        texts.append(aot_devices(target, needed=True))
+    module = link(texts, target, [])
     names = sorted([f.name for f in module.functions if not f.is_declaration])
     return module_object(module, target), tuple(names)
 

@@ -18,6 +18,7 @@ from parhelion.aot.serial_ir import SERIAL
 from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.target import Target, plainest
 from parhelion.runtime.context import Context
+from parhelion.runtime.device_ir import device_runtime
 from parhelion.runtime.lazy_ir import SERIAL_LAZY
 from parhelion.runtime.pool_ir import runtime_ir
 
@@ -274,6 +275,18 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
     return _for_all(text, plainest(target.triple))
 
 
+def aot_devices(target: Target, needed: bool = False) -> str:
+    """The module for devices, which only code with kernels calls. needed: as for
+    `aot_runtime`."""
+    text = _shared(device_runtime(), "weak_odr" if needed else "linkonce_odr")
+    return _for_all(text, plainest(target.triple))
+
+
+def has_devices(target: Target) -> bool:
+    """Whether the run time knows devices there: drivers are for such systems alone."""
+    return has_threads(target) and target.bits == 64
+
+
 def has_threads(target: Target) -> bool:
     """Whether the run time has a thread pool there."""
     return "linux" in target.triple
@@ -287,6 +300,7 @@ def _shared(text: str, linkage: str) -> str:
         r"^define (?=(noalias )?\w+ @ph_)", f"define {kind} ", text, flags=re.M
     )
     text = re.sub(r"= internal (global|constant)", rf"= {kind} \1", text)
+    text = re.sub(r"^(@ph_\w+ =) (?=constant)", rf"\1 {kind} ", text, flags=re.M)
     return text
 
 
@@ -297,4 +311,4 @@ def _for_all(text: str, plain: Target) -> str:
     return f'{text}\nattributes #0 = {{ "target-cpu"="{plain.cpu}" {features} }}\n'
 
 
-__all__ = ["aot_runtime", "has_threads"]
+__all__ = ["aot_devices", "aot_runtime", "has_devices", "has_threads"]

@@ -56,6 +56,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @getpid()
+declare i32 @strcmp(ptr, ptr)
 """
 
 DEVICE = """
@@ -127,6 +128,25 @@ out:
   ret i32 %r
 }
 
+; Whether two interfaces are of one device: each library of compiled code has its own.
+define internal i1 @ph.device.alike(ptr %a, ptr %b) {
+  %one = icmp eq ptr %a, %b
+  br i1 %one, label %yes, label %look
+yes:
+  ret i1 true
+look:
+  %none = icmp eq ptr %a, null
+  br i1 %none, label %no, label %compare
+no:
+  ret i1 false
+compare:
+  %aname = load ptr, ptr %a
+  %bname = load ptr, ptr %b
+  %order = call i32 @strcmp(ptr %aname, ptr %bname)
+  %equal = icmp eq i32 %order, 0
+  ret i1 %equal
+}
+
 ; Clears some flags of a buffer, then sets some.
 define internal void @ph.device.flags(ptr %buffer, i64 %clear, i64 %set) {
   %p = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 3
@@ -183,7 +203,7 @@ fresh:
 check:
   %pinterface = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 1
   %its = load ptr, ptr %pinterface
-  %same = icmp eq ptr %its, %interface
+  %same = call i1 @ph.device.alike(ptr %its, ptr %interface)
   br i1 %same, label %there, label %elsewhere
 elsewhere:
   ret i32 OTHER_DEVICE

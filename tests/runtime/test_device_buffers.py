@@ -197,8 +197,12 @@ def test_contradictions_and_other_devices_are_statuses() -> None:
     assert kind_of(sync(b, DEVICE_READS)) is Kind.BOTH_NEWER
     assert kind_of(sync(b, READS)) is Kind.BOTH_NEWER
     assert sync(b, DEVICE_WRITES) == 0  # says that all of it is new
-    other = (P * 7)()
-    assert kind_of(sync(b, DEVICE_READS, ctypes.addressof(other))) is Kind.OTHER_DEVICE
+    assert kind_of(sync(b, DEVICE_READS, Recorder().address)) is Kind.OTHER_DEVICE
+    # That of another library, which has the run time as well, is of the same device.
+    table = (P * 7).from_address(DEVICE.interface)
+    twin = (P * 7)(*table)
+    assert sync(b, DEVICE_READS, ctypes.addressof(twin)) == 0
+    assert b.device_interface == DEVICE.interface
     free(b)
 
 
@@ -296,7 +300,8 @@ class Recorder:
             ctypes.CFUNCTYPE(i32, p)(self.finish),
         ]
         at = [ctypes.cast(f, P).value for f in self._functions]
-        self.table = (P * 7)(None, *at)
+        self._name = ctypes.create_string_buffer(b"recorder")
+        self.table = (P * 7)(ctypes.addressof(self._name), *at)
         self.address = ctypes.addressof(self.table)
 
     def allocate(self, ctx: int, size: int, out: int) -> int:
