@@ -132,6 +132,8 @@ def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
     offset = _collect(f, index, terms)
     pointer, level = f.pointers[buffer]
     element = memory_type(buffer.type)
+    if f.module.short_indices(buffer) and _is_short(terms, offset):
+        return _short_address(f, buffer, terms), offset
     # By the pointer: copies of a body allocate one buffer in several places.
     done: tuple[object, ...] = ("address", pointer)
     mentioned: list[Expr] = []
@@ -146,6 +148,48 @@ def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
             f.remember(done, found, level, *mentioned)
         pointer = found
     return pointer, offset
+
+
+#: Constant parts of indices up to this leave sums within 31 bits, of buffers as large.
+_MOST_SHORT = 1 << 30
+
+
+def _is_short(terms: dict[Expr, int], offset: int) -> bool:
+    """Whether an index may be summed up in 32 bits, its constant part apart: modulo
+    2**32 the sum is right, whatever its parts are, if its value fits."""
+    return abs(offset) <= _MOST_SHORT and all([t.type is INT32 for t in terms])
+
+
+def _short_address(f: Function, buffer: BufferSym, terms: dict[Expr, int]) -> str:
+    """A pointer to an element whose index is the sum of int32 terms."""
+    pointer, level = f.pointers[buffer]
+    text, of_text = "", 0
+    done: tuple[object, ...] = ("short",)
+    mentioned: list[Expr] = []
+    for (term, scale), at in _by_level(f, terms):
+        of_text = max(of_text, at)
+        mentioned.append(term)
+        done = (*done, term, scale)
+        found = f.memo.get(done)
+        if found is None:
+            found = f.value(term)
+            if scale != 1:
+                found = f.at(at, f"mul i32 {found}, {INT32.wrap(scale)}")
+            if text:
+                found = f.at(of_text, f"add i32 {text}, {found}")
+            f.remember(done, found, of_text, *mentioned)
+        text = found
+    if not text:
+        return pointer
+    key = ("address", pointer, *done)
+    found = f.memo.get(key)
+    if found is None:
+        wide = f.at(of_text, f"sext i32 {text} to i64")
+        level = max(level, of_text)
+        element = memory_type(buffer.type)
+        found = f.at(level, f"getelementptr {element}, ptr {pointer}, i64 {wide}")
+        f.remember(key, found, level, *mentioned)
+    return found
 
 
 def offset_pointer(f: Function, pointer: str, t: Type, elements: int) -> str:
@@ -171,9 +215,13 @@ def to_memory(f: Function, a: str, t: Type) -> str:
     return f.op(f"zext {value_type(t)} {a} to {memory_type(t)}")
 
 
-def read(f: Function, buffer: BufferSym, pointer: str, t: Type) -> str:
+def read(
+    f: Function, buffer: BufferSym, pointer: str, t: Type, align: int | None = None
+) -> str:
+    """The value at an address, which is a multiple of `align` bytes, or of its
+    elements' size."""
     text = f.op(
-        f"load {memory_type(t)}, ptr {pointer}, align {t.bytes()}"
+        f"load {memory_type(t)}, ptr {pointer}, align {align or t.bytes()}"
         f"{f.module.tbaa(buffer)}"
     )
     return from_memory(f, text, t)

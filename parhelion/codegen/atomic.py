@@ -16,7 +16,7 @@ from __future__ import annotations
 from parhelion.analysis.linear import difference
 from parhelion.codegen import addresses
 from parhelion.codegen.lets import bind_let
-from parhelion.codegen.types import memory_type
+from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import InternalError, internal_assert
 from parhelion.ir import expr as E
@@ -98,16 +98,21 @@ def _word(f: Function, s: S.Store) -> None:
                 raise InternalError(f"an atomic update of {s.buffer.name} reads aside")
     pointer, offset = addresses.address(f, s.buffer, s.index)
     pointer = addresses.offset_pointer(f, pointer, t, offset)
-    word = f"i{8 * t.bytes()}"
+    word, how = f"i{8 * t.bytes()}", _how(f, s)
     if not olds:
         new = _as_word(f, f.value(s.value), t)
-        f.out(f"  store atomic {word} {new}, ptr {pointer} monotonic, {_aligned(t)}")
+        f.out(f"  store atomic {word} {new}, ptr {pointer}{how}, {_aligned(t)}")
+        return
+    added = _float_added(s, olds) if f.module.adds_floats(t) else None
+    if added is not None:
+        vt, text = value_type(t), f.value(added)
+        f.out(f"  atomicrmw fadd ptr {pointer}, {vt} {text}{how}, {_aligned(t)}")
         return
     single = _instruction(s, olds)
     if single is not None:
         op, operand = single
         text = _as_word(f, f.value(operand), t)
-        f.out(f"  atomicrmw {op} ptr {pointer}, {word} {text} monotonic, {_aligned(t)}")
+        f.out(f"  atomicrmw {op} ptr {pointer}, {word} {text}{how}, {_aligned(t)}")
         return
     _exchange(f, s, pointer, word, olds)
 
@@ -135,13 +140,29 @@ def _instruction(s: S.Store, olds: set[E.Load]) -> tuple[str, Expr] | None:
     return op, b
 
 
+def _how(f: Function, s: S.Store) -> str:
+    """In what order, and by which threads, an update of a buffer is seen."""
+    scope = f.module.scope(s.buffer)
+    return f' syncscope("{scope}") monotonic' if scope else " monotonic"
+
+
+def _float_added(s: S.Store, olds: set[E.Load]) -> Expr | None:
+    """What is added to a float, if that is all of the update."""
+    value = s.value
+    if len(olds) != 1 or not isinstance(value, E.Add):
+        return None
+    (old,) = olds
+    a, b = (value.b, value.a) if value.b is old else (value.a, value.b)
+    return b if a is old and not any(n is old for n in nodes(b)) else None
+
+
 def _exchange(
     f: Function, s: S.Store, pointer: str, word: str, olds: set[E.Load]
 ) -> None:
     """A loop around a compare and exchange."""
     t = s.value.type
-    align = _aligned(t)
-    first = f.op(f"load atomic {word}, ptr {pointer} monotonic, {align}")
+    align, how = _aligned(t), _how(f, s)
+    first = f.op(f"load atomic {word}, ptr {pointer}{how}, {align}")
     pre, loop, end = f.label("before"), f.label("exchange"), f.label("exchanged")
     f.out(f"  br label %{pre}")
     outside = f.push(ScopeKind.PREHEADER, sure=True)
@@ -159,7 +180,7 @@ def _exchange(
         f"  {now} = phi {word} [ {first}, %{pre} ], [ {seen}, %{f.block} ]"
     )
     pair = f.op(
-        f"cmpxchg weak ptr {pointer}, {word} {now}, {word} {new} monotonic monotonic, "
+        f"cmpxchg weak ptr {pointer}, {word} {now}, {word} {new}{how} monotonic, "
         f"{align}"
     )
     f.out(f"  {seen} = extractvalue {{ {word}, i1 }} {pair}, 0")

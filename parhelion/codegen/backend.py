@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from parhelion.codegen.memories import Memory
     from parhelion.codegen.writer import Function
     from parhelion.ir.expr import Expr
+    from parhelion.ir.stmt import Stmt
 
 #: Emits a node by an instruction of the machine's; None if it has none for it.
 Attempt = Callable[["Function", Any], str | None]
+
+#: Writes a statement.
+Writer = Callable[["Function", Any], None]
 
 #: What an attempt is for: a class of nodes, the name of an intrinsic, or `GATHER`.
 Key: TypeAlias = "type[Expr] | str"
@@ -66,6 +70,10 @@ class Backend:
         they are asked, if it has any.
     storage: the module with the `MEMORIES` that storage can be in, in the order in
         which they are asked.
+    statements: the module with the `STATEMENTS` that are written otherwise than
+        elsewhere, by their class, if there are any.
+    counter: the type that loops over int32 count in: that of addresses, where there are
+        registers of that width.
     rare_call: the calling convention of what is seldom more than a look at a word, so
         that registers are saved where it is and not where it is called from.
     pause: what a thread does that waits for another in a loop. fence: what makes stores
@@ -78,6 +86,8 @@ class Backend:
     families: tuple[str, ...]
     emitters: str = ""
     storage: str = "parhelion.codegen.memories"
+    statements: str = ""
+    counter: str = "i64"
     rare_call: str = "ccc"
     pause: Instruction | None = None
     fence: Instruction | None = None
@@ -95,10 +105,26 @@ class Backend:
         found = importlib.import_module(self.emitters).ATTEMPTS
         return found
 
+    def statement_writers(self) -> Mapping[type[Stmt], Writer]:
+        """The `statements`, whose module is loaded now."""
+        if not self.statements:
+            return {}
+        found: Mapping[type[Stmt], Writer]
+        found = importlib.import_module(self.statements).STATEMENTS
+        return found
+
     def memories(self) -> tuple[Memory, ...]:
         """The memories, whose module is loaded now."""
         found: tuple[Memory, ...] = importlib.import_module(self.storage).MEMORIES
         return found
 
 
-__all__ = ["GATHER", "SHORT_STEP", "Attempt", "Backend", "Instruction", "Key"]
+__all__ = [
+    "GATHER",
+    "SHORT_STEP",
+    "Attempt",
+    "Backend",
+    "Instruction",
+    "Key",
+    "Writer",
+]

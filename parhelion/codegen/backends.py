@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from parhelion.codegen.arm import ARM32, ARM64
 from parhelion.codegen.backend import Backend
+from parhelion.codegen.nvptx import NVPTX
 from parhelion.codegen.x86 import X86
 
 #: Any other machine: what LLVM makes of code that is the same for all.
 GENERIC = Backend("any machine", ("",))
 
 #: The first that serves a machine is taken: those of longer names stand before others.
-BACKENDS = [X86, ARM64, ARM32, GENERIC]
+BACKENDS = [X86, ARM64, ARM32, NVPTX, GENERIC]
 
 
 def backend_of(arch: str) -> Backend:

@@ -7,6 +7,7 @@ shifts the other way, and one of at least the width shifts everything out.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from parhelion.codegen import effects
@@ -26,6 +27,7 @@ from parhelion.ir import build, mathlib
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
 from parhelion.ir.externs import FUNCTIONS
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.rounding import expanded, unfused
 from parhelion.types import Float, Int, Type, TypeCode
 
@@ -55,6 +57,23 @@ def emit_intrinsic(f: Function, e: E.Intrinsic) -> str:
     if expansion is not None:
         return f.value(expansion)
     return _library(f, e)
+
+
+@functools.cache
+def _called(op: str, types: tuple[Type, ...], strict: bool) -> str | None:
+    if op in _TABLE or op == "random_int":
+        return None
+    args = tuple([E.Var(f"a{i}", t) for i, t in enumerate(types)])
+    made = expanded(E.Intrinsic(types[0], op, args), strict=strict)
+    if made is None:
+        return op
+    inside = [n for n in nodes(made) if isinstance(n, E.Intrinsic)]
+    return next((name for n in inside if (name := library_call(n, strict))), None)
+
+
+def library_call(e: E.Intrinsic, strict: bool) -> str | None:
+    """The operation for which `e` needs the C library, if it does."""
+    return _called(e.op, tuple([a.type for a in e.args]), strict)
 
 
 # Marks.

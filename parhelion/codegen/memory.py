@@ -76,10 +76,17 @@ def _find_ramp(e: Expr, seen: _Ramps) -> tuple[Expr, Expr] | None:
     return None
 
 
-def _store(f: Function, buffer: BufferSym, pointer: str, a: str, t: Type) -> None:
+def _store(
+    f: Function,
+    buffer: BufferSym,
+    pointer: str,
+    a: str,
+    t: Type,
+    align: int | None = None,
+) -> None:
     a = to_memory(f, a, t)
     f.out(
-        f"  store {memory_type(t)} {a}, ptr {pointer}, align {t.bytes()}"
+        f"  store {memory_type(t)} {a}, ptr {pointer}, align {align or t.bytes()}"
         f"{f.module.tbaa(buffer)}"
     )
 
@@ -115,10 +122,13 @@ def load(f: Function, e: E.Load) -> str:
     if step is None or abs(step) > f.module.backend.longest_step(f.target, t.width):
         return _load_lanes(f, e, base, stride)
     if step == 1:
-        return read(f, buffer, offset_pointer(f, pointer, t, offset), t)
+        align = f.module.alignment(buffer, base, 0)
+        return read(f, buffer, offset_pointer(f, pointer, t, offset), t, align)
     if step == -1:
-        start = offset_pointer(f, pointer, t, offset - (t.count - 1))
-        return reversed_lanes(f, read(f, buffer, start, t), t)
+        first = 1 - t.count
+        start = offset_pointer(f, pointer, t, offset + first)
+        align = f.module.alignment(buffer, base, first)
+        return reversed_lanes(f, read(f, buffer, start, t, align), t)
     return strided.load(f, e, pointer, offset, step)
 
 
@@ -313,8 +323,9 @@ def _store_piece(
     step = build.const_int(ramp[1]) if ramp is not None else None
     if ramp is not None and step in (1, -1):
         pointer, offset = address(f, buffer, ramp[0])
+        first = 0
         if step == -1:
-            offset -= t.count - 1
+            first = 1 - t.count
             text = reversed_lanes(f, text, t)
         # In powers of two: LLVM takes what it cannot lay over registers apart.
         whole = (text, 0, t.count) in f.pieces
@@ -322,8 +333,9 @@ def _store_piece(
             part = f.pieces.get((text, start, count))
             if part is None:
                 part = slice_lanes(f, text, t, start, count)
-            at = offset_pointer(f, pointer, t, offset + start)
-            _store(f, buffer, at, part, t.with_lanes(count))
+            at = offset_pointer(f, pointer, t, offset + first + start)
+            align = f.module.alignment(buffer, ramp[0], first + start)
+            _store(f, buffer, at, part, t.with_lanes(count), align)
         return
     if ramp is not None and step == 0:
         # Lanes are written in order: the last one stays.

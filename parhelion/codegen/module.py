@@ -17,7 +17,7 @@ from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target
-from parhelion.types import UInt
+from parhelion.types import Type, UInt
 
 #: How many run-time numbers an error record holds (see `runtime.context`).
 MAX_FAILURE_ARGS = 8
@@ -67,6 +67,7 @@ class Module:
         self.backend = backend
         self._attempts = backend.attempts()
         self.memories = backend.memories()
+        self.statements = backend.statement_writers()
         self.strict_float = strict_float
         self.functions: list[str] = []
         self.failures: list[FailureSite] = []
@@ -113,6 +114,25 @@ class Module:
             if text is not None:
                 return text
         return None
+
+    # What is known of memory, which differs where threads of a GPU use it.
+    def alignment(self, buffer: BufferSym, index: Expr, elements: int) -> int:
+        """The bytes that the address of the element so many past `index` is surely a
+        multiple of, as far as that is of use."""
+        return buffer.type.bytes()
+
+    def short_indices(self, buffer: BufferSym) -> bool:
+        """Whether indices of the buffer are summed up in 32 bits: all its elements lie
+        within 2**30 of the first."""
+        return False
+
+    def scope(self, buffer: BufferSym) -> str:
+        """Which threads atomic updates of a buffer are for, if not for all."""
+        return ""
+
+    def adds_floats(self, t: Type) -> bool:
+        """Whether a float is atomically added by one instruction."""
+        return False
 
     def note_lanes(self, buffer: BufferSym) -> None:
         """Counts an access of a vector that goes to memory lane by lane."""

@@ -24,6 +24,7 @@ from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.stmt import ForKind
+from parhelion.types import INT32
 
 #: The size of a cache line in bytes, on all machines that code is made for.
 LINE = 64
@@ -116,11 +117,12 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
     """A loop that surely runs or has a guard, which looks after so many iterations."""
     known = build.const_int(s.extent)
     looked, f.looked = f.looked, f.looked or strip == 1
-    start = index_value(f, s.min)
-    stop = index_value(f, build.add(s.min, s.extent))
+    word = f.module.backend.counter if s.var.type is INT32 else "i64"
+    start = _bound(f, s.min, word)
+    stop = _bound(f, build.add(s.min, s.extent), word)
     pre, loop, end = f.label("pre"), f.label("loop"), f.label("end")
     if known is None:
-        runs = f.op(f"icmp slt i64 {start}, {stop}")
+        runs = f.op(f"icmp slt {word} {start}, {stop}")
         f.out(f"  br i1 {runs}, label %{pre}, label %{end}")
     else:
         f.out(f"  br label %{pre}")
@@ -140,10 +142,12 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
     counter, after = f.name(), f.name()
     phi = len(inside.lines)
     f.out("")
-    f.bind(s.var, None, f.top)
-    f.wide[s.var] = counter
-    if s.var.type.width == 64:
-        f.vars[s.var] = (counter, f.top)
+    if word == value_type(s.var.type):
+        f.bind(s.var, counter, f.top)
+    else:
+        f.bind(s.var, None, f.top)
+    if word == "i64":
+        f.wide[s.var] = counter
     if plan is None:
         f.write(s.body)
         last: dict[E.Load, str] = {}
@@ -155,7 +159,7 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
     first, before = (start, pre) if strips is None else (strips.first, strips.label)
     carried = [v for _, v, _ in cells] if strips is None else strips.carried
     phis = [
-        f"  {counter} = phi i64 [ {first}, %{before} ], [ {after}, %{f.block} ]",
+        f"  {counter} = phi {word} [ {first}, %{before} ], [ {after}, %{f.block} ]",
         *[
             f"  {name} = phi {value_type(cell.type)} [ {value}, %{before} ], "
             f"[ {last[cell]}, %{f.block} ]"
@@ -163,10 +167,10 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
         ],
     ]
     inside.lines[phi] = "\n".join(phis)
-    f.out(f"  {after} = add nsw i64 {counter}, 1")
+    f.out(f"  {after} = add nsw {word} {counter}, 1")
     # An equality: LLVM then counts with a pointer that it has anyway.
     limit = stop if strips is None else strips.limit
-    more = f.op(f"icmp ne i64 {after}, {limit}")
+    more = f.op(f"icmp ne {word} {after}, {limit}")
     done = f.label("done") if cells else end
     left = done if strips is None else strips.left
     mark = f.module.loop(short=polls.is_short(f.module, s))
@@ -191,6 +195,11 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
         f.out(f"  br label %{end}")
     f.append(f.pop())
     f.start(end)
+
+
+def _bound(f: Function, e: E.Expr, word: str) -> str:
+    """A bound of a loop that counts in words of that type."""
+    return f.value(e) if word == "i32" else index_value(f, e)
 
 
 class _Strips:

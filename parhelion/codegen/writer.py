@@ -275,9 +275,10 @@ class Function:
     def write_next(self, s: Stmt) -> None:
         """Writes the statement that is in hand in `run`."""
         self.forget_effects()
-        handler = STATEMENTS.get(type(s))
+        kind = type(s)
+        handler = self.module.statements.get(kind) or STATEMENTS.get(kind)
         if handler is None:
-            raise InternalError(f"code generation met a {type(s).__name__} statement")
+            raise InternalError(f"code generation met a {kind.__name__} statement")
         handler(self, s)
 
     # Values.

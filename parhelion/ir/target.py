@@ -42,7 +42,7 @@ class Target:
     @property
     def fuses(self) -> bool:
         """Whether a product and a sum that are rounded once are one instruction."""
-        if self.arch in ("aarch64", "arm64", "riscv64"):
+        if self.arch in ("aarch64", "arm64", "riscv64", "nvptx64"):
             return True
         return self.has("vfp4" if self.arch.startswith("arm") else "fma")
 
@@ -126,6 +126,22 @@ _PLAINEST: dict[str, tuple[str, tuple[str, ...]]] = {
     "armv7s": ("generic", ("vfp3d16", "dsp")),
     "riscv64": ("generic-rv64", ("m", "a", "f", "d", "c")),
     "wasm32": ("generic", ()),
+    "nvptx64": ("sm_75", ("ptx63",)),
+}
+
+#: The GPUs that LLVM 22 and the drivers of today know, oldest first, each with the
+#: first version of PTX that has it: newer drivers take older versions.
+_GPUS = {
+    75: 63,
+    80: 70,
+    86: 71,
+    87: 74,
+    89: 78,
+    90: 78,
+    100: 86,
+    103: 88,
+    120: 87,
+    121: 88,
 }
 
 
@@ -134,6 +150,24 @@ def plainest(triple: str) -> Target:
     all of them."""
     cpu, features = _PLAINEST[triple.split("-", 1)[0]]
     return make_target(triple, cpu, features)
+
+
+def gpu_target(arch: str) -> Target:
+    """The target of kernels for an NVIDIA GPU, as `arch` calls it: "sm_80".
+
+    Code for one that is not known is made for the newest older one, as drivers compile
+    it for what they find. Raises HalideError for one that is too old.
+    """
+    number = arch.removeprefix("sm_")
+    known = [n for n in _GPUS if number.isdecimal() and n <= int(number)]
+    if not known:
+        raise HalideError(
+            f"there is no code for the GPU {arch!r}",
+            legal=[f"sm_{n}" for n in _GPUS],
+            hint="kernels need compute capability 7.5 (Turing) or newer",
+        )
+    cpu = max(known)
+    return make_target("nvptx64-nvidia-cuda", f"sm_{cpu}", [f"ptx{_GPUS[cpu]}"])
 
 
 def generic_target(vector_bits: int = 128) -> Target:
@@ -153,4 +187,4 @@ def generic_target(vector_bits: int = 128) -> Target:
     return Target("x86_64-unknown-linux-gnu", cpu, tuple(sorted(features)), vector_bits)
 
 
-__all__ = ["Target", "generic_target", "make_target", "plainest"]
+__all__ = ["Target", "generic_target", "gpu_target", "make_target", "plainest"]

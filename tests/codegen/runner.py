@@ -54,8 +54,10 @@ class Runner:
                 for extent in extents:
                     size *= self.one(extent)
                 self.buffers[buffer] = [0] * (size + s.padding)
-            case S.Free():
+            case S.Free() | S.Barrier():
                 pass
+            case S.Atomic():
+                self.run(s.body)
             case S.For(var, low, extent, _, body):
                 start = self.one(low)
                 for i in range(start, start + self.one(extent)):

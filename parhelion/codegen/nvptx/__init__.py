@@ -1,0 +1,17 @@
+"""NVIDIA's GPUs: kernels, which become PTX through LLVM."""
+
+from __future__ import annotations
+
+from parhelion.codegen.backend import Backend
+
+NVPTX = Backend(
+    "NVIDIA's GPUs",
+    ("nvptx64",),
+    "parhelion.codegen.nvptx.attempts",
+    storage="parhelion.codegen.nvptx.memories",
+    statements="parhelion.codegen.nvptx.statements",
+    # Registers have 32 bits.
+    counter="i32",
+)
+
+__all__ = ["NVPTX"]

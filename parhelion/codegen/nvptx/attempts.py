@@ -1,0 +1,39 @@
+"""Nodes that are written otherwise for a GPU than elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from parhelion.codegen.addresses import address, offset_pointer, read
+from parhelion.codegen.backend import Attempt, Key
+from parhelion.codegen.types import value_type, zero
+from parhelion.codegen.writer import Function
+from parhelion.ir import build
+from parhelion.ir import expr as E
+
+
+def _predicated(f: Function, e: E.Load) -> str | None:
+    """A scalar of the kernel's own storage, or zero.
+
+    Elsewhere a zero is read that is kept for this. It would be in another memory than
+    the element, and an address that may be in either is slow, and keeps storage of a
+    thread out of registers. The first element is always there.
+    """
+    t, predicate = e.type, e.predicate
+    if predicate is None or build.is_true(predicate) or t.count > 1:
+        return None
+    if not f.module.short_indices(e.buffer):
+        return None
+    mask = f.value(predicate)
+    pointer, offset = address(f, e.buffer, e.index)
+    pointer = offset_pointer(f, pointer, t, offset)
+    first = f.pointers[e.buffer][0]
+    pointer = f.op(f"select i1 {mask}, ptr {pointer}, ptr {first}")
+    vt = value_type(t)
+    text = read(f, e.buffer, pointer, t)
+    return f.op(f"select i1 {mask}, {vt} {text}, {vt} {zero(t)}")
+
+
+ATTEMPTS: Mapping[Key, tuple[Attempt, ...]] = {E.Load: (_predicated,)}
+
+__all__ = ["ATTEMPTS"]

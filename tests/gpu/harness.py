@@ -1,0 +1,204 @@
+"""Kernels without a GPU: assembled by ptxas, and run by threads of the CPU.
+
+The function of a kernel is compiled for the CPU as it stands before LLVM chooses the
+GPU's instructions: special registers become calls that say which thread asks, all
+memories are one, and a barrier is one of Python's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from parhelion.codegen.nvptx.assemble import Assembled, assemble, find_ptxas
+from parhelion.codegen.nvptx.kernel import Kernel, write_kernel
+from parhelion.codegen.nvptx.module import Kernels
+from parhelion.codegen.target import host_target
+from parhelion.ir import stmt as S
+from parhelion.ir.evaluate import evaluate
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.symbols import BufferSym
+from parhelion.ir.target import gpu_target
+from parhelion.runtime import jit
+
+ARCHS = ("sm_80", "sm_90")
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+
+Array = np.ndarray[Any, Any]
+
+
+def kernels_of(
+    *loops: S.Stmt, arch: str = "sm_80", strict: bool = False
+) -> tuple[Kernels, list[Kernel]]:
+    """A module of kernels, one for each loop over blocks."""
+    module = Kernels(gpu_target(arch), strict_float=strict)
+    made: list[Kernel] = []
+    for loop in loops:
+        assert isinstance(loop, S.For)
+        made.append(write_kernel(module, loop))
+    return module, made
+
+
+def ptx_of(module: Kernels) -> str:
+    return jit.assembly_text(module.text("test"), module.target)
+
+
+def assembled(*loops: S.Stmt, strict: bool = False) -> tuple[str, list[Assembled]]:
+    """The PTX of kernels, and what ptxas says of them for each of `ARCHS`. Skips the
+    test where there is no ptxas."""
+    if find_ptxas() is None:
+        pytest.skip("no ptxas: pip install nvidia-cuda-nvcc-cu12")
+    text = ""
+    found: list[Assembled] = []
+    for arch in ARCHS:
+        ptx = ptx_of(kernels_of(*loops, arch=arch, strict=strict)[0])
+        text = text or ptx
+        assert f".target {arch}" in ptx
+        found += assemble(ptx, arch)
+    return text, found
+
+
+# Running.
+
+_HERE = threading.local()
+_GIVES = ctypes.CFUNCTYPE(ctypes.c_int32)
+_WAITS = ctypes.CFUNCTYPE(None, ctypes.c_int32)
+
+
+def _gives(what: str, d: int) -> Callable[[], int]:
+    return lambda: int(getattr(_HERE, what)[d])
+
+
+_CALLED: dict[str, Any] = {
+    f"sim_{what}_{axis}": _GIVES(_gives(what, d))
+    for what in ("tid", "ctaid")
+    for d, axis in enumerate("xyz")
+}
+_CALLED["sim_barrier"] = _WAITS(lambda _: _HERE.barrier.wait())
+for _name, _fn in _CALLED.items():
+    llvm.add_symbol(_name, ctypes.cast(_fn, ctypes.c_void_p).value)
+
+
+def on_cpu(text: str, shared: int) -> str:
+    """The text of a module of kernels as one of the CPU's."""
+    text = text.replace("nvptx64-nvidia-cuda", host_target().triple)
+    text = re.sub(r"@llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.(\w)", r"@sim_\1_\2", text)
+    text = text.replace("@llvm.nvvm.barrier.cta.sync.aligned.all", "@sim_barrier")
+    text = text.replace(
+        "external addrspace(3) global [0 x i8]",
+        f"global [{max(shared, 1)} x i8] zeroinitializer",
+    )
+    text = text.replace("ptr addrspacecast (ptr addrspace(3) ", "ptr (ptr ")
+    text = re.sub(r"ptr \(ptr (@\w+) to ptr\)", r"ptr \1", text)
+    text = re.sub(r"addrspacecast ptr addrspace\(1\)", "bitcast ptr", text)
+    text = text.replace(" addrspace(1)", "").replace("ptx_kernel ", "")
+    text = re.sub(r' syncscope\("\w+"\)', "", text)
+    return re.sub(r' "nvvm\.reqntid"="[\d,]+"', "", text)
+
+
+def _machine() -> Any:
+    target = host_target()
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu,
+        features=target.feature_string(),
+        opt=2,
+        reloc="pic",
+        codemodel="small",
+    )
+
+
+_SCALARS: dict[str, Any] = {
+    "bool": ctypes.c_bool,
+    **{f"int{w}": getattr(ctypes, f"c_int{w}") for w in (8, 16, 32, 64)},
+    **{f"uint{w}": getattr(ctypes, f"c_uint{w}") for w in (8, 16, 32, 64)},
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+}
+
+
+def simulate(
+    module: Kernels,
+    kernel: Kernel,
+    arrays: Mapping[BufferSym, Array],
+    env: Mapping[Var, Any],
+) -> None:
+    """Runs a kernel: blocks one after another, the threads of a block at once if they
+    meet at barriers or update memory together, else in turn."""
+    text = on_cpu(module.text("test"), kernel.shared)
+    parsed = llvm.parse_assembly(text)
+    parsed.verify()
+    jit.optimise(parsed, host_target())
+    engine = llvm.create_mcjit_compiler(parsed, _machine())
+    engine.finalize_object()
+    kinds: list[Any] = []
+    given: list[Any] = []
+    for p in kernel.parameters:
+        if isinstance(p, BufferSym):
+            kinds.append(ctypes.c_void_p)
+            given.append(arrays[p].ctypes.data)
+        else:
+            kinds.append(_SCALARS[str(p.type)])
+            given.append(evaluate(p, env))
+    function = ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address(kernel.name))
+    grid, threads = _sizes(kernel.grid, env, 0), _sizes(kernel.threads, env, 1)
+    at_once = "sim_barrier" in text or "cmpxchg" in text or "atomicrmw" in text
+    for block in _points(grid):
+        if kernel.shared:
+            at = engine.get_global_value_address("parhelion_shared")
+            ctypes.memset(at, 0xA5, kernel.shared)
+        barrier = threading.Barrier(len(list(_points(threads))))
+        failures: list[BaseException] = []
+
+        def run(
+            tid: tuple[int, ...], block: Any = block, barrier: Any = barrier
+        ) -> None:
+            _HERE.tid, _HERE.ctaid, _HERE.barrier = tid, block, barrier
+            function(*given)
+
+        if not at_once:
+            for tid in _points(threads):
+                run(tid)
+            continue
+        workers = [
+            threading.Thread(target=_noting, args=(run, tid, failures))
+            for tid in _points(threads)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert not failures, failures
+    del engine
+
+
+def _noting(run: Any, tid: tuple[int, ...], failures: list[BaseException]) -> None:
+    try:
+        run(tid)
+    except Exception as error:
+        failures.append(error)
+
+
+def _sizes(
+    given: Sequence[Expr], env: Mapping[Var, Any], least: int
+) -> tuple[int, ...]:
+    sizes = [max(int(evaluate(e, env)), least) for e in given]
+    return tuple((sizes + [1, 1])[:3])
+
+
+def _points(sizes: Sequence[int]) -> Any:
+    """x fastest."""
+    for z, y, x in itertools.product(*[range(n) for n in reversed(sizes)]):
+        yield x, y, z
+
+
+__all__ = ["ARCHS", "assembled", "kernels_of", "ptx_of", "simulate"]
