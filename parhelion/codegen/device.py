@@ -7,15 +7,23 @@ gives, and one in the frame for storage of the pipeline's own (`memories.OnDevic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from parhelion.codegen import closures, effects
-from parhelion.codegen.writer import Function
+from parhelion.codegen.module import DeviceKernel
+from parhelion.codegen.types import memory_type
+from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import InternalError
+from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32, Handle
+
+#: The constant that holds the code of all kernels of a module.
+IMAGE = "parhelion.image"
 
 #: Bits of what `ph_device_sync` is told.
 _DEVICE, _READS, _WRITES = 1, 2, 4
@@ -55,21 +63,104 @@ def leave(f: Function, kept: list[tuple[BufferSym, str]]) -> None:
 
 
 def launch(f: Function, s: S.For) -> None:
-    """Runs a kernel."""
-    addresses: dict[BufferSym, tuple[str, int]] = {}
-    f.module.declare("ph_device_address", "ptr", "ptr", "nounwind")
+    """Runs a kernel: on the device, or as loops of the host's in a simulation."""
     _, buffers = closures.uses(f, s)
     for buffer in buffers:
         f.forget_loads(buffer)
-        struct = f.structs[buffer]
-        text = f.op(f"call ptr @ph_device_address(ptr {struct})")
-        addresses[buffer] = (text, f.top)
-    host = {b: f.pointers[b] for b in addresses}
-    f.pointers.update(addresses)
-    closures.parallel_loop(f, _simulated(s))
-    f.pointers.update(host)
+    if f.module.write_kernel is None:
+        _simulate(f, s, buffers)
+    else:
+        _launch(f, f.module.write_kernel(s))
     for buffer in buffers:
         f.forget_loads(buffer)
+
+
+def _address(f: Function, buffer: BufferSym) -> str:
+    """Where on the device the element of a buffer with index 0 is."""
+    f.module.declare("ph_device_address", "ptr", "ptr", "nounwind")
+    return f.op(f"call ptr @ph_device_address(ptr {f.structs[buffer]})")
+
+
+def _simulate(f: Function, s: S.For, buffers: Sequence[BufferSym]) -> None:
+    host = {b: f.pointers[b] for b in buffers}
+    f.pointers.update({b: (_address(f, b), f.top) for b in buffers})
+    f.module.declare("ph_device_launched", "void", "", "nounwind")
+    f.out("  call void @ph_device_launched()")
+    closures.parallel_loop(f, _simulated(s))
+    f.pointers.update(host)
+
+
+def _launch(f: Function, kernel: DeviceKernel) -> None:
+    """Asks the run time for a kernel, unless the grid has no blocks."""
+    counts = [f.value(e) for e in kernel.grid]
+    some = "true"
+    for text in counts:
+        one = f.op(f"icmp sgt i32 {text}, 0")
+        some = one if some == "true" else f.op(f"and i1 {some}, {one}")
+    threads = [f.value(build.maximum(e, build.int32(1))) for e in kernel.threads]
+    grid, block = _triple(f, counts), _triple(f, threads)
+    places = [
+        _address(f, p) if isinstance(p, BufferSym) else f.value(p)
+        for p in kernel.parameters
+    ]
+    run, done = f.label("launch"), f.label("launched")
+    f.out(f"  br i1 {some}, label %{run}, label %{done}")
+    f.push(ScopeKind.BRANCH)
+    f.start(run)
+    given = f.alloca(f"[{max(len(places), 1)} x ptr], align 8")
+    for i, (p, text) in enumerate(zip(kernel.parameters, places, strict=True)):
+        kind = "ptr" if isinstance(p, BufferSym) else memory_type(p.type)
+        if isinstance(p, Expr) and p.type.is_bool():
+            text = f.op(f"zext i1 {text} to i8")
+        cell = f.alloca(f"{kind}, align 8")
+        f.out(f"  store {kind} {text}, ptr {cell}, align 8")
+        place = f.op(f"getelementptr ptr, ptr {given}, i64 {i}") if i else given
+        f.out(f"  store ptr {cell}, ptr {place}, align 8")
+    f.module.declare("ph_device_launch", "i32", "ptr, ptr, ptr, ptr, ptr, i32, ptr")
+    status = f.op(
+        f"call i32 @ph_device_launch(ptr %ctx, ptr {_interface(f)}, "
+        f"ptr {_record(f, kernel)}, ptr {grid}, ptr {block}, "
+        f"i32 {kernel.shared}, ptr {given})"
+    )
+    _check(f, status, f"the kernel of '{kernel.func}'")
+    f.out(f"  br label %{done}")
+    f.append(f.pop())
+    f.start(done)
+
+
+def _triple(f: Function, counts: Sequence[str]) -> str:
+    """The address of three numbers, of which those that are missing are 1."""
+    at = f.alloca("[3 x i32], align 4")
+    for d, text in enumerate([*counts, "1", "1"][:3]):
+        place = f.op(f"getelementptr i32, ptr {at}, i64 {d}") if d else at
+        f.out(f"  store i32 {text}, ptr {place}, align 4")
+    return at
+
+
+def _record(f: Function, kernel: DeviceKernel) -> str:
+    """What the run time must know to find a kernel in the image (`runtime.cuda_ir`)."""
+    m = f.module
+    name = m.string(kernel.name)
+    slot = m.add_global(f"{kernel.name}.slot", "internal global i64 0")
+    return m.add_global(
+        f"{kernel.name}.record",
+        "private constant { ptr, ptr, ptr, i32 } "
+        f"{{ ptr {name}, ptr @{IMAGE}, ptr {slot}, i32 {kernel.shared} }}",
+    )
+
+
+def image(ptx: str) -> str:
+    """The constants that hold the code of a module's kernels, as LLVM's text."""
+    raw = ptx.encode() + b"\0"
+    text = "".join(
+        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in raw
+    )
+    return (
+        f'@{IMAGE}.text = private constant [{len(raw)} x i8] c"{text}", align 16\n'
+        f"@{IMAGE}.slot = internal global i64 0\n"
+        f"@{IMAGE} = private constant {{ ptr, i64, ptr }} "
+        f"{{ ptr @{IMAGE}.text, i64 {len(raw)}, ptr @{IMAGE}.slot }}\n"
+    )
 
 
 def barrier(f: Function, s: S.Barrier) -> None:
@@ -94,7 +185,9 @@ class _Loops(Rewriter):
 
 def _interface(f: Function) -> str:
     """The run time's functions for the device that kernels are made for."""
-    return f.module.add_global("ph_device_simulated", "external global i8")
+    simulated = f.module.write_kernel is None
+    name = "ph_device_simulated" if simulated else "ph_device_cuda"
+    return f.module.add_global(name, "external global i8")
 
 
 def _check(f: Function, status: str, name: str) -> None:
@@ -121,4 +214,4 @@ def _synced(s: Stmt) -> list[BufferSym]:
     return list(found)
 
 
-__all__ = ["barrier", "enter", "launch", "leave", "sync"]
+__all__ = ["IMAGE", "barrier", "enter", "image", "launch", "leave", "sync"]

@@ -6,6 +6,7 @@ from parhelion.codegen import opaque
 from parhelion.codegen.writer import Function
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.stmt import LetStmt, Stmt
 from parhelion.types import INT32, INT64
 
 
@@ -34,4 +35,20 @@ def bind_let(f: Function, var: Var, value: Expr) -> None:
             f.let_values[var] = value
 
 
-__all__ = ["bind_let"]
+def bound_twice(s: Stmt) -> frozenset[Var]:
+    """The Vars that more than one LetStmt binds: copies made by unrolling."""
+    once: set[Var] = set()
+    again: set[Var] = set()
+    stack: list[Stmt] = [s]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, LetStmt):
+            (again if n.var in once else once).add(n.var)
+            continue
+        for child in n.children():
+            if isinstance(child, Stmt):
+                stack.append(child)
+    return frozenset(again)
+
+
+__all__ = ["bind_let", "bound_twice"]

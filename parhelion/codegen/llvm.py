@@ -8,6 +8,8 @@ calls: ``ph_malloc``, ``ph_free``, ``ph_par_for``, ``ph_print``, and the C libra
 
 from __future__ import annotations
 
+from functools import partial
+
 from parhelion.codegen import (
     device,
     effects,
@@ -20,7 +22,10 @@ from parhelion.codegen import (
 )
 from parhelion.codegen.backends import backend_of
 from parhelion.codegen.failure_site import FailureSite
+from parhelion.codegen.lets import bound_twice
 from parhelion.codegen.module import Emitted, Module, quoted
+from parhelion.codegen.nvptx.kernel import write_kernel
+from parhelion.codegen.nvptx.module import Kernels
 from parhelion.codegen.streams import end_streams
 from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
@@ -32,7 +37,7 @@ from parhelion.ir.expr import Var
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.ir.target import Target
+from parhelion.ir.target import Target, gpu_target
 from parhelion.lower.passes import for_processor
 
 #: Importing these registers the emitters of their nodes.
@@ -67,6 +72,11 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     symbol = module.unique(f"{lowered.name}_argv")
     body = for_processor(lowered, target)
     module.thunks = thunks_of(body)
+    kernels = None
+    if lowered.device is not None and not lowered.device.simulated:
+        machine = gpu_target(lowered.device.arch)
+        kernels = Kernels(machine, strict_float=lowered.strict_float)
+        module.write_kernel = partial(write_kernel, kernels)
     f = Function(
         module,
         f"define i32 @{quoted(symbol)}(ptr noalias %ctx, ptr noalias readonly %argv)",
@@ -84,7 +94,10 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     text = module.text(lowered.name)
     profiled = profiling.told(module)
     failures = tuple(module.failures)
-    return Emitted(text, failures, module.imports, profiled, module.by_lane)
+    code = ""
+    if kernels is not None and kernels.functions:
+        code = kernels.text(lowered.name)
+    return Emitted(text, failures, module.imports, profiled, module.by_lane, code)
 
 
 def thunks_of(s: Stmt) -> dict[BufferSym, S.OnDemand]:
@@ -98,22 +111,6 @@ def thunks_of(s: Stmt) -> dict[BufferSym, S.OnDemand]:
             found.setdefault(n.thunk, n)
         stack.extend([c for c in n.children() if isinstance(c, Stmt)])
     return found
-
-
-def bound_twice(s: Stmt) -> frozenset[Var]:
-    """The Vars that more than one LetStmt binds: copies made by unrolling."""
-    once: set[Var] = set()
-    again: set[Var] = set()
-    stack: list[Stmt] = [s]
-    while stack:
-        n = stack.pop()
-        if isinstance(n, S.LetStmt):
-            (again if n.var in once else once).add(n.var)
-            continue
-        for child in n.children():
-            if isinstance(child, Stmt):
-                stack.append(child)
-    return frozenset(again)
 
 
 def _bind_arguments(f: Function, lowered: Lowered, body: Stmt) -> None:
@@ -181,4 +178,4 @@ def _bind_buffer(
         f.bind(var, f.op(f"load i32, ptr {at}, align 4"), 0)
 
 
-__all__ = ["Emitted", "FailureSite", "bound_twice", "emit", "emit_with_sites"]
+__all__ = ["Emitted", "FailureSite", "emit", "emit_with_sites"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,8 @@ class Emitted:
 
     profiled: of code that is profiled, the Funcs by their number: what the user calls
         each, and the bytes that its storage on the stack takes.
+    kernels: the text of the module of kernels, "" if there are none; `device.image` of
+        the PTX that it becomes is to be added to the text.
     by_lane: how many vector loads and stores of each buffer are made lane by lane, be
         it by one instruction (gathers, scatters, strides beyond a vector's reach).
     """
@@ -39,6 +41,30 @@ class Emitted:
     imports: dict[str, int] = field(default_factory=dict)
     profiled: tuple[tuple[str, int], ...] = ()
     by_lane: dict[BufferSym, int] = field(default_factory=dict)
+    kernels: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKernel:
+    """What the host must know of a kernel.
+
+    name: in the PTX. func: what the user calls the Func that it computes.
+    parameters: what is passed, in order: numbers by value, as they are in registers (a
+        Bool in a byte, a bfloat16 as its bits), of buffers the address on the device of
+        the element with index 0. The numbers are expressions of the host's.
+    grid: how many blocks there are along x, y and z, and threads: how many threads a
+        block has; expressions of the host's, all of type int32, for as many dimensions
+        as there are loops. Nothing is to run if a number of blocks is less than 1. A
+        number of threads may be less than 1, and then one thread is to run.
+    shared: bytes of dynamic shared memory.
+    """
+
+    name: str
+    func: str
+    parameters: tuple[Expr | BufferSym, ...]
+    grid: tuple[Expr, ...]
+    threads: tuple[Expr, ...]
+    shared: int
 
 
 #: In the set that `Module.reads` returns: the expression has an effect.
@@ -105,6 +131,8 @@ class Module:
         #: The functions that compute so many parts, and which of a thunk's they are.
         self.productions: dict[tuple[BufferSym, int], tuple[str, int]] = {}
         self._names: dict[str, int] = {}
+        #: Writes a loop over blocks into the module of kernels; None in a simulation.
+        self.write_kernel: Callable[[S.For], DeviceKernel] | None = None
 
     def attempt(self, key: Key, f: Any, e: Expr) -> str | None:
         """What the first attempt of the back end's gives that takes a node; None if

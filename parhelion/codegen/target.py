@@ -6,7 +6,7 @@ import functools
 import os
 
 from parhelion.errors import HalideError, here
-from parhelion.ir.device import SIMULATED, Device
+from parhelion.ir.device import SIMULATED, Device, device_of
 from parhelion.ir.target import Target, make_target
 
 
@@ -25,12 +25,19 @@ def host_target() -> Target:
     )
 
 
-def host_device() -> Device | None:
-    """What kernels are made for here: what PARHELION_GPU names, if it is set. Raises
-    HalideError for a name that means nothing."""
+def named_device() -> Device | None:
+    """What PARHELION_GPU says that kernels are made for: "simulate", or a GPU that need
+    not be there ("sm_80"). None if it is not set. Raises HalideError for a name that
+    means nothing."""
     named = os.environ.get("PARHELION_GPU", "")
     if named == "":
         return None
     if named == "simulate":
         return SIMULATED
-    raise HalideError(f"PARHELION_GPU is {named!r}", at=here(), legal=["simulate"])
+    if named.startswith("sm_"):
+        return device_of(named)
+    raise HalideError(
+        f"PARHELION_GPU is {named!r}, which is no device",
+        at=here(),
+        legal=["simulate", "sm_80"],
+    )

@@ -29,4 +29,17 @@ class Device:
 #: Kernels as any GPU runs them, on the CPU.
 SIMULATED = Device()
 
-__all__ = ["SIMULATED", "Device"]
+#: KiB that the threads of a block may share, by compute capability (CUDA C++
+#: Programming Guide, "Technical Specifications per Compute Capability").
+_SHARED = {75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 120: 99}
+
+
+def device_of(arch: str) -> Device:
+    """What is known of a GPU by its architecture ("sm_80"); of one that is newer than
+    all that are known, what the newest of these has."""
+    number = arch.removeprefix("sm_").rstrip("af")
+    older = [n for n in _SHARED if number.isdecimal() and n <= int(number)]
+    return Device(arch, shared=_SHARED[max(older)] << 10 if older else 48 << 10)
+
+
+__all__ = ["SIMULATED", "Device", "device_of"]

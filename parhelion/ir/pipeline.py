@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr
 from parhelion.ir.function import Function
 from parhelion.ir.promises import NOTHING, Assumptions
@@ -76,6 +77,7 @@ class Lowered:
         promises of Funcs at the root.
     demands: the checks of the schedule's numbers, with which the body begins; whoever
         evaluates `required` and `written` makes them first.
+    device: what its kernels are made for.
     """
 
     name: str
@@ -92,3 +94,4 @@ class Lowered:
     nests: Stmt = NOP
     bounds: tuple[Expr, ...] = ()
     demands: tuple[Assert, ...] = ()
+    device: Device | None = None

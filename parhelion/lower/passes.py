@@ -485,6 +485,7 @@ def _lower(
         nests=way_in.body,
         bounds=way_in.bounds,
         demands=way_in.demands,
+        device=options.device,
     )
 
 

@@ -44,7 +44,7 @@ provide(
     "parhelion.runtime.devices",
     (
         *("ph_device_sync", "ph_device_address", "ph_device_leave", "ph_device_free"),
-        *("ph_device_launch", "ph_device_finish"),
+        *("ph_device_launch", "ph_device_launched", "ph_device_finish"),
         *("ph_device_simulated", "ph_device_cuda"),
     ),
 )

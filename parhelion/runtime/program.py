@@ -245,9 +245,9 @@ def of_variant(spec: PipelineSpec, variant: Variant) -> PipelineSpec:
 def device_for(functions: Sequence[Function]) -> Device | None:
     """What the kernels of Funcs are made for here; None if they have none, or if there
     is nothing."""
-    from parhelion.codegen.target import host_device
+    from parhelion.codegen.target import named_device
 
-    return host_device() if has_kernels(functions) else None
+    return named_device() if has_kernels(functions) else None
 
 
 def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptions:
@@ -446,6 +446,7 @@ def _compiled(
     """A pipeline lowered, compiled and loaded, and kept under its key."""
     from parhelion.codegen.llvm import emit_with_sites
     from parhelion.runtime import cache, records
+    from parhelion.runtime.kernels import text_with_kernels
     from parhelion.schedule import rules
 
     warned = rules.given
@@ -459,7 +460,8 @@ def _compiled(
         del spec  # what is kept of it would keep all of it
         lowered = replace(lowered, outputs=reach.outputs, body=NOP, nests=NOP)
         lowered = replace(lowered, profiled={})
-    text, failures = emitted.text, emitted.failures
+    text = text_with_kernels(emitted, lowered.device)
+    failures = emitted.failures
     compiled = loading.compile_module(text, name, target, emitted.imports)
     profiled = emitted.profiled
     _watch(compiled, variant, profiled)

@@ -18,8 +18,9 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from parhelion.codegen.module import DeviceKernel
 from parhelion.codegen.nvptx.assemble import Assembled, assemble, find_ptxas
-from parhelion.codegen.nvptx.kernel import Kernel, write_kernel
+from parhelion.codegen.nvptx.kernel import write_kernel
 from parhelion.codegen.nvptx.module import Kernels
 from parhelion.codegen.target import host_target
 from parhelion.ir import stmt as S
@@ -39,10 +40,10 @@ Array = np.ndarray[Any, Any]
 
 def kernels_of(
     *loops: S.Stmt, arch: str = "sm_80", strict: bool = False
-) -> tuple[Kernels, list[Kernel]]:
+) -> tuple[Kernels, list[DeviceKernel]]:
     """A module of kernels, one for each loop over blocks."""
     module = Kernels(gpu_target(arch), strict_float=strict)
-    made: list[Kernel] = []
+    made: list[DeviceKernel] = []
     for loop in loops:
         assert isinstance(loop, S.For)
         made.append(write_kernel(module, loop))
@@ -128,7 +129,7 @@ _SCALARS: dict[str, Any] = {
 
 def simulate(
     module: Kernels,
-    kernel: Kernel,
+    kernel: DeviceKernel,
     arrays: Mapping[BufferSym, Array],
     env: Mapping[Var, Any],
 ) -> None:

@@ -41,6 +41,7 @@ def run(f: hl.Func, kernels: int) -> devices.Counts:
 def test_ten_kernels_on_one_image_copy_twice() -> None:
     counts = run(chain(10)[-1], 10)
     assert (counts.to_device, counts.to_host) == (1, 1)
+    assert counts.launches == 10
     assert counts.bytes_to_device == counts.bytes_to_host == 2400
 
 

@@ -8,11 +8,11 @@ threads as its leaves. The host is told what it must know for a launch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from parhelion.analysis.interval import constant_interval
 from parhelion.codegen import closures, intrinsics, memory, stmt
-from parhelion.codegen.llvm import bound_twice
+from parhelion.codegen.lets import bound_twice
+from parhelion.codegen.module import DeviceKernel
 from parhelion.codegen.nvptx import refusals
 from parhelion.codegen.nvptx.memories import label
 from parhelion.codegen.nvptx.module import (
@@ -42,30 +42,7 @@ REGISTERED = (intrinsics, memory, stmt)
 MOST_BLOCKS = ((1 << 31) - 1, 65535, 65535)
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """What the host must know of a kernel.
-
-    name: in the PTX. func: what the user calls the Func that it computes.
-    parameters: what is passed, in order: numbers by value, as they are in registers (a
-        Bool in a byte, a bfloat16 as its bits), of buffers the address on the device of
-        the element with index 0. The numbers are expressions of the host's.
-    grid: how many blocks there are along x, y and z, and threads: how many threads a
-        block has; expressions of the host's, all of type int32, for as many dimensions
-        as there are loops. Nothing is to run if a number of blocks is less than 1. A
-        number of threads may be less than 1, and then one thread is to run.
-    shared: bytes of dynamic shared memory.
-    """
-
-    name: str
-    func: str
-    parameters: tuple[Expr | BufferSym, ...]
-    grid: tuple[Expr, ...]
-    threads: tuple[Expr, ...]
-    shared: int
-
-
-def write_kernel(kernels: Kernels, s: S.For) -> Kernel:
+def write_kernel(kernels: Kernels, s: S.For) -> DeviceKernel:
     """Writes a loop over blocks into the module of kernels.
 
     Raises ScheduleError for what cannot be in a kernel.
@@ -130,7 +107,7 @@ def write_kernel(kernels: Kernels, s: S.For) -> Kernel:
     f.out("  ret void")
     f.finish()
     grid = tuple([loop.extent for loop in reversed(blocks)])
-    return Kernel(name, func, tuple(given), grid, threads, layout.size)
+    return DeviceKernel(name, func, tuple(given), grid, threads, layout.size)
 
 
 def computed(s: Stmt) -> str:
@@ -268,4 +245,4 @@ def _extent(loop: S.For, lets: dict[Var, Expr], inner: set[Var], func: str) -> E
     return build.int32(max(int(most), 0))
 
 
-__all__ = ["MOST_BLOCKS", "Kernel", "computed", "write_kernel"]
+__all__ = ["MOST_BLOCKS", "computed", "write_kernel"]
