@@ -365,7 +365,10 @@ class _Flatten(Rewriter):
             if known is not None:
                 condition, kind = known.storage(i), MemoryKind.CACHE
             made = Allocate(p.buffer, sizes, condition, kind, 0)
-            lets += [*size_checks(made, self.index is INT64), made]
+            # What is in a kernel has a constant size (`lower.kernels`).
+            if not self.in_kernel:
+                lets += size_checks(made, self.index is INT64)
+            lets.append(made)
         return tail_block((*lets, body))
 
     def recalled(

@@ -1,0 +1,203 @@
+"""Random pipelines with schedules for a GPU, on the simulator.
+
+    python -m tests.fuzz.kernels --cases 2000 --seed 1
+
+The pipelines are those of `draw`. Funcs at the root are kernels, or the host computes
+them; others are computed inside of loops of their consumers, over blocks, over threads
+or serial, with loops over threads of their own. What the compiler refuses does not
+count. The simulator checks for races, and results are compared bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import parhelion as hl
+from parhelion.ir.stmt import ForKind
+from parhelion.schedule.directives import DimType
+from tests.fuzz.build import Program, build
+from tests.fuzz.case import Case
+from tests.fuzz.draw import draw_case
+from tests.fuzz.execute import compare, compiled, interpreted
+from tests.fuzz.foreign import CALLS, TooManyCalls
+from tests.fuzz.numbered import run
+from tests.fuzz.places import _level, nests_down_to
+from tests.fuzz.storage import BROKEN_PROMISES
+
+_SIZES = (1, 2, 3, 4, 5, 8, 16)
+_TAILS = (
+    *(hl.TailStrategy.Auto,) * 3,
+    *(hl.TailStrategy.GuardWithIf, hl.TailStrategy.ShiftInwards),
+    *(hl.TailStrategy.RoundUp, hl.TailStrategy.Predicate),
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A pipeline, and what its schedule is drawn from."""
+
+    case: Case
+    seed: int
+
+
+def draw(rng: random.Random) -> Drawn:
+    case = draw_case(rng, 1, 6)
+    return Drawn(case, rng.randrange(1 << 30))
+
+
+class Scheduler:
+    """Gives a program a schedule; what a directive refuses is left out."""
+
+    def __init__(self, program: Program, rng: random.Random) -> None:
+        self.program, self.rng = program, rng
+        self.names = 0
+        self.given: Counter[str] = Counter()
+
+    def attempt(self, name: str, call: Any) -> bool:
+        try:
+            call()
+        except hl.ScheduleError:
+            return False
+        self.given[name] += 1
+        return True
+
+    def run(self) -> None:
+        outputs = self.program.outputs()
+        for built in reversed(self.program.stages):
+            func = built.func
+            is_output = any([func is f for f in outputs])
+            inside = False if is_output else self.place(func, outputs)
+            if inside is None:
+                continue
+            stages = [
+                func,
+                *[func.update(k) for k in range(func.num_update_definitions())],
+            ]
+            for stage in stages:
+                self.loops(stage, inside)
+
+    def place(self, func: hl.Func, outputs: list[hl.Func]) -> bool | None:
+        """Where a producer is computed: whether that is inside of a kernel, and None if
+        it is inlined."""
+        rng = self.rng
+        if rng.random() < 0.2 and not func.has_update_definition():
+            return None
+        # While it is inlined, those that it reads count as what its readers use.
+        func.compute_root()
+        nests = nests_down_to(outputs, func._function)
+        if nests is None or rng.random() < 0.25:
+            return False
+        sites = nests.legal_sites(func._function)
+        found = [s for s in sites if s.dim.kind is not ForKind.VECTORIZED]
+        if not found:
+            return False
+        kernel = [s for s in found if s.dim.kind.on_gpu]
+        site = rng.choice(kernel if kernel and rng.random() < 0.8 else found)
+        level = _level(site, nests, func._function)
+        self.attempt(
+            f"compute_at {site.dim.kind.value}", lambda: func.compute_at(level)
+        )
+        if rng.random() < 0.2:
+            outer = _level(
+                rng.choice(found[: found.index(site) + 1]), nests, func._function
+            )
+            self.attempt("store_at", lambda: func.store_at(outer))
+        return any([s.dim.kind.on_gpu for s in found[: found.index(site) + 1]])
+
+    def loops(self, stage: Any, inside: bool) -> None:
+        rng = self.rng
+        if not inside and rng.random() < 0.25:
+            return  # the host computes it
+        loops = self.dims(stage)
+        if inside:
+            if rng.random() < 0.3 and loops:
+                self.split(stage, rng.choice(loops))
+                loops = self.dims(stage)
+            some = loops[: rng.randrange(0, min(len(loops), 3) + 1)]
+            if some:
+                self.attempt("gpu_threads", lambda: stage.gpu_threads(*some))
+            return
+        if not loops:
+            return
+        count = min(len(loops), 3)
+        if rng.random() < 0.3:
+            count = rng.randrange(1, count + 1)
+        some = [loops[k] for k in sorted(rng.sample(range(len(loops)), count))]
+        blocks, threads = [], []
+        for loop in some:
+            outer, inner = self.split(stage, loop)
+            blocks.append(outer)
+            threads.append(inner)
+        rest = [v for v in self.dims(stage) if v.name() not in _names(blocks + threads)]
+        if rng.random() < 0.5:
+            self.attempt("reorder", lambda: stage.reorder(*threads, *rest, *blocks))
+        else:
+            self.attempt("reorder", lambda: stage.reorder(*rest, *threads, *blocks))
+        self.attempt("gpu_blocks", lambda: stage.gpu_blocks(*blocks))
+        some = threads[: rng.randrange(len(threads) + 1)]
+        if some:
+            self.attempt("gpu_threads", lambda: stage.gpu_threads(*some))
+        left = [v for v in self.dims(stage) if v.name() not in _names(blocks + some)]
+        if left and rng.random() < 0.3:
+            self.attempt("unroll", lambda: stage.unroll(left[0], 2))
+        elif left and rng.random() < 0.3:
+            self.attempt("vectorize", lambda: stage.vectorize(left[0], 4))
+
+    def dims(self, stage: Any) -> list[Any]:
+        """The pure loops of a stage, innermost first."""
+        definition = stage._function.stages()[stage._stage]
+        return [
+            hl.Var(d.var.name)
+            for d in definition.schedule.dims
+            if d.type is DimType.PURE_VAR and d.var.name != "__outermost"
+        ]
+
+    def split(self, stage: Any, loop: Any) -> tuple[Any, Any]:
+        self.names += 1
+        outer, inner = hl.Var(f"o{self.names}"), hl.Var(f"i{self.names}")
+        size, tail = self.rng.choice(_SIZES), self.rng.choice(_TAILS)
+        if not self.attempt(
+            "split", lambda: stage.split(loop, outer, inner, size, tail)
+        ):
+            stage.split(loop, outer, inner, size)
+        return outer, inner
+
+
+def _names(loops: list[Any]) -> set[str]:
+    return {v.name() for v in loops}
+
+
+#: What has been given to the schedules of clean cases.
+GIVEN: Counter[str] = Counter()
+
+
+def difference(drawn: Drawn) -> str:
+    """What is wrong about a case; empty if nothing is."""
+    os.environ["PARHELION_GPU"] = "simulate"
+    CALLS.begin()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = build(drawn.case)
+        scheduler = Scheduler(program, random.Random(drawn.seed))
+        try:
+            scheduler.run()
+            pipeline = hl.Pipeline(program.outputs())
+            got = compiled(program, pipeline)
+            wanted = interpreted(program)
+        except (hl.ScheduleError, TooManyCalls):
+            return ""
+        except hl.BoundsError as error:
+            return "" if any(p in str(error) for p in BROKEN_PROMISES) else str(error)
+    GIVEN.update(scheduler.given)
+    GIVEN["clean"] += 1
+    return compare(got, wanted)
+
+
+if __name__ == "__main__":
+    sys.exit(run(__doc__, draw, difference))
