@@ -27,7 +27,17 @@ from parhelion.ir.build import (
 from parhelion.ir.expr import Expr, FuncCall, Intrinsic, StringImm, Var
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes, substitute
-from parhelion.ir.stmt import Assert, For, If, Produce, Provide, Realize, Release, Stmt
+from parhelion.ir.stmt import (
+    Assert,
+    For,
+    ForKind,
+    If,
+    Produce,
+    Provide,
+    Realize,
+    Release,
+    Stmt,
+)
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.atomic import marked
 from parhelion.lower.extern import inside_check, provide, read_of, sources
@@ -40,8 +50,9 @@ from parhelion.lower.prologue import add_loop_checks
 from parhelion.lower.realizations import Realizations
 from parhelion.lower.sites import Site
 from parhelion.lower.stages import LoopStage
+from parhelion.schedule.directives import OUTERMOST
 from parhelion.schedule.modes import by_loops
-from parhelion.types import Handle
+from parhelion.types import INT32, Handle
 
 
 def _failure(f: Function, message: str) -> Stmt:
@@ -160,7 +171,8 @@ class NestBuilder:
 
     def _stage(self, stage: LoopStage) -> Stmt:
         nest = self.regions.loops(stage)
-        return self._loop(stage, nest, 0)
+        made = self._loop(stage, nest, 0)
+        return _alone(stage, made) if stage.schedule.single_thread else made
 
     def _loop(self, stage: LoopStage, nest: StageLoops, depth: int) -> Stmt:
         """The stage inside `depth` loops."""
@@ -275,6 +287,15 @@ class NestBuilder:
             elif site is not regions.sites.root:
                 checks += inside_check(stage, i, box, _whole(of))
         return block(*checks, provide(stage, regions.computed(f), read))
+
+
+def _alone(stage: LoopStage, made: Stmt) -> Stmt:
+    """A stage in one thread of one block of a GPU."""
+    zero, one = int32(0), int32(1)
+    for kind in (ForKind.GPU_THREAD, ForKind.GPU_BLOCK):
+        var = Var("single", INT32, lo=zero, hi=zero, loop=stage.loop_id(OUTERMOST))
+        made = For(var, zero, one, kind, made)
+    return made
 
 
 def _whole(image: BufferSym) -> list[Range]:

@@ -250,6 +250,7 @@ class StageSchedule(Changing):
     specializations: other schedules, tried in order before this one.
     fused_with: the stage whose loops this one shares.
     spent: numbers of the splits and fuses that `rfactor` took from the stage.
+    single_thread: whether all loops run in a kernel of one thread.
     """
 
     transforms: tuple[Split | Fuse | Rename, ...] = ()
@@ -267,6 +268,7 @@ class StageSchedule(Changing):
     prefetches: tuple[PrefetchAhead, ...] = ()
     fused_with: FusedWith | None = None
     spent: tuple[Spent, ...] = ()
+    single_thread: bool = False
 
 
 class Place(enum.Enum):

@@ -17,7 +17,7 @@ from parhelion.schedule import rules
 from parhelion.schedule.args import HasVar, gpu_tile_form, to_int, to_var
 from parhelion.schedule.branches import schedules
 from parhelion.schedule.change import Change
-from parhelion.schedule.directives import DeviceAPI
+from parhelion.schedule.directives import OUTERMOST, DeviceAPI
 
 #: Loops of blocks, and of threads, that one kernel may have.
 MOST = 3
@@ -96,6 +96,27 @@ class GpuLoops:
                 change, "gpu_lanes", (thread_x, device_api), {}, _THREAD_FORMS[:1]
             )
             _mark(change, loops, ForKind.GPU_LANE, "gpu_lanes")
+        return self
+
+    def gpu_single_thread(self, device_api: DeviceAPI = DeviceAPI.Default_GPU) -> Self:
+        """Runs the whole definition in one thread of one block, as a kernel of its own.
+
+        For what has little to do between kernels, so that nothing is copied to the host
+        for it. Raises ScheduleError for another device than Default_GPU.
+
+        >>> f = hl.Func("f")
+        >>> f[x] = x
+        >>> f.gpu_single_thread().print_loop_nest()
+        produce f:
+          gpu_block __outermost in [0, 0]<Default_GPU>:
+            gpu_thread __outermost in [0, 0]<Default_GPU>:
+              for x:
+                f(...) = ...
+        """
+        with Change(self._function, self._stage) as change:
+            _check_device(f"{change.label}.gpu_single_thread", device_api)
+            change.schedule.single_thread = True
+            change.schedule.sites = {**change.schedule.sites, OUTERMOST: here()}
         return self
 
     def gpu_tile(self, *given: object, **named: object) -> Self:
@@ -187,10 +208,9 @@ def has_kernels(functions: Sequence[Function]) -> bool:
     """Whether a stage has loops of a GPU."""
     return any(
         [
-            dim.kind.on_gpu
+            branch.single_thread or any([dim.kind.on_gpu for dim in branch.dims])
             for f in functions
             for d in f.stages()
             for branch in schedules(d.schedule)
-            for dim in branch.dims
         ]
     )

@@ -114,7 +114,7 @@ class _Program(_Lines):
                 self.go(item)
         elif isinstance(s, For):
             extent = self.constant(s.extent)
-            if extent == 1:
+            if extent == 1 and not s.kind.on_gpu:
                 self.go(s.body)
             else:
                 head = self._head(s, extent)

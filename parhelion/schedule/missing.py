@@ -20,10 +20,6 @@ class MissingLoopDirectives:
 
     __slots__ = ()
 
-    def gpu_single_thread(self, *given: object, **named: object) -> NoReturn:
-        """Raises ScheduleError: one thread of a GPU cannot be asked for yet."""
-        not_available("gpu_single_thread")
-
     def hexagon(self, *given: object, **named: object) -> NoReturn:
         """Raises ScheduleError: code for Hexagon processors is not available yet."""
         not_available("hexagon")

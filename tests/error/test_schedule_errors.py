@@ -84,9 +84,9 @@ def memory_of_a_device() -> None:
     one().store_in(hl.MemoryType.VTCM)
 
 
-@bad("the directive gpu_single_thread is not available yet")
+@bad("the directive hexagon is not available yet")
 def a_directive_to_come() -> None:
-    one().gpu_single_thread()
+    one().hexagon()
 
 
 @bad("nothing cannot be scheduled before it is defined")

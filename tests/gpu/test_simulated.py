@@ -276,6 +276,18 @@ def a_histogram_by_atomics() -> Scheduled:
 
 
 @case
+def a_single_thread() -> Scheduled:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x] = x * x
+    f[x] += 1
+    g[x] = f[x] + f[x + 2]
+    g.gpu_single_thread()
+    f.compute_root().gpu_single_thread()
+    f.update().gpu_single_thread()
+    return g, [30]
+
+
+@case
 def tuples() -> Scheduled:
     source = hl.BoundaryConditions.repeat_edge(image((40, 30)))
     f, g = hl.Func("f"), hl.Func("g")

@@ -18,14 +18,16 @@ import parhelion as hl
 from tests.schedule.test_every_directive import DIRECTIVES
 
 #: What gives loops to a GPU: tests/schedule/test_gpu.py.
-GPU = {"gpu", "gpu_blocks", "gpu_lanes", "gpu_threads", "gpu_tile"}
+GPU = {"gpu", "gpu_blocks", "gpu_lanes", "gpu_threads", "gpu_tile"} | {
+    "gpu_single_thread"
+}
 
 halide = pytest.importorskip("halide")
 
 pytestmark = pytest.mark.filterwarnings("ignore::parhelion.ScheduleWarning")
 
 #: For other machines than CPUs: refused, as tests/error shows.
-DEVICES = re.compile(r"gpu_single_thread|hexagon|copy_to")
+DEVICES = re.compile(r"hexagon|copy_to")
 #: Not about schedules: compiling, running and asking what a Func is.
 OTHER = re.compile(
     r"compile_|realize|infer_|print_|debug_|trace_|add_trace|define_extern|extern_|"
