@@ -111,7 +111,8 @@ def wide_value(f: Function, e: Expr, level: int) -> str:
             found = f.remember(key, f.at(level, f"mul i64 {a}, {b}"), level, e)
         return found
     elif isinstance(e, E.Add | E.Sub):
-        return index_value(f, e)
+        if e.type is not INT32 or f.module.backend.word == "i64":
+            return index_value(f, e)
     text = f.value(e)
     if e.type.width == 64:
         return text

@@ -72,8 +72,8 @@ class Backend:
         which they are asked.
     statements: the module with the `STATEMENTS` that are written otherwise than
         elsewhere, by their class, if there are any.
-    counter: the type that loops over int32 count in: that of addresses, where there are
-        registers of that width.
+    word: the type that loops over int32 count in, and that factors of indices are
+        computed in: that of addresses, where there are registers of that width.
     rare_call: the calling convention of what is seldom more than a look at a word, so
         that registers are saved where it is and not where it is called from.
     pause: what a thread does that waits for another in a loop. fence: what makes stores
@@ -87,7 +87,7 @@ class Backend:
     emitters: str = ""
     storage: str = "parhelion.codegen.memories"
     statements: str = ""
-    counter: str = "i64"
+    word: str = "i64"
     rare_call: str = "ccc"
     pause: Instruction | None = None
     fence: Instruction | None = None

@@ -117,7 +117,7 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
     """A loop that surely runs or has a guard, which looks after so many iterations."""
     known = build.const_int(s.extent)
     looked, f.looked = f.looked, f.looked or strip == 1
-    word = f.module.backend.counter if s.var.type is INT32 else "i64"
+    word = f.module.backend.word if s.var.type is INT32 else "i64"
     start = _bound(f, s.min, word)
     stop = _bound(f, build.add(s.min, s.extent), word)
     pre, loop, end = f.label("pre"), f.label("loop"), f.label("end")

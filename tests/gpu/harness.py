@@ -104,7 +104,7 @@ def on_cpu(text: str, shared: int) -> str:
     text = re.sub(r"addrspacecast ptr addrspace\(1\)", "bitcast ptr", text)
     text = text.replace(" addrspace(1)", "").replace("ptx_kernel ", "")
     text = re.sub(r' syncscope\("\w+"\)', "", text)
-    return re.sub(r' "nvvm\.reqntid"="[\d,]+"', "", text)
+    return re.sub(r' "nvvm\.\w+"="[\d,]+"', "", text)
 
 
 def _machine() -> Any:

@@ -204,7 +204,7 @@ gpu_block (bx, 0, 2) {
             "bx tx n m lo iout[]", source, iout=zeros(40, np.int32), n=n, m=m, lo=1
         )
         ptx = case.check()
-        assert ".reqntid" not in ptx
+        assert ".reqntid" not in ptx and ".maxntid 1024" in ptx
 
 
 def test_extents_of_the_block_are_bounded() -> None:

@@ -11,7 +11,7 @@ NVPTX = Backend(
     storage="parhelion.codegen.nvptx.memories",
     statements="parhelion.codegen.nvptx.statements",
     # Registers have 32 bits.
-    counter="i32",
+    word="i32",
 )
 
 __all__ = ["NVPTX"]

@@ -154,11 +154,11 @@ def _has_barrier(s: Stmt) -> bool:
 
 
 def _bounds(threads: Sequence[int | None]) -> str:
-    """What ptxas shares the registers out by: the threads of a block, if they are
-    known."""
+    """What ptxas shares the registers out by: the threads of a block, or the most that
+    there may be."""
     known = [n for n in threads if n is not None]
     if len(known) < len(threads):
-        return ""
+        return f' "nvvm.maxntid"="{MOST_THREADS[0]}"'
     sizes = [*[max(n, 1) for n in known], 1, 1][:3]
     return f' "nvvm.reqntid"="{",".join(map(str, sizes))}"'
 
