@@ -249,17 +249,4 @@ def _first_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
     return at
 
 
-def nest_of(s: S.For) -> tuple[list[S.For], Stmt]:
-    """The loops over threads of a nest, the outermost first, and what is in them."""
-    loops: list[S.For] = []
-    body: Stmt = s
-    while isinstance(body, S.For) and body.kind in (
-        ForKind.GPU_THREAD,
-        ForKind.GPU_LANE,
-    ):
-        loops.append(body)
-        body = body.body
-    return loops, body
-
-
-__all__ = ["ALIGNMENT", "SharedLayout", "bytes_of", "lay_out_shared", "nest_of"]
+__all__ = ["ALIGNMENT", "SharedLayout", "bytes_of", "lay_out_shared"]

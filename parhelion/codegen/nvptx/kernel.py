@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parhelion.analysis.interval import constant_interval
 from parhelion.codegen import closures, intrinsics, memory, stmt
 from parhelion.codegen.lets import bound_twice
 from parhelion.codegen.module import DeviceKernel
@@ -33,7 +32,9 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.shared import lay_out_shared, nest_of
+from parhelion.lower.extents import most_of
+from parhelion.lower.kernels import block_loops, leaves, nest_of
+from parhelion.lower.shared import lay_out_shared
 
 #: Importing these registers the emitters of their nodes.
 REGISTERED = (intrinsics, memory, stmt)
@@ -49,7 +50,7 @@ def write_kernel(kernels: Kernels, s: S.For) -> DeviceKernel:
     """
     func = computed(s)
     refusals.check(s, func, strict=kernels.strict_float)
-    blocks, body = _blocks(s)
+    blocks, body = block_loops(s)
     layout = lay_out_shared(body)
     threads = _threads(body, blocks, func)
     counts = [build.const_int(t) for t in threads]
@@ -119,16 +120,6 @@ def computed(s: Stmt) -> str:
         if isinstance(n, S.Store):
             name = label(n.buffer)
     return name
-
-
-def _blocks(s: S.For) -> tuple[list[S.For], Stmt]:
-    """The loops over blocks, outermost first, and what a block does."""
-    loops: list[S.For] = []
-    body: Stmt = s
-    while isinstance(body, S.For) and body.kind is ForKind.GPU_BLOCK:
-        loops.append(body)
-        body = body.body
-    return loops, body
 
 
 def _uses(
@@ -234,7 +225,7 @@ def _extent(loop: S.For, lets: dict[Var, Expr], inner: set[Var], func: str) -> E
     loads = any(isinstance(n, E.Load) for n in nodes(extent))
     if inner.isdisjoint(free_vars(extent)) and not loads:
         return extent
-    most = constant_interval(extent).hi
+    most = most_of(extent)
     if most is None:
         raise ScheduleError(
             f"how many threads the kernel of {func} has depends on the block, and no"
@@ -242,7 +233,7 @@ def _extent(loop: S.For, lets: dict[Var, Expr], inner: set[Var], func: str) -> E
             hint="split the loop by a constant factor, and give the inner loop to the"
             " threads",
         )
-    return build.int32(max(int(most), 0))
+    return build.int32(max(most, 0))
 
 
 __all__ = ["MOST_BLOCKS", "computed", "write_kernel"]

@@ -18,7 +18,7 @@ from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
 from parhelion.ir.stmt import ForKind, Stmt
-from parhelion.lower.shared import nest_of
+from parhelion.lower.kernels import THREADS, nest_of
 from parhelion.types import INT32
 
 #: The dimensions of threads and blocks, innermost first.
@@ -31,7 +31,7 @@ def _for(f: Function, s: S.For) -> None:
     if s.kind is ForKind.SERIAL:
         serial_loop(f, s)
         return
-    if s.kind in (ForKind.GPU_THREAD, ForKind.GPU_LANE):
+    if s.kind in THREADS:
         _nest(kernel_function(f), s)
         return
     raise InternalError(f"a kernel has a {s.kind.value} loop in it")
