@@ -133,7 +133,7 @@ def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
     offset = _collect(f, index, terms)
     pointer, level = f.pointers[buffer]
     element = memory_type(buffer.type)
-    if f.module.short_indices(buffer) and _is_short(terms, offset):
+    if abs(offset) <= f.module.furthest(buffer, index) and _is_short(terms):
         return _short_address(f, buffer, terms), offset
     # By the pointer: copies of a body allocate one buffer in several places.
     done: tuple[object, ...] = ("address", pointer)
@@ -151,14 +151,10 @@ def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
     return pointer, offset
 
 
-#: Constant parts of indices up to this leave sums within 31 bits, of buffers as large.
-_MOST_SHORT = 1 << 30
-
-
-def _is_short(terms: dict[Expr, int], offset: int) -> bool:
-    """Whether an index may be summed up in 32 bits, its constant part apart: modulo
-    2**32 the sum is right, whatever its parts are, if its value fits."""
-    return abs(offset) <= _MOST_SHORT and all([t.type is INT32 for t in terms])
+def _is_short(terms: dict[Expr, int]) -> bool:
+    """Whether an index that fits may be summed up in 32 bits: modulo 2**32 the sum is
+    right, whatever its parts are."""
+    return all([t.type is INT32 for t in terms])
 
 
 def _short_address(f: Function, buffer: BufferSym, terms: dict[Expr, int]) -> str:

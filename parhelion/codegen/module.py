@@ -149,10 +149,11 @@ class Module:
         multiple of, as far as that is of use."""
         return buffer.type.bytes()
 
-    def short_indices(self, buffer: BufferSym) -> bool:
-        """Whether indices of the buffer are summed up in 32 bits: all its elements lie
-        within 2**30 of the first."""
-        return False
+    def furthest(self, buffer: BufferSym, index: Expr) -> int:
+        """The largest constant, of either sign, such that an index of the buffer less
+        that constant surely fits in 32 bits, where it is summed up in these; else -1.
+        """
+        return -1
 
     def scope(self, buffer: BufferSym) -> str:
         """Which threads atomic updates of a buffer are for, if not for all."""

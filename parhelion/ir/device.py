@@ -26,6 +26,12 @@ class Device:
         return not self.arch
 
 
+#: How far from the element with index 0 those may be that kernels use, where indices
+#: are int32: registers of a GPU have 32 bits, and this leaves room for constants up to
+#: `FURTHEST` that are added to an index apart from its other terms.
+INDEX_LIMIT = (1 << 31) - (1 << 20)
+FURTHEST = (1 << 20) - 1
+
 #: Kernels as any GPU runs them, on the CPU.
 SIMULATED = Device()
 
@@ -42,4 +48,4 @@ def device_of(arch: str) -> Device:
     return Device(arch, shared=_SHARED[max(older)] << 10 if older else 48 << 10)
 
 
-__all__ = ["SIMULATED", "Device", "device_of"]
+__all__ = ["FURTHEST", "INDEX_LIMIT", "SIMULATED", "Device", "device_of"]

@@ -158,7 +158,7 @@ def gpu_target(arch: str) -> Target:
     Code for one that is not known is made for the newest older one, as drivers compile
     it for what they find. Raises HalideError for one that is too old.
     """
-    number = arch.removeprefix("sm_")
+    number = arch.removeprefix("sm_").rstrip("af")
     known = [n for n in _GPUS if number.isdecimal() and n <= int(number)]
     if not known:
         raise HalideError(

@@ -27,6 +27,7 @@ from parhelion.ir.build import (
     maximum,
     mul,
 )
+from parhelion.ir.device import INDEX_LIMIT
 from parhelion.ir.expr import Expr, Imm, Load, StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.node import Node
@@ -49,6 +50,7 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.options import LowerOptions
 from parhelion.schedule.directives import Split
 from parhelion.schedule.rules import warn
 from parhelion.schedule.tails import KEEP_WRITES
@@ -151,9 +153,11 @@ def refuse_rounding(f: Function) -> None:
     )
 
 
-def size_checks(a: Allocate, index64: bool) -> list[Stmt]:
+def size_checks(a: Allocate, options: LowerOptions) -> list[Stmt]:
     """Asserts that the elements can be counted; none where that is sure."""
-    limit = _ADDRESSABLE // a.buffer.type.bytes() if index64 else _INT32_ELEMENTS
+    limit = _INT32_ELEMENTS if options.device is None else INDEX_LIMIT
+    if options.index64:
+        limit = _ADDRESSABLE // a.buffer.type.bytes()
     limit -= a.padding
     most: int | None = 1
     for e in a.extents:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from parhelion.ir.build import add, div, int32, int64, land, le, mul, sub
+from parhelion.ir.build import add, div, int32, int64, land, le, maximum, mul, sub
+from parhelion.ir.device import INDEX_LIMIT
 from parhelion.ir.expr import EQ, LE, Cast, Expr, StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.promises import Assumptions
@@ -62,6 +63,8 @@ def layout_checks(
         out.append(Assert(LE(int32(0), dim.extent), "extent_negative", negative))
     if not options.index64:
         out += _size_checks(buffer)
+        if options.device is not None:
+            out += _span_check(buffer)
     return out
 
 
@@ -88,6 +91,17 @@ def _size_checks(buffer: BufferSym) -> list[Stmt]:
         for bounded in (LE(span, int64(limit)), LE(int64(-limit), span)):
             out.append(Assert(bounded, "size_overflow", (_text(buffer.name),)))
     return out
+
+
+def _span_check(buffer: BufferSym) -> list[Stmt]:
+    """That no element is further from the first one than kernels can count. Each
+    dimension's part fits, so that their sum does not overflow."""
+    total: Expr = int64(0)
+    for dim in buffer.dims:
+        span = mul(Cast(INT64, dim.extent), Cast(INT64, dim.stride))
+        total = add(total, maximum(span, sub(int64(0), span)))
+    cond = LE(total, int64(INDEX_LIMIT))
+    return [Assert(cond, "size_overflow", (_text(buffer.name),))]
 
 
 def param_checks(param: ParamSym, assumptions: Assumptions) -> list[Stmt]:

@@ -125,6 +125,7 @@ class _Flatten(Rewriter):
     def __init__(self, assumptions: Assumptions, options: LowerOptions) -> None:
         super().__init__()
         self.assumptions = assumptions
+        self.options = options
         self.index = INT64 if options.index64 else INT32
         self.places: dict[Function, tuple[_Place, ...]] = {}
         self.images: dict[BufferSym, _Place] = {}
@@ -367,7 +368,7 @@ class _Flatten(Rewriter):
             made = Allocate(p.buffer, sizes, condition, kind, 0)
             # What is in a kernel has a constant size (`lower.kernels`).
             if not self.in_kernel:
-                lets += size_checks(made, self.index is INT64)
+                lets += size_checks(made, self.options)
             lets.append(made)
         return tail_block((*lets, body))
 

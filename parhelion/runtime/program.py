@@ -21,7 +21,7 @@ from parhelion.ir import deep, images, node
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.changes import CHANGES
 from parhelion.ir.cycles import sweep_cycles
-from parhelion.ir.device import Device
+from parhelion.ir.device import INDEX_LIMIT, Device
 from parhelion.ir.evaluate import Value, evaluate
 from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.function import Function
@@ -57,8 +57,8 @@ freed_by_forks(images.LOCK, DATA)
 #: instead of gathers); a larger one is read from the buffer.
 _SMALL_STRIDE = 4
 
-#: Elements that int32 indices can address.
-_INDEX_LIMIT = 2**31 - 1
+#: Elements that int32 indices can address, in kernels too.
+_INDEX_LIMIT = INDEX_LIMIT
 
 #: The strides that replace an image's promises: (dimension, stride or None for any).
 Strides = tuple[tuple[int, int | None], ...]

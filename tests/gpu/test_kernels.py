@@ -560,3 +560,24 @@ def test_types_are_told_apart() -> None:
     found: Mapping[str, Symbol] = symbols("x fin[] fout2[] ftile[]")
     roles = [s.role for s in found.values() if isinstance(s, BufferSym)]
     assert roles == ["input", "output", "internal"]
+
+
+def test_indices_of_32_bits_where_they_fit() -> None:
+    """Indices are summed up in 32 bits where their type says that they fit, with large
+    constants in 64, and so are those of 64 bits."""
+    source = """\
+gpu_block (bx, 0, 2) {
+  gpu_thread (tx, 0, 8) {
+    iout[bx*n + tx*m] = iin[INDEX]
+  }
+}
+"""
+    for index, wide in (
+        ("bx*n + tx*m + 3", False),
+        ("bx*n + tx*m + 3000000", True),
+        ("int64(bx)*int64(n) + int64(tx)", True),
+    ):
+        case = Case("bx tx n m iin[] iout[]", source.replace("INDEX", index))
+        assembled(case.loop)
+        module, _ = kernels_of(case.loop)
+        assert ("mul i64" in module.text("test")) is wide

@@ -69,7 +69,7 @@ def bind(env: dict[Var, Any], sym: BufferSym, extents: list[int]) -> int:
 
 
 def computed(f: hl.Func, size: list[int]) -> tuple[list[Array], list[S.For]]:
-    """What a pipeline computes with its kernels as they are emitted, and the kernels."""
+    """What a pipeline computes with its kernels as they are emitted, and these."""
     made = lower(spec_of(f), name="f", options=LowerOptions(device=DEVICE))
     env: dict[Var, Any] = {}
     buffers: dict[BufferSym, list[Any]] = {}
@@ -102,5 +102,3 @@ def test_kernels_as_they_are_emitted(build: Callable[[], Scheduled]) -> None:
     ptx, told = assembled(*loops)
     assert "call" not in ptx
     assert len(told) == 2 * len(loops) > 0
-
-

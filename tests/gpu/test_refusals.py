@@ -144,3 +144,5 @@ def test_gpus_that_there_is_no_code_for() -> None:
     # One that is newer than what is known runs code for the newest known one.
     assert gpu_target("sm_95").cpu == "sm_90"
     assert gpu_target("sm_86").features == ("ptx71",)
+    # What only that one has is not made use of.
+    assert gpu_target("sm_90a") == gpu_target("sm_90")

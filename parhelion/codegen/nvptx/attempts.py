@@ -22,7 +22,7 @@ def _predicated(f: Function, e: E.Load) -> str | None:
     t, predicate = e.type, e.predicate
     if predicate is None or build.is_true(predicate) or t.count > 1:
         return None
-    if not f.module.short_indices(e.buffer):
+    if e.buffer not in f.module.sizes:
         return None
     mask = f.value(predicate)
     pointer, offset = address(f, e.buffer, e.index)

@@ -10,10 +10,11 @@ from parhelion.codegen.module import Module
 from parhelion.codegen.nvptx import NVPTX
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError
+from parhelion.ir.device import FURTHEST
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target
-from parhelion.types import Type, TypeCode
+from parhelion.types import INT32, Type, TypeCode
 
 #: No access is wider, so that no more alignment, in bytes, is of use.
 WIDEST = 16
@@ -84,9 +85,12 @@ class Kernels(Module):
         promised = self.aligned.get(buffer, 0)
         return max(min(promised & -promised, WIDEST), buffer.type.bytes())
 
-    def short_indices(self, buffer: BufferSym) -> bool:
-        # Storage of the kernel's own is of a constant size.
-        return buffer in self.sizes
+    def furthest(self, buffer: BufferSym, index: Expr) -> int:
+        if buffer in self.sizes:
+            # Storage of the kernel's own, which is small.
+            return 1 << 30
+        # It has been checked that all elements of others can be counted.
+        return FURTHEST if index.type is INT32 else -1
 
     def scope(self, buffer: BufferSym) -> str:
         return "block" if buffer in self.shared else "device"
