@@ -22,6 +22,7 @@ from parhelion.aot.runtime_ir import (
     has_devices,
     has_threads,
 )
+from parhelion.codegen.device import image
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
@@ -31,6 +32,7 @@ from parhelion.ir.deep import run_deep
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.target import Target
+from parhelion.runtime.kernels import ptx_of
 from parhelion.types import Type
 
 #: What only a process with Python can offer.
@@ -105,7 +107,11 @@ class ObjectModules:
                 "and pointers of 64 bits",
                 at=here(),
             )
+        #: The code of kernels, which is a constant of the module.
+        self.ptx = ptx_of(body, lowered.device)
         self.texts = [_by_name(body.text, body.imports), query.text, entry]
+        if self.ptx:
+            self.texts[0] += image(self.ptx)
 
     def linked(self) -> Any:
         """The whole module, its own functions internal but for the exported ones."""
@@ -123,10 +129,17 @@ class ObjectModules:
         return module_object(self.linked(), self.target)
 
     def assembly(self) -> str:
-        return module_assembly(self.linked(), self.target)
+        return self._shown("#") + module_assembly(self.linked(), self.target)
 
     def llvm(self) -> str:
-        return str(self.linked())
+        return self._shown(";") + str(self.linked())
+
+    def _shown(self, mark: str) -> str:
+        """The code of kernels in comments: in the constant it is hard to read."""
+        if not self.ptx:
+            return ""
+        lines = ["The kernels, which are a constant below:", "", *self.ptx.split("\n")]
+        return "".join([f"{mark} {line}".rstrip() + "\n" for line in lines])
 
     def bitcode(self) -> bytes:
         return bytes(self.linked().as_bitcode())

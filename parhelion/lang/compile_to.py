@@ -219,7 +219,8 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the whole LLVM module as text, optimised and run time included.
+        """Writes the whole LLVM module as text, optimised and run time included; before
+        it, in comments, the PTX of kernels for a GPU.
 
         Other arguments and errors are those of `compile_to`.
         """
@@ -234,7 +235,8 @@ class CompileTo:
         fn_name: str | Target = "",
         target: Target | None = None,
     ) -> None:
-        """Writes the machine code as assembly, run time included.
+        """Writes the machine code as assembly, run time included; before it, in
+        comments, the PTX of kernels for a GPU.
 
         Other arguments and errors are those of `compile_to`.
         """

@@ -46,7 +46,7 @@ from parhelion.lang.target_api import (
     strict,
 )
 from parhelion.lang.texts import Texts
-from parhelion.runtime.program import Options, Variant, compiling
+from parhelion.runtime.program import Options, Variant, compiling, device_for
 from parhelion.schedule.reach import Reach
 
 if TYPE_CHECKING:
@@ -466,7 +466,8 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
                 " pipeline in this process: Pipeline.profile",
             )
         large = goal.has_feature(TargetFeature.LargeBuffers)
-        variant = Variant(index64=large, strict_float=strict(goal))
+        device = device_for(runner.reach.functions)
+        variant = Variant(index64=large, strict_float=strict(goal), device=device)
         name = fn_name or self._default_name()
         state, machine = runner.reach.look(), machine_of(goal)
 
