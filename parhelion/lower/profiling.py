@@ -9,6 +9,9 @@ stores the number of the production around it, unless the next one follows at on
 Productions are counted exactly, and mostly outside of the loops: what happens the same
 number of times in each iteration is counted once, before the loop, as a product.
 
+Kernels for a GPU have no marks: what runs them is the work of the Func around them, and
+productions inside are counted as far as their number is known before.
+
 Storage is counted where code generation makes it (`codegen.profiling`), which is where
 it is decided what lives on the stack.
 """
@@ -159,6 +162,8 @@ class _Marker:
         rest: Counts = {}
         if trips is not None:
             rest = {f: mul(trips, n) for f, n in counts.items() if f not in varying}
+        if s.kind is ForKind.GPU_BLOCK:
+            return [s], rest
         if s.kind is ForKind.PARALLEL:
             return [_at(WAITING), _loop(s, _threaded(body, at)), _at(at)], rest
         return [_loop(s, block(*body))], rest
