@@ -127,66 +127,80 @@ _SCALARS: dict[str, Any] = {
 }
 
 
+class Emulation:
+    """The kernels of a module's text, compiled for the CPU.
+
+    shared: the most bytes of shared memory that a launch asks for.
+    """
+
+    def __init__(self, text: str, shared: int) -> None:
+        text = on_cpu(text, shared)
+        parsed = llvm.parse_assembly(text)
+        parsed.verify()
+        jit.optimise(parsed, host_target())
+        self.engine = llvm.create_mcjit_compiler(parsed, _machine())
+        self.engine.finalize_object()
+        # Threads that meet at barriers, or update memory together, run at once.
+        self.at_once = any(w in text for w in ("sim_barrier", "cmpxchg", "atomicrmw"))
+
+    def launch(
+        self,
+        name: str,
+        given: Sequence[tuple[Any, Any]],
+        grid: Sequence[int],
+        threads: Sequence[int],
+        shared: int,
+    ) -> None:
+        """Runs the blocks of a kernel one after another. given: the type for ctypes and
+        the value of each argument."""
+        kinds, values = [k for k, _ in given], [v for _, v in given]
+        address = self.engine.get_function_address(name)
+        function = ctypes.CFUNCTYPE(None, *kinds)(address)
+        for block in _points(grid):
+            if shared:
+                at = self.engine.get_global_value_address("parhelion_shared")
+                ctypes.memset(at, 0xA5, shared)
+            self._block(lambda: function(*values), block, list(_points(threads)))
+
+    def _block(self, call: Any, block: Any, threads: Sequence[Any]) -> None:
+        barrier = threading.Barrier(len(threads))
+        failures: list[BaseException] = []
+
+        def run(tid: tuple[int, ...]) -> None:
+            _HERE.tid, _HERE.ctaid, _HERE.barrier = tid, block, barrier
+            try:
+                call()
+            except Exception as error:
+                failures.append(error)
+
+        workers = [threading.Thread(target=run, args=(tid,)) for tid in threads]
+        if not self.at_once:
+            workers = []
+            for tid in threads:
+                run(tid)
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert not failures, failures
+
+
 def simulate(
     module: Kernels,
     kernel: DeviceKernel,
     arrays: Mapping[BufferSym, Array],
     env: Mapping[Var, Any],
 ) -> None:
-    """Runs a kernel: blocks one after another, the threads of a block at once if they
-    meet at barriers or update memory together, else in turn."""
-    text = on_cpu(module.text("test"), kernel.shared)
-    parsed = llvm.parse_assembly(text)
-    parsed.verify()
-    jit.optimise(parsed, host_target())
-    engine = llvm.create_mcjit_compiler(parsed, _machine())
-    engine.finalize_object()
-    kinds: list[Any] = []
-    given: list[Any] = []
+    """Runs a kernel as it is emitted."""
+    given: list[tuple[Any, Any]] = []
     for p in kernel.parameters:
         if isinstance(p, BufferSym):
-            kinds.append(ctypes.c_void_p)
-            given.append(arrays[p].ctypes.data)
+            given.append((ctypes.c_void_p, arrays[p].ctypes.data))
         else:
-            kinds.append(_SCALARS[str(p.type)])
-            given.append(evaluate(p, env))
-    function = ctypes.CFUNCTYPE(None, *kinds)(engine.get_function_address(kernel.name))
+            given.append((_SCALARS[str(p.type)], evaluate(p, env)))
+    emulation = Emulation(module.text("test"), kernel.shared)
     grid, threads = _sizes(kernel.grid, env, 0), _sizes(kernel.threads, env, 1)
-    at_once = "sim_barrier" in text or "cmpxchg" in text or "atomicrmw" in text
-    for block in _points(grid):
-        if kernel.shared:
-            at = engine.get_global_value_address("parhelion_shared")
-            ctypes.memset(at, 0xA5, kernel.shared)
-        barrier = threading.Barrier(len(list(_points(threads))))
-        failures: list[BaseException] = []
-
-        def run(
-            tid: tuple[int, ...], block: Any = block, barrier: Any = barrier
-        ) -> None:
-            _HERE.tid, _HERE.ctaid, _HERE.barrier = tid, block, barrier
-            function(*given)
-
-        if not at_once:
-            for tid in _points(threads):
-                run(tid)
-            continue
-        workers = [
-            threading.Thread(target=_noting, args=(run, tid, failures))
-            for tid in _points(threads)
-        ]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        assert not failures, failures
-    del engine
-
-
-def _noting(run: Any, tid: tuple[int, ...], failures: list[BaseException]) -> None:
-    try:
-        run(tid)
-    except Exception as error:
-        failures.append(error)
+    emulation.launch(kernel.name, given, grid, threads, kernel.shared)
 
 
 def _sizes(
@@ -202,4 +216,4 @@ def _points(sizes: Sequence[int]) -> Any:
         yield x, y, z
 
 
-__all__ = ["ARCHS", "assembled", "kernels_of", "ptx_of", "simulate"]
+__all__ = ["ARCHS", "Emulation", "assembled", "kernels_of", "ptx_of", "simulate"]

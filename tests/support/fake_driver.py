@@ -21,7 +21,8 @@ SOURCE = Path(__file__).with_name("fake_cuda.c")
 
 
 @functools.cache
-def _library(lacks: bool) -> bytes:
+def library(lacks: bool = False) -> bytes:
+    """The driver's file. lacks: whether it lacks a function that is needed."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("a C compiler is missing (Debian: gcc)")
@@ -47,7 +48,7 @@ class Driver(DeviceRuntime):
         self, folder: Path, environment: pytest.MonkeyPatch, lacks: bool = False
     ) -> None:
         self.file = folder / f"libfake-{lacks}.so"
-        self.file.write_bytes(_library(lacks))
+        self.file.write_bytes(library(lacks))
         environment.setenv("PARHELION_CUDA_DRIVER", str(self.file))
         names = (*devices.NAMES, *devices._CONTROLS)
         self.library, symbols = jit.load(_object(), names, {})
@@ -117,4 +118,4 @@ def context(stream: int = 0) -> Context:
     return Context(stream=stream or None)
 
 
-__all__ = ["Driver", "Image", "Kernel", "arguments", "context"]
+__all__ = ["Driver", "Image", "Kernel", "arguments", "context", "library"]

@@ -1,0 +1,129 @@
+"""Runs pipelines through the run time for NVIDIA's GPUs, over a driver that is none.
+
+Its memory is main memory, and its kernels run on threads of the CPU as they are
+emitted.
+
+``python -m tests.gpu.through_driver LIBRARY [CASE]…`` in a process of its own, as the
+driver's library is loaded once. Prints the name of each case that is right,
+and how many kernels it has launched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import parhelion as hl
+from parhelion.codegen.module import Emitted
+from parhelion.interp import interpret
+from parhelion.runtime import kernels
+from tests.gpu.harness import Emulation
+
+#: What PTX's parameters are for ctypes, by LLVM's type.
+_KINDS: dict[str, Any] = {
+    "ptr": ctypes.c_void_p,
+    "i1": ctypes.c_bool,
+    **{f"i{w}": getattr(ctypes, f"c_int{w}") for w in (8, 16, 32, 64)},
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
+_LAUNCHER = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_char_p,
+    ctypes.POINTER(ctypes.c_uint),
+    ctypes.POINTER(ctypes.c_void_p),
+)
+#: The emulations of all kernels by their names, and the types of their parameters.
+_KNOWN: dict[str, tuple[Emulation, list[Any]]] = {}
+#: The kernels that were launched.
+_LAUNCHED: list[str] = []
+#: More than a kernel of the tests asks for.
+_SHARED = 48 << 10
+
+
+def launch(name: bytes, sizes: Any, arguments: Any) -> int:
+    """What the driver calls to run a kernel."""
+    try:
+        emulation, kinds = _KNOWN[name.decode()]
+        given = [
+            (kind, ctypes.cast(arguments[i], ctypes.POINTER(kind)).contents.value)
+            for i, kind in enumerate(kinds)
+        ]
+        numbers = [int(sizes[i]) for i in range(7)]
+        text = name.decode()
+        _LAUNCHED.append(text)
+        emulation.launch(text, given, numbers[:3], numbers[3:6], numbers[6])
+    except BaseException:
+        traceback.print_exc()
+        return 719
+    return 0
+
+
+def watched(ptx_of: Callable[..., str]) -> Callable[..., str]:
+    """`ptx_of`, after noting the kernels of which it makes PTX."""
+
+    def noting(emitted: Emitted, device: Any) -> str:
+        text = emitted.kernels
+        if text:
+            emulation = Emulation(text, _SHARED)
+            for name, given in re.findall(r"void @(\w+)\((.*?)\) \"nvvm", text):
+                kinds = [_KINDS[one.split()[0]] for one in given.split(", ") if one]
+                _KNOWN[name] = emulation, kinds
+        return ptx_of(emitted, device)
+
+    return noting
+
+
+def check(f: hl.Func, size: list[int]) -> None:
+    got = f.realize(size)
+    wanted = interpret(f._function, [(0, n) for n in size])
+    parts = got if isinstance(got, list | tuple) else [got]
+    for one, other in zip(parts, wanted, strict=True):
+        np.testing.assert_array_equal(np.asarray(one).T, other)
+
+
+def numbers() -> tuple[hl.Func, list[int]]:
+    """Params of all types, and sizes, as arguments of a kernel."""
+    x, tx = hl.vars("x tx")
+    kinds = [hl.Int(w) for w in (8, 16, 32, 64)]
+    kinds += [hl.UInt(w) for w in (1, 8, 16, 32, 64)]
+    kinds += [hl.Float(32), hl.Float(64)]
+    total: hl.Expr = hl.f64(x)
+    for k, t in enumerate(kinds):
+        p = hl.Param(t, f"p{k}")
+        p.set(1 if t.bits() == 1 else 100 + k)
+        total = total * 3 + hl.f64(p)
+    f = hl.Func("f")
+    f[x] = total
+    f.gpu_tile(x, tx, 8)
+    return f, [50]
+
+
+def main(library: str, names: list[str]) -> None:
+    os.environ |= {
+        "PARHELION_GPU": "sm_80",
+        "PARHELION_CUDA_DRIVER": library,
+        "PARHELION_CACHE": "off",
+    }
+    # Held for as long as the driver may call it.
+    launcher = _LAUNCHER(launch)
+    ctypes.CDLL(library).fake_launcher(launcher)
+    kernels.__dict__["ptx_of"] = watched(kernels.ptx_of)
+    from tests.gpu.test_simulated import CASES
+
+    for build in (*CASES, numbers):
+        if not names or build.__name__ in names:
+            before = len(_LAUNCHED)
+            check(*build())
+            print(build.__name__, len(_LAUNCHED) - before, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
