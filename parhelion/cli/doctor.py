@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import shutil
 import sys
 
 import click
@@ -14,8 +13,11 @@ import numpy as np
 
 import parhelion as hl
 from parhelion.autoschedule.machine.machine import caches, host
+from parhelion.codegen.nvptx.assemble import find_ptxas
 from parhelion.codegen.target import host_target
 from parhelion.runtime import cache
+from parhelion.runtime.cuda_driver import driver
+from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.version import VERSION
 
 #: Packages that commands and tests use besides, and for what.
@@ -44,7 +46,7 @@ def doctor() -> None:
             "caches",
             f"{first >> 10} KB, {second >> 10} KB of each core, {last >> 20} MB of all",
         ),
-        ("GPU", _gpu()),
+        *_gpus(),
         ("LLVM", importlib.metadata.version("llvmlite") + " (llvmlite)"),
         ("NumPy", np.__version__),
     ]
@@ -66,20 +68,29 @@ def doctor() -> None:
         sys.exit(1)
 
 
-def _gpu() -> str:
-    """What the driver tells. No kernels are made yet, so that it is of no use."""
-    if shutil.which("nvidia-smi") is None:
-        return "none found (no nvidia-smi)"
-    import subprocess
-
-    done = subprocess.run(
-        ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found = done.stdout.strip().replace("\n", "; ")
-    return f"{found} (kernels are not available yet)" if found else "none found"
+def _gpus() -> list[tuple[str, str]]:
+    """What the driver tells, and the assembler that shows what kernels take."""
+    found = driver()
+    rows = []
+    if found.version != (0, 0):
+        rows.append(("driver", "of CUDA {}.{}".format(*found.version)))
+    for n, gpu in enumerate(found.gpus):
+        chosen = " (kernels run here)" if gpu is found.chosen() else ""
+        rows.append(
+            (
+                f"GPU {n}",
+                f"{gpu.name}, {gpu.arch}, {gpu.memory >> 20} MB, {gpu.processors} "
+                f"processors, {gpu.shared_most >> 10} KB shared by a block{chosen}",
+            )
+        )
+    if not found.gpus:
+        rows.append(("GPU", found.problem))
+    elif found.chosen() is None:
+        rows.append(("GPU", f"{DEVICE_VARIABLE} gives the number of none of these"))
+    if os.environ.get("PARHELION_GPU"):
+        rows.append(("kernels", f"PARHELION_GPU={os.environ['PARHELION_GPU']}"))
+    rows.append(("ptxas", find_ptxas() or "missing: only needed to look at kernels"))
+    return rows
 
 
 def _writable() -> str:

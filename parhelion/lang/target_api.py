@@ -400,13 +400,22 @@ def _described(
 def host_supports_target_device(target: Target) -> bool:
     """Returns whether code for `target` runs here.
 
-    Its processor must be this one, and it must ask for no GPU, for which no code is
-    made yet.
+    Its processor must be this one. If it has the feature CUDA, there must be a driver
+    and a GPU of NVIDIA's, or kernels must be run on the CPU (PARHELION_GPU=simulate in
+    the environment). For other GPUs there are no kernels.
 
     >>> hl.host_supports_target_device(hl.get_host_target())
     True
     """
-    return target.supported() and not target.has_gpu_feature()
+    if not target.supported() or target.features_any_of(_GPUS - {TargetFeature.CUDA}):
+        return False
+    if not target.has_feature(TargetFeature.CUDA):
+        return True
+    if os.environ.get("PARHELION_GPU") == "simulate":
+        return True
+    from parhelion.runtime.cuda_driver import driver
+
+    return driver().chosen() is not None
 
 
 def get_target_from_environment() -> Target:

@@ -92,7 +92,12 @@ def test_a_specialised_branch_for_a_gpu_is_found(
         f.compile_jit()
 
 
-def test_a_target_with_a_gpu_is_not_supported() -> None:
+def test_a_target_with_a_gpu_is_not_supported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where there is none, and none is simulated."""
+    monkeypatch.setenv("PARHELION_CUDA_DRIVER", "/nowhere/libcuda.so.1")
+    monkeypatch.delenv("PARHELION_GPU", raising=False)
     host = hl.get_host_target()
     assert hl.host_supports_target_device(host) and not host.has_gpu_feature()
     for feature in ("CUDA", "OpenCL", "Metal", "Vulkan", "WebGPU", "D3D12Compute"):

@@ -1,0 +1,169 @@
+"""What GPUs of NVIDIA's there are, as the driver tells; no context is made for it.
+
+Code runs on them by the run time's own table of the driver's functions (`cuda_ir`).
+Both find the library by the same rule.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from parhelion.ir.device import Device
+from parhelion.ir.device_status import Kind, error_name, explain, status
+from parhelion.runtime.after_fork import DATA, freed_by_forks
+from parhelion.runtime.cuda_ir import DEVICE_VARIABLE, DRIVER_VARIABLE, LIBRARY
+
+#: The numbers of a device's attributes (cuda.h, `CUdevice_attribute`).
+_THREADS, _SHARED, _WARP, _PROCESSORS = 1, 8, 10, 16
+_MAJOR, _MINOR, _SHARED_MOST = 75, 76, 97
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU.
+
+    capability: major and minor number, (9, 0). threads: the most of a block. shared:
+    the bytes that the threads of a block share by default; shared_most: where a kernel
+    asks for it. warp: how many threads go together. processors: how many blocks run at
+    once at least. memory: in bytes.
+    """
+
+    name: str
+    capability: tuple[int, int]
+    threads: int
+    shared: int
+    shared_most: int
+    warp: int
+    processors: int
+    memory: int
+
+    @property
+    def arch(self) -> str:
+        """The name of its architecture, "sm_90"."""
+        major, minor = self.capability
+        return f"sm_{major}{minor}"
+
+    def device(self) -> Device:
+        """What kernels are made for."""
+        return Device(self.arch, self.threads, self.shared_most, self.warp)
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The driver, and its GPUs in their order.
+
+    status: 0, or why none can be used. version: of CUDA, (12, 8); (0, 0) if there is no
+    driver.
+    """
+
+    status: int
+    version: tuple[int, int] = (0, 0)
+    gpus: tuple[Gpu, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """A sentence that says why no GPU can be used and what to do; "" if one can."""
+        if not self.status:
+            return ""
+        what, remedy = explain(self.status)
+        return f"{what}: {remedy}"
+
+    def chosen(self) -> Gpu | None:
+        """The GPU that kernels run on: the first, or the one that HL_GPU_DEVICE gives
+        the number of; None if there is no such."""
+        told = os.environ.get(DEVICE_VARIABLE, "0").strip() or "0"
+        number = int(told) if told.isascii() and told.isdecimal() else -1
+        return self.gpus[number] if 0 <= number < len(self.gpus) else None
+
+
+#: The drivers that were asked, by the name of their file, and of who asked: GPUs do not
+#: change, but a forked child cannot use what its parent can.
+_asked: dict[tuple[str, int], Driver] = {}
+_LOCK = threading.Lock()
+freed_by_forks(_LOCK, DATA)
+
+
+def driver() -> Driver:
+    """Returns what the driver of this computer's GPUs tells.
+
+    A process that was forked after this cannot use them, as the driver's library does
+    not survive forks.
+    """
+    path = os.environ.get(DRIVER_VARIABLE, LIBRARY)
+    key = (path, os.getpid())
+    with _LOCK:
+        found = _asked.get(key)
+        if found is None:
+            found = _ask(path)
+            if found.status == 0:
+                _asked[key] = found
+        return found
+
+
+class _Error(Exception):
+    """The driver has returned a number other than 0."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(error_name(number))
+        self.number = number
+
+
+def _ask(path: str) -> Driver:
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        return Driver(status(Kind.NO_DRIVER))
+    version = ctypes.c_int()
+    try:
+        _call(library, "cuDriverGetVersion", ctypes.byref(version))
+        told = (version.value // 1000, version.value % 1000 // 10)
+        try:
+            _call(library, "cuInit", 0)
+            count = ctypes.c_int()
+            _call(library, "cuDeviceGetCount", ctypes.byref(count))
+            gpus = tuple([_gpu(library, n) for n in range(count.value)])
+        except _Error as error:
+            return Driver(status(Kind.NO_DEVICE, error.number), told)
+    except _Error as error:
+        return Driver(status(Kind.OLD_DRIVER, error.number))
+    except AttributeError:
+        return Driver(status(Kind.OLD_DRIVER))
+    return Driver(0 if gpus else status(Kind.NO_DEVICE, 100), told, gpus)
+
+
+def _call(library: Any, name: str, *args: Any) -> None:
+    number = getattr(library, name)(*args)
+    if number:
+        raise _Error(number)
+
+
+def _gpu(library: Any, number: int) -> Gpu:
+    device = ctypes.c_int()
+    _call(library, "cuDeviceGet", ctypes.byref(device), number)
+    name = ctypes.create_string_buffer(256)
+    _call(library, "cuDeviceGetName", name, len(name), device)
+    memory = ctypes.c_size_t()
+    _call(library, "cuDeviceTotalMem_v2", ctypes.byref(memory), device)
+
+    def attribute(which: int) -> int:
+        value = ctypes.c_int()
+        _call(library, "cuDeviceGetAttribute", ctypes.byref(value), which, device)
+        return value.value
+
+    return Gpu(
+        name.value.decode("utf-8", "replace"),
+        (attribute(_MAJOR), attribute(_MINOR)),
+        attribute(_THREADS),
+        attribute(_SHARED),
+        attribute(_SHARED_MOST),
+        attribute(_WARP),
+        attribute(_PROCESSORS),
+        memory.value,
+    )
+
+
+__all__ = ["Driver", "Gpu", "driver"]
