@@ -183,6 +183,19 @@ def allocate(
     return dense.transpose(places)
 
 
+def like(
+    shape: Sequence[int], dtype: np.dtype[Any], strides: Sequence[int] | None
+) -> Array:
+    """A new uninitialised array with given strides in bytes; dense without."""
+    if strides is None or 0 in shape:
+        return np.empty(tuple(shape), dtype)
+    reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    low = sum([min(r, 0) for r in reach])
+    span = sum([abs(r) for r in reach]) + dtype.itemsize
+    raw = np.empty(span, np.uint8)
+    return np.ndarray(tuple(shape), dtype, raw, -low, tuple(strides))
+
+
 def storage_order(array: Array) -> list[int]:
     """The dimensions from the smallest stride to the largest."""
     return sorted(

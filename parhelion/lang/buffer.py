@@ -26,9 +26,10 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.checked import function, integer
 from parhelion.lang.convert import check_type
+from parhelion.lang.device_memory import DeviceMemory, borrowed
 from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
-from parhelion.lang.main_memory import MainMemory
 from parhelion.lang.views import Views
+from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.layout import Array, Layout
 from parhelion.types import Type, UInt
 
@@ -73,11 +74,12 @@ class BufferDimension:
 
 
 @numpy_first
-class Buffer(Views, MainMemory, Pointwise):
+class Buffer(Views, DeviceMemory, Pointwise):
     """An image in memory: a NumPy array with a least coordinate in each dimension.
 
     ``Buffer(array)`` shares the pixels of a NumPy array, or of anything that has the
-    buffer protocol, ``__array_interface__`` or DLPack. ``Buffer(hl.UInt(8), [w, h])``
+    buffer protocol, ``__array_interface__`` or DLPack, and those of an array on a GPU
+    that has ``__cuda_array_interface__``. ``Buffer(hl.UInt(8), [w, h])``
     allocates pixels that are not set. ``Buffer(buffer)`` is a second view of the same
     pixels. ``np.asarray(buffer)`` is an array of them, in turn; so are
     ``__array_interface__``, DLPack and, from Python 3.12 on, ``memoryview``.
@@ -96,7 +98,10 @@ class Buffer(Views, MainMemory, Pointwise):
     (3, 2, 5)
     """
 
-    __slots__ = ("__weakref__", "_array", "_lay", "_mins", "_name", "_symbol", "_type")
+    __slots__ = (
+        *("__weakref__", "_array", "_device", "_lay", "_mins", "_name", "_symbol"),
+        "_type",
+    )
     _array: Array | None
     _type: Type
     _mins: list[int]
@@ -144,6 +149,7 @@ class Buffer(Views, MainMemory, Pointwise):
         # (buffer, name, reverse_axes).
         self._symbol: weakref.ref[BufferSym] | None = None
         self._lay: Layout | None = None
+        self._device = None
         self._array = None
         self._mins = []
         if isinstance(source, Type) or type is not None:
@@ -169,11 +175,14 @@ class Buffer(Views, MainMemory, Pointwise):
             self._type = UInt(8)
         elif isinstance(source, Buffer):
             self._type = source._type
-            self._array = source._pixels() if source.defined() else None
+            if source.defined():
+                self._array, self._device = source._grid(), source._shared_copy()
             self._mins = list(source._mins)
             self._name = self._name or source._name
         else:
-            self._type, array = arrays.pixel_type(arrays.array_of(source))
+            found = borrowed(source)
+            array, self._device = found or (arrays.array_of(source), None)
+            self._type, array = arrays.pixel_type(array)
             self._array = arrays.in_dimension_order(array, reverse_axes, axes)
             self._mins = [0] * array.ndim
 
@@ -203,6 +212,15 @@ class Buffer(Views, MainMemory, Pointwise):
         made = cls.__new__(cls)
         made._type, made._array, made._mins = type, array, list(mins)
         made._name, made._symbol, made._lay = name, None, None
+        made._device = None
+        return made
+
+    @classmethod
+    def _fresh(cls, type: Type, array: Array, mins: Sequence[int]) -> Buffer:
+        """A Buffer of a new array that nobody else has: a run may leave its pixels on a
+        device."""
+        made = cls._of(type, array, mins, "")
+        made._device = DeviceCopy(type, array, fresh=True)
         return made
 
     @classmethod
@@ -227,18 +245,33 @@ class Buffer(Views, MainMemory, Pointwise):
         """Returns a new Buffer with the type, region and storage order of another one,
         or of ``Buffer(array)``."""
         src = src if isinstance(src, Buffer) else Buffer(src)
-        shape, order = src._pixels().shape, arrays.storage_order(src._pixels())
+        shape, order = src._grid().shape, arrays.storage_order(src._grid())
         array = arrays.allocate(src._type, shape, order)
         return cls._of(src._type, array, src._mins, name)
 
     # What it is.
 
-    def _pixels(self) -> Array:
+    def _grid(self) -> Array:
+        """The array, for who asks for its shape alone: the pixels may be older than
+        those on a device."""
         if self._array is None:
             raise InvalidBufferError(
                 "an undefined Buffer, hl.Buffer(), is used", at=here()
             )
         return self._array
+
+    def _pixels(self) -> Array:
+        """The array with the newest pixels."""
+        if self._device is not None:
+            self._device.read_on_host()
+        return self._grid()
+
+    def _shared_copy(self) -> DeviceCopy:
+        """What this Buffer and its views have on a device, from now on together."""
+        if self._device is None:
+            self._device = DeviceCopy(self._type, self._grid(), self._name)
+            self._lay = None  # layouts tell of it
+        return self._device
 
     def _memory(self) -> tuple[int, int]:
         """The address and the bytes of the memory that it keeps."""
@@ -248,13 +281,17 @@ class Buffer(Views, MainMemory, Pointwise):
         """Its layout, computed once until the Buffer is changed."""
         made = self._lay
         if made is None:
-            made = self._lay = Layout(self._type, self._pixels(), self._mins)
+            made = self._lay = Layout(self._type, self._grid(), self._mins)
+            made.copy = self._device
         return made
 
     def __getstate__(self) -> dict[str, object]:
         """Returns the state for a copy or a pickle, which gets a symbol of its own."""
+        if self.defined():
+            self._pixels()
         state = {n: getattr(self, n) for n in self.__slots__ if n != "__weakref__"}
-        return {**state, "_mins": list(self._mins), "_symbol": None, "_lay": None}
+        new = {"_symbol": None, "_lay": None, "_device": None}
+        return {**state, "_mins": list(self._mins), **new}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
@@ -268,7 +305,7 @@ class Buffer(Views, MainMemory, Pointwise):
             found = BufferSym(
                 self.name(),
                 self._type,
-                self._pixels().ndim,
+                self._grid().ndim,
                 "input",
                 embedded=True,
                 site=here(),
@@ -313,7 +350,7 @@ class Buffer(Views, MainMemory, Pointwise):
 
     def _dimension(self, d: SupportsIndex) -> int:
         n = integer(d, "a dimension")
-        if not 0 <= n < self._pixels().ndim:
+        if not 0 <= n < self._grid().ndim:
             raise BoundsError(
                 f"Buffer {self.name()!r} has {len(self._mins)} dimensions; "
                 f"there is no dimension {n}",
@@ -322,7 +359,7 @@ class Buffer(Views, MainMemory, Pointwise):
         return n
 
     def _extent_or_one(self, d: int) -> int:
-        return self._pixels().shape[d] if d < len(self._mins) else 1
+        return self._grid().shape[d] if d < len(self._mins) else 1
 
     def width(self) -> int:
         """Returns the extent of dimension 0 in pixels; 1 if there is none."""
@@ -354,18 +391,18 @@ class Buffer(Views, MainMemory, Pointwise):
 
     def number_of_elements(self) -> int:
         """Returns the number of pixels, each channel counted."""
-        return self._pixels().size
+        return self._grid().size
 
     def size_in_bytes(self) -> int:
         """Returns the bytes from the first element in memory to the end of the last."""
-        return self._layout().span * self._type.bytes() if self._pixels().size else 0
+        return self._layout().span * self._type.bytes() if self._grid().size else 0
 
     def contains(self, *coords: SupportsIndex | Sequence[SupportsIndex]) -> bool:
         """Returns whether a point lies inside, given as one list or as numbers."""
         at = self._coordinates(coords)
         return all(
             m <= i < m + e
-            for i, m, e in zip(at, self._mins, self._pixels().shape, strict=True)
+            for i, m, e in zip(at, self._mins, self._grid().shape, strict=True)
         )
 
     def _coordinates(self, given: tuple[Any, ...]) -> list[int]:
@@ -408,7 +445,7 @@ class Buffer(Views, MainMemory, Pointwise):
     def _place(self, index: object) -> tuple[int, ...]:
         """Returns the array index of a point; raises BoundsError if it is outside."""
         given = index if isinstance(index, tuple) else (index,)
-        array = self._pixels()
+        array = self._grid()
         at = self._coordinates(given)
         for d, (i, m, e) in enumerate(zip(at, self._mins, array.shape, strict=True)):
             if not m <= i < m + e:
@@ -453,6 +490,7 @@ class Buffer(Views, MainMemory, Pointwise):
             raise InvalidBufferError(
                 f"Buffer {self.name()!r} shares a read-only array", at=here()
             )
+        self.set_host_dirty()
         return array
 
     def _to_python(self, value: Any) -> Scalar:
@@ -494,7 +532,7 @@ class Buffer(Views, MainMemory, Pointwise):
     def for_each_element(self, f: Callable[[list[int]], object]) -> None:
         """Calls `f` with the coordinates of each pixel, dimension 0 fastest."""
         function(f, "what for_each_element calls")
-        shape = self._pixels().shape
+        shape = self._grid().shape
         for at in np.ndindex(*reversed(shape)):
             f([i + m for i, m in zip(reversed(at), self._mins, strict=True)])
 
@@ -512,7 +550,7 @@ class Buffer(Views, MainMemory, Pointwise):
         mine = self._writable()
         if not isinstance(src, Buffer):
             src = Buffer(src)
-            arrays.check_same_shape(src._pixels(), mine, self.name())
+            arrays.check_same_shape(src._grid(), mine, self.name())
             src._mins = self._mins
         theirs = src._pixels()
         if src._type is not self._type or theirs.ndim != mine.ndim:
@@ -532,7 +570,9 @@ class Buffer(Views, MainMemory, Pointwise):
         self._array, self._mins, self._lay = array, list(mins), None
 
     def _view(self) -> Buffer:
-        return Buffer._of(self._type, self._pixels(), self._mins, self._name)
+        made = Buffer._of(self._type, self._grid(), self._mins, self._name)
+        made._device = self._shared_copy()
+        return made
 
     # NumPy and friends. Outside, the last axis is dimension 0.
 
@@ -547,28 +587,12 @@ class Buffer(Views, MainMemory, Pointwise):
     def __array__(
         self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
     ) -> Array:
-        array = self._pixels().T
+        array = self._given_away().T
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
                 raise ValueError(f"an array of {dtype} would have to be a copy")
             return array.astype(dtype)
         return array.copy() if copy else array
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        return self._pixels().T.__array_interface__
-
-    def __buffer__(self, flags: int) -> memoryview:
-        """The buffer protocol, from Python 3.12 on: 3.11 has no way for a class written
-        in Python to offer it, and ``memoryview(np.asarray(buffer))`` is the same view.
-        """
-        return memoryview(self._pixels().T)  # type: ignore[arg-type]
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._pixels().T.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._pixels().T.__dlpack_device__()
 
 
 def _as_array(x: object) -> object:

@@ -151,7 +151,9 @@ class _Image:
         buffer = given if isinstance(given, Buffer) else Buffer(given)
         layout = buffer._lay
         if layout is None or layout is not self.good:
-            layout = self.good = self.check(self.sym, buffer, self.name)
+            layout = self.check(self.sym, buffer, self.name)
+            # One with a copy would keep the image.
+            self.good = layout if layout.copy is None else None
         return layout
 
     def _array(self, given: Array, key: tuple[object, ...]) -> Layout:

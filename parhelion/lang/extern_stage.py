@@ -84,12 +84,12 @@ class _Lent(Buffer):
         self._views = []
 
     def _view(self) -> _Lent:
-        made = _Lent.of(self._type, (self._pixels(), self._mins), self._name, "")
+        made = _Lent.of(self._type, (self._grid(), self._mins), self._name, "")
         made._views, made._whose = self._views, self._whose
         self._views.append(made)
         return made
 
-    def _pixels(self) -> Array:
+    def _grid(self) -> Array:
         if self._array is None:
             raise InvalidBufferError(
                 "the pixels of a Buffer are used that were lent to the Python function "
@@ -100,7 +100,7 @@ class _Lent(Buffer):
         return self._array
 
     def defined(self) -> bool:
-        return True  # `_pixels` says more
+        return True  # `_grid` says more
 
     @property
     def __array_interface__(self) -> dict[str, Any]:

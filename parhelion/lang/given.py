@@ -91,7 +91,7 @@ def check_apart(
     lie in one another's gaps, as the channels of a photograph do, share none."""
     for k, one in enumerate(layouts):
         for j, other in enumerate(layouts[:k]):
-            if overlap(one, other) and _share(given[j]._pixels(), given[k]._pixels()):
+            if overlap(one, other) and _share(given[j]._grid(), given[k]._grid()):
                 raise InvalidBufferError(
                     f"the buffers for {syms[j].name!r} and {syms[k].name!r} share"
                     " pixels: what is computed for one would be written over",

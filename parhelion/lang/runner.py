@@ -336,7 +336,7 @@ class Runner:
             error.hold([self.bindings.of(s) for s in self.reach.images])
             raise
         for buffer, instead in spare:
-            buffer._pixels()[...] = instead._pixels()
+            buffer._writable()[...] = instead._pixels()
 
     def _run(
         self,
@@ -491,7 +491,7 @@ class Runner:
         extents = arrays.check_sizes([e for _, e in box], repr(sym.name))
         order = storage_order(self._promises[sym], extents)
         array = arrays.allocate(sym.type, extents, order)
-        return Buffer._of(sym.type, array, [lo for lo, _ in box], "")
+        return Buffer._fresh(sym.type, array, [lo for lo, _ in box])
 
     def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""

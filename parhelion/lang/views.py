@@ -23,7 +23,7 @@ class Views:
     __slots__ = ()
     _mins: list[int]
 
-    def _pixels(self) -> Array:
+    def _grid(self) -> Array:
         raise NotImplementedError
 
     def _dimension(self, d: SupportsIndex) -> int:
@@ -49,7 +49,7 @@ class Views:
         >>> image.left(), np.asarray(image).tolist()
         (1, [[1, 2], [4, 5]])
         """
-        array, mins = self._pixels(), list(self._mins)
+        array, mins = self._grid(), list(self._mins)
         cut: list[builtins.slice] = [slice(None)] * array.ndim
         for d, m, e in self._regions(where):
             lo, n = mins[d], array.shape[d]
@@ -100,7 +100,7 @@ class Views:
         [3, 4, 5]
         """
         d = self._dimension(dimension)
-        array = self._pixels()
+        array = self._grid()
         at = self._mins[d] if pos is None else integer(pos, "a coordinate")
         if not self._mins[d] <= at < self._mins[d] + array.shape[d]:
             raise BoundsError(
@@ -127,7 +127,7 @@ class Views:
         d = integer(dimension, "a dimension")
         if not 0 <= d <= len(self._mins):
             self._dimension(d)
-        array = np.expand_dims(self._pixels(), d)
+        array = np.expand_dims(self._grid(), d)
         at = integer(pos, "a coordinate")
         self._become(array, [*self._mins[:d], at, *self._mins[d:]])
 
@@ -157,7 +157,7 @@ class Views:
         else:
             for d, dx in enumerate(_one_list(delta, "the distances of translate")):
                 mins[self._dimension(d)] += integer(dx, "a distance")
-        self._become(self._pixels(), mins)
+        self._become(self._grid(), mins)
 
     def translated(self, *delta: Any) -> Self:
         """Returns a view with other coordinates; the arguments are those of
@@ -173,7 +173,7 @@ class Views:
         if len(mins) > len(self._mins):
             self._dimension(len(mins) - 1)
         given = [integer(m, "a coordinate") for m in mins]
-        self._become(self._pixels(), given + self._mins[len(given) :])
+        self._become(self._grid(), given + self._mins[len(given) :])
 
     def transpose(self, *order: Any) -> None:
         """Reorders the dimensions: ``transpose(d1, d2)`` swaps two of them.
@@ -202,7 +202,7 @@ class Views:
                 )
             for old, new in enumerate(given):
                 places[new] = old
-        array = self._pixels().transpose(places)
+        array = self._grid().transpose(places)
         self._become(array, [self._mins[p] for p in places])
 
     def transposed(self, *order: Any) -> Self:

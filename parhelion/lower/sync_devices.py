@@ -56,7 +56,10 @@ def sync_devices(s: Stmt, outputs: Mapping[Function, tuple[BufferSym, ...]]) -> 
     both = frozenset(shared.reads) | frozenset(shared.writes)
     host = _Uses()
     _of_host(s, host)
-    touched = (frozenset(host.reads) | frozenset(host.writes)) & both
+    used = frozenset(host.reads) | frozenset(host.writes)
+    # What a caller gives may be on a device already, though no kernel here uses it.
+    given = frozenset([b for b in used if b.role != "internal"])
+    touched, both = used & both, both | given
     owners = {b: f for f, buffers in outputs.items() for b in buffers}
     return _Syncs(both, touched, owners).stmt(s)
 

@@ -12,10 +12,11 @@ import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
 
+from parhelion.codegen.structs import HOST_DIRTY
 from parhelion.errors import HalideError, Site, here
 from parhelion.ir.expr import float_bits
 from parhelion.ir.failures import INTERRUPTED
-from parhelion.ir.pipeline import Argument
+from parhelion.ir.pipeline import ArgKind, Argument
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.runtime.context import (
     BUFFER,
@@ -31,6 +32,7 @@ from parhelion.runtime.context import (
     failure,
     renaming,
 )
+from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.foreign import RAISED
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.loading import Compiled
@@ -121,6 +123,7 @@ class Call:
     ) -> None:
         self.compiled = compiled  # keeps the code loaded
         self._entry = compiled.entry
+        self._on_devices = "ph_device_sync" in compiled.helpers
         self._args = tuple(args)
         self._failures = failures
         self.sites = sites
@@ -171,12 +174,19 @@ class Call:
         if frame.most_threads != most:
             _NUMBER.pack_into(frame.memory, _MOST_THREADS, most)
             frame.most_threads = most
-        told = frame.told
+        told, lent = frame.told, False
         for i, place in self._buffers:
-            layout = values[place]
+            layout: Layout = values[place]  # type: ignore[assignment]
             if told[i] is not layout:
-                frame.describe(i, layout)  # type: ignore[arg-type]
-        code = self._entry(frame.base, frame.argv)
+                frame.describe(i, layout)
+            if layout.copy is not None:
+                told[i] = None  # it would keep the image
+                if self._on_devices or layout.copy.allocated:
+                    lent = True
+        if lent:
+            code = self._run_lent(frame, values)
+        else:
+            code = self._entry(frame.base, frame.argv)
         if code:
             # What foreign code of the user's raised says more than that it failed.
             error = RAISED.pop(frame.base, None)
@@ -188,6 +198,28 @@ class Call:
                 raise_interrupt()
             raise error
         self._frames.append(frame)
+
+    def _run_lent(self, frame: _Frame, values: Sequence[object]) -> int:
+        """Runs the code with images that may be on a device."""
+        lent: list[tuple[int, Layout, DeviceCopy]] = []
+        for i, place in self._buffers:
+            layout: Layout = values[place]  # type: ignore[assignment]
+            if layout.copy is not None:
+                lent.append((i, layout, layout.copy))
+        memory, slots = frame.memory, frame.slots
+        try:
+            for i, layout, copy in lent:
+                if self._on_devices:
+                    copy.lend(memory, slots[i], layout)
+                else:
+                    copy.read_on_host()
+            return self._entry(frame.base, frame.argv)
+        finally:
+            for i, layout, copy in lent:
+                if self._on_devices:
+                    copy.take_back(memory, slots[i], layout)
+                elif self._args[i].kind is not ArgKind.INPUT:
+                    copy.mark(HOST_DIRTY, True)
 
     def _error(self, frame: _Frame) -> HalideError:
         code, site, count, _ = ERROR_HEAD.unpack_from(frame.memory, 0)

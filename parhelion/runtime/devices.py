@@ -7,15 +7,21 @@ first needed.
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from dataclasses import dataclass
 from typing import Any
 
-from parhelion.codegen.target import host_target
+from parhelion.codegen.target import host_target, named_device
+from parhelion.errors import here
 from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
+from parhelion.runtime.context import Context, Dimension, PixelType, RawBuffer, failed
+from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_ir import COUNTERS, device_runtime
 from parhelion.runtime.helpers import provided
+from parhelion.runtime.layout import Layout
 
+_P, _I32 = ctypes.c_void_p, ctypes.c_int32
 _LOCK = threading.Lock()
 freed_by_forks(_LOCK, RUNTIME)
 
@@ -58,7 +64,7 @@ def _build() -> _Runtime:
     global _runtime
     with _LOCK:
         if _runtime is None:
-            from parhelion.runtime import jit
+            from parhelion.runtime import jit, threads
             from parhelion.runtime.versions import digest_of
 
             text = device_runtime()
@@ -70,6 +76,7 @@ def _build() -> _Runtime:
             # What is on a device can be freed as long as the process lives.
             jit.keep(library)
             _runtime = _Runtime(library, addresses)
+            threads.ALSO_RELEASE.append(release_memory)
         return _runtime
 
 
@@ -95,4 +102,103 @@ def reset_counts() -> None:
         table[i] = 0
 
 
-__all__ = ["Counts", "counts", "reset_counts", "symbols"]
+def interface() -> int:
+    """The interface of the device that kernels are made for here: the simulated one
+    where PARHELION_GPU says so, else that of NVIDIA's GPUs."""
+    device = named_device()
+    simulated = device is not None and device.simulated
+    return symbols()["ph_device_simulated" if simulated else "ph_device_cuda"]
+
+
+def cuda() -> int:
+    """The interface of NVIDIA's GPUs."""
+    return symbols()["ph_device_cuda"]
+
+
+def start(about: str) -> None:
+    """Makes the GPU ready. Raises PipelineRuntimeError if there is none."""
+    kind = ctypes.CFUNCTYPE(_I32)
+    check(kind(symbols()["ph_cuda_start"])(), about)
+
+
+def is_cuda(interface: int) -> bool:
+    """Whether an interface is that of NVIDIA's GPUs; 0 is none."""
+    return interface != 0 and interface == cuda()
+
+
+def ordinal() -> int:
+    """The number of the GPU that kernels run on (HL_GPU_DEVICE)."""
+    told = os.environ.get(DEVICE_VARIABLE, "").strip()
+    return int(told) if told.isascii() and told.isdecimal() else 0
+
+
+def struct_of(layout: Layout) -> tuple[RawBuffer, Any]:
+    """The struct of an array that is on no device, and its dimensions, which have to
+    live as long."""
+    dims = (Dimension * max(len(layout.extents), 1))()
+    ctypes.memmove(dims, layout.packed, len(layout.packed))
+    type = PixelType(int(layout.type.kind), layout.type.width, 1)
+    at = ctypes.cast(dims, ctypes.c_void_p)
+    count = len(layout.extents)
+    return RawBuffer(0, None, layout.host, 0, type, count, at, None), dims
+
+
+def sync(buffer: RawBuffer, interface: int, what: int, about: str) -> None:
+    """Makes one side's copy of a buffer ready for a use (see `ph_device_sync`).
+
+    about: what it is, for the message. Raises PipelineRuntimeError if that fails.
+    """
+    kind = ctypes.CFUNCTYPE(_I32, _P, _P, _P, _I32)
+    at = ctypes.addressof(buffer)
+    check(kind(symbols()["ph_device_sync"])(None, interface, at, what), about)
+
+
+def finish(interface: int, about: str, stream: int = 0) -> None:
+    """Waits until a device has done all that it was given, on one stream. Raises
+    PipelineRuntimeError if some of that has failed."""
+    kind = ctypes.CFUNCTYPE(_I32, _P, _P)
+    context = Context(stream=stream or None)
+    at = ctypes.addressof(context)
+    check(kind(symbols()["ph_device_finish"])(at, interface), about)
+
+
+def free(buffer: RawBuffer, dims: object) -> None:
+    """Ends the copy of a buffer on a device. dims: its dimensions, to be kept alive."""
+    if buffer.device:
+        kind = ctypes.CFUNCTYPE(None, _P, _P)
+        kind(symbols()["ph_device_free"])(None, ctypes.addressof(buffer))
+
+
+def check(status: int, about: str) -> None:
+    """Raises PipelineRuntimeError for a status that is not 0. about: what the device
+    was used for."""
+    if status:
+        raise failed("device_failed", (about, status), {}, here())
+
+
+def release_memory() -> int:
+    """Gives back the memory of GPUs that is kept for the next run; returns how many
+    bytes that were."""
+    if _runtime is None:
+        return 0
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64)
+    return int(kind(_runtime.addresses["ph_cuda_release_memory"])())
+
+
+__all__ = [
+    "Counts",
+    "check",
+    "counts",
+    "cuda",
+    "finish",
+    "free",
+    "interface",
+    "is_cuda",
+    "ordinal",
+    "release_memory",
+    "reset_counts",
+    "start",
+    "struct_of",
+    "symbols",
+    "sync",
+]

@@ -7,7 +7,7 @@ import math
 import struct
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -15,6 +15,9 @@ from numpy.lib.stride_tricks import as_strided
 from parhelion.errors import BoundsError, InvalidBufferError, here
 from parhelion.ir.symbols import COORDINATE_LIMIT
 from parhelion.types import Type
+
+if TYPE_CHECKING:
+    from parhelion.runtime.device_copy import DeviceCopy
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -26,11 +29,13 @@ class Layout:
     `halide_dimension_t`s. span: one more than the largest distance, in elements,
     between two elements. low, high: addresses of the first byte in use and of the one
     after the last. writeable: whether the array may be stored to. plain: whether code
-    for dense dimensions 0 and 32-bit indices serves it as it is.
+    for dense dimensions 0 and 32-bit indices serves it as it is. copy: of the image on
+    a device, or None if it cannot have one that outlives a run.
     """
 
     __slots__ = (
         "_apart",
+        "copy",
         "extents",
         "high",
         "host",
@@ -61,6 +66,7 @@ class Layout:
         )
         self.low, self.high = self._span()
         self._apart: bool | None = None
+        self.copy: DeviceCopy | None = None
         self.packed = self._pack()
         self.plain = (
             self.span < 2**31

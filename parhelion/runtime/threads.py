@@ -64,6 +64,8 @@ class _Runtime:
 
 #: What others do before memory is given back, so that there is more of it.
 BEFORE_RELEASE: list[Callable[[], None]] = []
+#: Others that keep memory from run to run: they give it back, and say how much.
+ALSO_RELEASE: list[Callable[[], int]] = []
 
 _runtime: _Runtime | None = None
 #: Set before the pool exists; 0 leaves the choice to HL_NUM_THREADS.
@@ -247,7 +249,8 @@ def live_workers() -> int:
 
 
 def release_memory() -> int:
-    """Gives the memory back that is kept for intermediate results of the next run.
+    """Gives the memory back that is kept for intermediate results of the next run, on
+    GPUs, too.
 
     Returns how many bytes that were.
 
@@ -256,7 +259,8 @@ def release_memory() -> int:
     """
     for prepare in BEFORE_RELEASE:
         prepare()
-    return _of_memory("ph_release_memory")
+    others = sum([release() for release in ALSO_RELEASE])
+    return others + _of_memory("ph_release_memory")
 
 
 def set_kept_memory(bytes: int | None) -> int:
