@@ -279,6 +279,7 @@ if TYPE_CHECKING:
     )
     from parhelion.runtime.profile import FuncProfile as FuncProfile
     from parhelion.runtime.profile import Profile as Profile
+    from parhelion.runtime.streams import cuda_stream as cuda_stream
     from parhelion.runtime.trace import TraceEvent as TraceEvent
 
 BoundaryConditions = _boundary
@@ -313,6 +314,7 @@ _LATER = {
         "memoization_cache_statistics",
     ),
     "runtime.profile": ("FuncProfile", "Profile"),
+    "runtime.streams": ("cuda_stream",),
     "runtime.trace": ("TraceEvent",),
 }
 _HOME = {

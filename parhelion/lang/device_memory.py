@@ -13,6 +13,7 @@ from parhelion.lang.target_api import Target, TargetFeature
 from parhelion.runtime import devices, dlpack
 from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.layout import Array, Layout
+from parhelion.runtime.streams import STREAM
 from parhelion.schedule.directives import DeviceAPI
 from parhelion.types import Type
 
@@ -121,7 +122,7 @@ class DeviceMemory:
         """Waits until the device has done what it was given; returns 0. Raises
         PipelineRuntimeError if a kernel has failed meanwhile."""
         if self._device is not None and self._device.allocated:
-            devices.finish(self._device.interface, self._told())
+            devices.finish(self._device.interface, self._told(), STREAM.get())
         return 0
 
     def device_free(self) -> int:
@@ -171,7 +172,7 @@ class DeviceMemory:
             "typestr": array.dtype.str,
             "data": (at if array.size else 0, not array.flags.writeable),
             "strides": array.strides,
-            "stream": 1,  # the default stream, to which kernels go
+            "stream": STREAM.get() or 1,  # 1: the default stream
             "version": 3,
         }
 
@@ -207,8 +208,8 @@ class DeviceMemory:
                 "it is"
             )
         at = self._on_cuda()
-        if stream not in (None, 1, -1):
-            # Others than the default stream do not wait for it.
+        mine = STREAM.get() or 1
+        if stream != -1 and (stream or 1) != mine:
             self.device_sync()
         return dlpack.capsule(self, at, self._type, self._grid().T, place)
 
@@ -260,7 +261,7 @@ def borrowed(source: object) -> tuple[Array, DeviceCopy] | None:
     type, array = arrays.pixel_type(array)
     devices.start("an array on the GPU")
     stream = told.get("stream")
-    if stream is not None and stream != 1:
+    if stream is not None and stream != (STREAM.get() or 1):
         # What its owner does to it has to be done before our stream goes on.
         devices.finish(devices.cuda(), "an array on the GPU", stream)
     copy = DeviceCopy(type, array)

@@ -36,12 +36,15 @@ from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.foreign import RAISED
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.loading import Compiled
+from parhelion.runtime.streams import STREAM
 from parhelion.runtime.threads import LIMIT, raise_interrupt
 from parhelion.types import Type
 
 _ARGS: int = Context.args.offset
 _MOST_THREADS: int = Context.most_threads.offset
+_STREAM: int = Context.stream.offset
 _NUMBER = struct.Struct("=i")
+_POINTER = struct.Struct("=Q")
 _NO_ERROR = bytes(ERROR_HEAD.size)
 
 
@@ -174,6 +177,8 @@ class Call:
         if frame.most_threads != most:
             _NUMBER.pack_into(frame.memory, _MOST_THREADS, most)
             frame.most_threads = most
+        if self._on_devices:
+            _POINTER.pack_into(frame.memory, _STREAM, STREAM.get())
         told, lent = frame.told, False
         for i, place in self._buffers:
             layout: Layout = values[place]  # type: ignore[assignment]

@@ -20,6 +20,7 @@ from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_ir import COUNTERS, device_runtime
 from parhelion.runtime.helpers import provided
 from parhelion.runtime.layout import Layout
+from parhelion.runtime.streams import STREAM
 
 _P, _I32 = ctypes.c_void_p, ctypes.c_int32
 _LOCK = threading.Lock()
@@ -149,8 +150,9 @@ def sync(buffer: RawBuffer, interface: int, what: int, about: str) -> None:
     about: what it is, for the message. Raises PipelineRuntimeError if that fails.
     """
     kind = ctypes.CFUNCTYPE(_I32, _P, _P, _P, _I32)
-    at = ctypes.addressof(buffer)
-    check(kind(symbols()["ph_device_sync"])(None, interface, at, what), about)
+    at, context = ctypes.addressof(buffer), Context(stream=STREAM.get() or None)
+    ctx = ctypes.addressof(context)
+    check(kind(symbols()["ph_device_sync"])(ctx, interface, at, what), about)
 
 
 def finish(interface: int, about: str, stream: int = 0) -> None:

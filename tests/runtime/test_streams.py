@@ -1,0 +1,118 @@
+"""On which stream of a GPU the work of pipelines goes. The GPU is not one."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.runtime import devices
+from tests.support.fake_driver import Driver
+
+x, y, tx, ty = hl.vars("x y tx ty")
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
+    monkeypatch.delenv("HL_GPU_DEVICE", raising=False)
+    monkeypatch.setenv("PARHELION_GPU", "sm_90")
+    made = Driver(tmp_path, monkeypatch)
+    runtime = devices._Runtime(made.library, dict(made.symbols))
+    monkeypatch.setattr(devices, "_runtime", runtime)
+    yield made
+    gc.collect()
+
+
+def streams(driver: Driver) -> list[tuple[str, str]]:
+    """What was done on which stream."""
+    lines = [line for line in driver.told() if " on " in line or "StreamSync" in line]
+    return [(line.split()[0], line.split()[-1]) for line in lines]
+
+
+def test_kernels_and_copies_go_to_the_stream(driver: Driver) -> None:
+    image = hl.Buffer(np.zeros((16, 16), np.int32))
+    f = hl.Func("f")
+    f[x, y] = image[x, y] + 1
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compile_jit()
+    f.realize([16, 16])
+    default = "(nil)"
+    assert streams(driver) == [
+        ("cuMemcpyHtoDAsync", default),
+        ("cuStreamSynchronize", default),
+        ("cuLaunchKernel", default),
+    ]
+    with hl.cuda_stream(0xABC):
+        assert streams(driver) == [("cuStreamSynchronize", default)]
+        r = f.realize([16, 16])
+        assert isinstance(r, hl.Buffer)
+        assert r.__cuda_array_interface__["stream"] == 0xABC
+        assert streams(driver) == [
+            ("cuMemcpyHtoDAsync", "0xabc"),
+            ("cuStreamSynchronize", "0xabc"),
+            ("cuLaunchKernel", "0xabc"),
+        ]
+        r.copy_to_host()
+        assert streams(driver) == [
+            ("cuMemcpyDtoHAsync", "0xabc"),
+            ("cuStreamSynchronize", "0xabc"),
+        ]
+        r.device_sync()
+        r.__dlpack__(stream=0xABC)
+        assert streams(driver) == [("cuStreamSynchronize", "0xabc")]
+        r.__dlpack__(stream=1)
+        assert streams(driver) == [("cuStreamSynchronize", "0xabc")]
+        with hl.cuda_stream(0xDEF):
+            assert streams(driver) == [("cuStreamSynchronize", "0xabc")]
+        assert streams(driver) == [("cuStreamSynchronize", "0xdef")]
+    assert streams(driver) == [("cuStreamSynchronize", "0xabc")]
+    f.realize([16, 16])
+    assert {stream for _, stream in streams(driver)} == {default}
+
+
+def test_streams_of_other_libraries(driver: Driver) -> None:
+    class Protocol:
+        def __cuda_stream__(self) -> tuple[int, int]:
+            return 0, 0x40
+
+    given = (
+        *(0x40, Protocol(), SimpleNamespace(cuda_stream=0x40)),
+        *(SimpleNamespace(ptr=0x40), SimpleNamespace(handle=0x40)),
+        SimpleNamespace(handle=ctypes.c_void_p(0x40)),
+    )
+    for stream in given:
+        driver.told()
+        with hl.cuda_stream(stream):
+            pass
+        assert streams(driver)[-1] == ("cuStreamSynchronize", "0x40")
+    for wrong in ("0x40", None, -1, 1.5, True, SimpleNamespace(ptr="0x40")):
+        with pytest.raises(hl.TypeMismatchError, match="a stream of CUDA's"):
+            hl.cuda_stream(wrong)
+
+
+def test_the_block_ends_though_it_fails(driver: Driver) -> None:
+    with pytest.raises(KeyError), hl.cuda_stream(0x40):
+        raise KeyError
+    assert streams(driver)[-1] == ("cuStreamSynchronize", "0x40")
+    with hl.cuda_stream(0x50):
+        assert streams(driver) == [("cuStreamSynchronize", "(nil)")]
+        driver.fails("cuStreamSynchronize", 719)
+        with pytest.raises(hl.PipelineRuntimeError, match="LAUNCH_FAILED"):
+            hl.cuda_stream(0x60).__enter__()
+
+
+def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_runtime", None)
+    monkeypatch.delenv("PARHELION_GPU", raising=False)
+    monkeypatch.setenv("PARHELION_CUDA_DRIVER", "/nowhere/libcuda.so.1")
+    with (
+        pytest.raises(hl.PipelineRuntimeError, match="libcuda.so.1, is not installed"),
+        hl.cuda_stream(0x40),
+    ):
+        pass
