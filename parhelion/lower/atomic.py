@@ -1,7 +1,7 @@
 """Atomic updates: where they are needed, and how their iterations share vectors.
 
-A stage with `atomic` whose reduction loops run in parallel, or as vectors, has each of
-its updates marked by an `Atomic`. Threads are kept apart in code generation, by the
+A stage with `atomic` whose reduction loops run in parallel, on the blocks or threads of
+a GPU, or as vectors, has each of its updates marked by an `Atomic`. Threads are kept apart in code generation, by the
 marks that are `shared`. Lanes are dealt with by `vectorize_loops`: updates of places
 that surely differ are one vector operation; those of one place are folded first,
 
@@ -45,7 +45,7 @@ def marked(stage: LoopStage, update: Provide) -> Stmt:
     if not schedule.atomic:
         return update
     kinds = {d.kind for d in schedule.dims if d.type is DimType.IMPURE_RVAR}
-    shared = ForKind.PARALLEL in kinds
+    shared = any([kind.threaded for kind in kinds])
     if not shared and ForKind.VECTORIZED not in kinds:
         return update
     return Atomic(stage.func, shared, not _is_one_word(update), update)

@@ -1,0 +1,59 @@
+"""Faults that were found in kernels, each as small as it could be made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from parhelion.codegen.llvm import emit_with_sites
+from parhelion.codegen.target import host_target
+from parhelion.ir.device import device_of
+from parhelion.lower import passes
+from parhelion.lower.options import LowerOptions
+from parhelion.runtime.kernels import ptx_of
+from parhelion.schedule.spec import PipelineSpec
+
+x, y, tx, ty = hl.vars("x y tx ty")
+LEVELS = np.random.default_rng(2).integers(0, 7, (12, 90)).astype(np.uint8)
+
+
+@pytest.fixture(autouse=True)
+def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARHELION_GPU", "simulate")
+
+
+def ptx(f: hl.Func) -> str:
+    device = device_of("sm_80")
+    spec = PipelineSpec.of([f._function], ())
+    options = LowerOptions(target=host_target(), device=device)
+    made = emit_with_sites(passes.lower(spec, name="f", options=options), host_target())
+    return ptx_of(made, device)
+
+
+def counted() -> tuple[hl.Func, hl.RDom]:
+    r = hl.RDom([(0, 90)])
+    f = hl.Func("f")
+    f[x, y] = 0
+    f[hl.Buffer(LEVELS)[r.x, y], y] += 1
+    return f, r
+
+
+def test_atomic_updates_by_threads_are_atomic() -> None:
+    """Threads that count the same level lost counts: only updates in parallel loops
+    of the host were marked."""
+    f, r = counted()
+    f.gpu_blocks(y).gpu_threads(x)
+    f.update().atomic().gpu_blocks(y).gpu_threads(r.x)
+    assert "atom." in ptx(f) or "red." in ptx(f)
+
+
+def test_atomic_updates_of_shared_memory() -> None:
+    f, r = counted()
+    g = hl.Func("g")
+    g[x, y] = f[x, y] + f[6 - x, y]
+    g.bound(x, 0, 7).gpu_blocks(y).gpu_threads(x)
+    f.compute_at(g, y).gpu_threads(x)
+    f.update().atomic().gpu_threads(r.x)
+    counts = np.stack([np.bincount(line, minlength=7) for line in LEVELS])
+    assert np.array_equal(np.asarray(g.realize([7, 12])), counts + counts[:, ::-1])
