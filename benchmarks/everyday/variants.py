@@ -14,7 +14,7 @@ import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.case import Case
 from parhelion.autoschedule.model.groups import Costs, Model
-from parhelion.autoschedule.search.descent import evaluations_for
+from parhelion.autoschedule.search.base import evaluations_for
 from parhelion.autoschedule.search.scheduler import NAME
 from parhelion.schedule.order import realization_order
 

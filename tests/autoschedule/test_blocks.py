@@ -21,7 +21,8 @@ from parhelion.autoschedule.model.groups import Model
 from parhelion.autoschedule.model.plan import Level, Loops
 from parhelion.autoschedule.model.throughput import registers_for_sums
 from parhelion.autoschedule.pipeline.sizes import Sizes
-from parhelion.autoschedule.search.descent import Search, evaluations_for
+from parhelion.autoschedule.search.base import evaluations_for
+from parhelion.autoschedule.search.descent import Search
 from parhelion.autoschedule.search.members import Inside
 from parhelion.autoschedule.search.shapes import (
     most_copies,

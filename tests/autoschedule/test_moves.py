@@ -131,7 +131,7 @@ def test_a_sliding_window_computes_no_row_twice(rows: int) -> None:
         second._function, group.loops[second._function], [1024, 1024]
     )
     tall = group.tiling.tile[1] or 1024
-    begins = 1024 * moved.search.machine.produce
+    begins = 1024 * moved.model.machine.produce
     least = alone * (tall + 2) / tall + root + begins
     assert group.terms["compute"] == pytest.approx(least, rel=0.05)
 

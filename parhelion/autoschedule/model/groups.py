@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,10 @@ from parhelion.autoschedule.machine.machine import Machine
 from parhelion.autoschedule.model.core import Core
 from parhelion.autoschedule.model.frames import Frame, Frames
 from parhelion.autoschedule.model.geometry import Numbers, Tiles
+from parhelion.autoschedule.model.inlinings import Inlinings
 from parhelion.autoschedule.model.pages import Copied
 from parhelion.autoschedule.model.plan import Level, Loops
-from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, TooLong
+from parhelion.autoschedule.pipeline.graph import Graph, GraphStage
 from parhelion.autoschedule.pipeline.regions import Regions
 from parhelion.ir.function import Function
 
@@ -42,46 +43,20 @@ class Costs:
     packed: Copied
 
 
-class Model(Core):
+class Model(Core, Inlinings):
     """Costs in one graph, and in those in which more or less of it is inlined."""
 
     def __init__(self, graph: Graph, regions: Regions, machine: Machine) -> None:
-        super().__init__(graph, regions, machine)
-        self._models: dict[frozenset[Function], Model] = {graph.inlined: self}
-        self._too_long: set[frozenset[Function]] = set()
+        Inlinings.__init__(self, graph, regions)
+        Core.__init__(self, graph, regions, machine)
         self._frames = Frames()
         #: What `shapes.plain_loops` has found, by stages and extents.
         self.plain: dict[tuple[tuple[GraphStage, ...], tuple[int, ...]], Loops] = {}
 
-    def with_inlined(self, f: Function) -> Model | None:
-        """The model of the graph with `f` inlined, knowing what this one knows; None
-        where that makes too much of a definition."""
-        key = self.graph.inlined | {f}
-        found = self._models.get(key)
-        if found is not None or key in self._too_long:
-            return found
-        try:
-            graph = self.graph.with_inlined(f)
-        except TooLong:
-            self._too_long.add(key)
-            return None
-        return self._with(graph)
-
-    def without_inlined(self, f: Function) -> Model:
-        """The model of the graph with `f` not inlined."""
-        found = self._models.get(self.graph.inlined - {f})
-        return found or self._with(self.graph.without_inlined(f))
-
-    def _with(self, graph: Graph) -> Model:
-        made = self._models[graph.inlined] = Model(
-            graph,
-            Regions(graph, self.regions.sizes, self.regions, self.regions.guess),
-            self.machine,
-        )
+    def again(self, graph: Graph, regions: Regions) -> Self:
+        made = type(self)(graph, regions, self.machine)
         made.know(self)
-        made._models, made._frames = self._models, self._frames
-        made._too_long = self._too_long
-        made.plain = self.plain
+        made._frames, made.plain = self._frames, self.plain
         return made
 
     # One group.

@@ -26,6 +26,7 @@ from parhelion.autoschedule.pipeline.graph import Graph
 from parhelion.autoschedule.pipeline.regions import Regions, points
 from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.pipeline.work import element_bytes
+from parhelion.autoschedule.search.base import Descent
 from parhelion.autoschedule.search.members import Inside
 from parhelion.autoschedule.search.shapes import (
     apart_dimensions,
@@ -36,33 +37,16 @@ from parhelion.autoschedule.search.shapes import (
     small_in_rows,
     tile_choices,
 )
-from parhelion.autoschedule.search.state import State
 from parhelion.ir.function import Function
 
-#: The extent that is taken where nobody can know one.
-GUESS = 256
 #: How many blocks of registers are looked at with all tiles.
 _FEW_BLOCKS = 5
-#: How many groups are evaluated at least, for each Func, and at most.
-_LEAST, _EACH, _MOST = 1000, 24, 2000
-#: What a descent from another start comes to must leave no more of the time than this.
-_OTHER_START = 0.9
-
-
-def evaluations_for(funcs: int) -> int:
-    """How many groups a search evaluates by itself. With 1000, lens blur on 256-bit
-    registers comes to a schedule that is a third dearer than with 1200."""
-    return min(max(_LEAST, _EACH * funcs), _MOST)
 
 
 @dataclass
-class Search:
-    """One run of the search.
+class Search(Descent[Model]):
+    """One run of the search for a schedule of a CPU.
 
-    freedom: what of it is not decided by the user or by what the Funcs are.
-    budget: after how many evaluations of groups to stop looking for better; None: what
-    `evaluations_for` says. It is no time, so that the same pipeline gets the same
-    schedule on a busy computer.
     ours: definitions whose directives are the scheduler's own (see `rfactor`).
     """
 
@@ -75,75 +59,14 @@ class Search:
     inner: dict[object, Loops] = field(default_factory=dict)
     evaluations: int = 0
     freedom: Freedom = field(init=False)
-    #: What could not be analysed, a sentence each.
     notes: list[str] = field(default_factory=list)
-    #: How long the code of the whole pipeline may be without being dear.
     most_length: float = most_length(0)
 
     def __post_init__(self) -> None:
         self.freedom = Freedom(self.outputs, self.ours)
 
-    def run(self) -> State:
-        """The best state that it comes to within the budget."""
-        graph, regions = self.bounded()
-        # Of large pipelines, one descent takes the time that there is.
-        further = self.budget or _LEAST
-        if self.budget is None:
-            self.budget = evaluations_for(len(graph.order) + len(graph.inlined))
-        model = self.inline_cheap(Model(graph, regions, self.machine))
-        apart = State(self, model, {})
-        for f in model.graph.order:
-            apart.groups[f] = self.group(model, f, {})
-        best = self.descended(apart.merged())
-        for level in (Level.TILE, Level.ROW):
-            self.budget = min(self.budget, further)
-            if self.late:
-                break
-            other = self.descended(apart.together(level))
-            if other.cost < best.cost * _OTHER_START:
-                best = other
-        return best
-
-    def descended(self, state: State) -> State:
-        """After every change that gains, until none does."""
-        while not self.late:
-            better = state.improved()
-            if better is state:
-                break
-            state = better.merged()
-        return state
-
-    def bounded(self) -> tuple[Graph, Regions]:
-        """The pipeline before anything is decided, and what is needed of each Func.
-
-        Where nobody can tell that, a Func is inlined if it may be, which is always
-        legal; if not, an extent is guessed, and it stays where it is computed whole.
-        """
-        while True:
-            graph = Graph.of(self.outputs, self.freedom.inlined)
-            regions = Regions(graph, self.sizes, guess=GUESS)
-            lost = [f for f in graph.order if f in regions.unknown]
-            inline = [f for f in lost if self.freedom.inline(f)]
-            if not inline:
-                break
-            for f in inline:
-                self.notes.append(f"{regions.unknown[f].what}, so it is inlined")
-                self.freedom.inlined.add(f)
-        self.most_length = most_length(len(graph.order) + len(graph.inlined))
-        for error in regions.unknown.values():
-            self.notes.append(f"{error.what}; {GUESS} is taken for its extent")
-        self.freedom.whole.update(lost)
-        # Of what is never read, in no iteration, nothing is needed.
-        for f in graph.order:
-            regions.bounds.setdefault(f, ((0, 0),) * f.dimensions)
-        for image in graph.images:
-            regions.bounds.setdefault(image, ((0, 0),) * len(image.dims))
-        return graph, regions
-
-    @property
-    def late(self) -> bool:
-        """Whether the budget is spent."""
-        return self.budget is not None and self.evaluations > self.budget
+    def modelled(self, graph: Graph, regions: Regions) -> Model:
+        return Model(graph, regions, self.machine)
 
     def inline_cheap(self, model: Model) -> Model:
         """Inlines what costs less to compute anew than to keep: a Func whose further
@@ -234,12 +157,6 @@ class Search:
                         found[key] = made
         return sorted(found.values(), key=lambda g: g.cost * self.dear(g.length))[:most]
 
-    def dear(self, length: float) -> float:
-        """By how much code of a length is dearer than what it takes to run: beyond what
-        is usual, by as much as it is longer, so that it is taken where nothing is
-        nearly as fast."""
-        return max(1.0, length / self.most_length)
-
     def loop_choices(
         self,
         model: Model,
@@ -318,4 +235,4 @@ def _group(
     )
 
 
-__all__ = ["Search", "evaluations_for"]
+__all__ = ["Search"]

@@ -20,7 +20,7 @@ from parhelion.autoschedule.model.throughput import load_time
 from parhelion.autoschedule.pipeline.graph import Graph, GraphStage
 from parhelion.autoschedule.pipeline.regions import Regions
 from parhelion.autoschedule.script import Script
-from parhelion.autoschedule.search.descent import GUESS, Search
+from parhelion.autoschedule.search.base import GUESS, Descent
 from parhelion.autoschedule.search.layout import StorageOrder
 from parhelion.autoschedule.search.shapes import lanes_for
 from parhelion.autoschedule.search.state import State, sorted_members
@@ -326,7 +326,7 @@ def _arg(r: IRVar) -> RVarArg:
     return made
 
 
-def _cost(search: Search, model: Model, g: Group, way: Way) -> float | None:
+def _cost(search: Descent[Model], model: Model, g: Group, way: Way) -> float | None:
     """What a group costs with one of its reductions in parts, wherever these cost
     least; None where the update cannot be computed that way."""
     try:

@@ -7,18 +7,20 @@ three levels in the loops of the group that reads it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 
 from parhelion.autoschedule.model.code_size import dear_group
 from parhelion.autoschedule.model.groups import Model
 from parhelion.autoschedule.model.plan import Group, Level, Plan
-from parhelion.autoschedule.pipeline.graph import Source
+from parhelion.autoschedule.pipeline.graph import Graph, GraphStage, Source
+from parhelion.autoschedule.pipeline.work import Work
 from parhelion.ir.function import Function
 
 if TYPE_CHECKING:
-    from parhelion.autoschedule.search.descent import Search
+    from parhelion.autoschedule.search.base import Descent
 
 #: A change must gain at least this share of the whole.
 _WORTH = 1e-4
@@ -43,12 +45,27 @@ INLINE, ROOT = ComputeLevel("inline"), ComputeLevel("root")
 LEVELS = tuple(ComputeLevel("at", level) for level in Level)
 
 
+class Modelled(Protocol):
+    """What a state asks of the cost model of its graph."""
+
+    graph: Graph
+
+    def work(self, stage: GraphStage) -> Work: ...
+
+    def with_inlined(self, f: Function) -> Self | None: ...
+
+    def without_inlined(self, f: Function) -> Self: ...
+
+
+M = TypeVar("M", bound=Modelled)
+
+
 @dataclass
-class State:
+class AnyState(Generic[M]):
     """search: whose it is. model: of its graph. groups: by their roots."""
 
-    search: Search
-    model: Model
+    search: Descent[M]
+    model: M
     groups: dict[Function, Group]
 
     @property
@@ -63,7 +80,7 @@ class State:
         """Nanoseconds on all threads together."""
         return sum(g.cost for g in self.groups.values())
 
-    def gains(self, on: State) -> bool:
+    def gains(self, on: AnyState[M]) -> bool:
         """Whether this state is worth the change from another one. No state gains on
         one that gains on it, so that every walk comes to an end."""
         return self.cost < on.cost - _WORTH * abs(on.cost)
@@ -94,15 +111,15 @@ class State:
 
     # Changes.
 
-    def merged(self) -> State:
+    def merged(self) -> AnyState[M]:
         """After every merge of two groups that gains, the one that gains most first."""
         state = self
         while True:
-            best: State | None = None
+            best: AnyState[M] | None = None
             for f in state.model.graph.order:
                 if f not in state.groups or f in state.model.graph.outputs:
                     continue
-                for place in LEVELS:
+                for place in self.search.places:
                     other = state.moved(f, place)
                     if other is not None and (best is None or other.cost < best.cost):
                         best = other
@@ -110,16 +127,18 @@ class State:
                 return state
             state = best
 
-    def together(self, level: Level) -> State:
+    def together(self, level: Level) -> AnyState[M]:
         """Every Func in the loops of the group that reads it, at this level or further
         out, where it may be."""
         state = self
         for f in reversed(list(self.model.graph.order)):
             if f in state.groups and f not in state.model.graph.outputs:
-                state = state.moved(f, ComputeLevel("at", level)) or state
+                other = state.moved(f, ComputeLevel("at", level))
+                if other is not None and other.time < math.inf:
+                    state = other
         return state
 
-    def improved(self) -> State:
+    def improved(self) -> AnyState[M]:
         """After one look at each Func, those of the dearest groups first: it goes where
         the whole costs least."""
         state = self
@@ -140,18 +159,18 @@ class State:
             state = best
         return state
 
-    def others(self, f: Function) -> Iterator[tuple[ComputeLevel, State]]:
+    def others(self, f: Function) -> Iterator[tuple[ComputeLevel, AnyState[M]]]:
         """The states with `f` in another place."""
         if not self.search.freedom.move(f):
             return
         now = self.place(f)
-        for place in (INLINE, ROOT, *LEVELS):
+        for place in (INLINE, ROOT, *self.search.places):
             if place != now:
                 other = self.moved(f, place)
                 if other is not None:
                     yield place, other
 
-    def moved(self, f: Function, place: ComputeLevel) -> State | None:
+    def moved(self, f: Function, place: ComputeLevel) -> AnyState[M] | None:
         """This state with `f` in a place; None where it cannot be there."""
         graph = self.model.graph
         if not self.search.freedom.move(f):
@@ -168,17 +187,19 @@ class State:
         assert place.level is not None
         return state._joined(f, place.level)
 
-    def restored(self, f: Function) -> Iterator[State]:
+    def restored(self, f: Function) -> Iterator[AnyState[M]]:
         """`f`, which is inlined, in the loops of its group, and all others there at the
         same level; likewise with what is inlined beside it: where several read the same
         neighbours, or slide along with it, one alone gains nothing; and both again with
         what reads them inlined, which need not be kept as well."""
         for level in (Level.TILE, Level.ROW):
+            if ComputeLevel("at", level) not in self.search.places:
+                continue
             state = self.moved(f, ComputeLevel("at", level))
             if state is None:
                 continue
             yield from state.slid(state.home()[f])
-            together: State | None = state
+            together: AnyState[M] | None = state
             beside = self._beside(f)
             for g in beside:
                 if together is not None:
@@ -191,7 +212,7 @@ class State:
                 yield swapped
                 yield from swapped.slid(swapped.home()[f])
 
-    def _swapped(self, f: Function, beside: Sequence[Function]) -> State | None:
+    def _swapped(self, f: Function, beside: Sequence[Function]) -> AnyState[M] | None:
         """This state, where `f` and what is beside it are members of a group, with the
         members inlined that read these at their own point alone: what is computed from
         numbers that are kept anyway. None where there is none, or not all may be."""
@@ -225,7 +246,7 @@ class State:
         ]
         return found if len(found) <= _MOST_BESIDE else []
 
-    def _leveled(self, levels: Mapping[Function, Level]) -> State | None:
+    def _leveled(self, levels: Mapping[Function, Level]) -> AnyState[M] | None:
         """Members of one group at other levels of it, what they need no further in;
         None where one would be further in than what reads it."""
         (root,) = {self.home()[f] for f in levels}
@@ -237,11 +258,13 @@ class State:
         if members == host.members:
             return None
         group = self.search.group(self.model, root, members)
-        return State(self.search, self.model, {**self.groups, root: group})
+        return AnyState(self.search, self.model, {**self.groups, root: group})
 
-    def slid(self, root: Function) -> Iterator[State]:
+    def slid(self, root: Function) -> Iterator[AnyState[M]]:
         """A group with all that is computed once a tile sliding along its rows instead,
         and the other way round."""
+        if ComputeLevel("at", Level.ROW) not in self.search.places:
+            return
         members = self.groups[root].members
         for old, new in ((Level.TILE, Level.ROW), (Level.ROW, Level.TILE)):
             levels = {
@@ -253,7 +276,7 @@ class State:
             if other is not None:
                 yield other
 
-    def _restored(self, f: Function, place: ComputeLevel) -> State | None:
+    def _restored(self, f: Function, place: ComputeLevel) -> AnyState[M] | None:
         """`f`, which is inlined here, in a place of its own."""
         model = self.model.without_inlined(f)
         graph = model.graph
@@ -261,7 +284,7 @@ class State:
             return None
         home = self.home()
         groups = dict(self.groups)
-        state = State(self.search, model, groups)
+        state = AnyState(self.search, model, groups)
         into = list(dict.fromkeys([home[c] for c in graph.consumers[f]]))
         if place == ROOT:
             members: Mapping[Function, Level]
@@ -289,7 +312,7 @@ class State:
         groups[root] = self.search.group(model, root, self._legal(model, root, members))
         return state
 
-    def _inlined(self, *funcs: Function) -> State | None:
+    def _inlined(self, *funcs: Function) -> AnyState[M] | None:
         graph = self.model.graph
         model = self.model
         for f in funcs:
@@ -305,7 +328,7 @@ class State:
             return None
         groups = {r: g for r, g in self.groups.items() if r not in funcs}
         touched = {*funcs, *[c for f in funcs for c in graph.consumers[f]]}
-        state = State(self.search, model, groups)
+        state = AnyState(self.search, model, groups)
         for root, g in list(groups.items()):
             if not touched.isdisjoint((root, *g.members)):
                 members = {m: at for m, at in g.members.items() if m not in funcs}
@@ -315,7 +338,7 @@ class State:
         return state
 
     def _legal(
-        self, model: Model, root: Function, members: Mapping[Function, Level]
+        self, model: M, root: Function, members: Mapping[Function, Level]
     ) -> dict[Function, Level]:
         """The same members, none further in than those that read it."""
         made: dict[Function, Level] = {}
@@ -327,7 +350,7 @@ class State:
             made[m] = level
         return made
 
-    def _split(self, f: Function) -> State:
+    def _split(self, f: Function) -> AnyState[M]:
         """`f`, a member, as the root of a group of its own, with those members that
         only it needs."""
         graph = self.model.graph
@@ -345,14 +368,14 @@ class State:
                 if any(c in gone for c in graph.consumers[m]):
                     return self._scattered(f)
         own = {m: host.members[m] for m in host.members if m in gone and m is not f}
-        if own and not self.search.freedom.host(f):
+        if own and not self.search.may_host(self.model, f):
             return self._scattered(f)
         groups = dict(self.groups)
         groups[root] = self.search.group(self.model, root, stay)
         groups[f] = self.search.group(self.model, f, own)
-        return State(self.search, self.model, groups)
+        return AnyState(self.search, self.model, groups)
 
-    def _scattered(self, f: Function) -> State:
+    def _scattered(self, f: Function) -> AnyState[M]:
         """`f` and all that it needs of its group, each at the root."""
         graph = self.model.graph
         root = self.home()[f]
@@ -366,13 +389,13 @@ class State:
         groups[root] = self.search.group(self.model, root, stay)
         for m in gone:
             groups[m] = self.search.group(self.model, m, {})
-        return State(self.search, self.model, groups)
+        return AnyState(self.search, self.model, groups)
 
     def _may_join(self, f: Function, root: Function) -> bool:
         """Whether `f` may be computed in the loops of `root` at all."""
-        return self.search.freedom.nest(f) and self.search.freedom.host(root)
+        return self.search.may_join(self.model, f, root)
 
-    def _joined(self, f: Function, level: Level) -> State | None:
+    def _joined(self, f: Function, level: Level) -> AnyState[M] | None:
         """The group of `f`, a root, inside the loops of the one group that reads it."""
         graph = self.model.graph
         home = self.home()
@@ -392,15 +415,28 @@ class State:
         groups = {r: g for r, g in self.groups.items() if r is not f}
         ordered = {m: members[m] for m in sorted_members(self.model, members)}
         groups[consumer] = self.search.group(self.model, consumer, ordered)
-        return State(self.search, self.model, groups)
+        return AnyState(self.search, self.model, groups)
+
+
+#: The states of schedules for CPUs.
+State = AnyState[Model]
 
 
 def sorted_members(
-    model: Model, members: Mapping[Function, Level]
+    model: Modelled, members: Mapping[Function, Level]
 ) -> Sequence[Function]:
     """Members in the order of consumers before producers."""
     place = {f: k for k, f in enumerate(model.graph.order)}
     return sorted(members, key=lambda m: -place[m])
 
 
-__all__ = ["INLINE", "LEVELS", "ROOT", "ComputeLevel", "State", "sorted_members"]
+__all__ = [
+    "INLINE",
+    "LEVELS",
+    "ROOT",
+    "AnyState",
+    "ComputeLevel",
+    "Modelled",
+    "State",
+    "sorted_members",
+]
