@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.most import most_of_sum
 from parhelion.analysis.rank import tree_size
 from parhelion.ir.build import const_int, sub
 from parhelion.ir.expr import Add, Div, Expr, Max, Min, Sub
@@ -27,8 +28,12 @@ def most_of(e: Expr) -> int | None:
     known = const_int(e)
     if known is not None:
         return known
-    most = constant_interval(e).hi
-    return _most(opened(e)) if most is None else int(most)
+    found = constant_interval(e).hi
+    if found is not None:
+        return int(found)
+    most = most_of_sum(e)
+    other = _most(opened(e))
+    return most if other is None or (most is not None and most < other) else other
 
 
 def _most(e: Expr) -> int | None:

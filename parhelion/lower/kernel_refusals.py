@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parhelion.errors import ScheduleError
+from parhelion.ir.function import Function
 from parhelion.ir.stmt import Allocate, Assert, For, Stmt
 from parhelion.lower.unroll import refused
 
@@ -36,11 +37,26 @@ def refused_statement(s: Stmt) -> ScheduleError:
     )
 
 
-def refused_storage(a: Allocate, why: str, hint: str = "") -> ScheduleError:
+class RefusedStorage(ScheduleError):
+    """Of storage that cannot be in a kernel. func: whose it is, if it is a Func's;
+    of copies of the user's, as what is lowered is."""
+
+    func: Function | None = None
+
+
+def refused_storage(a: Allocate, why: str, hint: str = "") -> RefusedStorage:
     f = a.buffer.func
     name = a.buffer.name if f is None else f.label
     site = None if f is None else f.schedule.memory_site or f.schedule.compute.site
-    return ScheduleError(f"the storage of {name} {why}", at=site, hint=hint)
+    made = RefusedStorage(f"the storage of {name} {why}", at=site, hint=hint)
+    made.func = f
+    return made
 
 
-__all__ = ["block_inside", "divergent", "refused_statement", "refused_storage"]
+__all__ = [
+    "RefusedStorage",
+    "block_inside",
+    "divergent",
+    "refused_statement",
+    "refused_storage",
+]
