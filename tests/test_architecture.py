@@ -39,7 +39,12 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 #: The packages of `autoschedule`, lowest first, "" for the files beside them. Those of
 #: one line know nothing of each other.
-SCHEDULERS = (("pipeline", "machine"), ("",), ("model",), ("search", "mullapudi"))
+SCHEDULERS = (
+    ("pipeline", "machine"),
+    ("",),
+    ("model", "kernels"),
+    ("search", "mullapudi"),
+)
 
 #: The oracle shares nothing with the compiler but the IR.
 INTERP_KNOWS = {"errors", "types", "ir", "interp"}

@@ -16,14 +16,18 @@ from parhelion.autoschedule.pipeline.freedom import Freedom
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError
+from parhelion.ir.device import Device
 from parhelion.ir.function import Function
 from parhelion.lang.runner import Runner
-from parhelion.lang.target_api import Target, strict
+from parhelion.lang.target_api import Target, TargetFeature, strict
 from parhelion.runtime.program import Options
 from parhelion.schedule.legality import check_strict, resolve
 from parhelion.schedule.order import realization_order
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.spec import PipelineSpec
+
+#: What any device takes that code is made for.
+_ANY_GPU = Device("sm_80")
 
 
 def refused(script: Script, target: Target | None = None) -> HalideError | None:
@@ -37,18 +41,21 @@ def refused(script: Script, target: Target | None = None) -> HalideError | None:
         outputs = script.tried().outputs
         resolve(PipelineSpec.of(outputs))
         if target is not None:
-            _lower(outputs, strict(target))
+            _lower(outputs, target)
     except HalideError as error:
         return error
     return None
 
 
-def _lower(outputs: Sequence[Function], strict_float: bool) -> None:
+def _lower(outputs: Sequence[Function], target: Target) -> None:
     runner = Runner(outputs, outputs[0].name)
     runner.refresh()
-    if strict_float:
+    if strict(target):
         check_strict(realization_order(outputs))
-    with runner.lowered(runner.variant({}, Options(strict_float))):
+    variant = runner.variant({}, Options(strict(target)))
+    if target.has_feature(TargetFeature.CUDA):
+        variant = replace(variant, device=_ANY_GPU)
+    with runner.lowered(variant):
         pass
 
 

@@ -48,8 +48,7 @@ class _Teller:
         plan = self.plan
 
         def make() -> Script:
-            again = Plan(plan.outputs, plan.sizes, plan.params, forced, plan.style)
-            return again.script()
+            return plan.again(forced).script()
 
         return make
 

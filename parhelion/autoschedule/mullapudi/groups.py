@@ -77,6 +77,9 @@ class Merge:
 
 #: Gives the sizes to try for a stage, from its extents and its reuse.
 Shapes = Callable[[GraphStage, tuple[int, ...], Floats, int], Sizes]
+#: Tells which tiles of loops of these extents, a row for each, may be had, whatever
+#: they cost.
+Allowed = Callable[[tuple[int, ...], Sizes], Sizes]
 #: How many of the best tiles are kept to be shown.
 KEPT = 4
 
@@ -87,7 +90,8 @@ class Grouping:
     keep: Funcs that must stay at root. solid: Funcs whose definitions must not be
     tiled, so that they cannot have members. forced: by producer, the consumer that it
     is to be merged with, or None for not at all. shapes: the tile sizes to try.
-    reductions: whether updates are tiled by themselves.
+    reductions: whether updates are tiled by themselves. allowed: which tiles may be
+    had, all if None.
     """
 
     def __init__(
@@ -100,7 +104,9 @@ class Grouping:
         forced: Mapping[Function, Function | None] | None = None,
         shapes: Shapes = tile_sizes,
         reductions: bool = True,
+        allowed: Allowed | None = None,
     ) -> None:
+        self.allowed = allowed
         self.reductions = reductions
         self.model, self.params, self.shapes = model, params, shapes
         self.keep, self.solid = keep, solid
@@ -150,11 +156,12 @@ class Grouping:
         rank = len(stage.rvars)
         number = counts(self.model.extents(stage), sizes)[:, rank:]
         tasks = np.prod(number.astype(np.float64), axis=1)
-        return np.asarray(
-            (tasks >= self.params.parallelism_threshold)
-            & (footprint <= self.params.cache_size),
-            dtype=np.int64,
+        fits = (tasks >= self.params.parallelism_threshold) & (
+            footprint <= self.params.cache_size
         )
+        if self.allowed is not None:
+            fits = fits & self.allowed(self.model.extents(stage), sizes)
+        return np.asarray(fits, dtype=np.int64)
 
     # Listing 2.
 
@@ -268,4 +275,4 @@ def _best(
     return tuple(found)
 
 
-__all__ = ["Choice", "Group", "Grouping", "Merge", "Shapes", "Tile", "Tiled"]
+__all__ = ["Allowed", "Choice", "Group", "Grouping", "Merge", "Shapes", "Tile", "Tiled"]

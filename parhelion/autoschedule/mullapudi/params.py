@@ -5,12 +5,13 @@ Automatically Scheduling Halide Image Processing Pipelines (2016), sections 4.2 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parhelion.autoschedule.machine.machine import host
 from parhelion.autoschedule.params import Parameter, Parameters
 from parhelion.errors import ScheduleError, here
+from parhelion.ir.device import Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +98,7 @@ def limits(
     both kinds of letters.
     """
     known = (*KNOWN, *more)
-    upper = {p.name for p in known if p.name.isupper()}
-    named: dict[str, str] = {}
-    for name, value in extra.items():
-        of = name.upper() if name.upper() in upper else name
-        if of in named:
-            raise ScheduleError(
-                f"the parameter {of} of {scheduler} is given twice, as {named[of]!r}"
-                f" and as {value!r}",
-                at=here(),
-                hint="small letters mean the same as capitals",
-            )
-        named[of] = value
+    named = _in_capitals(scheduler, known, extra)
     given = Parameters(scheduler, known).read(named)
     machine = str(given.pop("machine", "host"))
     cores = given.pop("parallelism", None)
@@ -133,4 +123,92 @@ def limits(
     return made, given
 
 
-__all__ = ["ARM", "KNOWN", "XEON", "Limits", "limits", "of_machine"]
+def _in_capitals(
+    scheduler: str, known: Sequence[Parameter], extra: Mapping[str, str]
+) -> dict[str, str]:
+    """What is given, the paper's names in capitals. Raises ScheduleError for a name in
+    both kinds of letters."""
+    upper = {p.name for p in known if p.name.isupper()}
+    named: dict[str, str] = {}
+    for name, value in extra.items():
+        of = name.upper() if name.upper() in upper else name
+        if of in named:
+            raise ScheduleError(
+                f"the parameter {of} of {scheduler} is given twice, as {named[of]!r}"
+                f" and as {value!r}",
+                at=here(),
+                hint="small letters mean the same as capitals",
+            )
+        named[of] = value
+    return named
+
+
+# GPUs.
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLimits(Limits):
+    """The same numbers of a GPU, where a task is a block and its cache is shared memory
+    (section 5.4), and two more: how many threads a block is to have at least, where
+    there are points enough, and at most."""
+
+    target_threads: int = 128
+    max_threads: int = 1024
+
+
+_GPU = Device()
+#: An NVIDIA K40 (section 5.4). The paper lets a block have 2048 threads; no device
+#: takes more than 1024.
+KNOWN_OF_GPU = (
+    Parameter("VECTOR_WIDTH", "int", "points of a row of a tile at least", 1, 1024),
+    Parameter("PARALLELISM_THRESHOLD", "int", "blocks of a kernel at least", 1, _COUNT),
+    Parameter(
+        "CACHE_SIZE",
+        "int",
+        "bytes that a tile may need; its intermediate results are in shared memory",
+        1,
+        _GPU.shared,
+    ),
+    Parameter("LOAD_COST", "float", "cost of a load, in additions", 0, 1e9),
+    Parameter("TARGET_THREADS_PER_BLOCK", "int", "threads at least", 1, _GPU.threads),
+    Parameter("MAX_THREADS_PER_BLOCK", "int", "threads at most", 1, _COUNT),
+)
+
+
+def gpu_limits(scheduler: str, extra: Mapping[str, str]) -> GpuLimits:
+    """The numbers that a user's parameters come to for a GPU; those of the paper's
+    where there are none. Raises ScheduleError as `limits` does, and where a block is to
+    have more threads at least than at most."""
+    what = f"{scheduler} for GPUs"
+    named = _in_capitals(what, KNOWN_OF_GPU, extra)
+    given = Parameters(what, KNOWN_OF_GPU).read(named)
+    target = int(given.get("TARGET_THREADS_PER_BLOCK", 128))
+    most = min(_GPU.threads, int(given.get("MAX_THREADS_PER_BLOCK", 2048)))
+    if target > most:
+        raise ScheduleError(
+            f"the parameter TARGET_THREADS_PER_BLOCK of {what} is {target}, which is"
+            f" more than the {most} threads that a block has at most",
+            at=here(),
+            hint="MAX_THREADS_PER_BLOCK is 2048 by default, and no device takes more"
+            f" than {_GPU.threads}",
+        )
+    return GpuLimits(
+        int(given.get("VECTOR_WIDTH", 32)),
+        int(given.get("PARALLELISM_THRESHOLD", 128)),
+        int(given.get("CACHE_SIZE", _GPU.shared)),
+        float(given.get("LOAD_COST", 10)),
+        target,
+        most,
+    )
+
+
+__all__ = [
+    "ARM",
+    "KNOWN",
+    "XEON",
+    "GpuLimits",
+    "Limits",
+    "gpu_limits",
+    "limits",
+    "of_machine",
+]

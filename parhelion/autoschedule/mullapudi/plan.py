@@ -14,7 +14,13 @@ from math import inf
 import numpy as np
 
 from parhelion.autoschedule.calls import FuncArg
-from parhelion.autoschedule.mullapudi.groups import Group, Grouping, Shapes, Tile
+from parhelion.autoschedule.mullapudi.groups import (
+    Allowed,
+    Group,
+    Grouping,
+    Shapes,
+    Tile,
+)
 from parhelion.autoschedule.mullapudi.inlining import Inlines
 from parhelion.autoschedule.mullapudi.loopnests import Name, Wishes, write_loops
 from parhelion.autoschedule.mullapudi.model import Model
@@ -66,7 +72,8 @@ class Style:
     grouped. tiles_reductions: whether updates are tiled by themselves. reorders:
     whether loops are. shapes: the tile sizes to try. analysed: of which definitions,
     the others are by themselves and untiled. outermost: whether just the outermost loop
-    is parallel, however few tasks that makes.
+    is parallel, however few tasks that makes. allowed: which tiles may be had, all if
+    None.
     """
 
     free_inlining: bool = False
@@ -76,6 +83,7 @@ class Style:
     shapes: Shapes = tile_sizes
     analysed: Callable[[GraphStage], bool] = anything
     outermost: bool = False
+    allowed: Allowed | None = None
 
     def tasks(self, params: Limits) -> int:
         """How many parallel iterations there are to be."""
@@ -125,6 +133,7 @@ class Plan:
             forced=self.forced.merged,
             shapes=style.shapes,
             reductions=style.tiles_reductions,
+            allowed=style.allowed,
         )
         if style.merges:
             self.grouping.run()
@@ -198,6 +207,10 @@ class Plan:
                 script.add(f, -1, "compute_root")
         script.acknowledge()
         return script
+
+    def again(self, forced: Forced) -> Plan:
+        """What the algorithm makes of the pipeline with this decided beforehand."""
+        return type(self)(self.outputs, self.sizes, self.params, forced, self.style)
 
     def with_loops(self, forced: Forced) -> Script:
         """The directives with other tiles or orders of loops; what else is forced does

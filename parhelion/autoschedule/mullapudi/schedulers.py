@@ -12,20 +12,23 @@ import numpy as np
 
 from parhelion.analysis.rank import reads_data
 from parhelion.autoschedule.decisions import Lazily
+from parhelion.autoschedule.kernels.legal import without_kernels
 from parhelion.autoschedule.mullapudi.decisions import decisions
+from parhelion.autoschedule.mullapudi.gpu import legal_plan
 from parhelion.autoschedule.mullapudi.model import Floats
 from parhelion.autoschedule.mullapudi.model import Sizes as Rows
-from parhelion.autoschedule.mullapudi.params import limits
+from parhelion.autoschedule.mullapudi.params import gpu_limits, limits
 from parhelion.autoschedule.mullapudi.plan import Plan, Style
 from parhelion.autoschedule.params import Parameter
 from parhelion.autoschedule.pipeline.graph import GraphStage
 from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.result import AutoSchedulerResults
+from parhelion.errors import HalideError, ScheduleError, here
 from parhelion.ir.expr import FuncCall, ImageLoad
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
 from parhelion.lang.autoscheduling import AutoschedulerParams
-from parhelion.lang.target_api import Target
+from parhelion.lang.target_api import Target, TargetFeature
 
 
 class Mullapudi2016:
@@ -40,8 +43,17 @@ class Mullapudi2016:
         params: AutoschedulerParams,
     ) -> AutoSchedulerResults:
         """See `result.Scheduler`. The costs are those of section 4.2, in additions."""
-        numbers, _ = limits(params.name, params.extra)
-        plan = Plan(outputs, sizes, numbers)
+        plan: Plan
+        if target.has_feature(TargetFeature.CUDA):
+            found = legal_plan(
+                outputs, sizes, gpu_limits(params.name, params.extra), target
+            )
+            if isinstance(found, HalideError):
+                return without_kernels(outputs, target, params, found)
+            plan = found
+        else:
+            numbers, _ = limits(params.name, params.extra)
+            plan = Plan(outputs, sizes, numbers)
         return AutoSchedulerResults(
             target=target,
             autoscheduler_params=params,
@@ -106,6 +118,7 @@ class PolyMage:
         params: AutoschedulerParams,
     ) -> AutoSchedulerResults:
         """See `result.Scheduler`. The costs are those of section 4.2, in additions."""
+        _check_for_cpu(params.name, target)
         numbers, more = limits(params.name, params.extra, _TILE)
         tile = int(more.get("TILE_X", 256)), int(more.get("TILE_Y", 32))
         plan = Plan(outputs, sizes, numbers, style=style(*tile))
@@ -145,6 +158,7 @@ class Baseline:
         params: AutoschedulerParams,
     ) -> AutoSchedulerResults:
         """See `result.Scheduler`."""
+        _check_for_cpu(params.name, target)
         numbers, _ = limits(params.name, params.extra)
         plan = Plan(outputs, sizes, numbers, style=_PLAIN)
         return AutoSchedulerResults(
@@ -154,6 +168,16 @@ class Baseline:
             notes=plan.notes,
             cost=plan.cost,
             unit="operations",
+        )
+
+
+def _check_for_cpu(name: str, target: Target) -> None:
+    """Raises ScheduleError for a target with a GPU: the paper compares on CPUs."""
+    if target.has_feature(TargetFeature.CUDA):
+        raise ScheduleError(
+            f"{name} makes schedules for CPUs alone, but the target {target} has CUDA",
+            at=here(),
+            hint="Parhelion and Mullapudi2016 make schedules for GPUs",
         )
 
 

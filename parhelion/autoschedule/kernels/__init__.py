@@ -1,0 +1,1 @@
+"""Kernels: which loops are threads, how points are divided, and the directives."""
