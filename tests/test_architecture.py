@@ -44,6 +44,7 @@ SCHEDULERS = (
     ("",),
     ("model", "kernels"),
     ("search", "mullapudi"),
+    ("gpu",),
 )
 
 #: The oracle shares nothing with the compiler but the IR.

@@ -34,7 +34,7 @@ from parhelion.lang.given import check_image, check_output
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, checked_value
 from parhelion.lang.pipeline import Pipeline
-from parhelion.lang.target_api import Target
+from parhelion.lang.target_api import Target, TargetFeature
 from parhelion.lower.by_data import advice_of
 from parhelion.runtime.program import compiling
 from parhelion.schedule.order import realization_order
@@ -61,7 +61,9 @@ def apply(
         partial = not unscheduled(realization_order(functions))
     images = {} if given is None else given.images
     asked = pipeline._runner.reach.requirements
-    tiles = bool(getattr(scheduler, "tiles_scans", False))
+    on_gpu = target.has_feature(TargetFeature.CUDA)
+    # Tiles of scans are for the cores of a CPU.
+    tiles = bool(getattr(scheduler, "tiles_scans", False)) and not on_gpu
     notes: tuple[str, ...] = ()
     while True:
         with CHANGES:

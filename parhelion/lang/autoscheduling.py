@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SCHEDULERS: dict[str, str] = {
     "Baseline": "parhelion.autoschedule.mullapudi.schedulers:BASELINE",
     "Mullapudi2016": "parhelion.autoschedule.mullapudi.schedulers:MULLAPUDI2016",
-    "Parhelion": "parhelion.autoschedule.search.scheduler:PARHELION",
+    "Parhelion": "parhelion.autoschedule.gpu.either:PARHELION",
     "PolyMage": "parhelion.autoschedule.mullapudi.schedulers:POLYMAGE",
 }
 _DRIVER = "parhelion.autoschedule.driver"

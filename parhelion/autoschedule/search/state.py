@@ -306,7 +306,7 @@ class AnyState(Generic[M]):
             return None
         root = into.pop()
         assert place.level is not None
-        if not self._may_join(f, root):
+        if not self.search.may_join(model, f, root):
             return None
         members = {**self.groups[root].members, f: place.level}
         groups[root] = self.search.group(model, root, self._legal(model, root, members))
@@ -391,10 +391,6 @@ class AnyState(Generic[M]):
             groups[m] = self.search.group(self.model, m, {})
         return AnyState(self.search, self.model, groups)
 
-    def _may_join(self, f: Function, root: Function) -> bool:
-        """Whether `f` may be computed in the loops of `root` at all."""
-        return self.search.may_join(self.model, f, root)
-
     def _joined(self, f: Function, level: Level) -> AnyState[M] | None:
         """The group of `f`, a root, inside the loops of the one group that reads it."""
         graph = self.model.graph
@@ -407,7 +403,7 @@ class AnyState(Generic[M]):
         for c in graph.consumers[f]:
             if host.members.get(c, Level.BLOCK) < level:
                 return None
-        if not self._may_join(f, consumer):
+        if not self.search.may_join(self.model, f, consumer):
             return None
         members = {**host.members, f: level}
         for m, at in own.members.items():

@@ -1,0 +1,1 @@
+"""The default scheduler on GPUs: devices, what kernels cost, and the search."""
