@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from parhelion.analysis.interval import Interval, constant_interval
-from parhelion.analysis.linear import build, linear
+from parhelion.analysis.linear import Linear, build, linear
 from parhelion.ir.build import cast as build_cast
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Broadcast, Cast, Expr, FloatImm, Imm, Max, Min, Mul, Sub
@@ -139,29 +139,40 @@ def order(a: Expr, b: Expr) -> int:
             return -1
         if d.lo is not None and d.lo >= 0:
             return 1
-        if type(a) in _EXTREMES or type(b) in _EXTREMES:
-            return -1 if _at_most(a, b, 3) else 1 if _at_most(b, a, 3) else 0
+        return -1 if _at_most(a, b, 3) else 1 if _at_most(b, a, 3) else 0
     return 0
 
 
-_EXTREMES = (Min, Max)
-
-
-def _at_most(a: Expr, b: Expr, depth: int) -> bool:
-    """Whether a <= b follows from the operands of Min and Max."""
-    gap = (linear(b) - linear(a)).interval().lo
-    if gap is not None and gap >= 0:
+def _at_most(a: Expr, b: Expr, depth: int, k: int = 0) -> bool:
+    """Whether a <= b + k follows from the operands of Min and Max."""
+    p, q = linear(a), linear(b)
+    gap = (q - p).interval().lo
+    if gap is not None and gap + k >= 0:
         return True
     if depth == 0:
         return False
-    d = depth - 1
+    (a, m), (b, n) = _apart(a, p), _apart(b, q)
+    k, d = k + n - m, depth - 1
+    if type(a) is type(b) and (type(a) is Min or type(a) is Max):
+        # As of two coordinates that are clamped alike.
+        if _at_most(a.a, b.a, d, k) and _at_most(a.b, b.b, d, k):  # type: ignore[attr-defined]
+            return True
     if type(a) is Max:
-        return _at_most(a.a, b, d) and _at_most(a.b, b, d)
+        return _at_most(a.a, b, d, k) and _at_most(a.b, b, d, k)
     if type(b) is Min:
-        return _at_most(a, b.a, d) and _at_most(a, b.b, d)
-    if type(a) is Min and (_at_most(a.a, b, d) or _at_most(a.b, b, d)):
+        return _at_most(a, b.a, d, k) and _at_most(a, b.b, d, k)
+    if type(a) is Min and (_at_most(a.a, b, d, k) or _at_most(a.b, b, d, k)):
         return True
-    return type(b) is Max and (_at_most(a, b.a, d) or _at_most(a, b.b, d))
+    return type(b) is Max and (_at_most(a, b.a, d, k) or _at_most(a, b.b, d, k))
+
+
+def _apart(e: Expr, form: Linear) -> tuple[Expr, int]:
+    """An expression as another one and a constant."""
+    if form.const and len(form.terms) == 1:
+        ((atom, factor),) = form.terms.items()
+        if factor == 1:
+            return atom, form.const
+    return e, 0
 
 
 def least(a: Expr, b: Expr) -> Expr:
