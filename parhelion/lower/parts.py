@@ -18,6 +18,7 @@ from parhelion.ir.build import (
     div,
     int32,
     le,
+    lnot,
     minimum,
     mod,
     mul,
@@ -103,9 +104,18 @@ class Grid:
 LOOKS = 32
 
 
-def demanded_box(grid: Grid, box: Region, demand: Callable[[Expr, Expr], Stmt]) -> Stmt:
+def demanded_box(
+    grid: Grid,
+    box: Region,
+    demand: Callable[[Expr, Expr], Stmt],
+    begun: Callable[[Expr, Expr], Expr] | None = None,
+) -> Stmt:
     """Demands of all parts that touch a box, each made by `demand` of its row and
-    column. Points are asked for by whole vectors, the last of which is moved back."""
+    column. Points are asked for by whole vectors, the last of which is moved back.
+
+    begun: whether some thread has begun a part; if given, rows whose first one is begun
+    are left out.
+    """
     f = grid.func
     cut = [d for d in range(1, len(box)) if grid.sizes[d] is not None]
     places = {
@@ -117,6 +127,9 @@ def demanded_box(grid: Grid, box: Region, demand: Callable[[Expr, Expr], Stmt]) 
     for d in reversed(cut):
         row = add(mul(row, grid.counts[d]), places[d])
     made = _columns(grid, box, lambda col: demand(row, col))
+    if begun is not None:
+        first = grid.span(0, box)[0] if box else _ZERO
+        made = If(lnot(begun(row, first)), made, None)
     for d in cut:
         first, last = grid.span(d, box)
         extent = simplify(add(sub(last, first), _ONE))

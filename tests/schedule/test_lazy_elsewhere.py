@@ -99,3 +99,21 @@ def test_a_tile_larger_than_the_region() -> None:
     f.compute_lazy([16])
     with pytest.warns(match="smaller than one tile"):
         assert np.asarray(g.realize([4])).tolist() == [0, 1, 4, 0]
+
+
+def test_rows_that_are_begun_come_last() -> None:
+    """So that threads that ask for the same rows of tiles go through others."""
+    f, first, out = hl.funcs("f first out")
+    f[x, y] = x * 100 + y
+    first[x] = f[hl.clamp(x * x % 3, 0, 2), 0]
+    out[x, y] = f[x, y] + f[x, y + 1] + first[0]
+    f.compute_lazy((4, 2))
+    first.compute_root()
+    out.split(y, y, hl.Var("row"), 4)
+    before = hl.set_num_threads(1)
+    events = out.trace([8, 4])
+    stores = [e.coordinates for e in events if (e.kind, e.func) == ("store", "f")]
+    hl.set_num_threads(before)
+    tiles = list(dict.fromkeys([(c // 4, r // 2) for c, r in stores]))
+    assert tiles[0] == (0, 0)  # what `first` reads
+    assert tiles[1:] == [(0, 1), (1, 1), (0, 2), (1, 2), (1, 0)]
