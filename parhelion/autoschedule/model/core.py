@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from parhelion.autoschedule.machine.machine import Machine
 from parhelion.autoschedule.model.code_size import length_of
 from parhelion.autoschedule.model.latency import in_order
 from parhelion.autoschedule.model.plan import Loops
+from parhelion.autoschedule.model.scattered import Scattered, scattered_reads
 from parhelion.autoschedule.model.throughput import (
     Speed,
     fetches,
@@ -50,6 +51,7 @@ class Core:
         self._edges: dict[tuple[GraphStage, Var], tuple[int, int]] = {}
         self._extents: dict[Function, Sequence[int]] = {}
         self._foreseen: dict[tuple[tuple[GraphStage, ...], int], list[Source]] = {}
+        self._scattered: dict[GraphStage, Mapping[Source, Scattered]] = {}
 
     def know(self, other: Core) -> None:
         """Shares all that is known of stages with the same of another graph."""
@@ -57,7 +59,7 @@ class Core:
         self._copies, self._blocks = other._copies, other._blocks
         self._counts, self._extents = other._counts, other._extents
         self._foreseen, self._edges = other._foreseen, other._edges
-        self._lengths = other._lengths
+        self._lengths, self._scattered = other._lengths, other._scattered
 
     def work(self, stage: GraphStage) -> Work:
         found = self._works.get(stage)
@@ -205,6 +207,17 @@ class Core:
             loads = [a for stage in stages for a in self.work(stage).loads]
             found = [s for s in in_order(loads, vector) if s is not f]
             self._foreseen[key] = found
+        return found
+
+    def scattered(self, stage: GraphStage) -> Mapping[Source, Scattered]:
+        """What is only read where data decides: how much of it one point reads."""
+        found = self._scattered.get(stage)
+        if found is None:
+            trips = 1.0
+            for lo, hi in self.regions.domain(stage.rdom):
+                trips *= max(float(hi - lo + 1), 1.0)
+            loads = self.work(stage).loads
+            found = self._scattered[stage] = scattered_reads(loads, stage.loops, trips)
         return found
 
     # One Func over one box.

@@ -324,7 +324,7 @@ class Frames:
         found = self._known.get((own, tiles))
         if found is None:
             of = self._root(model, root, own, tiles)
-            geometry = Geometry(of.nest, model.regions, members)
+            geometry = Geometry(of.nest, model.regions, members, model.scattered)
             found = self._known[own, tiles] = Frame(model, of, geometry, members)
         return found
 

@@ -7,7 +7,7 @@ level 0 is inside all of them, the last one is outside of all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.autoschedule.model.plan import Loops
+from parhelion.autoschedule.model.scattered import Scattered
 from parhelion.autoschedule.pipeline.graph import GraphStage, Source
 from parhelion.autoschedule.pipeline.regions import Regions, Spans, hull
 from parhelion.autoschedule.pipeline.work import element_bytes
@@ -228,16 +229,25 @@ class Nest:
         return found[2]
 
 
+#: What a definition only reads where data decides, by source.
+ByData = Callable[[GraphStage], Mapping[Source, Scattered]]
+
+
 class Geometry:
     """What one group needs at all levels of its root's loops.
 
-    needs: of every source. outside: what comes from outside of the group.
+    needs: of every source. outside: what comes from outside of the group. by_data: what
+    is only read where data decides, of which no more is touched than that.
     """
 
     def __init__(
-        self, nest: Nest, regions: Regions, members: Sequence[Function]
+        self,
+        nest: Nest,
+        regions: Regions,
+        members: Sequence[Function],
+        by_data: ByData,
     ) -> None:
-        self.nest, self._regions = nest, regions
+        self.nest, self._regions, self._by_data = nest, regions, by_data
         self.needs = nest.needs(regions, members)
         self.outside = [
             s for s in self.needs if s is not nest.root and s not in members
@@ -258,7 +268,36 @@ class Geometry:
         made = np.empty((len(self.outside), len(nest.extents) + 1, nest.count))
         for k, s in enumerate(self.outside):
             made[k] = self.needs[s].volumes
+            most = self._looked_up.get(s)
+            if most is not None:
+                made[k] = np.minimum(made[k], most[0])
         return made
+
+    def pages(self, source: Source) -> Numbers:
+        """How many pages of a source are touched at each level."""
+        pages, most = self.need(source).pages, self._looked_up.get(source)
+        return pages if most is None else np.minimum(pages, most[1])
+
+    @cached_property
+    def _looked_up(self) -> dict[Source, tuple[Numbers, Numbers]]:
+        """Of what is only read where data decides, the most bytes and places that are
+        read at each level."""
+        found: dict[Source, tuple[Numbers, Numbers]] = {}
+        sure: set[Source] = set()
+        for f, need in self.needs.items():
+            if f in self.outside or not isinstance(f, Function):
+                continue
+            points = need.volumes / element_bytes(f)
+            for stage in self._regions.graph.stages[f]:
+                scattered = self._by_data(stage)
+                sure.update([s for s in stage.sources() if s not in scattered])
+                for s, one in scattered.items():
+                    bytes_, places = found.get(s, (0.0, 0.0))
+                    found[s] = (
+                        np.asarray(bytes_ + points * one.bytes),
+                        np.asarray(places + points * one.places),
+                    )
+        return {s: most for s, most in found.items() if s not in sure}
 
     @cached_property
     def touched(self) -> Numbers:
@@ -268,4 +307,4 @@ class Geometry:
         return made
 
 
-__all__ = ["PAGE", "Geometry", "Need", "Nest", "Numbers", "Tiles"]
+__all__ = ["PAGE", "ByData", "Geometry", "Need", "Nest", "Numbers", "Tiles"]

@@ -40,18 +40,18 @@ def lost_to_pages(
     total: Numbers = np.zeros(nest.count)
     copied: dict[tuple[Source, Function], NDArray[np.int_]] = {}
     for s in geometry.outside:
-        need = geometry.need(s)
-        if need.pages_in_block <= _NEAR:
+        need, pages = geometry.need(s), geometry.pages(s)
+        if need.pages_in_block <= _NEAR or pages[0].max() <= _NEAR:
             continue
         volumes = need.volumes
-        loss = blocks * _time(need.pages[0], machine)
+        loss = blocks * _time(pages[0], machine)
         reader = reader_of(s)
         if reader is not None:
             over, copies = _outside(need, nest, machine.threads)
             vectors = volumes[level] / machine.vector_bytes
             copying = copies * (
                 vectors * (machine.load + machine.store)
-                + _time(need.pages[level], machine)
+                + _time(pages[level], machine)
                 + machine.produce
             )
             dense = blocks * _time(volumes[0] / PAGE, machine)
