@@ -30,6 +30,7 @@ STAGE_METHODS = frozenset(
 FUNC_METHODS = frozenset(
     (
         *("compute_root", "compute_at", "compute_inline", "store_at", "store_root"),
+        "compute_lazy",
         *("hoist_storage", "hoist_storage_root", "store_in", "reorder_storage"),
         *("fold_storage", "align_storage", "bound_storage", "bound", "bound_extent"),
         *("align_bounds", "align_extent", "in_", "clone_in", "async_", "ring_buffer"),

@@ -82,7 +82,8 @@ def lowered_text(lowered: Lowered) -> str:
 
 
 def _estimates(lowered: Lowered) -> list[str]:
-    """What `set_estimate` said of Funcs and images: no code follows from it."""
+    """What `set_estimate` and `set_coverage` said of Funcs and images: no code follows
+    from it."""
     found = []
     for f in reversed(realization_order(lowered.outputs)):
         for b in f.schedule.estimates:
@@ -95,7 +96,12 @@ def _estimates(lowered: Lowered) -> list[str]:
                     name = f"{a.name}.dim({i})"
                     found.append((name, d.estimate_min, d.estimate_extent))
     one = int32(1)
-    return [
+    said = [
+        f"estimate {f.name} is read to {100 * c.fraction:g}%"
+        for f in reversed(realization_order(lowered.outputs))
+        if (c := f.schedule.coverage) is not None
+    ]
+    return said + [
         f"estimate {name} in [{text(lo)}, {text(simplify(sub(add(lo, n), one)))}]"
         for name, lo, n in found
     ]

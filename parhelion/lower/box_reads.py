@@ -62,10 +62,10 @@ class _Line:
 
 
 def box_reads(
-    stage: LoopStage, reads: Iterable[FuncCall], sizes: Mapping[Function, Sizes]
+    own: frozenset[Var], reads: Iterable[FuncCall], sizes: Mapping[Function, Sizes]
 ) -> tuple[list[BoxRead], set[FuncCall]]:
-    """The boxes that some reads of a stage form, and which of the reads they are of."""
-    own = _own(stage)
+    """The boxes that some reads of a definition form, and which of the reads they are
+    of. own: its variables."""
     groups: dict[tuple[Function, tuple[Expr, ...]], _Group] = {}
     covered: set[FuncCall] = set()
     for read in reads:
@@ -82,7 +82,7 @@ def box_reads(
     return boxes, covered
 
 
-def _own(stage: LoopStage) -> frozenset[Var]:
+def variables(stage: LoopStage) -> frozenset[Var]:
     """The variables of a stage's definition."""
     rvars = () if stage.rdom is None else stage.rdom.vars
     return frozenset((*stage.pure_vars, *rvars))
@@ -152,14 +152,13 @@ def _sum(e: Expr, own: frozenset[Var]) -> _Line | None:
 
 
 def corner_reads(
-    stage: LoopStage,
+    own: frozenset[Var],
     reads: Iterable[tuple[FuncCall, Conditions]],
     sizes: Mapping[Function, Sizes],
 ) -> Iterator[tuple[FuncCall, Conditions, int]]:
     """Of reads under conditions those that touch all parts that any of them does at one
     point, and how many reads they stand for: of a stencil that is smaller than a part,
-    its corners."""
-    own = _own(stage)
+    its corners. own: the variables of the definition that reads."""
     groups: dict[tuple[Function, Conditions, tuple[Expr, ...]], _Group] = {}
     first: dict[Function, FuncCall] = {}
     for read, conditions in reads:
@@ -268,4 +267,11 @@ def _joined(boxes: Mapping[_Spans, int], d: int, size: int | None) -> dict[_Span
     return out
 
 
-__all__ = ["BoxRead", "Conditions", "Sizes", "box_reads", "corner_reads"]
+__all__ = [
+    "BoxRead",
+    "Conditions",
+    "Sizes",
+    "box_reads",
+    "corner_reads",
+    "variables",
+]

@@ -39,9 +39,11 @@ def advice(name: str) -> str:
 
 
 def advice_of(spec: PipelineSpec) -> list[str]:
-    """What to say of a pipeline, as it is scheduled."""
+    """What to say of a pipeline, as it is scheduled, where the user has not said how
+    much of a Func is read."""
     program = collect(resolve(spec), spec.assumptions)
-    return [advice(f.label) for f in read_by_data(program)]
+    found = [f for f in read_by_data(program) if f.schedule.coverage is None]
+    return [advice(f.label) for f in found]
 
 
 __all__ = ["advice", "advice_of", "read_by_data"]

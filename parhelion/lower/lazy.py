@@ -21,7 +21,7 @@ From: the 2013 paper on dynamic scheduling, whose draft leaves open how code is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -73,7 +73,7 @@ from parhelion.ir.stmt import (
     Stmt,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.box_reads import BoxRead, box_reads, corner_reads
+from parhelion.lower.box_reads import BoxRead, box_reads, corner_reads, variables
 from parhelion.lower.hulls import Region
 from parhelion.lower.loops import Range
 from parhelion.lower.parts import Grid, demanded_box, sizes_of
@@ -180,7 +180,7 @@ class Lazies:
         found: dict[Stmt, None] = {}
         reads = [one for one in self._reads(stage, exprs) if one[0] not in covered]
         sizes = {read.func: sizes_of(read.func) for read, _ in reads}
-        for read, conditions, count in corner_reads(stage, reads, sizes):
+        for read, conditions, count in corner_reads(variables(stage), reads, sizes):
             lazy = self._lazy[read.func]
             row, col = lazy.grid.place([substitute(a, env) for a in read.args])
             cond: Expr | None = None
@@ -244,18 +244,16 @@ class Lazies:
                 depths[f] = depth
         reads = self._reads(stage, (*stage.args, *stage.values))
         free = [read for read, cond in reads if not cond and read.func in depths]
-        boxes, covered = box_reads(stage, free, {f: sizes_of(f) for f in depths})
+        sizes = {f: sizes_of(f) for f in depths}
+        boxes, covered = box_reads(variables(stage), free, sizes)
         placed = tuple([(depths[box.func], box) for box in boxes])
         return _Plan(placed, frozenset(covered))
 
     def _reads(
         self, stage: LoopStage, exprs: Iterable[Expr]
-    ) -> Iterable[tuple[FuncCall, tuple[Expr, ...]]]:
+    ) -> list[tuple[FuncCall, tuple[Expr, ...]]]:
         """What expressions read of such Funcs, and under which conditions."""
-        finder = _Finder(self._lazy, stage.func)
-        for e in exprs:
-            finder.visit(e, (), {})
-        return list(finder.found)
+        return reads_of(self._lazy, stage.func, exprs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,10 +395,20 @@ def _within(inner: Region, outer: Region) -> bool:
     )
 
 
+def reads_of(
+    funcs: Container[Function], reader: Function, exprs: Iterable[Expr]
+) -> list[tuple[FuncCall, tuple[Expr, ...]]]:
+    """What expressions of a reader read of some Funcs, and under which conditions."""
+    finder = _Finder(funcs, reader)
+    for e in exprs:
+        finder.visit(e, (), {})
+    return list(finder.found)
+
+
 class _Finder:
     """Finds what an expression reads of Funcs that are computed on demand."""
 
-    def __init__(self, lazy: dict[Function, _Lazy], reader: Function) -> None:
+    def __init__(self, lazy: Container[Function], reader: Function) -> None:
         self._lazy = lazy
         self._reader = reader
         self.found: dict[tuple[FuncCall, tuple[Expr, ...]], None] = {}
@@ -472,4 +480,4 @@ _HANDLERS: dict[type[Expr], Callable[[_Finder, Any, _Need, dict[Var, Expr]], Non
     Let: _Finder.let,
 }
 
-__all__ = ["Lazies"]
+__all__ = ["Lazies", "reads_of"]

@@ -346,6 +346,17 @@ class Memo:
     site: Site | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a Func is read, by its user's estimate: a fraction of its values, in
+    pieces of the extents `patch`, of the first dimensions (None among them for all of a
+    dimension; empty: in one piece)."""
+
+    fraction: float
+    patch: tuple[int | None, ...] = ()
+    site: Site | None = None
+
+
 @dataclass(slots=True)
 class FuncSchedule(Changing):
     """Where a Func lives. The defaults are inline, stored innermost-first.
@@ -369,6 +380,7 @@ class FuncSchedule(Changing):
     tile: of a Func that is computed on demand, the extents of what is computed at a
     time, of the first dimensions; None among them for all of a dimension. Empty: one
     point.
+    coverage: how much of it is expected to be read, for automatic schedulers.
     """
 
     compute: LoopLevel = INLINED
@@ -394,6 +406,7 @@ class FuncSchedule(Changing):
     ring_site: Site | None = None
     memo: Memo | None = None
     tile: tuple[int | None, ...] = ()
+    coverage: Coverage | None = None
 
     @property
     def traced(self) -> bool:

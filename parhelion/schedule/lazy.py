@@ -1,11 +1,13 @@
 """compute_lazy: values of a Func are computed where they are first needed, once.
 
-`LazyFunc` has the directive. Where it may stand, `schedule.placement` and
-`schedule.modes` know; `lower.lazy` makes of it what runs.
+`LazyFunc` has the directive, and the estimate by which an automatic scheduler chooses
+it. Where it may stand, `schedule.placement` and `schedule.modes` know; `lower.lazy`
+makes of it what runs.
 """
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Sequence
 from typing import Self
@@ -13,7 +15,7 @@ from typing import Self
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.function import Function
 from parhelion.schedule import rules
-from parhelion.schedule.directives import LoopLevel, Place
+from parhelion.schedule.directives import Coverage, LoopLevel, Place
 
 #: A tile of more coordinates in one dimension is none.
 MOST_TILE = 1 << 20
@@ -62,37 +64,84 @@ class LazyFunc:
         rules.definition_of(function, 0)
         extents: list[int | None] = []
         if tile is not None:
-            extents = _extents(function, tile)
+            called = f"{function.name}.compute_lazy"
+            extents = _extents(function, called, "a tile", tile)
         schedule = function.schedule
         schedule.compute = LoopLevel(Place.DEMAND, site=here())
         schedule.tile = tuple(extents)
         return self
 
+    def set_coverage(
+        self, fraction: float, patch: Sequence[int | None] | None = None
+    ) -> Self:
+        """Tells the automatic scheduler how much of this Func is read, so that it may
+        choose `compute_lazy`, in tiles or one value at a time, where that is faster
+        than computing all of it, or computing values anew at each use.
 
-def _extents(function: Function, tile: object) -> list[int | None]:
-    called = f"{function.name}.compute_lazy"
-    text = isinstance(tile, str | bytes | bytearray)
-    if text or not isinstance(tile, Sequence) or not tile:
+        fraction: of all values that could be read, from more than 0 to 1, where all
+            are. patch: extents of the pieces that are read, of the first dimensions:
+            small ones touch many tiles. ``None`` in it, and dimensions beyond it, stand
+            for the whole extent. Without it, what is read is thought to lie in one
+            piece, as what a window shows.
+
+        It is an estimate, as those of `set_estimates`: results never depend on it, and
+        without an automatic scheduler nothing does. Raises ScheduleError for a fraction
+        that is none, and what are no extents of the Func's dimensions.
+
+        >>> f, g = hl.funcs("f g")
+        >>> f[x, y] = hl.sqrt(hl.f32(x * x + y * y))
+        >>> g[x, y] = f[hl.clamp(x * y % 700, 0, 699), y]
+        >>> f = f.set_coverage(0.1, patch=(64, 64))
+        """
+        function = self._function
+        rules.definition_of(function, 0)
+        called = f"{function.name}.set_coverage"
+        extents: list[int | None] = []
+        if patch is not None:
+            extents = _extents(function, called, "a patch", patch)
+        share = _fraction(called, fraction)
+        function.schedule.coverage = Coverage(share, tuple(extents), here())
+        return self
+
+
+def _fraction(called: str, given: object) -> float:
+    share = 0.0
+    if isinstance(given, numbers.Real) and not isinstance(given, bool):
+        share = float(given)
+    if not 0 < share <= 1:
         raise ScheduleError(
-            f"{called}: a tile is the extents of the first dimensions, such as"
-            f" (64, 64), not {tile!r}",
+            f"{called}: a fraction is a number above 0, and at most 1, not {given!r}",
+            at=here(),
+            hint="a tenth is 0.1; of what is never read, nothing is computed anyway",
+        )
+    return share
+
+
+def _extents(
+    function: Function, called: str, what: str, given: object
+) -> list[int | None]:
+    text = isinstance(given, str | bytes | bytearray)
+    if text or not isinstance(given, Sequence) or not given:
+        raise ScheduleError(
+            f"{called}: {what} is the extents of the first dimensions, such as"
+            f" (64, 64), not {given!r}",
             at=here(),
         )
-    if len(tile) > function.dimensions:
+    if len(given) > function.dimensions:
         raise ScheduleError(
-            f"{called}: a tile of {len(tile)} dimensions, but {function.name} has"
+            f"{called}: {what} of {len(given)} dimensions, but {function.name} has"
             f" {function.dimensions}",
             at=here(),
         )
     found: list[int | None] = []
-    for e in tile:
+    for e in given:
         if e is None:
             found.append(None)
             continue
         size = None if isinstance(e, bool) else _index(e)
         if size is None or not 1 <= size <= MOST_TILE:
             raise ScheduleError(
-                f"{called}: each extent of a tile is an integer from 1 to {MOST_TILE},"
+                f"{called}: each extent of {what} is an integer from 1 to {MOST_TILE},"
                 f" or None for all of a dimension, not {e!r}",
                 at=here(),
             )

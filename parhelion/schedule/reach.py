@@ -28,7 +28,7 @@ from parhelion.schedule.wrappers import body, changes
 
 #: What does not change the program: hints for others, and lines for messages. (That a
 #: directive was given at all may bring a warning, which is why `_FREEZE` has Sites.)
-_IGNORED = frozenset(("estimates", "sites"))
+_IGNORED = frozenset(("estimates", "coverage", "sites"))
 _FUNC_FIELDS = tuple(
     f.name for f in dataclasses.fields(FuncSchedule) if f.name not in _IGNORED
 )

@@ -81,6 +81,7 @@ def _is_plain(f: Function) -> bool:
     return s == FuncSchedule(
         storage_order=tuple(range(f.dimensions)),
         estimates=s.estimates,
+        coverage=s.coverage,
         trace_stores=s.trace_stores,
         trace_loads=s.trace_loads,
         trace_realizations=s.trace_realizations,

@@ -92,11 +92,11 @@ xi, yi, xo, yo, t, u = hl.vars("xi yi xo yo t u")
 # Random schedules.
 
 
-@pytest.mark.parametrize("first", range(0, 60, 20))
+@pytest.mark.parametrize("first", range(0, 90, 30))
 @pytest.mark.filterwarnings("ignore::parhelion.ScheduleWarning")
 def test_random_schedules_are_the_same_from_scripts(first: int) -> None:
     compared = 0
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 30):
         case = draw(random.Random(seed))
         # Scripts hold numbers, no Params.
         schedule = [

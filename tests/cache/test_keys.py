@@ -441,6 +441,7 @@ def test_values_are_no_part_of_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
         p.gain.set(7.0)
         p.image.set(hl.Buffer(hl.UInt(8), [20, 20]))
         p.g.set_estimates([(0, 100), (0, 100)])
+        p.g.set_coverage(0.5, (4, 4))
 
     assert made(scheduled(value), monkeypatch) == before
 

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "dynamic.md"
 
 def test_the_programs_of_the_page() -> None:
     programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(programs) == 6
+    assert len(programs) == 7
     scope: dict[str, object] = {}
     for program in programs:
         exec(compile(program, str(PAGE), "exec"), scope)  # noqa: S102

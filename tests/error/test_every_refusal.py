@@ -172,6 +172,11 @@ REFUSED: dict[str, tuple[Step, str]] = {
         lambda p: p.f.set_estimate(p.x, 0, -8),
         "f.set_estimate: the extent of x must not be negative, but is -8",
     ),
+    "set_coverage": (
+        lambda p: p.f.set_coverage(1.5),
+        "f.set_coverage: a fraction is a number above 0, and at most 1, not 1.5\n"
+        "hint: a tenth is 0.1; of what is never read, nothing is computed anyway",
+    ),
     "set_estimates": (
         lambda p: p.f.set_estimates([(0, 8)]),
         "f.set_estimates: f has 2 dimensions, but 1 estimates are given",

@@ -6,6 +6,7 @@ Each pipeline of `tests.fuzz.draw` is scheduled without its own directives, for 
 that the case asks for, compiled, run at that size and at others, and compared. Images
 are just as large as simpler schedules need them, and outputs as large as is asked for.
 With --partial one or two Funcs have a schedule of their own before, which must stay.
+Of Funcs of every second case it is said how much of them is read (`set_coverage`).
 """
 
 from __future__ import annotations
@@ -87,12 +88,16 @@ class Outcome:
 
 
 def run_auto(
-    case: Case, scheduler: str, partial: random.Random | None = None
+    case: Case,
+    scheduler: str,
+    partial: random.Random | None = None,
+    said: random.Random | None = None,
 ) -> Outcome:
     """Schedules, compiles, runs and compares one case. partial: draws what of the
-    case's own schedule is there before."""
+    case's own schedule is there before. said: draws what is said of how much of Funcs
+    is read, true or not."""
     cpu, wall = time.process_time(), time.monotonic()
-    found = _run_auto(case, scheduler, partial)
+    found = _run_auto(case, scheduler, partial, said)
     cpu, wall = time.process_time() - cpu, time.monotonic() - wall
     if not (found.failure or found.refused):
         if found.schedule > LIMIT or cpu > LIMIT_ALL:
@@ -101,7 +106,12 @@ def run_auto(
     return replace(found, total=cpu, wall=wall)
 
 
-def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outcome:
+def _run_auto(
+    case: Case,
+    scheduler: str,
+    partial: random.Random | None,
+    said: random.Random | None,
+) -> Outcome:
     own = given = replace(case, schedule=())
     found = Outcome()
     try:
@@ -114,8 +124,10 @@ def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outc
             if partial is not None:
                 found = replace(found, kept=give_some(program, case, partial))
                 given = program.case
-            before = states(program)
             outputs = program.outputs()
+            if said is not None:
+                estimate(outputs, said)
+            before = states(program)
             began = time.monotonic()
             with np.errstate(all="warn"):
                 result = hl.autoschedule(
@@ -146,6 +158,17 @@ def _run_auto(case: Case, scheduler: str, partial: random.Random | None) -> Outc
         if partial is not None and (told or illegal):
             return replace(found, refused=True, notes=(failure,))
     return replace(found, failure=failure)
+
+
+def estimate(outputs: Sequence[hl.Func], choices: random.Random) -> None:
+    """Says of some Funcs how much of them is read."""
+    for f in realization_order([f._function for f in outputs]):
+        if choices.random() < 0.5 or not f.dimensions:
+            continue
+        count = choices.randint(0, f.dimensions)
+        patch = [choices.choice((1, 4, 30, None)) for _ in range(count)]
+        fraction = choices.choice((0.001, 0.02, 0.1, 0.4, 1))
+        hl.Func._of(f).set_coverage(fraction, patch or None)
 
 
 def last_resort(result: hl.AutoSchedulerResults, partial: bool) -> str:
@@ -357,8 +380,10 @@ def run_seed(seed: int, scheduler: str, partial: bool) -> Outcome:
     """`run_auto` on the case of a seed, scheduled for one of several processors."""
     rng = random.Random(seed)
     case = draw(rng)
+    # Every second one, by numbers of their own, so that cases stay what they were.
+    said = random.Random(f"said of {seed}") if seed % 2 else None
     with scheduling_for(sorted(PROCESSORS)[seed % len(PROCESSORS)]):
-        return run_auto(case, scheduler, rng if partial else None)
+        return run_auto(case, scheduler, rng if partial else None, said)
 
 
 def fuzz(

@@ -55,6 +55,7 @@ DIRECTIVES = {
     "align_extent": (2, 2),
     "set_estimate": (3, 3),
     "set_estimates": (1, 1),
+    "set_coverage": (1, 2),
     "specialize": (1, 1),
     "specialize_fail": (1, 1),
     "in_": (0, 1),

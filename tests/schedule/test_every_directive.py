@@ -54,6 +54,7 @@ DIRECTIVES = frozenset(
         "rfactor",
         "ring_buffer",
         "serial",
+        "set_coverage",
         "set_estimate",
         "set_estimates",
         "specialize",
@@ -204,6 +205,9 @@ EFFECTS: dict[str, Effect] = {
     "set_estimates": Effect(
         lambda p: p.f.set_estimates([(0, 64), (1, 8)]),
         r"^  estimate f\.y in \[1, 8\]$",
+    ),
+    "set_coverage": Effect(
+        lambda p: p.f.set_coverage(0.25, (8, 8)), r"^  estimate f is read to 25%$"
     ),
     # Loops.
     "split": Effect(

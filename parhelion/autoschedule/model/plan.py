@@ -75,7 +75,9 @@ class Group:
 
     loops: of the root and of every member. cost: on all threads together. length: of
     the code, see `code_size`. terms: what the cost is made of. packed: sources of which
-    tiles copy what they need into dense memory first.
+    tiles copy what they need into dense memory first. tile: what is computed of the
+    root at a time, if that is on demand (empty: one value); None if it is computed as a
+    whole.
     """
 
     root: Function
@@ -86,6 +88,7 @@ class Group:
     terms: Mapping[str, float] = field(default_factory=dict)
     packed: Sequence[Packed] = ()
     length: float = 0.0
+    tile: tuple[int | None, ...] | None = None
 
     @property
     def alone(self) -> bool:

@@ -28,7 +28,8 @@ class Freedom:
     these loops. windows: Funcs in whose loops something is computed that is kept
     further out, so that they cannot be parallel. given: Funcs that foreign code reads
     and those that run beside others, which are at the root. whole: those that are to be
-    computed as a whole, as nobody can tell what part is needed where.
+    computed as a whole, as nobody can tell what part is needed where. points: those of
+    which one value is computed at a time, without loops.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Freedom:
         self.windows: set[Function] = set()
         self.given: set[Function] = set()
         self.whole: set[Function] = set()
+        self.points: set[Function] = set()
         order = realization_order(outputs)
         for f in order:
             self._look(f)
@@ -175,6 +177,7 @@ class Freedom:
         return (
             by_loops(f)
             and f not in self.named
+            and f not in self.points
             and not self.has_loops(f)
             and (f in self.outputs or f.schedule.compute.place is not Place.LOOP)
         )

@@ -28,6 +28,13 @@ from parhelion.autoschedule.pipeline.sizes import Sizes
 from parhelion.autoschedule.pipeline.work import element_bytes
 from parhelion.autoschedule.search.base import Descent
 from parhelion.autoschedule.search.members import Inside
+from parhelion.autoschedule.search.on_demand import (
+    Parts,
+    asking,
+    one_tile,
+    tiled,
+    values_group,
+)
 from parhelion.autoschedule.search.shapes import (
     apart_dimensions,
     block_choices,
@@ -47,7 +54,8 @@ _FEW_BLOCKS = 5
 class Search(Descent[Model]):
     """One run of the search for a schedule of a CPU.
 
-    ours: definitions whose directives are the scheduler's own (see `rfactor`).
+    ours: definitions whose directives are the scheduler's own (see `rfactor`). parts:
+    of what is computed on demand, how much at a time.
     """
 
     outputs: tuple[Function, ...]
@@ -55,6 +63,7 @@ class Search(Descent[Model]):
     machine: Machine
     budget: int | None = None
     ours: frozenset[tuple[Function, int]] = frozenset()
+    parts: Parts = field(default_factory=dict)
     memo: dict[object, Group] = field(default_factory=dict)
     inner: dict[object, Loops] = field(default_factory=dict)
     evaluations: int = 0
@@ -64,6 +73,8 @@ class Search(Descent[Model]):
 
     def __post_init__(self) -> None:
         self.freedom = Freedom(self.outputs, self.ours)
+        self.freedom.given.update(self.parts)
+        self.freedom.points.update([f for f, p in self.parts.items() if not p.tile])
 
     def modelled(self, graph: Graph, regions: Regions) -> Model:
         return Model(graph, regions, self.machine)
@@ -136,8 +147,13 @@ class Search(Descent[Model]):
     ) -> list[Group]:
         """The cheapest ways to tile a group and to block its registers, the cheapest
         first."""
+        part = self.parts.get(root)
+        if part is not None and not part.tile:
+            return [values_group(model, root, part)]
         extents = tuple(model.extents(root))
         plain = plain_loops(model, root, extents)
+        funcs = (root, *members)
+        asked = sum([asking(model, f, self.parts) for f in funcs])
         reduces = [
             f
             for f in (root, *members)
@@ -146,12 +162,18 @@ class Search(Descent[Model]):
         found: dict[object, Group] = {}
         for loops, apart in self.loop_choices(model, root, members, plain, reduces):
             length = sum([model.length(f, made) for f, made in loops.items()])
-            for tiles in tile_choices(loops[root], extents, bool(reduces), apart):
+            choices = tile_choices(loops[root], extents, bool(reduces), apart)
+            if part is not None:
+                choices = one_tile(model, root, part, loops[root], apart)
+            for tiles in choices:
                 self.evaluations += 1
                 costs = model.group(root, members, loops, tiles)
                 for k in np.argsort(costs.total, kind="stable")[:most]:
                     made = _group(root, members, loops, tiles, extents, costs, int(k))
                     made.length = length
+                    if part is not None:
+                        made = tiled(model, made, part, costs)
+                    made.cost += asked / model.machine.threads
                     key = (made.tiling, loops[root].block)
                     if key not in found or made.cost < found[key].cost:
                         found[key] = made

@@ -21,7 +21,12 @@ from parhelion.autoschedule.search.levels import Levels
 from parhelion.autoschedule.search.padding import Padding
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
-from parhelion.schedule.directives import Place, Rename, TailStrategy
+from parhelion.schedule.directives import (
+    OUTERMOST,
+    Place,
+    Rename,
+    TailStrategy,
+)
 from parhelion.schedule.modes import by_loops
 from parhelion.schedule.order import realization_order
 
@@ -93,8 +98,12 @@ class _Emitter:
     def _root(self) -> Levels | None:
         """Writes the loops of the root. Returns those that members can be in."""
         root, tiling = self.group.root, self.group.tiling
-        loops = self.group.loops[root]
-        if self.freedom.move(root):
+        loops, tile = self.group.loops[root], self.group.tile
+        if tile is not None:
+            self.script.add(root, -1, "compute_lazy", *([tile] if tile else []))
+            if not tile:
+                return None
+        elif self.freedom.move(root):
             self.script.add(root, -1, "compute_root")
         if root.schedule.compute.place is Place.LOOP and root not in self.graph.outputs:
             # How much of it is computed there is the user's affair, and so its loops.
@@ -181,7 +190,7 @@ class _Emitter:
                     add(f, k, "vectorize", at)
             else:
                 add(f, k, "unroll", at)
-        if f is self.group.root:
+        if f is self.group.root and self.group.tile is None:
             self._parallel(stage, loops, names, around, inner)
 
     def _alone(self, stage: GraphStage, loops: Loops) -> bool:
@@ -199,6 +208,9 @@ class _Emitter:
         computing more than is needed does no harm. Others shift inwards: rounding up
         the levels of a pyramid would make those that they read from grow by as much
         times the powers of two."""
+        if f is self.group.root and self.group.tile is not None:
+            # The last tile of a row may be narrower than a vector.
+            return (TailStrategy.GuardWithIf,)
         if f in self.graph.outputs or not f.updates or not self.growth.harmless(f, d):
             return ()
         return (TailStrategy.RoundUp,)
@@ -257,6 +269,8 @@ class _Emitter:
     def _levels(self, root: Function, loops: Loops, names: list[_Names]) -> Levels:
         tiling = self.group.tiling
         around = [names[d].outer for d in tiling.outer if names[d].outer]
+        if self.group.tile is not None:
+            around = [OUTERMOST.name]
         self.around = around
         inner = [names[d].inner for d in loops.order if names[d].inner]
         tile = around[0] if around else ""
@@ -274,6 +288,7 @@ class _Emitter:
                     if v in s.pure
                     for name in (own.outer, own.inner)
                 ]
+                + (around if self.group.tile is not None else [])
             )
             for s in self.graph.stages[root]
         }

@@ -81,6 +81,7 @@ class DefaultScheduler:
             int(told["budget"]) if "budget" in told else None,
             bool(told.get("reassociate", True)),
             [computer.trouble] if computer.trouble else [],
+            target,
         )
         search = finder.search()
         try:
@@ -178,7 +179,11 @@ def _candidates(
 
     def near() -> list[State]:
         places = [s for f in graph.everything for _, s in state.others(f)]
-        ours = [g for g in state.groups.values() if any(_ours(state, g.root))]
+        ours = [
+            g
+            for g in state.groups.values()
+            if g.tile is None and any(_ours(state, g.root))
+        ]
         return places + [s for g in ours for _, s in _retiled(state, g)]
 
     made: list[AutoSchedulerResults] = []
@@ -255,10 +260,11 @@ def _of_groups(found: Found, state: State) -> list[Decision]:
             f" {cost_text(state.cost * _NANO, 's')}"
         )
         ours = any(_ours(state, g.root))
-        if ours and (any(g.tiling.tile) or len(groups) <= _FEW):
+        whole = g.tile is None
+        if ours and whole and (any(g.tiling.tile) or len(groups) <= _FEW):
             made.append(_tiling(found, state, g, heading))
         for f in (g.root, *g.members):
-            if state.search.freedom.move(f):
+            if state.search.freedom.move(f) and (whole or f is not g.root):
                 made.append(_place(found, state, f, heading))
     inlined = sorted(graph.inlined - home.keys(), key=lambda f: f.name)
     inside = [
