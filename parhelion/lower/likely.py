@@ -231,8 +231,13 @@ class _Finder:
         self, e: Expr, in_index: bool
     ) -> tuple[Expr, Solution | None, frozenset[type[Expr]]]:
         """What is left of nested clamps where none of them does anything, where that
-        is, and their kinds: ``max(min(x, n), 0)`` is x in [0, n], whatever n is."""
+        is, and their kinds: ``max(min(x, n), 0)`` is x in [0, n], whatever n is. Marks
+        lie between them where what reads a clamped image is itself read at clamped
+        places."""
         none: frozenset[type[Expr]] = frozenset()
+        if isinstance(e, Intrinsic) and e.op in LIKELY and e.type.is_int():
+            inner = self.through(e.args[0], in_index)
+            return inner if inner[2] else (e, EVERYWHERE, none)
         if not isinstance(e, (Min, Max)):
             return e, EVERYWHERE, none
         sides = self.likely_side(e, in_index)

@@ -523,3 +523,25 @@ def test_a_radius_cast_from_float_parameters() -> None:
     steady = loops.split("for (double.s0.x#2")[1].split("for (")[0]
     along = steady.split("source[")[1].split(", 1, 8)")[0]
     assert along.startswith("ramp(double.s0.x.base") and "max(double.s0.x" not in along
+
+
+def test_clamps_inside_of_a_mark_inside_of_a_clamp() -> None:
+    """What reads a clamped image is itself read at clamped places: where neither clamp
+    does anything, none is left."""
+    f, g, n, w = internal("f"), internal("g"), free("n"), free("w")
+    x = var("x", int32(0), n)
+    last = sub(w, int32(1))
+    inner = clamp(likely(sub(x, int32(2))), int32(0), last)
+    at = clamp(likely(inner), int32(0), last)
+    s = For(x, int32(0), n, SERIAL, Store(f, Load(INT32, g, at, None), x, None))
+    made = partition_loops(s)
+    steady = loops(made)[1]
+    assert not guards(clean(steady.body))
+    for count in range(8):
+        for width in (1, 2, 5, 20):
+            memory: dict[BufferSym, list[Any]] = {
+                f: [None] * count,
+                g: list(range(width)),
+            }
+            want = execute(s, memory, {w: width, n: count}).memory
+            assert execute(made, memory, {w: width, n: count}).memory == want
