@@ -43,6 +43,25 @@ def reach_of(at: Access, own: Size, read: Size, sizes: Sizes) -> Reach:
     return Reach(below, not sizes.proves(inside, own, read))
 
 
+#: Distances beyond a domain that are tried to be proven, the shortest first.
+_DISTANCES = (1, 2, 4, 8, 16)
+
+
+def distance_of(at: Access, own: Size, read: Size, sizes: Sizes) -> int | None:
+    """How far an access goes beyond the domain that is read, at most; None where that
+    is not known. Arguments are those of `reach_of`."""
+    if own is read and at.scale == 1:
+        return abs(at.offset)
+    last = build.mul(build.sub(own, _ONE), build.int32(at.scale))
+    stop = build.add(last, build.int32(at.offset + 1))
+    for one in _DISTANCES:
+        if -at.offset > one:
+            continue
+        if sizes.proves(build.le(stop, build.add(read, build.int32(one))), own, read):
+            return one
+    return None
+
+
 def place(at: Access, x: Expr) -> Expr:
     """``offset + x * scale``"""
     return build.add(build.mul(x, build.int32(at.scale)), build.int32(at.offset))
@@ -58,10 +77,16 @@ class Coordinate:
 
 
 def coordinate(
-    p: Expr, n: Expr, reach: Reach, kind: BoundaryKind, always: bool
+    p: Expr,
+    n: Expr,
+    reach: Reach,
+    kind: BoundaryKind,
+    always: bool,
+    distance: int | None = None,
 ) -> Coordinate:
     """The place `p` of n points under a boundary condition. always: whether it is
-    clamped where it is inside anyway (see `clamped`)."""
+    clamped where it is inside anyway (see `clamped`). distance: how far it is outside
+    at most, where that is known."""
     if not (reach.below or reach.above):
         return Coordinate(clamped(p, n, EVERYWHERE) if always else p)
     beyond = tuple(
@@ -75,9 +100,19 @@ def coordinate(
         ]
     )
     inside = clamped(p, n, EVERYWHERE if always else reach)
+    if kind is BoundaryKind.MIRROR and distance == 1:
+        return Coordinate(inside, beyond)  # the mirror repeats the point at the edge
     if kind in _BEYOND:
         # Clamped, as bounds inference does not see that it is inside.
-        other = build.clamp(_BEYOND[kind](p, n), _ZERO, build.sub(n, _ONE))
+        low, high = _ZERO, build.sub(n, _ONE)
+        if kind is BoundaryKind.MIRROR and distance is not None:
+            # A point beyond the edge by j is mirrored to one that is j - 1 from it.
+            # Bounds inference sees it from this: a tile needs no more than its own
+            # surroundings of the domain.
+            edge, most = build.clamp(p, low, high), build.int32(distance - 1)
+            low = build.maximum(build.sub(edge, most), low)
+            high = build.minimum(build.add(edge, most), high)
+        other = build.clamp(_BEYOND[kind](p, n), low, high)
         inside = build.select(any_of(beyond), other, build.likely(inside))
     return Coordinate(inside, beyond)
 
@@ -146,6 +181,7 @@ __all__ = [
     "any_of",
     "clamped",
     "coordinate",
+    "distance_of",
     "place",
     "reach_of",
     "unless",

@@ -17,6 +17,7 @@ from parhelion.forma.accesses import (
     Reach,
     clamped,
     coordinate,
+    distance_of,
     place,
     reach_of,
     unless,
@@ -224,7 +225,8 @@ class _Builder:
             reach = self._reach(access, stage.sizes[d], source, d)
             n = self.sizes[source.sizes[d]]
             p = place(access, at[d])
-            found.append(coordinate(p, n, reach, boundary.kind, always))
+            distance = self._distance(access, stage.sizes[d], source, d, boundary.kind)
+            found.append(coordinate(p, n, reach, boundary.kind, always, distance))
         values = self.at(source, tuple([one.at for one in found]))
         if boundary.kind is not BoundaryKind.CONSTANT:
             return values
@@ -235,6 +237,14 @@ class _Builder:
 
     def _reach(self, access: Access, own: Size, source: Source, d: int) -> Reach:
         return reach_of(access, own, source.sizes[d], self.proofs)
+
+    def _distance(
+        self, access: Access, own: Size, source: Source, d: int, kind: BoundaryKind
+    ) -> int | None:
+        """How far an access goes beyond a domain, for the boundaries that ask."""
+        if kind is not BoundaryKind.MIRROR:
+            return None
+        return distance_of(access, own, source.sizes[d], self.proofs)
 
     # Composes
 

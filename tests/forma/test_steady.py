@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
+import parhelion as hl
 from parhelion import forma
+from parhelion.forma.funcs import funcs_of
 from tests.forma.listings import BLUR, COMPOSE, EMBOSS, JACOBI, PYRAMID, SAMPLING
+from tests.forma.support import assert_same
 
 #: A loop, and the lines of its body.
 _LOOP = re.compile(r"^( *)for \(.*\n((?:\1 .*\n)+)", re.M)
@@ -67,3 +71,36 @@ def test_pyramid() -> None:
     for name in stored:
         if name in program.funcs:
             assert steady_loops(lowered, program.funcs[name].name()), name
+
+
+MIRRORED = """
+    stencil far(vector#2 int X) { return X@[-2,-3] + 3*X + X@[1,3]; }
+    stencil half(vector#2 int X) { return X@[(-3,2),(-2,2)] + 5*X@[(4,2),(3,2)]; }
+    parameter M, N; vector#2 int x[M, N];
+    return half(far(x):mirror), far(far(x):mirror);
+"""
+
+
+def test_a_mirror_asks_no_more_than_its_surroundings() -> None:
+    """Of what is mirrored at an edge, a tile needs what is close to it; it once needed
+    the whole domain, which was computed again for each tile."""
+    funcs = funcs_of(forma.check(MIRRORED))
+    _, _, inner, outer = funcs.stages.values()
+    y, yo = outer.args()[1], hl.Var("yo")
+    outer.split(y, yo, y, 16)
+    inner.compute_at(outer, yo)
+    image = hl.Buffer(np.zeros((256, 32), np.int32))
+    funcs.images[0].params[0].set(image)
+    for name, value in (("M", 32), ("N", 256)):
+        funcs.parameters[name].set(value)
+    found = hl.Pipeline([one.func for one in funcs.results]).report(
+        [hl.Buffer(np.zeros((128, 16), np.int32)), hl.Buffer(np.zeros_like(image))]
+    )
+    # Tiles of 16 rows need 3 above and below, and by their bounds 2 more.
+    assert found[inner.name()].recomputed < 1.6
+
+
+@pytest.mark.parametrize("size", [(2, 2), (2, 5), (3, 2), (4, 6), (5, 3), (9, 8)])
+def test_small_mirrors(size: tuple[int, int]) -> None:
+    """Of domains smaller than what is mirrored, too, each point is the right one."""
+    assert_same(forma.compile(MIRRORED), M=size[0], N=size[1])
