@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from parhelion.analysis.interval import constant_interval
+from parhelion.analysis.apart import apart
+from parhelion.analysis.interval import Interval, constant_interval
 from parhelion.analysis.monotonic import Monotonic, monotonic
 from parhelion.errors import ScheduleError
 from parhelion.ir.build import const_int, int32, le, lor, sub
@@ -31,6 +32,7 @@ from parhelion.ir.expr import LE, Expr, FuncCall, StringImm, Var
 from parhelion.ir.function import Function, var_label
 from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import Assert, ForKind
+from parhelion.ir.symbols import ParamSym
 from parhelion.lower.checks import storage_check
 from parhelion.lower.loops import Loop, Range
 from parhelion.lower.outwards import greatest, loops_within, opened, visible
@@ -225,6 +227,9 @@ class _Finder:
                 why = f"the loop {loop} is not known to move one way through it"
                 continue
             most = self.most(motion)
+            known = apart(motion.touched.hi, motion.touched.lo, self.promised)
+            if known is not None and (most is None or const_int(most) is None):
+                most = int32(max(known + 1, 1))
             if most is None:
                 why = f"an iteration of {loop} touches no bounded part of it"
                 continue
@@ -266,6 +271,14 @@ class _Finder:
             self._check_direction(best, d, wish)
         self._check_size(best, d, wish)
         return wish.fold
+
+    def promised(self, v: Var) -> Interval | None:
+        """What a Param is promised to lie between, which the program checks."""
+        if not isinstance(v.origin, ParamSym):
+            return None
+        bounds = self.regions.program.assumptions.params.get(v.origin, (None, None))
+        lo, hi = [None if e is None else const_int(e) for e in bounds]
+        return Interval(lo, hi)
 
     def most(self, motion: _Motion) -> Expr | None:
         """The most that one iteration touches, in names visible at the storage."""

@@ -20,12 +20,14 @@ from parhelion.analysis.symbolic import is_empty, shifted
 from parhelion.errors import BoundsError, internal_assert
 from parhelion.ir.build import (
     add,
+    div,
     int32,
     is_const,
     le,
     maximum,
     minimum,
     mod,
+    mul,
     sub,
 )
 from parhelion.ir.expr import Expr, Var
@@ -265,10 +267,16 @@ class Regions:
         if bound.modulus is not None:
             m, lo = int32(bound.modulus), r.lo
             if bound.remainder is not None:
-                lo = sub(lo, mod(sub(lo, int32(bound.remainder)), m))
-            size = add(sub(r.hi, lo), _ONE)
-            rounded = add(size, mod(sub(int32(0), size), m))
-            r = Range(simplify(lo), simplify(sub(add(lo, rounded), _ONE)))
+                # As quotients, of which it shows that they grow with r.
+                first = int32(bound.remainder)
+                lo = add(mul(div(sub(lo, first), m), m), first)
+                last = add(mul(div(sub(r.hi, first), m), m), add(first, m))
+                hi = sub(last, _ONE)
+            else:
+                size = add(sub(r.hi, lo), _ONE)
+                rounded = add(size, mod(sub(int32(0), size), m))
+                hi = sub(add(lo, rounded), _ONE)
+            r = Range(simplify(lo), simplify(hi))
         return (*region[:d], r, *region[d + 1 :])
 
     def inside(self, consumer: LoopStage, site: Site) -> bool:

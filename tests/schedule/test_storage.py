@@ -77,6 +77,33 @@ def test_tiles_fold_their_rows() -> None:
     check(g)
 
 
+def test_rows_read_at_clamped_places_are_folded() -> None:
+    """At the edges an iteration touches fewer rows, by a number that is not known."""
+    f, g, h, rows = *hl.funcs("f g h"), hl.Param(hl.Int(32), "rows", 29)
+    rows.set_min_value(1)
+    f[x, y] = hl.u16(x * 3 + y * y * 7)
+    up = hl.clamp(hl.likely(y - 1), 0, rows - 1)
+    down = hl.clamp(hl.likely(y + 1), 0, rows - 1)
+    g[x, y] = f[x, up] + 2 * f[x, y] + 3 * f[x, down]
+    h[x, y] = g[x, up] + g[x, down]
+    h.split(y, yo, yi, 8, hl.TailStrategy.GuardWithIf)
+    for one in (f, g):
+        one.store_at(h, yo).compute_at(h, yi)
+    assert storage(h) == "uint16 * h.extent.0 * 8 heap"
+    assert storage(h, "g") == "uint16 * h.extent.0 * 4 heap"
+    check(h)
+
+
+def test_pairs_of_rows_slide() -> None:
+    """Bounds that are aligned grow with the loop, too: no pair is computed twice."""
+    f, g = blur()
+    g.split(y, yo, yi, 2).unroll(yi)
+    f.store_root().compute_at(g, yo).align_bounds(y, 2)
+    found = g.report([32, 64])[f.name()]
+    assert found.recomputed < 1.1 and found.folds == ("y: 8",)
+    check(g, (32, 64))
+
+
 def test_both_dimensions_slide_but_only_the_outer_loops_is_folded() -> None:
     """What the rows leave to the rows below them must stay, in all their length."""
     f, g = blur()
