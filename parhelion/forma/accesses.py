@@ -104,7 +104,8 @@ def coordinate(
         return Coordinate(inside, beyond)  # the mirror repeats the point at the edge
     if kind in _BEYOND:
         # Clamped, as bounds inference does not see that it is inside.
-        low, high = _ZERO, build.sub(n, _ONE)
+        low: Expr = _ZERO
+        high: Expr = build.sub(n, _ONE)
         if kind is BoundaryKind.MIRROR and distance is not None:
             # A point beyond the edge by j is mirrored to one that is j - 1 from it.
             # Bounds inference sees it from this: a tile needs no more than its own
