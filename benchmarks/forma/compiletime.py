@@ -17,7 +17,8 @@ from apps.forma.programs import PROGRAMS
 from parhelion import forma
 from parhelion.forma.funcs import funcs_of
 from parhelion.forma.fuse import fuse
-from parhelion.forma.schedules import schedule
+from parhelion.forma.schedules import schedule_strips
+from parhelion.forma.strips import strips
 
 
 def main(name: str) -> int:
@@ -27,7 +28,8 @@ def main(name: str) -> int:
     # Again, of Funcs of its own.
     funcs = funcs_of(compiled.graph)
     start = time.perf_counter()
-    schedule(funcs, fuse(compiled.graph), hl.get_host_target())
+    found_strips = strips(compiled.graph, fuse(compiled.graph))
+    schedule_strips(funcs, found_strips, hl.get_host_target())
     scheduling = time.perf_counter() - start
     stages = len(compiled.graph.needed()) - len(compiled.graph.inputs)
     found = {"compile": took, "schedule": scheduling, "stages": stages}

@@ -27,7 +27,7 @@ FORMA, NEW, AUTOMATIC = "Forma", "Forma, new arrays", "default autoscheduler"
 GENERATED = "generated C"
 NUMPY, OPENCV, CPP, HALIDE = "NumPy", "OpenCV", "C++", "Halide"
 #: The schedulers of `FORMA` and of `AUTOMATIC`.
-SCHEDULER, DEFAULT = "Forma", "Parhelion"
+SCHEDULER, DEFAULT = "Strips", "Parhelion"
 #: Inputs, dimension 0 first. The paper's are known for emboss and blur alone.
 SIZES: Mapping[str, tuple[int, ...]] = {
     "emboss": (2048, 2048),

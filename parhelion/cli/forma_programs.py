@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _file = click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 _scheduler = click.option(
     "--scheduler",
-    default="Forma",
+    default="Strips",
     show_default=True,
     metavar="NAME",
-    help="How it is computed: by Forma or a scheduler of hl.autoschedule.",
+    help="How it is computed: by Strips, Forma or a scheduler of hl.autoschedule.",
 )
 
 
@@ -209,14 +209,20 @@ def _planar(path: Path, name: str, array: Array) -> Array:
     help="An SVG file to draw both graphs to.",
 )
 def dag(file: Path, output: Path | None) -> None:
-    """Show the stages of a program, before fusion and after it."""
+    """Show the stages of a program, before fusion and after it, and what is computed in
+    lines of what."""
     from parhelion.forma.check import check_file
     from parhelion.forma.fuse import fuse
+    from parhelion.forma.strips import strips
     from parhelion.views.forma_graph import picture, text
 
     graph = check_file(file)
     fusion = fuse(graph)
     click.echo(text(graph, fusion))
+    click.echo("computed:")
+    click.echo(
+        "\n".join([f"  {line}" for line in str(strips(graph, fusion)).split("\n")])
+    )
     if output is not None:
         output.write_text(picture(graph, fusion), encoding="utf-8")
         click.echo(f"{output}: {output.stat().st_size} bytes")

@@ -13,7 +13,7 @@ each is stored, all others exist within it alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from parhelion.forma.accesses import reach_of
@@ -101,6 +101,11 @@ def fuse(graph: Graph, merging: bool = True) -> Fusion:
     """Merges the stages of a graph until nothing can be merged. merging: whether stages
     are merged into each other; else each is a group, with the output that it is for."""
     return run_deep(lambda: _Fuser(graph).run(merging))
+
+
+def edges_of(graph: Graph) -> Mapping[Stage, Sequence[Edge]]:
+    """By whom each stage that computes something is read, and where."""
+    return run_deep(lambda: _Fuser(graph).edges)
 
 
 class _Fuser:
@@ -288,4 +293,4 @@ def _own_periods(reader: Reader) -> tuple[int, ...]:
     return found or (1,) * _dimensions(reader)
 
 
-__all__ = ["Edge", "Fusion", "Group", "Place", "fuse"]
+__all__ = ["Edge", "Fusion", "Group", "Place", "Reader", "edges_of", "fuse"]

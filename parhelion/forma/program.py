@@ -17,9 +17,10 @@ from parhelion.forma.cuda import emit_cuda
 from parhelion.forma.funcs import Funcs, funcs_of
 from parhelion.forma.fuse import Fusion, fuse
 from parhelion.forma.numbers import counted
-from parhelion.forma.schedules import schedule, whole_stages
+from parhelion.forma.schedules import schedule, schedule_strips, whole_stages
 from parhelion.forma.sizes import value_of
 from parhelion.forma.stages import Graph
+from parhelion.forma.strips import Strips, strips
 from parhelion.forma.twin.defined import Twin
 from parhelion.forma.types import Struct
 from parhelion.lang.autoscheduling import autoschedule, find_autoscheduler
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 #: The scheduler of the paper, which is in this package.
 FORMA = "Forma"
+#: The default, which goes on from there: groups are computed in lines of others.
+STRIPS = "Strips"
 #: The most stages that are compiled together, and the most of them that are stored: the
 #: compiler takes 4 ms for each, and 100 ms for one that is stored.
 MOST_STAGES, MOST_STORED = 4000, 1000
@@ -45,7 +48,7 @@ MOST_STAGES, MOST_STORED = 4000, 1000
 def compile(
     source: str | Path | Twin,
     *,
-    scheduler: str | None = FORMA,
+    scheduler: str | None = STRIPS,
     estimates: Mapping[str, int] | None = None,
     target: Target | None = None,
     strict_float: bool = False,
@@ -54,9 +57,10 @@ def compile(
 
     source: the program's text, the path of its file, or what `forma.program` makes. (A
         text has a semicolon, which paths in a str must not have.)
-    scheduler: "Forma", which fuses stages as the paper does, and runs each group in
-        parallel and in vectors; None, for each stage by itself, one point after the
-        other; or a scheduler that `hl.autoschedule` knows.
+    scheduler: "Strips", which fuses stages as the paper does, and computes groups in
+        lines of those that read them, in parallel and in vectors; "Forma", the paper's,
+        which stores each group whole; None, for each stage by itself, one point after
+        the other; or a scheduler that `hl.autoschedule` knows.
     estimates: values of int parameters, for which such a scheduler makes its schedule.
         Without them it is made at the first call, for its sizes.
     strict_float: whether each operation on floats is rounded by itself, as it is in
@@ -101,6 +105,8 @@ class Program:
     array, or with their fields as the last dimension. Several threads may call it.
 
     graph: the stages of the program. fusion: the groups that they are merged to.
+    strips: of the scheduler "Strips", what is computed in lines of what; it prints as a
+    sentence for each group.
     funcs: the Funcs of the stages. pipeline: what is compiled.
     """
 
@@ -109,7 +115,7 @@ class Program:
         graph: Graph,
         *,
         name: str = "program",
-        scheduler: str | None = FORMA,
+        scheduler: str | None = STRIPS,
         estimates: Mapping[str, int] | None = None,
         target: Target | None = None,
         strict_float: bool = False,
@@ -123,18 +129,22 @@ class Program:
         self._site = graph.outputs[0].span.site()
         if strict_float:
             self._target = self._target.with_feature(TargetFeature.StrictFloat)
-        if scheduler is not None and scheduler != FORMA:
+        if scheduler is not None and self._is_automatic():
             find_autoscheduler(scheduler)
-        self.fusion: Fusion = fuse(graph, merging=scheduler == FORMA)
+        self.fusion: Fusion = fuse(graph, merging=scheduler in (FORMA, STRIPS))
         self._check_size()
         self._funcs: Funcs = funcs_of(graph)
         self.pipeline = Pipeline([one.func for one in self._funcs.results])
+        self.strips: Strips | None = None
         self._lock = threading.RLock()
         self._callable: Callable | None = None
         if scheduler is None:
             whole_stages(self._funcs, self.fusion)
         elif scheduler == FORMA:
             schedule(self._funcs, self.fusion, self._target)
+        elif scheduler == STRIPS:
+            self.strips = strips(graph, self.fusion)
+            schedule_strips(self._funcs, self.strips, self._target)
         if not self._is_automatic():
             self._compiled()
         elif estimates is not None:
@@ -178,7 +188,7 @@ class Program:
             return self._callable
 
     def _is_automatic(self) -> bool:
-        return self.scheduler not in (FORMA, None)
+        return self.scheduler not in (FORMA, STRIPS, None)
 
     def compiled_arguments(self) -> list[ImageParam | Param]:
         """What the compiled function takes: the images of the inputs, then the Params,
@@ -363,4 +373,4 @@ class Program:
         return f"<parhelion.forma.Program {self.name}{text}>"
 
 
-__all__ = ["FORMA", "Program", "compile"]
+__all__ = ["FORMA", "STRIPS", "Program", "compile"]

@@ -1,6 +1,7 @@
-"""The scheduler `Forma`: groups of fused stages, each in parallel and in vectors.
+"""The schedulers `Forma` and `Strips`: fused groups, in parallel and in vectors.
 
-What a group stores is computed whole (`compute_root`), all else where it is used. The
+What a group stores is computed whole (`compute_root`), all else where it is used;
+`Strips` computes some groups in lines of others (see `forma.strips`). The
 loop along the rows is vectorised; the outermost one runs in parallel, in strips of so
 many points that small domains are one strip; loops are unrolled by the periods of the
 composes in them. Nothing outside of a domain is computed or written.
@@ -13,11 +14,13 @@ from collections.abc import Sequence
 from parhelion.errors import located
 from parhelion.forma.funcs import Funcs, Loops
 from parhelion.forma.fuse import Fusion, Group
-from parhelion.forma.stages import Compose, Output
+from parhelion.forma.stages import Compose, Output, Source, Stage
+from parhelion.forma.strips import FEW, Line, Strips
 from parhelion.ir import build
 from parhelion.ir.expr import Expr, Imm
 from parhelion.lang.expr import wrap
-from parhelion.lang.func import Func, Stage
+from parhelion.lang.func import Func
+from parhelion.lang.func import Stage as Definition
 from parhelion.lang.rdom import RVar
 from parhelion.lang.target_api import Target
 from parhelion.lang.var import Var
@@ -29,27 +32,27 @@ TAIL = TailStrategy.GuardWithIf
 
 #: Points of a strip, which is one task of a parallel loop.
 _STRIP = 1 << 14
-#: A dimension of so few points is no loop in vectors, nor one in parallel: along
-#: others there are more of them.
-_FEW = 8
 #: Results of fewer bits are computed in vectors of so wide ones, as arithmetic is.
 _NARROW = 32
 
 
 def schedule(funcs: Funcs, fusion: Fusion, target: Target) -> None:
-    """Gives the Funcs of a program their schedules."""
-    copies = {result.output: result.func for result in funcs.results}
-    in_place = {r.output.source.stage for r in funcs.results if r.is_stage}
+    """Gives the Funcs of a program their schedules: each group is stored whole."""
     for group in fusion.groups:
-        stored = group.stored
-        with located(stored.span.site()):
-            if isinstance(stored, Output):
-                _store(copies[stored], group, funcs, target)
-                continue
-            f = funcs.stages[stored]
-            if stored not in in_place:
-                f.compute_root()
-            _store(f, group, funcs, target)
+        with located(group.stored.span.site()):
+            _store(group, funcs, target, group.periods)
+
+
+def schedule_strips(funcs: Funcs, strips: Strips, target: Target) -> None:
+    """Gives the Funcs of a program their schedules, band after band (see
+    `forma.strips`)."""
+    for band in strips.bands:
+        periods = (*band.root.periods[:-1], band.block)
+        with located(band.root.stored.span.site()):
+            nest = _store(band.root, funcs, target, periods, band.strip)
+        for line in reversed(band.lines):
+            with located(line.group.stored.span.site()):
+                _lines(line, nest, funcs, target)
 
 
 def whole_stages(funcs: Funcs, fusion: Fusion) -> None:
@@ -63,11 +66,32 @@ def whole_stages(funcs: Funcs, fusion: Fusion) -> None:
                 funcs.stages[stored].compute_root()
 
 
-def _store(f: Func, group: Group, funcs: Funcs, target: Target) -> None:
-    """The loops of what a group stores."""
+def _func_of(group: Group, funcs: Funcs) -> tuple[Func, tuple[Expr, ...]]:
+    """The Func that a group stores, and the extents of its domain."""
     stored = group.stored
-    source = stored.source if isinstance(stored, Output) else stored
-    extents = [funcs.sizes[size] for size in source.sizes]
+    if isinstance(stored, Output):
+        (f,) = [one.func for one in funcs.results if one.output is stored]
+        source: Source | Stage = stored.source
+    else:
+        f, source = funcs.stages[stored], stored
+    return f, tuple([funcs.sizes[size] for size in source.sizes])
+
+
+def _store(
+    group: Group,
+    funcs: Funcs,
+    target: Target,
+    periods: Sequence[int],
+    strip: int = 1,
+) -> _Nest:
+    """Stores what a group computes whole. periods: how many points are computed at
+    once, in each dimension; strip: how many lines are a task at least. Returns the
+    loops of its first definition."""
+    stored = group.stored
+    f, extents = _func_of(group, funcs)
+    in_place = {r.output.source.stage for r in funcs.results if r.is_stage}
+    if not isinstance(stored, Output) and stored not in in_place:
+        f.compute_root()
     xs = f.args()[: len(extents)]
     for x, extent in zip(xs, extents, strict=True):
         f.bound(x, 0, wrap(extent))
@@ -75,11 +99,33 @@ def _store(f: Func, group: Group, funcs: Funcs, target: Target) -> None:
     parts: tuple[Loops, ...] = ()
     if isinstance(stored, Compose):
         parts = funcs.parts.get(stored, ())
+    whole = _Nest(f, tuple(zip(xs, extents, strict=True)), periods, lanes, strip)
     if not isinstance(stored, Compose) or not parts or not stored.covers:
-        whole = tuple(zip(xs, extents, strict=True))
-        _Nest(f, whole, group.periods, lanes).schedule()
+        whole.schedule()
     for k, loops in enumerate(parts):
         _Nest(f.update(k), loops, (1,) * len(loops), lanes).schedule()
+    return whole
+
+
+def _lines(line: Line, root: _Nest, funcs: Funcs, target: Target) -> None:
+    """Computes a group in lines of a band's root, whose loops are given."""
+    group = line.group
+    f, extents = _func_of(group, funcs)
+    y, root_y = f.args()[-1], root.loops[-1][0]
+    assert isinstance(root.stage, Func)
+    if root.task:
+        f.store_at(root.stage, root.task[0])
+    else:
+        f.store_root()
+    f.compute_at(root.stage, root_y)
+    xs = f.args()[:-1]
+    for x, extent in zip(xs, extents[:-1], strict=True):
+        f.bound(x, 0, wrap(extent))
+    if group.periods[-1] > 1:
+        f.align_bounds(y, group.periods[-1])
+    loops = tuple(zip(f.args(), extents, strict=True))
+    nest = _Nest(f, loops, group.periods, lanes_for(f, target))
+    nest.schedule(is_task=False)
 
 
 def lanes_for(f: Func, target: Target) -> int:
@@ -89,19 +135,28 @@ def lanes_for(f: Func, target: Target) -> int:
 
 
 class _Nest:
-    """The loops of one definition. loops: innermost first. periods: along each."""
+    """The loops of one definition. loops: innermost first. periods: along each. strip:
+    how many points of the outermost one are a task at least."""
 
     def __init__(
-        self, stage: Func | Stage, loops: Loops, periods: Sequence[int], lanes: int
+        self,
+        stage: Func | Definition,
+        loops: Loops,
+        periods: Sequence[int],
+        lanes: int,
+        strip: int = 1,
     ) -> None:
         self.stage, self.loops, self.periods = stage, loops, periods
-        self.lanes = lanes
+        self.lanes, self.strip = lanes, strip
+        #: The loop over tasks, if there may be several.
+        self.task: list[Var | RVar] = []
         many = [d for d, (_, n) in enumerate(loops) if not _is_few(n)] or [0]
         #: The loop in vectors, and the one in parallel: None if that is the same.
         self.row = many[0]
         self.outermost = many[-1] if len(many) > 1 else None
 
-    def schedule(self) -> None:
+    def schedule(self, is_task: bool = True) -> None:
+        """is_task: whether it is one, or several at a time."""
         if not self.loops:
             return  # a part that is one point
         inner: list[Var | RVar] = []
@@ -116,7 +171,7 @@ class _Nest:
         rows = [v for v, _ in self.loops[self.row :]]
         if self.outermost is not None:
             rows.append(rows.pop(self.outermost - self.row))
-        task = self._task(rows)
+        task = self.task = self._task() if is_task else []
         lane = _another(rows[0], "v")
         self.stage.split(rows[0], rows[0], lane, self.lanes, TAIL)
         self.stage.reorder(*inner, lane, *rows, *task)
@@ -126,17 +181,16 @@ class _Nest:
         for v in task:
             self.stage.parallel(v)
 
-    def _task(self, rows: list[Var | RVar]) -> list[Var | RVar]:
+    def _task(self) -> list[Var | RVar]:
         """Splits the outermost loop into strips; returns the loop over them, if there
         may be several."""
         points: Expr = build.int32(1)
         for d, (_, extent) in enumerate(self.loops):
             if d != (self.row if self.outermost is None else self.outermost):
                 points = build.mul(points, extent)
-        strip = simplify(
-            build.maximum(build.div(build.int32(_STRIP), points), build.int32(1))
-        )
         d = self.row if self.outermost is None else self.outermost
+        least = build.int32(-(-self.strip // self.periods[d]))
+        strip = simplify(build.maximum(build.div(build.int32(_STRIP), points), least))
         v, extent = self.loops[d]
         if isinstance(strip, Imm) and isinstance(extent, Imm):
             if extent.value <= strip.value:
@@ -151,7 +205,7 @@ def _another(v: Var | RVar, suffix: str) -> Var | RVar:
 
 
 def _is_few(extent: Expr) -> bool:
-    return isinstance(extent, Imm) and extent.value <= _FEW
+    return isinstance(extent, Imm) and extent.value <= FEW
 
 
-__all__ = ["TAIL", "lanes_for", "schedule", "whole_stages"]
+__all__ = ["TAIL", "lanes_for", "schedule", "schedule_strips", "whole_stages"]

@@ -45,7 +45,7 @@ def steady_loops(text: str, stage: str) -> list[str]:
 def test_stencils(text: str, boundary: str) -> None:
     text = re.sub(r"\((x|input|image)(:constant\(0\))?\);", rf"(\1{boundary});", text)
     text = text.replace("blury(blurx(input", f"blury(blurx(input{boundary}")
-    program = forma.compile(text)
+    program = forma.compile(text, scheduler="Forma")
     lowered = program.pipeline.lowered_text()
     for name, f in program.funcs.items():
         assert steady_loops(lowered, f.name()), (
@@ -55,7 +55,7 @@ def test_stencils(text: str, boundary: str) -> None:
 
 def test_extrapolation() -> None:
     """Even and odd points: each computed once, stored together."""
-    program = forma.compile(COMPOSE)
+    program = forma.compile(COMPOSE, scheduler="Forma")
     lowered = program.pipeline.lowered_text()
     (along_x,) = steady_loops(lowered, "temp")
     assert "= shuffle(" in along_x and along_x.count("image[ramp(") == 3 + 1
@@ -65,7 +65,7 @@ def test_extrapolation() -> None:
 
 
 def test_pyramid() -> None:
-    program = forma.compile(PYRAMID)
+    program = forma.compile(PYRAMID, scheduler="Forma")
     lowered = program.pipeline.lowered_text()
     stored = [group.name for group in program.fusion.groups]
     for name in stored:
