@@ -1,9 +1,10 @@
 """Atomic updates: where they are needed, and how their iterations share vectors.
 
 A stage with `atomic` whose reduction loops run in parallel, on the blocks or threads of
-a GPU, or as vectors, has each of its updates marked by an `Atomic`. Threads are kept apart in code generation, by the
-marks that are `shared`. Lanes are dealt with by `vectorize_loops`: updates of places
-that surely differ are one vector operation; those of one place are folded first,
+a GPU, or as vectors, has each of its updates marked by an `Atomic`. Threads are kept
+apart in code generation, by the marks that are `shared`. Lanes are dealt with by
+`vectorize_loops`: updates of places that surely differ are one vector operation; those
+of one place are folded first,
 
     atomic: f[i] = f[i] + g[ramp(0, 1, 8)]   ->   f[i] = f[i] + reduce_add(g[...])
 

@@ -24,8 +24,8 @@ def inside(e: Expr) -> Expr:
 def test_clamps_bring_values_closer_together() -> None:
     above, below = add(Y, int32(1)), sub(Y, int32(1))
     assert apart(inside(above), inside(below)) == 2
-    again = [inside(add(inside(e), int32(k))) for e, k in ((above, 2), (below, -2))]
-    assert apart(*again) == 6
+    up, down = [inside(add(inside(e), int32(k))) for e, k in ((above, 2), (below, -2))]
+    assert apart(up, down) == 6
 
 
 def test_rounding_adds_what_is_cut_off() -> None:

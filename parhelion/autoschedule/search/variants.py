@@ -121,7 +121,7 @@ class Finder:
         if f not in model.graph.stages:
             return []
         for part in parts_of(model, f):
-            search = self.search(state.search.ours, {f: part})
+            search = self.search(best.search.ours, {f: part})
             cost = search.group(model, f, {}).cost
             for c in model.graph.consumers[f]:
                 cost += asking(model, c, {f: part}) / self.machine.threads
@@ -171,8 +171,15 @@ class Found:
     tried: Tried = field(default_factory=dict)
 
     @property
+    def search(self) -> Search:
+        """The search that has come to it."""
+        search = self.state.search
+        assert isinstance(search, Search)
+        return search
+
+    @property
     def parts(self) -> Parts:
-        return self.state.search.parts
+        return self.search.parts
 
     @property
     def ways(self) -> tuple[Way, ...]:
