@@ -150,7 +150,8 @@ def _record(f: Function, kernel: DeviceKernel) -> str:
 
 
 def image(ptx: str) -> str:
-    """The constants that hold the code of a module's kernels, as LLVM's text."""
+    """The constants that hold the code of a module's kernels, as LLVM's text. Whoever
+    unloads the module has to find them, to end their use first."""
     raw = ptx.encode() + b"\0"
     text = "".join(
         chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in raw
@@ -158,7 +159,7 @@ def image(ptx: str) -> str:
     return (
         f'@{IMAGE}.text = private constant [{len(raw)} x i8] c"{text}", align 16\n'
         f"@{IMAGE}.slot = internal global i64 0\n"
-        f"@{IMAGE} = private constant {{ ptr, i64, ptr }} "
+        f"@{IMAGE} = constant {{ ptr, i64, ptr }} "
         f"{{ ptr @{IMAGE}.text, i64 {len(raw)}, ptr @{IMAGE}.slot }}\n"
     )
 

@@ -479,7 +479,7 @@ out:
   ret i32 %status
 }
 
-; Ends the use of an image whose kernels run no more: for who unloads compiled code.
+; Ends the use of an image, when its kernels have run: for who unloads compiled code.
 define void @ph_cuda_unload(ptr %image) {
   %pslot = getelementptr { ptr, i64, ptr }, ptr %image, i64 0, i32 2
   %slot = load ptr, ptr %pslot
@@ -492,6 +492,7 @@ enter:
   br i1 %good, label %unload, label %out
 unload:
   store ptr null, ptr %slot
+  %w = call i32 @ph.cuCtxSynchronize()
   %r = call i32 @ph.cuModuleUnload(ptr %module)
   call void @ph.cuda.leave()
   br label %out

@@ -171,6 +171,12 @@ def free(buffer: RawBuffer, dims: object) -> None:
         kind(symbols()["ph_device_free"])(None, ctypes.addressof(buffer))
 
 
+def unload(image: int, library: object) -> None:
+    """Ends the use of the code of kernels, before the library that holds it goes."""
+    kind = ctypes.CFUNCTYPE(None, _P)
+    kind(symbols()["ph_cuda_unload"])(image)
+
+
 def check(status: int, about: str) -> None:
     """Raises PipelineRuntimeError for a status that is not 0. about: what the device
     was used for."""
@@ -203,4 +209,5 @@ __all__ = [
     "struct_of",
     "symbols",
     "sync",
+    "unload",
 ]

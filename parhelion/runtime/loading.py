@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from parhelion.codegen.device import IMAGE
 from parhelion.codegen.target import host_target
 from parhelion.ir.target import Target
 from parhelion.runtime import helpers, jit
@@ -16,7 +18,7 @@ from parhelion.runtime import helpers, jit
 EntryPoint = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Compiled:
     """A loaded module. It stays loaded as long as this object lives.
 
@@ -87,12 +89,21 @@ def load_module(
     entry = entry or f"{name}_argv"
     imports = helpers.addresses(called)
     imports = {**imports, **(foreign or {})}
-    library, addresses = jit.load(code, (entry,), imports)
+    kernels = "ph_device_launch" in called
+    exports = (entry, IMAGE) if kernels else (entry,)
+    library, addresses = jit.load(code, exports, imports)
     times.load = time.perf_counter() - start
     address = addresses[entry]
     watched = not called.isdisjoint(helpers.WATCHED)
     run = threads.watched(address) if watched else EntryPoint(address)
-    return Compiled(name, source, target, address, code, called, times, run, library)
+    made = Compiled(name, source, target, address, code, called, times, run, library)
+    if kernels:
+        from parhelion.runtime import devices
+
+        # The library is held until its kernels are gone.
+        image = addresses[IMAGE]
+        weakref.finalize(made, devices.unload, image, library).atexit = False
+    return made
 
 
 __all__ = ["Compiled", "compile_module", "load_module"]

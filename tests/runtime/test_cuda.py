@@ -311,7 +311,7 @@ def test_an_image_is_loaded_once_and_unloaded(driver: Gpu) -> None:
     assert sum("cuLaunchKernel" in line for line in told) == 4
     for _ in range(2):
         driver.call("ph_cuda_unload", None, (ctypes.c_void_p, driver.image.address))
-    assert driver.told() == ["cuModuleUnload .visible .entry add "]
+    assert driver.told() == ["cuCtxSynchronize ", "cuModuleUnload .visible .entry add "]
     assert driver.image.slot.value is None
 
 

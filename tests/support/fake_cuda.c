@@ -211,10 +211,14 @@ CUresult cuStreamSynchronize(void *stream) {
     CALL("cuStreamSynchronize", "%p", stream);
     return 0;
 }
+static int first_line(const char *text) {
+    size_t n = strcspn(text, "\n");
+    return n < 20 ? (int)n : 20;
+}
 CUresult cuModuleLoadDataEx(void **module, const char *text, unsigned n,
                             const int *options, void **values) {
     IN_CONTEXT;
-    CALL("cuModuleLoadDataEx", "%.20s", text);
+    CALL("cuModuleLoadDataEx", "%.*s", first_line(text), text);
     if (strncmp(text, "broken", 6) == 0) {
         for (unsigned i = 0; i < n; i++)
             if (options[i] == 5)
@@ -226,7 +230,7 @@ CUresult cuModuleLoadDataEx(void **module, const char *text, unsigned n,
 }
 CUresult cuModuleUnload(char *module) {
     IN_CONTEXT;
-    CALL("cuModuleUnload", "%.20s", module);
+    CALL("cuModuleUnload", "%.*s", first_line(module), module);
     free(module);
     return 0;
 }

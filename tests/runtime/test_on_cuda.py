@@ -1,4 +1,4 @@
-"""On which stream of a GPU the work of pipelines goes. The GPU is not one."""
+"""Pipelines with kernels on a GPU that is not one: their streams, and their code."""
 
 from __future__ import annotations
 
@@ -116,3 +116,34 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
         hl.cuda_stream(0x40),
     ):
         pass
+
+
+def test_code_is_unloaded_with_the_pipeline(driver: Driver) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    for _ in range(2):
+        f.realize([16, 16])
+    told = driver.told()
+    assert sum(line.startswith("cuModuleLoad") for line in told) == 1
+    assert sum(line.startswith("cuLaunchKernel") for line in told) == 2
+    del f
+    gc.collect()
+    unloaded = [line.split()[0] for line in driver.told()]
+    assert unloaded[-2:] == ["cuCtxSynchronize", "cuModuleUnload"]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_code_from_the_cache_is_unloaded_too(
+    driver: Driver, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARHELION_CACHE", str(tmp_path / "kept") if kept else "off")
+    for _ in range(2):
+        f = hl.Func("f")
+        f[x, y] = x * 3 + y
+        f.gpu_tile(x, y, tx, ty, 8, 8)
+        f.realize([16, 16])
+        del f
+        gc.collect()
+        told = [line.split()[0] for line in driver.told()]
+        assert told.count("cuModuleLoadDataEx") == told.count("cuModuleUnload") == 1
