@@ -13,11 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from parhelion.errors import HalideError, InternalError, Site
-from parhelion.ir.device_status import explain
+from parhelion.ir.device_status import Kind, explain, kind_of
 from parhelion.ir.failures import CODES, FAILURES
 from parhelion.types import Type
 
 MAX_FAILURE_ARGS = 8
+
+#: They give what drivers have said last of code that they refuse.
+DRIVER_LOGS: list[Callable[[], str]] = []
 
 
 class Context(ctypes.Structure):
@@ -175,18 +178,20 @@ def failed(
     """The exception for a failure by its name in `ir.failures.FAILURES`, with the
     values of its arguments; sites, fallback: as for `failure`."""
     kind = FAILURES[code]
-    hint = kind.hint
+    hint, detail = kind.hint, ""
     if code == "require":
         what = kind.template.format("".join(_plain(a) for a in args))
     elif code == "device_failed":
         about, status = str(args[0]), int(str(args[1]))
         told, hint = explain(status)
         what = f"{about}: {told}"
+        if kind_of(status) is Kind.CODE_REFUSED:
+            detail = "\n".join([log() for log in DRIVER_LOGS])
         args = re.findall("'([^']+)'", about)
     else:
         what = kind.template.format(*args)
     named = next((sites[a] for a in args if isinstance(a, str) and a in sites), None)
-    error = kind.error(what, at=named or fallback, hint=hint)
+    error = kind.error(what, at=named or fallback, hint=hint, detail=detail)
     error.failure = code
     return error
 

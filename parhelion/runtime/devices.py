@@ -15,7 +15,14 @@ from typing import Any
 from parhelion.codegen.target import host_target, named_device
 from parhelion.errors import here
 from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
-from parhelion.runtime.context import Context, Dimension, PixelType, RawBuffer, failed
+from parhelion.runtime.context import (
+    DRIVER_LOGS,
+    Context,
+    Dimension,
+    PixelType,
+    RawBuffer,
+    failed,
+)
 from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_ir import COUNTERS, device_runtime
 from parhelion.runtime.helpers import provided
@@ -78,6 +85,7 @@ def _build() -> _Runtime:
             jit.keep(library)
             _runtime = _Runtime(library, addresses)
             threads.ALSO_RELEASE.append(release_memory)
+            DRIVER_LOGS.append(driver_log)
         return _runtime
 
 
@@ -171,6 +179,13 @@ def free(buffer: RawBuffer, dims: object) -> None:
         kind(symbols()["ph_device_free"])(None, ctypes.addressof(buffer))
 
 
+def driver_log() -> str:
+    """What the driver of NVIDIA's GPUs has said last of code that it refuses."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_char_p)
+    said: bytes = kind(symbols()["ph_cuda_log"])() or b""
+    return said.decode("utf-8", "replace").strip()
+
+
 def unload(image: int, library: object) -> None:
     """Ends the use of the code of kernels, before the library that holds it goes."""
     kind = ctypes.CFUNCTYPE(None, _P)
@@ -198,6 +213,7 @@ __all__ = [
     "check",
     "counts",
     "cuda",
+    "driver_log",
     "finish",
     "free",
     "interface",

@@ -282,7 +282,7 @@ def test_code_that_is_refused(driver: Gpu) -> None:
         refused = driver.launch(broken.address, (1, 1, 1), (1, 1, 1))
         assert refused == status(Kind.CODE_REFUSED, 218)
     log = driver.call("ph_cuda_log", ctypes.c_char_p)
-    assert log == b"line 1: syntax error"
+    assert log == b"line 1: refused"
     missing = driver.image.kernel("subtract")
     refused = driver.launch(missing.address, (1, 1, 1), (1, 1, 1))
     assert refused == status(Kind.CODE_REFUSED, 500)

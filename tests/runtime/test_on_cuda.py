@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.runtime import devices
+from parhelion.runtime import context, devices
 from tests.support.fake_driver import Driver
 
 x, y, tx, ty = hl.vars("x y tx ty")
@@ -74,6 +74,38 @@ def test_kernels_and_copies_go_to_the_stream(driver: Driver) -> None:
     assert streams(driver) == [("cuStreamSynchronize", "0xabc")]
     f.realize([16, 16])
     assert {stream for _, stream in streams(driver)} == {default}
+
+
+def test_code_that_the_driver_refuses(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "DRIVER_LOGS", [devices.driver_log])
+    f = hl.Func("bright")
+    f[x, y] = x + y
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    driver.fails("cuModuleLoadDataEx", 218)
+    with pytest.raises(hl.PipelineRuntimeError) as caught:
+        f.realize([16, 16])
+    text = str(caught.value)
+    assert "'bright'" in text and "refuses the code of the kernel" in text
+    assert "CUDA_ERROR_INVALID_PTX, 218" in text
+    assert "line 1: refused" in text  # what the driver says of it
+    assert f"{__file__}:" in text
+    assert f.realize([16, 16]) is not None
+
+
+def test_a_failed_launch_leaves_later_ones_working(driver: Driver) -> None:
+    f, out = hl.Func("bright"), np.ones((16, 16), np.int32)
+    f[x, y] = x + y
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    driver.fails("cuLaunchKernel", 701)
+    with pytest.raises(hl.PipelineRuntimeError, match="OUT_OF_RESOURCES") as caught:
+        f.realize(out)
+    assert "'bright'" in str(caught.value) and (out == 1).all()
+    in_use = driver.in_use
+    assert driver.of_memory("kept_memory") == in_use  # nothing is leaked
+    f.realize(out)
+    assert driver.of_memory("kept_memory") == driver.in_use == in_use
 
 
 def test_streams_of_other_libraries(driver: Driver) -> None:
