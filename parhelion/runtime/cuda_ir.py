@@ -20,6 +20,7 @@ from __future__ import annotations
 from parhelion.runtime.context import Context
 from parhelion.runtime.cuda_pool_ir import POOL
 from parhelion.runtime.cuda_pool_ir import names as pool_names
+from parhelion.runtime.cuda_times_ir import TIMES
 
 #: Environment variables: the file of the driver's library, the number of the device.
 DRIVER_VARIABLE = "PARHELION_CUDA_DRIVER"
@@ -43,6 +44,11 @@ FUNCTIONS: dict[str, str] = {
     "cuMemcpyDtoHAsync_v2": "ptr, i64, i64, ptr",
     "cuMemcpy2DAsync_v2": "ptr, ptr",
     "cuStreamSynchronize": "ptr",
+    "cuEventCreate": "ptr, i32",
+    "cuEventRecord": "ptr, ptr",
+    "cuEventSynchronize": "ptr",
+    "cuEventElapsedTime": "ptr, ptr, ptr",
+    "cuEventDestroy_v2": "ptr",
     "cuModuleLoadDataEx": "ptr, ptr, i32, ptr, ptr",
     "cuModuleUnload": "ptr",
     "cuModuleGetFunction": "ptr, ptr, ptr",
@@ -469,8 +475,10 @@ run:
   %pbz = getelementptr i32, ptr %block, i64 2
   %bz = load i32, ptr %pbz
   %stream = call ptr @ph.cuda.stream(ptr %ctx)
+  %time = call ptr @ph.cuda.before(ptr %kernel, ptr %stream)
   %r = call i32 @ph.cuLaunchKernel(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, \
 i32 %by, i32 %bz, i32 %shared, ptr %stream, ptr %arguments, ptr null)
+  call void @ph.cuda.after(ptr %time, ptr %stream)
   %launched = call i32 @ph.cuda.status(i32 %r, i32 LAUNCH_FAILED)
   br label %out
 out:
@@ -532,7 +540,7 @@ def text() -> str:
         f"@ph.cuda.functions = internal global [{count} x ptr] zeroinitializer\n"
     )
     calls = [_call(i, *one) for i, one in enumerate(FUNCTIONS.items())]
-    return "\n".join((*strings, tables, *calls, CUDA, POOL))
+    return "\n".join((*strings, tables, *calls, CUDA, TIMES, POOL))
 
 
 def _call(place: int, name: str, types: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +42,8 @@ _CONTROLS = (
     "ph_cuda_start",
     "ph_cuda_log",
     "ph_cuda_unload",
+    "ph_cuda_time_kernels",
+    "ph_cuda_take_times",
     "ph_cuda_release_memory",
     "ph_cuda_kept_memory",
     "ph_cuda_set_kept_memory",
@@ -186,6 +190,50 @@ def driver_log() -> str:
     return said.decode("utf-8", "replace").strip()
 
 
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """What one launch of a kernel took on a GPU: seconds by the GPU's own clock, None
+    if it has failed."""
+
+    name: str
+    seconds: float | None
+
+
+@contextmanager
+def time_kernels() -> Iterator[list[KernelTime]]:
+    """Measures each kernel that any thread launches on a GPU inside of a ``with``
+    block. At its end they are in the list that it gives, in the order of the launches.
+
+    Simulated kernels are not measured. Raises PipelineRuntimeError if the GPU cannot
+    be used at the end.
+    """
+    found: list[KernelTime] = []
+    if not is_cuda(interface()):
+        yield found
+        return
+    begin = ctypes.CFUNCTYPE(None, _I32)(symbols()["ph_cuda_time_kernels"])
+    begin(1)
+    try:
+        yield found
+    finally:
+        begin(0)
+        found += _take_times()
+
+
+def _take_times() -> list[KernelTime]:
+    found: list[KernelTime] = []
+
+    def told(user: int, name: bytes | None, ms: float) -> None:
+        shown = (name or b"").decode("utf-8", "replace")
+        found.append(KernelTime(shown, ms / 1e3 if ms >= 0 else None))
+
+    kind = ctypes.CFUNCTYPE(None, _P, ctypes.c_char_p, ctypes.c_float)
+    function = kind(told)
+    take = ctypes.CFUNCTYPE(_I32, kind, _P)(symbols()["ph_cuda_take_times"])
+    check(take(function, None), "the times of kernels")
+    return found[::-1]
+
+
 def unload(image: int, library: object) -> None:
     """Ends the use of the code of kernels, before the library that holds it goes."""
     kind = ctypes.CFUNCTYPE(None, _P)
@@ -210,6 +258,7 @@ def release_memory() -> int:
 
 __all__ = [
     "Counts",
+    "KernelTime",
     "check",
     "counts",
     "cuda",
@@ -225,5 +274,6 @@ __all__ = [
     "struct_of",
     "symbols",
     "sync",
+    "time_kernels",
     "unload",
 ]

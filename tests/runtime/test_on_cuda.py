@@ -179,3 +179,57 @@ def test_code_from_the_cache_is_unloaded_too(
         gc.collect()
         told = [line.split()[0] for line in driver.told()]
         assert told.count("cuModuleLoadDataEx") == told.count("cuModuleUnload") == 1
+
+
+def test_kernels_are_measured_by_the_gpu_s_clock(driver: Driver) -> None:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] * 2
+    f.compute_root().gpu_tile(x, y, tx, ty, 8, 8)
+    g.gpu_tile(x, y, tx, ty, 16, 16)
+    g.realize([32, 16])
+    driver.told()
+    with devices.time_kernels() as times:
+        g.realize([32, 16])
+        with hl.cuda_stream(0x70):
+            g.realize([16, 16])
+        assert times == []
+    # The driver's clock goes on by a millisecond for each block.
+    names = [t.name.partition("_")[0] for t in times]
+    assert names == ["f", "g", "f", "g"]
+    assert [t.seconds for t in times] == pytest.approx([8e-3, 2e-3, 4e-3, 1e-3])
+    recorded = [line for line in driver.told() if "cuEventRecord" in line]
+    assert recorded == ["cuEventRecord (nil)"] * 4 + ["cuEventRecord 0x70"] * 4
+    assert driver.fake.fake_events() == 0
+    g.realize([32, 16])
+    assert not any("Event" in line for line in driver.told())
+
+
+@pytest.mark.parametrize("function", ["cuEventCreate", "cuEventSynchronize"])
+def test_kernels_that_cannot_be_measured_run(driver: Driver, function: str) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    f.realize([16, 16])
+    driver.told()
+    with devices.time_kernels() as times:
+        driver.fails(function, 2)
+        f.realize([16, 16])
+        f.realize([16, 16])
+    told = [line.split()[0] for line in driver.told()]
+    assert told.count("cuLaunchKernel") == 2 and driver.fake.fake_events() == 0
+    good = pytest.approx(4e-3)
+    if function == "cuEventCreate":
+        assert [t.seconds for t in times] == [good]
+    else:
+        assert [t.seconds for t in times] == [good, None]
+
+
+def test_simulated_kernels_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARHELION_GPU", "simulate")
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    with devices.time_kernels() as times:
+        f.realize([16, 16])
+    assert times == []
