@@ -11,6 +11,8 @@ from parhelion.errors import InvalidBufferError, TypeMismatchError, here
 from parhelion.lang import arrays
 from parhelion.lang.target_api import Target, TargetFeature
 from parhelion.runtime import devices, dlpack
+from parhelion.runtime.cuda_driver import gpu_of
+from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.layout import Array, Layout
 from parhelion.runtime.streams import STREAM
@@ -260,6 +262,8 @@ def borrowed(source: object) -> tuple[Array, DeviceCopy] | None:
     array.flags.writeable = not read_only
     type, array = arrays.pixel_type(array)
     devices.start("an array on the GPU")
+    if array.size:
+        _check_place(int(at))
     stream = told.get("stream")
     if stream is not None and stream != (STREAM.get() or 1):
         # What its owner does to it has to be done before our stream goes on.
@@ -267,6 +271,24 @@ def borrowed(source: object) -> tuple[Array, DeviceCopy] | None:
     copy = DeviceCopy(type, array)
     copy.adopt(int(at), devices.cuda(), source)
     return array, copy
+
+
+def _check_place(address: int) -> None:
+    """Raises InvalidBufferError for memory that is not of the GPU that kernels run
+    on."""
+    number, ours = gpu_of(address), devices.ordinal()
+    if number is None:
+        raise InvalidBufferError(
+            f"an array is said to be on a GPU, but {address:#x} is no address there",
+            at=here(),
+            hint="it may have been freed; an array in memory is hl.Buffer(array)",
+        )
+    if number != ours:
+        raise InvalidBufferError(
+            f"an array is on GPU {number}, but kernels run on GPU {ours}",
+            at=here(),
+            hint=f"copy it to GPU {ours}, or start with {DEVICE_VARIABLE}={number}",
+        )
 
 
 __all__ = ["DeviceMemory", "borrowed"]

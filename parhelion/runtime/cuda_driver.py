@@ -21,6 +21,10 @@ from parhelion.runtime.cuda_ir import DEVICE_VARIABLE, DRIVER_VARIABLE, LIBRARY
 _THREADS, _SHARED, _WARP, _PROCESSORS = 1, 8, 10, 16
 _MAJOR, _MINOR, _SHARED_MOST = 75, 76, 97
 
+#: Those of an address (`CUpointer_attribute`), and the kind of a device's memory.
+_MEMORY_TYPE, _ORDINAL = 2, 9
+_ON_DEVICE = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
@@ -104,6 +108,20 @@ def driver() -> Driver:
         return found
 
 
+def gpu_of(address: int) -> int | None:
+    """Returns the number of the GPU whose memory is at an address; None if it is none's
+    that this process uses."""
+    library = ctypes.CDLL(os.environ.get(DRIVER_VARIABLE, LIBRARY))
+    kind, number = ctypes.c_uint(), ctypes.c_int()
+    try:
+        for value, which in ((kind, _MEMORY_TYPE), (number, _ORDINAL)):
+            at = ctypes.c_uint64(address)
+            _call(library, "cuPointerGetAttribute", ctypes.byref(value), which, at)
+    except _Error:
+        return None
+    return number.value if kind.value == _ON_DEVICE else None
+
+
 class _Error(Exception):
     """The driver has returned a number other than 0."""
 
@@ -166,4 +184,4 @@ def _gpu(library: Any, number: int) -> Gpu:
     )
 
 
-__all__ = ["Driver", "Gpu", "driver"]
+__all__ = ["Driver", "Gpu", "driver", "gpu_of"]

@@ -160,6 +160,27 @@ def test_arrays_that_are_no_images(
         hl.Buffer(Left())
 
 
+def test_arrays_that_are_elsewhere(driver: Driver) -> None:
+    owner = hl.Buffer(numbers())
+    owner.copy_to_device()
+    driver.fake.fake_owner(1)
+    with pytest.raises(hl.InvalidBufferError, match="GPU 1, but kernels run on GPU 0"):
+        hl.Buffer(Foreign(owner))
+    driver.fake.fake_owner(0)
+    at = numbers().__array_interface__["data"][0]  # of memory, and not of the GPU
+    with pytest.raises(hl.InvalidBufferError, match=f"{at:#x} is no address there"):
+        hl.Buffer(Foreign(owner, data=(at, False)))
+    told = owner.__cuda_array_interface__
+    owner.device_free()
+    driver.of_memory("release_memory")
+
+    class Freed:
+        __cuda_array_interface__ = told
+
+    with pytest.raises(hl.InvalidBufferError, match="may have been freed"):
+        hl.Buffer(Freed())
+
+
 class _Managed(ctypes.Structure):
     """DLManagedTensor, written down by hand."""
 
