@@ -126,15 +126,23 @@ CUDA_ERRORS: dict[int, str] = {
     999: "CUDA_ERROR_UNKNOWN",
 }
 
+#: Launches do not wait, so that it is a later use of the device that fails.
+_WHICH = "; CUDA_LAUNCH_BLOCKING=1 in the environment tells which kernel it was"
+
 #: What to do about some of them in particular.
 _REMEDIES: dict[int, str] = {
     3: "a process that was forked cannot use the device of its parent: use the start "
     "method 'spawn' of multiprocessing",
     222: "install a newer driver: this one does not know the version of PTX",
-    700: "a kernel has read or written outside of its memory; the process cannot use "
-    "the device any more",
+    700: "a kernel has read or written outside of its memory, and the process cannot "
+    f"use the device any more{_WHICH}",
     701: "give its blocks fewer threads: all of a block's registers have to fit",
     702: "the kernel took longer than a GPU with a display may; give it less to do",
+    715: f"a kernel has met an instruction that the device does not know{_WHICH}",
+    716: "a kernel has read or written at an address that is no multiple of the "
+    f"access's size{_WHICH}",
+    719: "a kernel has made the device stop, and the process cannot use it any "
+    f"more{_WHICH}",
     803: "the driver's library and its kernel module are of different versions; "
     "restart the computer",
 }
