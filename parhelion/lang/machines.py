@@ -8,9 +8,11 @@ in a process, gets what this computer has besides.
 
 from __future__ import annotations
 
+from parhelion.codegen.target import named_device
 from parhelion.errors import HalideError, here
+from parhelion.ir.device import Device, device_of
 from parhelion.ir.target import Target as Machine
-from parhelion.ir.target import make_target, plainest
+from parhelion.ir.target import gpu_target, make_target, plainest
 from parhelion.lang.target_api import (
     LLVM_FEATURES,
     Target,
@@ -81,6 +83,24 @@ _TRIPLES: dict[TargetOS, dict[tuple[TargetArch, int], str]] = {
     },
     TargetOS.wasmrt: {(TargetArch.WebAssembly, 32): "wasm32-unknown-unknown"},
 }
+
+
+def device_named_by(target: Target) -> Device | None:
+    """What kernels of ahead-of-time code for `target` are made for: the GPU that the
+    environment or the target's newest CUDACapability names, else any that there is code
+    for. None for a target without CUDA, unless PARHELION_GPU names something.
+
+    Raises HalideError for a GPU that is too old.
+    """
+    named = named_device()
+    if named is not None or not target.has_feature(_F.CUDA):
+        return named
+    capable = [
+        int(f.name.removeprefix("CUDACapability"))
+        for f in TargetFeature
+        if f.name.startswith("CUDACapability") and target.has_feature(f)
+    ]
+    return device_of(gpu_target(f"sm_{max(capable, default=75)}").cpu)
 
 
 def machine_of(target: Target) -> Machine:

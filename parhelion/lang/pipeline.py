@@ -17,6 +17,7 @@ from parhelion.errors import (
 )
 from parhelion.ir.bindings import SET
 from parhelion.ir.build import const_int
+from parhelion.ir.device import SIMULATED
 from parhelion.ir.function import Function
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.lang import arrays
@@ -27,7 +28,7 @@ from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.given import check_image, check_output
 from parhelion.lang.handles import func_of, is_func
 from parhelion.lang.inferred import laid_out
-from parhelion.lang.machines import machine_of
+from parhelion.lang.machines import device_named_by, machine_of
 from parhelion.lang.module import (
     Module,
     c_file,
@@ -46,7 +47,8 @@ from parhelion.lang.target_api import (
     strict,
 )
 from parhelion.lang.texts import Texts
-from parhelion.runtime.program import Options, Variant, compiling, device_for
+from parhelion.runtime.program import Options, Variant, compiling
+from parhelion.schedule.gpu import has_kernels
 from parhelion.schedule.reach import Reach
 
 if TYPE_CHECKING:
@@ -390,7 +392,11 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         from parhelion.lang.callable import Argument
 
         runner = self._ready()
-        program = runner.program(self._variant(runner))
+        variant = self._variant(runner)
+        if variant.device is None and has_kernels(runner.reach.functions):
+            # A GPU need not be here: what is given does not depend on it.
+            variant = replace(variant, device=SIMULATED)
+        program = runner.program(variant)
         outputs = set(runner.targets)
         return [
             Argument._of(a.symbol)
@@ -466,7 +472,8 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
                 " pipeline in this process: Pipeline.profile",
             )
         large = goal.has_feature(TargetFeature.LargeBuffers)
-        device = device_for(runner.reach.functions)
+        kernels = has_kernels(runner.reach.functions)
+        device = device_named_by(goal) if kernels else None
         variant = Variant(index64=large, strict_float=strict(goal), device=device)
         name = fn_name or self._default_name()
         state, machine = runner.reach.look(), machine_of(goal)

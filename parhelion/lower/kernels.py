@@ -139,9 +139,9 @@ class _Kernels(Rewriter):
             if self.device is None:
                 raise refused(
                     n,
-                    "is over the blocks of a GPU, and the code is for none",
-                    "compile for a target with hl.TargetFeature.CUDA; with"
-                    " PARHELION_GPU=simulate kernels run on the CPU",
+                    "is over the blocks of a GPU, and there is none that can be used",
+                    "the command `parhelion doctor` tells what is missing; where the"
+                    " environment has PARHELION_GPU=simulate, kernels run on the CPU",
                 )
             return _Kernel(self.device).shaped(n)
         if n.kind in THREADS:

@@ -243,11 +243,19 @@ def of_variant(spec: PipelineSpec, variant: Variant) -> PipelineSpec:
 
 
 def device_for(functions: Sequence[Function]) -> Device | None:
-    """What the kernels of Funcs are made for here; None if they have none, or if there
-    is nothing."""
+    """What the kernels of Funcs are made for here: what PARHELION_GPU names, else the
+    GPU that they are to run on. None if they have none, or if there is nothing."""
     from parhelion.codegen.target import named_device
 
-    return named_device() if has_kernels(functions) else None
+    if not has_kernels(functions):
+        return None
+    named = named_device()
+    if named is not None:
+        return named
+    from parhelion.runtime.cuda_driver import driver
+
+    gpu = driver().chosen()
+    return None if gpu is None else gpu.device()
 
 
 def lower_options(variant: Variant, target: Target, vectors: bool) -> LowerOptions:

@@ -76,7 +76,7 @@ def test_compiling_says_that_there_is_no_device(
     with pytest.raises(hl.ScheduleError) as caught:
         f.compile_jit()
     assert caught.value.at is not None and caught.value.at.file == __file__
-    assert "f: the loop over y is over the blocks of a GPU, and the code" in str(
+    assert "f: the loop over y is over the blocks of a GPU, and there is" in str(
         caught.value
     )
 
