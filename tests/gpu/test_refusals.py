@@ -1,148 +1,154 @@
-"""What cannot be in a kernel is refused, with the name of the Func."""
+"""Schedules that no kernel can be made of: what is said, and of which line."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from parhelion.errors import HalideError, InternalError, ScheduleError
-from parhelion.ir import build
-from parhelion.ir import expr as E
-from parhelion.ir import stmt as S
-from parhelion.ir.expr import Expr, Var
-from parhelion.ir.function import Function
-from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
-from parhelion.ir.symbols import BufferSym
-from parhelion.ir.target import gpu_target
-from parhelion.schedule.directives import FuncSchedule
-from parhelion.types import INT32, Float, Handle, Type
-from tests.gpu.harness import kernels_of
+import parhelion as hl
 
-F32, F64 = Float(32), Float(64)
-bx, tx, n = Var("bx", INT32), Var("tx", INT32), Var("n", INT32)
-out = BufferSym("bright", F32, 1, "output")
-zero, four = build.int32(0), build.int32(4)
+x, y, tx, ty, xi, yi = hl.vars("x y tx ty xi yi")
 
 
-def kernel(body: Stmt, threads: Expr = four) -> S.For:
-    nest = S.For(tx, zero, threads, ForKind.GPU_THREAD, body)
-    return S.For(bx, zero, four, ForKind.GPU_BLOCK, nest)
+@pytest.fixture(autouse=True)
+def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARHELION_GPU", "simulate")
 
 
-def store(value: Expr, t: Type = F32) -> S.Store:
-    buffer = out if t is F32 else BufferSym("bright", t, 1, "output")
-    return S.Store(buffer, value, tx, None)
+def pair() -> tuple[hl.Func, hl.Func]:
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    return f, g
 
 
-def func(name: str) -> Function:
-    made = Function(name, FuncSchedule(), None)
-    made.types = (F32,)
-    return made
+BAD: list[tuple[str, Callable[[], hl.Func]]] = []
 
 
-X = E.Cast(F32, tx)
-D = E.Cast(F64, tx)
-TEXT = E.StringImm(Handle(), "text")
-STORAGE = BufferSym("kept", F32, 1, "internal")
+def bad(message: str) -> Callable[[Callable[[], hl.Func]], Callable[[], hl.Func]]:
+    def add(build: Callable[[], hl.Func]) -> Callable[[], hl.Func]:
+        BAD.append((message, build))
+        return build
 
-CASES: dict[str, tuple[Stmt, str]] = {
-    "print": (store(E.Intrinsic(F32, "print", (X,))), "'print'"),
-    "require": (
-        store(E.Intrinsic(F32, "require", (build.TRUE, X, TEXT))),
-        "'require'",
-    ),
-    "extern": (store(E.Extern(F32, "expm1f", (X,))), "C function expm1f"),
-    "pow of float64": (
-        store(E.Intrinsic(F64, "pow", (D, D)), F64),
-        "uses pow of float64",
-    ),
-    "sin of float64": (
-        store(E.Add(E.Intrinsic(F64, "sin", (D,)), D), F64),
-        "uses sin of float64",
-    ),
-    "parallel": (
-        S.For(n, zero, four, ForKind.PARALLEL, store(X)),
-        "has a parallel loop",
-    ),
-    "prefetch": (
-        S.Block((S.Prefetch(out, tx, four, False), store(X))),
-        "prefetches",
-    ),
-    "heap": (
-        S.Block(
-            (
-                S.Allocate(STORAGE, (four,), build.TRUE, MemoryKind.HEAP, 0),
-                S.Store(STORAGE, X, zero, None),
-                store(E.Load(F32, STORAGE, zero, None)),
-            )
-        ),
-        "memory of the kind 'heap'",
-    ),
-    "no constant size": (
-        S.Block(
-            (
-                S.Allocate(STORAGE, (n,), build.TRUE, MemoryKind.STACK, 0),
-                S.Store(STORAGE, X, zero, None),
-                store(E.Load(F32, STORAGE, zero, None)),
-            )
-        ),
-        "no constant size",
-    ),
-    "too much": (
-        S.Block(
-            (
-                S.Allocate(
-                    STORAGE, (build.int32(1 << 20),), build.TRUE, MemoryKind.STACK, 0
-                ),
-                S.Store(STORAGE, X, zero, None),
-                store(E.Load(F32, STORAGE, zero, None)),
-            )
-        ),
-        "takes more than",
-    ),
-    "lock": (S.Atomic(func("hist"), True, True, store(X)), "needs a lock"),
-    "threads": (kernel(store(X), build.int32(2048)).body, "2048 threads along x"),
-}
+    return add
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_refused(name: str) -> None:
-    body, expected = CASES[name]
-    loop = kernel(body)
-    if name == "threads":
-        loop = S.For(bx, zero, four, ForKind.GPU_BLOCK, body)
-    with pytest.raises(ScheduleError) as caught:
-        kernels_of(loop)
-    message = str(caught.value)
-    assert expected in message
-    assert any(word in message for word in ("bright", "kept", "hist"))
+@bad("g: the loop over x is over the threads of a block of a GPU, but is in no loop")
+def threads_without_blocks() -> hl.Func:
+    _, g = pair()
+    return g.gpu_threads(x)
 
 
-def test_the_func_is_that_which_is_produced() -> None:
-    inner = S.Produce(
-        func("blur"),
-        True,
-        S.Evaluate(E.Intrinsic(F32, "print", (X,))),
-    )
-    with pytest.raises(ScheduleError, match="^blur, which"):
-        kernels_of(kernel(S.Block((inner, store(X)))))
+@bad("g: the loop over x is over blocks of 32 x 64 threads")
+def too_many_threads() -> hl.Func:
+    _, g = pair()
+    return g.gpu_tile(x, y, tx, ty, 32, 64).reorder(tx, ty, y, x)
 
 
-def test_what_passes_were_to_see_to_is_an_error_of_our_own() -> None:
-    failing = S.Assert(E.LT(tx, n), "require", ())
-    with pytest.raises(InternalError, match="Assert"):
-        kernels_of(kernel(S.Block((failing, store(X)))))
-    streamed = store(E.Intrinsic(F32, "streamed", (X,)))
-    with pytest.raises(InternalError, match="past the caches"):
-        kernels_of(kernel(streamed))
+@bad("f: the loop over y is over blocks of a GPU, but is in a kernel")
+def blocks_in_a_kernel() -> hl.Func:
+    f, g = pair()
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compute_at(g, x).gpu_blocks(x, y)
+    return g
 
 
-def test_gpus_that_there_is_no_code_for() -> None:
-    with pytest.raises(HalideError, match="no code for the GPU 'sm_61'"):
-        gpu_target("sm_61")
-    with pytest.raises(HalideError, match="'fermi'"):
-        gpu_target("fermi")
-    # One that is newer than what is known runs code for the newest known one.
-    assert gpu_target("sm_95").cpu == "sm_90"
-    assert gpu_target("sm_86").features == ("ptx71",)
-    # What only that one has is not made use of.
-    assert gpu_target("sm_90a") == gpu_target("sm_90")
+@bad("g: the loop over x is over blocks of a GPU, but is in a kernel")
+def a_serial_loop_between_blocks() -> hl.Func:
+    _, g = pair()
+    g.tile(x, y, xi, yi, 8, 8).reorder(xi, x, yi, y).gpu_blocks(y, x)
+    return g.gpu_threads(xi)
+
+
+@bad("the storage of f takes 264192 bytes for a block, and the most is 49152")
+def too_much_shared_memory() -> hl.Func:
+    f, g = pair()
+    g.tile(x, y, xi, yi, 256, 256).gpu_blocks(x, y).gpu_threads(xi)
+    f.compute_at(g, x).gpu_threads(x)
+    f.bound_extent(x, 258)
+    return g
+
+
+@bad("the storage of f has no constant size, which memory of a block needs")
+def storage_without_a_size() -> hl.Func:
+    f, g = pair()
+    g.gpu_blocks(y).split(x, x, xi, 8).gpu_threads(xi)
+    f.compute_at(g, y).gpu_threads(x)
+    return g
+
+
+@bad("the storage of f is outside of kernels: only the threads of a block share memory")
+def shared_memory_at_the_root() -> hl.Func:
+    f, g = pair()
+    f.compute_root().store_in(hl.MemoryType.GPUShared)
+    return g
+
+
+@bad("the storage of f is that of a thread, but it is computed outside of the loops")
+def registers_for_all_threads() -> hl.Func:
+    f, g = pair()
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compute_at(g, x).store_in(hl.MemoryType.Register).gpu_threads(x, y)
+    return g
+
+
+@bad("the storage of f is inside of a loop over threads, where storage is a thread's")
+def shared_memory_of_a_thread() -> hl.Func:
+    f, g = pair()
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compute_at(g, tx).store_in(hl.MemoryType.GPUShared)
+    return g
+
+
+@bad("the storage of f is to be in memory of the device, and its place is inside")
+def heap_in_a_kernel() -> hl.Func:
+    f, g = pair()
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compute_at(g, x).store_in(hl.MemoryType.Heap).gpu_threads(x, y)
+    return g
+
+
+@bad("g: the loop over x is over the blocks of a kernel, but inside of a parallel loop")
+def a_kernel_in_a_parallel_loop() -> hl.Func:
+    f, g = pair()
+    g.parallel(y)
+    return g.split(x, x, xi, 8).gpu_blocks(x).gpu_threads(xi)
+
+
+@bad("g: the loop over yi is vectorized and has loops over threads of a GPU inside")
+def vectors_around_threads() -> hl.Func:
+    _, g = pair()
+    g.tile(x, y, xi, yi, 8, 4).gpu_blocks(x, y).vectorize(yi)
+    return g.gpu_threads(xi)
+
+
+@bad("f: the loop over y is parallel, but is in a kernel")
+def host_threads_in_a_kernel() -> hl.Func:
+    f, g = pair()
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compute_at(g, x).parallel(y)
+    return g
+
+
+@pytest.mark.parametrize(
+    "message, build", BAD, ids=[build.__name__ for _, build in BAD]
+)
+def test_refusals(message: str, build: Callable[[], hl.Func]) -> None:
+    f = build()
+    with pytest.raises(hl.ScheduleError) as caught:
+        f.realize([300, 300])
+    assert message in str(caught.value)
+    # At the line of the schedule, in the function that gives it.
+    at = caught.value.at
+    assert at is not None and at.file == __file__
+    first = build.__code__.co_firstlineno
+    assert first < at.line <= first + 8
+
+
+def test_an_error_leaves_later_kernels_working() -> None:
+    with pytest.raises(hl.ScheduleError):
+        too_many_threads().realize([64, 64])
+    _, g = pair()
+    g.gpu_tile(x, y, tx, ty, 16, 16)
+    g.realize([64, 64])
