@@ -21,8 +21,9 @@ TONAL, SHARPEN = 0.1, 0.5
 #: What is computed at a time, where it is tiles.
 TILE = (64, 16)
 ROOT, INLINE, VALUES, TILES = "root", "inline", "values", "tiles"
-#: How many lines a thread takes at a time.
-LINES = 16
+#: How many lines a thread takes at a time: of four rows of tiles. Of a row that two
+#: threads come to at once, one mostly waits for what the other computes.
+LINES = 64
 
 x, y, p, k = [hl.Var(name) for name in ("x", "y", "p", "k")]
 _GUARD = hl.TailStrategy.GuardWithIf

@@ -22,6 +22,7 @@ from parhelion.ir.build import add, block, const_int, imm, int32, mul
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import MADE
 from parhelion.ir.symbols import BufferSym
+from parhelion.simplify.vector import lane
 from parhelion.types import BOOL, INT32, Type
 
 
@@ -110,7 +111,7 @@ def _of_lanes(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
     some, end = f.label("wanted"), f.label("asked")
     f.out(f"  br i1 {any_lane(f, wanted, bools)}, label %{some}, label %{end}")
     f.start(some)
-    if _at_once(f, s) > 1:
+    if _at_once(f, s) > 1 or _ends(s):
         every, each = f.label("every"), f.label("each")
         f.out(f"  br i1 {all_lanes(f, wanted, bools)}, label %{every}, label %{each}")
         f.start(every)
@@ -132,21 +133,26 @@ def _look(f: Function, s: S.Demand, table: BufferSym, wanted: Expr | None) -> No
     n = index.type.count
     t, bools = table.type.with_lanes(n), BOOL.with_lanes(n)
     kind, flags = value_type(t), value_type(bools)
-    if wanted is not None:
-        index = E.Select(wanted, index, E.Broadcast(imm(0, index.type.element_of()), n))
-    f.forget_loads(table)
-    held = f.value(E.Load(t, table, index, None))
-    made, asks = f.op(f"icmp eq {kind} {held}, {_filled(t)}"), ""
-    if wanted is not None:
-        asks = f.value(wanted)
-        other = f.op(f"xor {flags} {asks}, splat (i1 true)")
-        made = f.op(f"or {flags} {made}, {other}")
+    asks, ends = "", _ends(s) if wanted is None else ()
+    if ends:
+        there = _both_are_made(f, table, *ends)
+    else:
+        if wanted is not None:
+            none = E.Broadcast(imm(0, index.type.element_of()), n)
+            index = E.Select(wanted, index, none)
+        f.forget_loads(table)
+        held = f.value(E.Load(t, table, index, None))
+        made = f.op(f"icmp eq {kind} {held}, {_filled(t)}")
+        if wanted is not None:
+            asks = f.value(wanted)
+            other = f.op(f"xor {flags} {asks}, splat (i1 true)")
+            made = f.op(f"or {flags} {made}, {other}")
+        there = all_lanes(f, made, bools)
     if s.reads and f.module.profiled:
         reads = str(n * s.reads)
         if asks:
             reads = f.op(f"mul i64 {_how_many(f, asks, n)}, {s.reads}")
         tally(f, s.thunk.func, "hits", reads)
-    there = all_lanes(f, made, bools)
     missing, end = f.label("missing"), f.label("made")
     f.out(f"  br i1 {there}, label %{end}, label %{missing}{f.module.LIKELY}")
     f.push(ScopeKind.BRANCH)
@@ -161,6 +167,35 @@ def _look(f: Function, s: S.Demand, table: BufferSym, wanted: Expr | None) -> No
     f.start(end)
     # The values are read after the entries that say that they are there.
     f.out("  fence acquire")
+
+
+def _ends(s: S.Demand) -> tuple[Expr, ...]:
+    """The entries of the first and the last lane, if all others are one of these: side
+    by side in a row of parts that are no narrower than the vector. Else nothing."""
+    col, (index,) = s.col, s.index
+    n = index.type.count
+    if s.row.type.count > 1 or not isinstance(col, E.Div):
+        return ()
+    along, width = col.a, const_int(col.b)
+    if not isinstance(along, E.Ramp) or const_int(along.stride) != 1:
+        return ()
+    if width is None or width < n - 1:
+        return ()
+    first, last = _lane(index, 0), _lane(index, n - 1)
+    return () if first is None or last is None else (first, last)
+
+
+def _lane(e: Expr, i: int) -> Expr | None:
+    """Lane `i` of a sum or quotient of ramps and of what all lanes share."""
+    if isinstance(e, E.Add | E.Sub | E.Mul | E.Div) and e.type.count > 1:
+        a, b = _lane(e.a, i), _lane(e.b, i)
+        return None if a is None or b is None else type(e)(a, b)
+    return lane(e, i)
+
+
+def _both_are_made(f: Function, table: BufferSym, first: Expr, last: Expr) -> str:
+    one, other = [_is_made(f, table, _word(f, table, e)) for e in (first, last)]
+    return f.op(f"and i1 {one}, {other}")
 
 
 def _at_once(f: Function, s: S.Demand) -> int:
@@ -254,7 +289,7 @@ def _one_by_one(
     k, after = f.name(), f.name()
     f.out(f"  {k} = phi i32 [ 0, %{before} ], [ {after}, %{next_} ]")
 
-    def lane(e: Expr) -> str:
+    def text_of(e: Expr) -> str:
         if e.type.count == 1:
             return texts[e]
         return f.op(f"extractelement {value_type(e.type)} {texts[e]}, i32 {k}")
@@ -269,12 +304,12 @@ def _one_by_one(
     t = index.type.element_of()
     base, _ = f.pointers[table]
     element = memory_type(table.type)
-    at = lane(index)
+    at = text_of(index)
     word = f.op(f"getelementptr {element}, ptr {base}, {value_type(t)} {at}")
     there = _is_made(f, table, word)
     f.out(f"  br i1 {there}, label %{next_}, label %{none}")
     f.start(none)
-    _have_made(f, s.thunk, table, word, lane(s.row), lane(s.col))
+    _have_made(f, s.thunk, table, word, text_of(s.row), text_of(s.col))
     f.out(f"  br label %{next_}")
     f.start(next_)
     f.out(f"  {after} = add nuw nsw i32 {k}, 1")

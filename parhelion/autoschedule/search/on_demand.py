@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from parhelion.analysis.linear import linear
 from parhelion.autoschedule.machine.machine import Machine
 from parhelion.autoschedule.model.groups import Costs, Model, Tiles
 from parhelion.autoschedule.model.plan import Group, Loops, Tiling
@@ -24,6 +25,7 @@ from parhelion.autoschedule.pipeline.graph import Graph, GraphStage
 from parhelion.autoschedule.search.shapes import plain_loops, row_dimension
 from parhelion.ir.expr import FuncCall
 from parhelion.ir.function import Function
+from parhelion.ir.rewrite import free_vars
 from parhelion.lower.box_reads import Conditions, box_reads, corner_reads
 from parhelion.lower.lazy import reads_of
 from parhelion.schedule.directives import Coverage
@@ -32,9 +34,13 @@ from parhelion.schedule.directives import Coverage
 _ACROSS, _DOWN = (16, 32, 64, 128, 256), (4, 8, 16, 32, 64)
 #: Dimensions of no more points are not cut into tiles, unless the user's patch is.
 _SMALL = 16
-#: Looking up whether a value is there, for each point: of a single place, and of each
-#: of several, between which registers are kept; as so many lanes of a gather.
-_ASKED, _ASKED_EACH = 0.8, 2.7
+#: Looking up whether a value is there, for each point, as so many lanes of a gather: of
+#: neighbours along vectors, which are in the same tiles or lie side by side; of a
+#: single place that data decides; and of each of several, between which registers are
+#: kept.
+_ASKED_DENSE, _ASKED, _ASKED_EACH = 0.15, 0.8, 2.2
+#: How many times that takes where each value has an entry of its own.
+_ENTRIES = 3.0
 #: Beside its loops, a tile is claimed and published, and its loops begin anew; in times
 #: what it takes to begin the loops of a Func inside another's.
 _CLAIM = 1.5
@@ -182,10 +188,22 @@ def _asked_at_point(
     total = 0.0
     for selected, often in ((False, 1.0), (True, coverage.fraction)):
         some = [r for r in left if bool(r[1]) is selected]
-        count = len(list(corner_reads(own, some, sizes)))
-        each = _ASKED if count == 1 else _ASKED_EACH
-        total += often * count * each * machine.lane
+        asked = [read for read, _, _ in corner_reads(own, some, sizes)]
+        apart = [read for read in asked if not _is_dense(read, stage)]
+        each = _ASKED if len(apart) == 1 else _ASKED_EACH
+        lanes = len(apart) * each * (1 if part.tile else _ENTRIES)
+        lanes += (len(asked) - len(apart)) * _ASKED_DENSE
+        total += often * lanes * machine.lane
     return total
+
+
+def _is_dense(read: FuncCall, stage: GraphStage) -> bool:
+    """Whether neighbours along the innermost loop read neighbours."""
+    if not stage.pure or not read.args:
+        return False
+    v, form = stage.pure[0], linear(read.args[0])
+    others = [*read.args[1:], *[atom for atom in form.terms if atom is not v]]
+    return form.terms.get(v, 0) == 1 and all([v not in free_vars(e) for e in others])
 
 
 def _sizes(g: Function, part: Part) -> list[int | None]:
