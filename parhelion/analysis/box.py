@@ -36,7 +36,7 @@ def boxes_touched(
     of `scope` run over their intervals."""
     at = Bounds(scope, values)
     nowhere = any(map(is_empty, scope.values()))
-    boxes: dict[Function | BufferSym, Box] = {}
+    boxes: dict[Function | BufferSym, _Hull] = {}
     seen: set[Expr] = set()
     stack = list(exprs)
     while stack:
@@ -51,8 +51,7 @@ def boxes_touched(
             pixel, cond = e.args
             found = _guarded(pixel, cond, at)
             if found is not None:
-                read, box = found
-                boxes[read] = union(boxes[read], box) if read in boxes else box
+                boxes.setdefault(found[0], _Hull()).add(found[1])
             # The pixel itself has been seen to, where nobody else reads it.
             stack.append(cond)
             stack.extend(pixel.children())
@@ -60,14 +59,39 @@ def boxes_touched(
         if kind is FuncCall or kind is ImageLoad and not nowhere:
             read = e.func if kind is FuncCall else e.image  # type: ignore[attr-defined]
             box = tuple([at.of(a) for a in e.args])  # type: ignore[attr-defined]
-            box = _emptied(box) if nowhere else box
-            boxes[read] = union(boxes[read], box) if read in boxes else box
+            boxes.setdefault(read, _Hull()).add(_emptied(box) if nowhere else box)
         if type(e) is Let:
             stack.append(e.value)
             stack.append(substitute(e.body, {e.var: e.value}))
         else:
             stack.extend(e.children())
-    return boxes
+    return {read: hull.box for read, hull in boxes.items()}
+
+
+class _Hull:
+    """The smallest box around others.
+
+    A stencil of stencils reads few intervals of coordinates in many ways: each is
+    joined once.
+    """
+
+    __slots__ = ("box", "joined")
+
+    def __init__(self) -> None:
+        self.box: Box = ()
+        self.joined: list[set[SymInterval]] = []
+
+    def add(self, box: Box) -> None:
+        if not self.joined or holds_nothing(self.box):
+            self.box, self.joined = box, [{i} for i in box]
+            return
+        new = [i not in one for i, one in zip(box, self.joined, strict=True)]
+        if not any(new) or holds_nothing(box):
+            return
+        sides = zip(self.box, box, new, strict=True)
+        self.box = tuple([join(old, i) if yes else old for old, i, yes in sides])
+        for i, one in zip(box, self.joined, strict=True):
+            one.add(i)
 
 
 def _guarded(

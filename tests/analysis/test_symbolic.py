@@ -7,7 +7,8 @@ import random
 import pytest
 
 import parhelion as hl
-from parhelion.analysis.symbolic import greatest, least, order
+from parhelion.analysis import box
+from parhelion.analysis.symbolic import SymInterval, greatest, join, least, order
 from parhelion.ir import build as B
 from parhelion.ir.evaluate import evaluate
 from parhelion.ir.expr import Expr, Var
@@ -82,3 +83,25 @@ def test_a_stencil_at_the_edges_reads_one_clamped_interval() -> None:
     (check,) = [line for line in body.splitlines() if "input_too_small" in line]
     condition = check.split(", input_too_small")[0]
     assert condition.count("min(") == 2, condition  # one for each end
+
+
+def test_an_interval_is_joined_once_however_often_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stencils in one another read few coordinates in many ways."""
+    joins: list[object] = []
+
+    def counted(one: SymInterval, other: SymInterval) -> SymInterval:
+        joins.append(other)
+        return join(one, other)
+
+    monkeypatch.setattr(box, "join", counted)
+    x = hl.Var("x")
+    image = hl.ImageParam(hl.Int(32), 1, "image")
+    f = hl.BoundaryConditions.repeat_edge(image)
+    for k in range(5):
+        g = hl.Func(f"stencil{k}")
+        g[x] = f[x - 1] + f[x] + f[x + 1]
+        f = g
+    lower(PipelineSpec.of([f._function]), name="stencils")
+    assert 10 <= len(joins) < 60
