@@ -177,9 +177,10 @@ def _names(loops: list[Any]) -> set[str]:
 GIVEN: Counter[str] = Counter()
 
 
-def difference(drawn: Drawn) -> str:
-    """What is wrong about a case; empty if nothing is."""
-    os.environ["PARHELION_GPU"] = "simulate"
+def difference(drawn: Drawn, device: str = "simulate") -> str:
+    """What is wrong about a case; empty if nothing is. device: what its kernels are
+    made for, by the name that PARHELION_GPU has."""
+    os.environ["PARHELION_GPU"] = device
     CALLS.begin()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

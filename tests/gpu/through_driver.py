@@ -3,15 +3,16 @@
 Its memory is main memory, and its kernels run on threads of the CPU as they are
 emitted.
 
-``python -m tests.gpu.through_driver LIBRARY [CASE]…`` in a process of its own, as the
-driver's library is loaded once. Prints the name of each case that is right,
-and how many kernels it has launched.
+``python -m tests.gpu.through_driver LIBRARY CASE…`` in a process of its own, as the
+driver's library is loaded once. A number is the seed of a random case. Prints the name
+of each case that is right, and how many kernels it has launched.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import random
 import re
 import sys
 import traceback
@@ -37,27 +38,28 @@ _KINDS: dict[str, Any] = {
 _LAUNCHER = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_char_p,
+    ctypes.c_char_p,
     ctypes.POINTER(ctypes.c_uint),
     ctypes.POINTER(ctypes.c_void_p),
 )
-#: The emulations of all kernels by their names, and the types of their parameters.
-_KNOWN: dict[str, tuple[Emulation, list[Any]]] = {}
+#: The emulation of each PTX text, and the types of its kernels' parameters.
+_KNOWN: dict[str, tuple[Emulation, dict[str, list[Any]]]] = {}
 #: The kernels that were launched.
 _LAUNCHED: list[str] = []
 #: More than a kernel of the tests asks for.
 _SHARED = 48 << 10
 
 
-def launch(name: bytes, sizes: Any, arguments: Any) -> int:
-    """What the driver calls to run a kernel."""
+def launch(name: bytes, module: bytes, sizes: Any, arguments: Any) -> int:
+    """What the driver calls to run a kernel of a module."""
     try:
-        emulation, kinds = _KNOWN[name.decode()]
+        text = name.decode()
+        emulation, parameters = _KNOWN[module.decode()]
         given = [
             (kind, ctypes.cast(arguments[i], ctypes.POINTER(kind)).contents.value)
-            for i, kind in enumerate(kinds)
+            for i, kind in enumerate(parameters[text])
         ]
         numbers = [int(sizes[i]) for i in range(7)]
-        text = name.decode()
         _LAUNCHED.append(text)
         emulation.launch(text, given, numbers[:3], numbers[3:6], numbers[6])
     except BaseException:
@@ -70,13 +72,14 @@ def watched(ptx_of: Callable[..., str]) -> Callable[..., str]:
     """`ptx_of`, after noting the kernels of which it makes PTX."""
 
     def noting(emitted: Emitted, device: Any) -> str:
-        text = emitted.kernels
-        if text:
-            emulation = Emulation(text, _SHARED)
-            for name, given in re.findall(r"void @(\w+)\((.*?)\) \"nvvm", text):
-                kinds = [_KINDS[one.split()[0]] for one in given.split(", ") if one]
-                _KNOWN[name] = emulation, kinds
-        return ptx_of(emitted, device)
+        ptx, text = ptx_of(emitted, device), emitted.kernels
+        if ptx:
+            parameters = {
+                name: [_KINDS[one.split()[0]] for one in given.split(", ") if one]
+                for name, given in re.findall(r"void @(\w+)\((.*?)\) \"nvvm", text)
+            }
+            _KNOWN[ptx] = Emulation(text, _SHARED), parameters
+        return ptx
 
     return noting
 
@@ -116,13 +119,18 @@ def main(library: str, names: list[str]) -> None:
     launcher = _LAUNCHER(launch)
     ctypes.CDLL(library).fake_launcher(launcher)
     kernels.__dict__["ptx_of"] = watched(kernels.ptx_of)
+    from tests.fuzz.kernels import difference, draw
     from tests.gpu.test_simulated import CASES
 
-    for build in (*CASES, numbers):
-        if not names or build.__name__ in names:
-            before = len(_LAUNCHED)
-            check(*build())
-            print(build.__name__, len(_LAUNCHED) - before, flush=True)
+    known = {build.__name__: build for build in (*CASES, numbers)}
+    for name in names:
+        before = len(_LAUNCHED)
+        if name.isdecimal():
+            wrong = difference(draw(random.Random(int(name))), "sm_80")
+            assert not wrong, f"seed {name}: {wrong}"
+        else:
+            check(*known[name]())
+        print(name, len(_LAUNCHED) - before, flush=True)
 
 
 if __name__ == "__main__":

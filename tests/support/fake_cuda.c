@@ -37,9 +37,12 @@ void fake_memory(size_t bytes) { memory = bytes; }
 void fake_devices(int count) { device_count = count; }
 size_t fake_in_use(void) { return in_use; }
 int fake_depth(void) { return depth; }
+// A function of a module: its name first, by which it is printed.
+typedef struct { char name[256]; const char *module; } kernel;
 // Runs kernels in the driver's place: sizes are those of the grid, of a block, and the
 // bytes of shared memory.
-typedef int (*launcher)(const char *kernel, const unsigned *sizes, void **arguments);
+typedef int (*launcher)(const char *name, const char *module, const unsigned *sizes,
+                        void **arguments);
 static launcher launching;
 void fake_launcher(launcher l) { launching = l; }
 
@@ -279,7 +282,10 @@ CUresult cuModuleGetFunction(void **function, const char *module, const char *na
     IN_CONTEXT;
     CALL("cuModuleGetFunction", "%s", name);
     if (!strstr(module, name)) return 500;
-    *function = strdup(name);
+    kernel *made = malloc(sizeof *made);
+    snprintf(made->name, sizeof made->name, "%s", name);
+    made->module = module;
+    *function = made;
     return 0;
 }
 CUresult cuFuncSetAttribute(const char *function, int attribute, int value) {
@@ -299,7 +305,8 @@ CUresult cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned
     clock_ms += gx * gy * gz;
     if (launching) {
         unsigned sizes[7] = {gx, gy, gz, bx, by, bz, shared};
-        return launching(function, sizes, arguments);
+        const kernel *k = (const kernel *)function;
+        return launching(k->name, k->module, sizes, arguments);
     }
     if (strcmp(function, "add") == 0) {
         int32_t *p = *(int32_t **)arguments[0];
