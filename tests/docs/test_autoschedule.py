@@ -23,9 +23,16 @@ def test_the_programs_of_the_page(
 ) -> None:
     monkeypatch.setattr(autoscheduling, "_SCHEDULERS", {})
     hl.register_autoscheduler("Parhelion", "tests.autoschedule.toy:TOY")
-    assert len(PROGRAMS) == 6
+    assert len(PROGRAMS) == 7
     scope: dict[str, object] = {}
     for program in PROGRAMS:
         exec(compile(program, str(PAGE), "exec"), scope)  # noqa: S102
     printed = capsys.readouterr().out
     assert "def schedule(pipeline):" in printed and "runner-up" in printed
+
+
+def test_the_program_for_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = [p for p in PROGRAMS if "CUDA" in p]
+    x, y = hl.vars("x y")
+    exec(compile(program, str(PAGE), "exec"), {"hl": hl, "x": x, "y": y})  # noqa: S102
+    assert ".gpu_blocks(x, y)" in capsys.readouterr().out

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from parhelion.autoschedule.fallback import fallback, refused
+from parhelion.autoschedule.fallback import fallback
+from parhelion.autoschedule.kernels.facts import ANY_GPU, kernels_for
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
-from parhelion.errors import HalideError
+from parhelion.errors import HalideError, ScheduleError
 from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
 from parhelion.lang.target_api import Target
@@ -19,14 +20,26 @@ def refusal(
 ) -> tuple[HalideError, Function | None] | None:
     """Why a script cannot be lowered for a target with a GPU, and the Func whose
     storage no kernel can have, if that is why; None if it can be lowered."""
-    error = refused(script, target)
-    if error is None:
-        return None
-    if isinstance(error, RefusedStorage) and error.func is not None:
-        for f in script.order:
-            if f.name == error.func.name:
-                return error, f
-    return error, None
+    try:
+        found = kernels_for(script.tried().outputs, target)
+    except RefusedStorage as error:
+        return error, None if error.func is None else _named(script, error.func.name)
+    except HalideError as error:
+        return error, None
+    for kernel in found:
+        if kernel.shared > ANY_GPU.shared:
+            largest = max(kernel.storage, key=lambda one: one[1])[0]
+            wanted = ScheduleError(
+                f"a kernel needs {kernel.shared} bytes of shared memory, and a block"
+                f" has {ANY_GPU.shared}"
+            )
+            return wanted, _named(script, largest)
+    return None
+
+
+def _named(script: Script, name: str) -> Function | None:
+    """The Func of the pipeline of which a copy has this name."""
+    return next((f for f in script.order if f.name == name), None)
 
 
 def without_kernels(
