@@ -59,8 +59,9 @@ from parhelion.ir.stmt import (
 )
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import constant_bytes
-from parhelion.lower.extents import most_of, opened
+from parhelion.lower.extents import most_of
 from parhelion.lower.instantiate import instantiate
+from parhelion.lower.kernel_checks import known_to_host, lift_checks
 from parhelion.lower.kernel_refusals import (
     block_inside,
     divergent,
@@ -207,11 +208,12 @@ class _Kernel:
             )
         self.dimensions = max(len(deepest), 1)
         self.inside = {loop.var for loop in loops} | _loop_vars(body)
-        made = block(*lets, self.walk(body, _Around()))
+        lifted = lift_checks(body, loops, self.inside)
+        made = block(*lets, self.walk(lifted.body, _Around()))
         self.check_threads(kernel, made)
         for loop in reversed(loops):
             made = For(loop.var, loop.min, loop.extent, loop.kind, made)
-        return made
+        return block(*lifted.checks, made)
 
     def check_threads(self, kernel: For, made: Stmt) -> None:
         """Raises ScheduleError if a block has more threads than the device's have."""
@@ -409,9 +411,9 @@ class _Kernel:
         there can be, where the extent depends on the block."""
         if const_int(extent) is not None:
             return extent
-        whole = opened(extent)
-        if self.inside.isdisjoint(free_vars(whole)) and not reads_data(whole):
-            return whole
+        known = known_to_host(extent, self.inside)
+        if known is not None:
+            return known
         most = most_of(extent)
         if most is None:
             raise refused(

@@ -57,3 +57,22 @@ def test_atomic_updates_of_shared_memory() -> None:
     f.update().atomic().gpu_threads(r.x)
     counts = np.stack([np.bincount(line, minlength=7) for line in LEVELS])
     assert np.array_equal(np.asarray(g.realize([7, 12])), counts + counts[:, ::-1])
+
+
+@pytest.mark.parametrize("reach", [3, 9])
+def test_storage_whose_bound_the_host_checks(reach: int) -> None:
+    """Its size depends on a Param: a check of it in the kernel was refused."""
+    n = hl.Param(hl.Int(32), "n", reach)
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = x + 100 * y
+    g[x, y] = f[x, y] + f[x + n, y]
+    g.gpu_tile(x, y, tx, ty, 16, 4)
+    f.compute_at(g, x).bound_storage(x, 20).gpu_threads(x, y)
+    if reach == 9:
+        with pytest.raises(hl.BoundsError, match="bound in dimension x to 20, but 25"):
+            g.realize([40, 10])
+        # It is never asked for.
+        assert np.asarray(g.realize([0, 10])).size == 0
+        return
+    one = np.add.outer(100 * np.arange(10), np.arange(40))
+    assert np.array_equal(np.asarray(g.realize([40, 10])), 2 * one + 3)
