@@ -26,6 +26,8 @@ something: those evaluated in each iteration of a loop inside, or in a small bod
 clamp of a row's coordinate, say, is evaluated before the loop along the row: with or
 without it, that loop takes the same time, and LLVM a second one for each copy.
 
+The loops over blocks of a kernel have a steady state together, and blocks branch.
+
 In innermost loops, a clamp in an index counts as likely to do nothing, and an `if`
 around the whole body as likely to hold if it just makes the loop shorter.
 """
@@ -65,6 +67,7 @@ from parhelion.ir.stmt import (
     Stmt,
 )
 from parhelion.lower.instantiate import instantiate
+from parhelion.lower.kernels import block_loops
 from parhelion.lower.likely import Candidate, Rate, find_candidates, runs_loops
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.solve import Bound
@@ -79,6 +82,9 @@ _MOST_BOUNDS, _MOST_GUARDS = 16, 32
 
 #: Nodes of a body whose copy may pay for a condition that each run of it asks once.
 _SMALL = 128
+
+#: Nodes of what a block of a GPU does that may be there twice.
+_LARGEST_KERNEL = 4000
 
 #: What was said of loops.
 Choices = Mapping[LoopId, PartitionChoice]
@@ -156,6 +162,8 @@ class _Partition(Rewriter):
         return n if isinstance(n, Expr) else super().go(n)
 
     def on_for(self, n: For) -> Stmt:
+        if n.kind is ForKind.GPU_BLOCK:
+            return self.kernel(n)
         innermost = not runs_loops(n.body)
         runs = n.kind in (ForKind.SERIAL, ForKind.PARALLEL) or _is_column(n)
         policy = self.said.policy(n)
@@ -173,6 +181,39 @@ class _Partition(Rewriter):
             if plan is not None:
                 return self.split(n, plan, innermost)
         return For(n.var, n.min, n.extent, n.kind, self.go(n.body))
+
+    def kernel(self, n: For) -> Stmt:
+        """A kernel whose blocks ask whether they are in the steady state of all loops
+        over blocks: all threads of one take the same way."""
+        loops, body = block_loops(n)
+        steady, tests, lets = body, list[Expr](), list[Stmt]()
+        for loop in loops:
+            over = For(loop.var, loop.min, loop.extent, loop.kind, steady)
+            if self.said.policy(loop) is Partition.Never or not _fits_twice(body):
+                continue
+            candidates = find_candidates(over, innermost=False)
+            always = self.said.policy(loop) is Partition.Always
+            plan = _plan(over, candidates, always)
+            cuts = plan is not None and bool(plan.lows or plan.highs or plan.guards)
+            self.said.note(loop, cuts)
+            if plan is None:
+                continue
+            tests += plan.guards
+            if plan.lows:
+                first = _named(loop, "steady", _fold(maximum, plan.lows), lets)
+                tests.append(le(first, loop.var))
+            if plan.highs:
+                last = _named(loop, "last", _fold(minimum, plan.highs), lets)
+                tests.append(le(loop.var, last))
+            steady = instantiate(steady, {}, plan.steady)
+        made = self.go(steady)
+        if tests:
+            rest = self.beside(instantiate(body, {}, {}, renew=True))
+            made = If(conjunction(tests), made, None if _is_nop(rest) else rest)
+        made = block(*lets, made)
+        for loop in reversed(loops):
+            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
+        return made
 
     def beside(self, s: Stmt) -> Stmt:
         """Code that runs where the steady state does not."""
@@ -291,6 +332,11 @@ def _of_vectors_alone(n: For, candidates: Sequence[Candidate]) -> list[Candidate
         return []
     inside = {s.var for s in nodes(n.body) if isinstance(s, For)}
     return [c for c in asked if not _mentions(c.node, inside)]
+
+
+def _fits_twice(body: Stmt) -> bool:
+    """Whether a kernel may have two copies of what its blocks do."""
+    return sum(1 for _ in nodes(body)) <= _LARGEST_KERNEL
 
 
 def _mentions(e: Expr, wanted: set[Var]) -> bool:
