@@ -159,8 +159,8 @@ class Root:
 class Frame:
     """What a group costs wherever its members are computed.
 
-    geometry: of its root. computing: the core's time for the root. pages, packed: see
-    `pages.lost_to_pages`.
+    geometry: of its root. core: the core's time for the root; computing: with what it
+    waits for rows. pages, packed: see `pages.lost_to_pages`.
     """
 
     def __init__(
@@ -169,8 +169,8 @@ class Frame:
         self.model, self.of, self.geometry = model, of, geometry
         self.machine, self.nest = model.machine, of.nest
         self.rows = Rows(geometry, of.runs, model.regions, model.machine)
-        self.computing = self._computing()
-        self.computing = self.waiting(self.nest.root, self.nest.own, self.computing)
+        self.core = self._computing()
+        self.computing = self.waiting(self.nest.root, self.nest.own, self.core)
         #: The members that go on from row to row.
         self.sliding = sliding(
             model.regions, self.nest.root, self.nest.tiles.row, members

@@ -94,9 +94,11 @@ class _GroupCost:
     def costs(self) -> Costs:
         frame, machine = self.frame, self.machine
         near, far, written = self._traffic()
-        compute = frame.computing
+        compute, core = frame.computing, frame.core
         for (f, made), m in zip(self.loops.items(), self.members, strict=True):
             compute = compute + frame.waiting(f, made, m.computing)
+            core = core + m.computing
+        waiting = compute - core
         compute = compute + frame.pages
         # Each of the two caches moves what it has while the other does, too.
         share = machine.unhidden
@@ -113,6 +115,7 @@ class _GroupCost:
             tasks = np.where(alone, 0.0, tasks)
         terms = {
             "compute": compute,
+            "waiting": waiting,
             "near bytes": near,
             "far bytes": far,
             "writing": written,

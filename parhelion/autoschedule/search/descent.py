@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from parhelion.autoschedule.search.members import Inside
 from parhelion.autoschedule.search.on_demand import (
     Parts,
     asking,
+    in_turn,
     one_tile,
     tiled,
     values_group,
@@ -168,6 +169,7 @@ class Search(Descent[Model]):
             for tiles in choices:
                 self.evaluations += 1
                 costs = model.group(root, members, loops, tiles)
+                costs = self.in_turn(model, root, tiles, costs)
                 for k in np.argsort(costs.total, kind="stable")[:most]:
                     made = _group(root, members, loops, tiles, extents, costs, int(k))
                     made.length = length
@@ -178,6 +180,20 @@ class Search(Descent[Model]):
                     if key not in found or made.cost < found[key].cost:
                         found[key] = made
         return sorted(found.values(), key=lambda g: g.cost * self.dear(g.length))[:most]
+
+    def in_turn(
+        self, model: Model, root: Function, tiles: Tiles, costs: Costs
+    ) -> Costs:
+        """The costs of a group with what its tasks wait for each other, where they have
+        the same parts of Funcs on demand computed: one thread does what all would."""
+        for g, part in self.parts.items():
+            if g is root or g not in model.graph.stages:
+                continue
+            alone = in_turn(model, root, g, part, tiles)
+            if np.any(alone):
+                made = self.group(model, g, {}).cost * (model.machine.threads - 1)
+                costs = replace(costs, total=costs.total + made * alone)
+        return costs
 
     def loop_choices(
         self,
