@@ -9,6 +9,7 @@ import numpy as np
 import parhelion as hl
 from apps.common import Array
 from apps.lazy.dewarp import fisheye_view
+from benchmarks.dynamic.choices import choices
 from benchmarks.dynamic.contenders import (
     INLINE,
     ROOT,
@@ -173,6 +174,7 @@ def all_figures(side: int, seconds: float) -> dict[str, Any]:
         "covered": covered(image, seconds),
         "hits": hits(2 * seconds),
         "dewarp": dewarp(image, 2 * seconds),
+        "choices": choices(image, seconds, PATCH),
     }
 
 

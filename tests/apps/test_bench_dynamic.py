@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.dynamic import contenders as of
 from benchmarks.dynamic import figures, page
+from benchmarks.dynamic.choices import BY_HAND, CHOSEN, chosen, lines_of
 from benchmarks.dynamic.goals import goals
 
 SIDE = 150
@@ -72,7 +73,26 @@ def _figures() -> dict[str, Any]:
         "covered": dict.fromkeys(("windows", "patches", "pixels"), rows),
         "hits": {"in order": {of.ROOT: 1.0, of.VALUES: 3.0, of.TILES: 0.5}},
         "dewarp": {**times, "part": {"tiles": 0.31, "values": 0.29}},
+        "choices": [
+            {
+                "case": "windows",
+                "part": 0.1,
+                "label": "root",
+                "times": {**dict.fromkeys(BY_HAND, 0.02), CHOSEN: 0.021},
+            }
+        ],
     }
+
+
+def test_what_is_chosen_agrees() -> None:
+    consumer, shape = _consumers()["windows"]
+    made = {
+        of.ROOT: of.contender(IMAGE, consumer, of.ROOT, shape),
+        CHOSEN: chosen(IMAGE, consumer, shape, 0.3, (60, 40))[0],
+    }
+    of.agree(made, "windows")
+    (line,) = lines_of(_figures()["choices"])
+    assert line[:2] == ["windows", "10%"] and line[-2:] == ["root", "1.05"]
 
 
 def test_the_page(tmp_path: Path) -> None:
