@@ -17,6 +17,7 @@ from typing import Any
 from parhelion.analysis.interval import constant_interval
 from parhelion.codegen.asked import answer, of_params, passes
 from parhelion.codegen.c_expr import Expressions, c_type, foreign_name
+from parhelion.codegen.c_hoist import hoisted
 from parhelion.codegen.c_loops import (
     hindrance,
     holds_by_type,
@@ -83,6 +84,7 @@ def emit_c(lowered: Lowered, head: Head) -> str:
     `lowered` has no vectors. Raises HalideError for what C cannot say.
     """
     writer = _Writer()
+    writer.strict = lowered.strict_float
     run_deep(lambda: writer.function(lowered, head))
     lines = without_unused(writer.lines)
     there = words(lines)
@@ -318,6 +320,11 @@ class _Writer(Expressions):
         self.define(s.var, self.root(s.value))
 
     def loop(self, s: S.For) -> None:
+        simd = s.kind is ForKind.VECTORIZED and is_simd(s)
+        if simd:
+            before, s = hoisted(s)
+            for one in before:
+                self.let(one)
         end = build.add(s.min, s.extent)
         t, low = c_type(s.var.type), self.root(s.min)
         name = self.name(s.var, s.var.name)
@@ -334,7 +341,7 @@ class _Writer(Expressions):
                 self.parallel_loop(s, head)
                 return
             note += f", but not here: {why}"
-        elif s.kind is ForKind.VECTORIZED and is_simd(s):
+        elif simd:
             self.out("#pragma omp simd")
             note = ""
         self.out(head + note)

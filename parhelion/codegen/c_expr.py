@@ -73,6 +73,8 @@ class Expressions:
         self.taken: set[str] = set(KEYWORDS)
         self._memo: dict[Expr, tuple[str, int]] = {}
         self._shared: set[Expr] = set()
+        #: Whether all operations on floats are rounded by themselves.
+        self.strict = False
 
     def fail_unless(self, cond: str, code: str) -> None:
         """Writes what leaves with the failure `code` unless `cond` holds."""
@@ -302,8 +304,9 @@ class Expressions:
             return self.text(args[0]), self._memo[args[0]][1]
         if op == "strict_float":
             inner = args[0]
-            known = isinstance(inner, E.Intrinsic) and inner.op in _LIBRARY
-            made = None if known else expanded(e)
+            if isinstance(inner, E.Intrinsic) and inner.op in _LIBRARY:
+                return self.mathematical(inner, strict=True)
+            made = expanded(e)
             return self.again(inner if made is None else made)
         if op == "undef":
             return "0", _ATOM
@@ -320,7 +323,7 @@ class Expressions:
             given = ", ".join([self.text(a) for a in args])
             return f"{self.need(op, e.type)}({given})", _ATOM
         if op in _LIBRARY:
-            return self.library(_LIBRARY[op], e)
+            return self.mathematical(e, self.strict)
         if op == "abs" and e.type.is_float():
             return self.library("fabs", e)
         if op in _CLASSES:
@@ -331,6 +334,20 @@ class Expressions:
         if made is None:
             raise HalideError(f"C output has no form of {op} for {args[0].type}")
         return self.again(made)
+
+    def mathematical(self, e: E.Intrinsic, strict: bool) -> tuple[str, int]:
+        """A math function: the polynomial that machine code has of it, as a function
+        that compilers put into their vectors, or that of <math.h>."""
+        params = tuple([Var(f"a{i}", a.type) for i, a in enumerate(e.args)])
+        of = E.Intrinsic(e.type, e.op, params)
+        made = expanded(of, strict=strict)
+        if made is None:
+            return self.library(_LIBRARY[e.op], e)
+        spelled = [_short(p.type) for p in params]
+        name = "_".join([*["strict"][:strict], e.op, *spelled])
+        if name not in self.helpers:
+            self.helpers |= _polynomial(name, params, made)
+        return f"{name}({', '.join([self.text(a) for a in e.args])})", _ATOM
 
     def library(self, name: str, e: E.Intrinsic) -> tuple[str, int]:
         """A function of <math.h>; half floats are computed as floats."""
@@ -402,6 +419,17 @@ class Expressions:
         if e.type.is_int():
             return "%lld", [f"(long long){text}"]
         return "%llu", [f"(unsigned long long){text}"]
+
+
+def _polynomial(name: str, params: Sequence[Var], value: Expr) -> dict[str, str]:
+    """The definition of a function, by its name, after those that it calls."""
+    writer = Expressions()
+    writer.indent = 1
+    given = [f"{c_type(p.type)} {writer.name(p, p.name)}" for p in params]
+    result = writer.root(value)
+    head = f"static inline {c_type(value.type)} {name}({', '.join(given)}) {{"
+    text = "\n".join([head, *writer.lines, f"  return {result};", "}"])
+    return {**writer.helpers, name: text}
 
 
 def foreign_name(e: E.Extern) -> str:

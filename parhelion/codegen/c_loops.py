@@ -151,25 +151,26 @@ def is_simd(loop: S.For) -> bool:
     """Whether the iterations of a vectorised loop can run as the lanes of a vector
     though C has them one after the other.
 
-    The body must be plain: names, stores and branches. No iteration may touch what
-    another one stores: each buffer is stored at one place, which moves by a constant
-    from one iteration to the next, and is read nowhere else.
+    The body must be plain: names, stores and branches. No iteration may read what
+    another one stores: a buffer that is read is stored at one place, and read nowhere
+    else. Each place moves by a constant from one iteration to the next. (That one
+    store's lanes are not another's is for the schedule to see to: machine code has one
+    after the other, each of all lanes.)
     """
     body = _Body()
     if not body.gather(loop.body):
         return False
-    places: dict[BufferSym, Expr] = {}
+    places: dict[BufferSym, set[Expr]] = {}
     for store in body.stores:
-        if places.setdefault(store.buffer, store.index) is not store.index:
-            return False
+        places.setdefault(store.buffer, set()).add(store.index)
         if not body.step(store.index, loop.var):
             return False
     for load in body.loads:
-        place = places.get(load.buffer)
-        if place is not None and place is not load.index:
-            gap = difference(place, load.index)
-            if gap.terms or gap.const:
-                return False
+        for place in places.get(load.buffer, ()):
+            if place is not load.index:
+                gap = difference(place, load.index)
+                if gap.terms or gap.const:
+                    return False
     return bool(body.stores)
 
 

@@ -33,10 +33,10 @@ KEYWORDS = frozenset(
     for end in ("", "f")
 }
 
-#: The names of the functions that `helper` makes.
+#: The names of the functions that `helper` makes, and of polynomials.
 HELPER = re.compile(
     "(min|max|bits|div|mod|shift_left|shift_right|popcount|clz|ctz|mul_add|mul_sub"
-    "|sub_mul)"
+    "|sub_mul|(strict_)?(exp|log|pow|a?(sin|cos|tan)h?|atan2|erf))"
     r"(_(bool|[iuf]\d+))+"
 )
 
@@ -54,7 +54,7 @@ CODES = {
 HEADER = """\
 // Compile with -fwrapv (integers wrap) and -fopenmp (for threads and vectors).
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("fp-contract=off")
+#pragma GCC optimize("fp-contract=off", "no-math-errno", "no-trapping-math")
 #else
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -65,6 +65,12 @@ HEADER = """\
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// Nobody asks for errno, with which no loop that has a root in it is vectorised.
+#if defined(__GNUC__) && !defined(__clang__)
+float sqrtf(float) __attribute__((const, nothrow));
+double sqrt(double) __attribute__((const, nothrow));
+#endif
 
 // Conditions that always hold, loops that never run, storage that loops fill, pragmas
 // that are not asked for.

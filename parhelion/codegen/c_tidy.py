@@ -45,8 +45,15 @@ def without_unused(lines: Sequence[str]) -> list[str]:
 
 
 def used_helpers(helpers: Mapping[str, str], there: set[str]) -> list[str]:
-    """The texts of the functions whose names are `there`."""
-    return [text for name, text in helpers.items() if name in there]
+    """The texts of the functions whose names are `there`, and of those that they call,
+    which stand before them."""
+    texts: list[str] = []
+    wanted = set(there)
+    for name, text in reversed(list(helpers.items())):
+        if name in wanted:
+            texts.append(text)
+            wanted |= words(text.split("\n"))
+    return texts[::-1]
 
 
 __all__ = ["used_helpers", "without_unused", "words"]

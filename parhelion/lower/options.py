@@ -17,8 +17,8 @@ class LowerOptions:
     strict_float: whether every float operation is rounded by itself.
     guard_tails: splits whose tail is Auto are guarded instead of shifted inwards, so
         that images smaller than a tile can be computed.
-    vectors: if false, vectorised and unrolled loops stay loops, and async Funcs have no
-        threads, to be read.
+    vectors: if false, vectorised loops stay loops, as do unrolled ones around them, and
+        async Funcs have no threads, to be read.
     profile: whether threads say which Func they compute (see `lower.profiling`).
     record: whether all Funcs are traced, and their lines are handed on as records.
     device: what kernels are made for; None if the code is for a CPU alone.

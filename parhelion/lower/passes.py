@@ -48,7 +48,7 @@ from parhelion.lower.stages import StagedPipeline
 from parhelion.lower.stream_stores import stream_stores
 from parhelion.lower.sync_devices import sync_devices
 from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
-from parhelion.lower.unroll import unroll_loops
+from parhelion.lower.unroll import unroll_in_vectors, unroll_loops
 from parhelion.lower.vectorize import vectorize_loops
 from parhelion.schedule.directives import PartitionChoice
 from parhelion.schedule.spec import PipelineSpec
@@ -225,7 +225,7 @@ PASSES: tuple[Pass[Context], ...] = (
     ),
     Pass(
         "unroll_loops",
-        lambda s, c: unroll_loops(s),
+        lambda s, c: (unroll_loops if c.options.vectors else unroll_in_vectors)(s),
         "unrolled loops become copies of their body",
         "before vectorising, so that constant offsets join vector indices",
     ),
@@ -323,8 +323,8 @@ PASSES: tuple[Pass[Context], ...] = (
 )
 
 
-#: What makes vectors, and copies in place of loops.
-_VECTOR_PASSES = frozenset(["unroll_loops", "vectorize_loops", "simplify_vectors"])
+#: What makes vectors.
+_VECTOR_PASSES = frozenset(["vectorize_loops", "simplify_vectors"])
 
 
 @dataclass(frozen=True, slots=True)

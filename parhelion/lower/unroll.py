@@ -30,6 +30,12 @@ def unroll_loops(s: Stmt) -> Stmt:
     return _Unroll().go(s)
 
 
+def unroll_in_vectors(s: Stmt) -> Stmt:
+    """As `unroll_loops`, of loops inside of VECTORIZED ones alone: C without vectors,
+    whose compiler vectorises no loop that has another in it."""
+    return _UnrollInVectors().go(s)
+
+
 def constant_extent(loop: For) -> int | None:
     """The number of iterations, if it is known now."""
     value = const_int(loop.extent)
@@ -88,3 +94,18 @@ class _Unroll(Rewriter):
             one = instantiate(body, {n.var: add(n.min, int32(i))}, renew=i > 0)
             guarded.append(If(mark, one, None))
         return block(*guarded) if guarded else NOP
+
+
+class _UnrollInVectors(_Unroll):
+    def __init__(self) -> None:
+        super().__init__()
+        self._in_vectors = False
+
+    def on_for(self, n: For) -> Stmt:
+        if n.kind is ForKind.UNROLLED and self._in_vectors:
+            return super().on_for(n)
+        around = self._in_vectors
+        self._in_vectors = around or n.kind is ForKind.VECTORIZED
+        body = self.go(n.body)
+        self._in_vectors = around
+        return For(n.var, n.min, n.extent, n.kind, body)

@@ -555,3 +555,37 @@ def test_compilers_contract_nothing(compiler: str, tmp_path: Path) -> None:
     text = listing.read_text()
     assert "mulss" in text or "mulps" in text
     assert not re.search(r"\bvfn?m(add|sub)", text)
+
+
+@needs_cc
+def test_functions_are_the_polynomials_of_machine_code(tmp_path: Path) -> None:
+    """Rounded operation by operation, they agree whether or not a product and a sum
+    are one instruction."""
+    f, v = hl.Func("c_curves"), hl.f32(x - 40) * 0.37 + hl.f32(y)
+    curves = [hl.exp(v), hl.log(v * v + 1.0), hl.pow(hl.abs(v), v * 0.1), hl.sin(v)]
+    f[x, y, c] = hl.mux(c, [hl.strict_float(curve) for curve in curves])
+    f.vectorize(x, 8)
+    text = hl.Pipeline(f).c_text([])
+    for name in ("exp", "log", "pow", "sin"):
+        assert re.search(rf"static inline float strict_{name}(_f32)+\(", text)
+        assert not re.search(rf"\b{name}f\(", text)
+    same(f, [96, 5, 4], tmp_path)
+
+
+@needs_cc
+def test_lanes_with_unrolled_loops_and_rows_of_folded_storage(tmp_path: Path) -> None:
+    """In a loop of lanes there is no other loop, nor what is the same for all lanes."""
+    f, g, rows = *hl.funcs("c_rows c_colours"), hl.Param(hl.Int(32), "rows", 3)
+    f[x, y] = x * 7 + y * y
+    g[x, y, c] = f[x, y - 1] + f[x, y + 1] * (c + 1) + y / rows
+    g.bound(c, 0, 3).reorder(c, x, y).unroll(c).vectorize(x, 8)
+    f.store_root().compute_at(g, y).fold_storage(y, 5).vectorize(x, 8)
+    text = hl.Pipeline(g).c_text([rows])
+    assert "// unrolled" not in text
+    last = text.rindex("#pragma omp simd")
+    assert "div_i32(" not in text[last:] and "mod_i32(" not in text[last:]
+    call = compiled(g, [rows], tmp_path)
+    expected, out = g.realize([40, 9, 3]), hl.Buffer(hl.Int(32), [40, 9, 3])
+    assert isinstance(expected, hl.Buffer)
+    assert call(3, out) == 0
+    assert np.array_equal(np.asarray(out), np.asarray(expected))
