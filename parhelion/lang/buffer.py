@@ -98,10 +98,7 @@ class Buffer(Views, DeviceMemory, Pointwise):
     (3, 2, 5)
     """
 
-    __slots__ = (
-        *("__weakref__", "_array", "_device", "_lay", "_mins", "_name", "_symbol"),
-        "_type",
-    )
+    __slots__ = ("__weakref__", "_array", "_lay", "_mins", "_name", "_symbol", "_type")
     _array: Array | None
     _type: Type
     _mins: list[int]
@@ -265,13 +262,6 @@ class Buffer(Views, DeviceMemory, Pointwise):
         if self._device is not None:
             self._device.read_on_host()
         return self._grid()
-
-    def _shared_copy(self) -> DeviceCopy:
-        """What this Buffer and its views have on a device, from now on together."""
-        if self._device is None:
-            self._device = DeviceCopy(self._type, self._grid(), self._name)
-            self._lay = None  # layouts tell of it
-        return self._device
 
     def _memory(self) -> tuple[int, int]:
         """The address and the bytes of the memory that it keeps."""

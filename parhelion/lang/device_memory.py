@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,9 @@ class DeviceMemory:
     when they are read on the side where they are older.
     """
 
-    __slots__ = ()
+    __slots__ = ("_device",)
     _device: DeviceCopy | None
+    _mins: list[int]
     _name: str
     _type: Type
 
@@ -43,8 +45,15 @@ class DeviceMemory:
     def _layout(self) -> Layout:
         raise NotImplementedError
 
-    def _shared_copy(self) -> DeviceCopy:
+    def _become(self, array: Array, mins: Sequence[int]) -> None:
         raise NotImplementedError
+
+    def _shared_copy(self) -> DeviceCopy:
+        """What this Buffer and its views have on a device, from now on together."""
+        if self._device is None:
+            self._device = DeviceCopy(self._type, self._grid(), self._name)
+            self._become(self._grid(), self._mins)  # layouts tell of it
+        return self._device
 
     def has_device_allocation(self) -> bool:
         """Returns whether there is a copy of the pixels on a device."""

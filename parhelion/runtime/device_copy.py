@@ -33,8 +33,17 @@ class DeviceCopy:
     """
 
     __slots__ = (
-        *("__weakref__", "_array", "_away", "_dims", "_layout", "_lock", "_name"),
-        *("_owner", "_struct", "_type", "fresh"),
+        "__weakref__",
+        "_array",
+        "_away",
+        "_dims",
+        "_layout",
+        "_lock",
+        "_name",
+        "_owner",
+        "_struct",
+        "_type",
+        "fresh",
     )
 
     def __init__(
