@@ -64,11 +64,12 @@ _MOST_COPIES = 16
 
 @dataclass
 class Costs:
-    """For each candidate: nanoseconds, infinite where no SM holds a block; and what
-    they come from."""
+    """For each candidate: nanoseconds, infinite where no SM holds a block; what they
+    come from; and operations and loads in the code, all points of a thread counted."""
 
     total: Numbers
     terms: Mapping[str, Numbers]
+    lengths: Numbers
 
 
 @dataclass(frozen=True)
@@ -225,6 +226,7 @@ class _Kernel:
         self.chain, self.shared = zero.copy(), zero.copy()
         self.registers: Numbers = np.full(len(self.count), float(_FRAME))
         self.in_flight = zero.copy()
+        self.length = zero.copy()
         self.block, self.own = self._boxes()
 
     # Boxes.
@@ -342,6 +344,9 @@ class _Kernel:
                 [inner[v] for v in a.depends if v in inner], start=1.0
             )
         each = each + loads
+        # Loops of a reduction are not unrolled.
+        serial = math.prod([inner[r] for r in stage.rvars if r in inner], start=1.0)
+        self.length += each / serial
         warps = np.ceil(self.count / WARP)
         self.issue += each * warps * WARP / self.card.lanes
         return each
@@ -545,7 +550,11 @@ class _Kernel:
             "blocks": grid,
         }
         shape = total.shape
-        return Costs(total, {k: np.broadcast_to(n, shape) for k, n in terms.items()})
+        return Costs(
+            total,
+            {k: np.broadcast_to(n, shape) for k, n in terms.items()},
+            np.broadcast_to(self.length, shape),
+        )
 
     def _bytes(self, grid: Any) -> tuple[Any, Any]:
         """Bytes that come from memory, and that go through the second-level cache."""

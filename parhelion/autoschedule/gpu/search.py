@@ -40,6 +40,8 @@ _SMALL_FUNC = 1 << 16
 _MANY = 2
 #: How many groups are evaluated at least, for each Func, and at most.
 _LEAST, _EACH, _MOST = 300, 8, 800
+#: Operations and loads of a kernel that are usual; more are dearer by as much.
+_MOST_CODE = 1500.0
 #: A thread computes no more values of one member in registers.
 _MOST_VALUES = 64
 
@@ -228,12 +230,12 @@ class KernelSearch(Descent[KernelModel]):
         )
         costs = model.kernel(stage, own, Candidates.of(found), members)
         groups = []
-        for k in np.argsort(costs.total, kind="stable")[:most]:
+        # Too much code takes long to compile, and leaves the cache of instructions.
+        total = costs.total * np.maximum(1.0, costs.lengths / _MOST_CODE)
+        for k in np.argsort(total, kind="stable")[:most]:
             terms = {name: float(t[k]) for name, t in costs.terms.items()}
             shape = found[int(k)]
-            group = made(
-                float(costs.total[k]), terms, kernels=[Kernel(stage, own, shape)]
-            )
+            group = made(float(total[k]), terms, kernels=[Kernel(stage, own, shape)])
             if members and group.cost < float("inf"):
                 group.boxes = model.boxes(stage, own, shape, members)
                 values = [
