@@ -20,7 +20,7 @@ import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.cases import ORDER, case
 from benchmarks.report import table
-from parhelion.autoschedule.kernels.facts import Kernel, kernels_for
+from parhelion.autoschedule.kernels.facts import ANY_GPU, Kernel, kernels_for
 
 SCHEDULERS = ("Mullapudi2016", "Parhelion")
 HEAD = [
@@ -35,8 +35,8 @@ def target() -> hl.Target:
 
 
 def scheduled(name: str, scheduler: str) -> tuple[list[Kernel], int, float]:
-    """The kernels of an application, how many definitions have none, and the seconds
-    that finding its schedule took."""
+    """The kernels of an application, each checked to be one that devices take, how many
+    definitions have none, and the seconds that finding its schedule took."""
     one = case(name)
     app = one.algorithm(hl)
     set_estimates(one, app, one.inputs())
@@ -45,7 +45,11 @@ def scheduled(name: str, scheduler: str) -> tuple[list[Kernel], int, float]:
     found = pipeline.apply_autoscheduler(target(), hl.AutoschedulerParams(scheduler))
     seconds = time.perf_counter() - begin
     left = [n for n in found.notes if "stays on the CPU" in n]
-    return kernels_for([app.output._function], target()), len(left), seconds
+    made = kernels_for([app.output._function], target())
+    for kernel in made:
+        assert math.prod(kernel.threads) <= ANY_GPU.threads, kernel
+        assert kernel.shared <= ANY_GPU.shared, kernel
+    return made, len(left), seconds
 
 
 def rows(names: list[str]) -> Iterator[list[str]]:
