@@ -17,6 +17,9 @@ from apps.common import App, Array, Module, main, to_float, to_levels
 CELL = 8
 #: Depth of a cell, in units of the image's values.
 SETTINGS = {"r_sigma": 0.1}
+#: How many planes of the volume the blocks of a GPU have room for: an `r_sigma` of 0.1
+#: needs 16.
+GPU_PLANES = 20
 
 
 def algorithm(hl: Module) -> App:
@@ -98,7 +101,81 @@ def schedule_lines(hl: Module, app: App) -> None:
     funcs["histogram"].update(0).reorder(c, r.x, r.y, x, y).unroll(c)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """A thread for each cell goes through its pixels, so that no two add up at one
+    place; the histograms of a block's cells lie in its shared memory, for the smoothing
+    along z."""
+    x, y, z, c, tx, ty = (hl.Var(n) for n in ("x", "y", "z", "c", "tx", "ty"))
+    _schedule_gpu_grid(hl, app)
+    histogram, blur_z, r = (app.funcs[n] for n in ("histogram", "blur_z", "r"))
+    blur_z.gpu_tile(x, y, tx, ty, 8, 8).reorder(c, z, tx, ty, x, y)
+    histogram.compute_at(blur_z, x).reorder(c, z, x, y).gpu_threads(x, y)
+    histogram.bound_storage(z, GPU_PLANES)
+    histogram.update(0).reorder(c, r.x, r.y, x, y).gpu_threads(x, y)
+
+
+def schedule_gpu_cells(hl: Module, app: App) -> None:
+    """The same, with the histograms in the GPU's memory, in a kernel of their own: what
+    the 2012 paper found to be 3.6 times as fast as atomic additions."""
+    x, y, z, c, tx, ty = (hl.Var(n) for n in ("x", "y", "z", "c", "tx", "ty"))
+    _schedule_gpu_grid(hl, app)
+    histogram, r = _schedule_gpu_histogram(hl, app), app.funcs["r"]
+    histogram.update(0).gpu_tile(x, y, tx, ty, 8, 8).reorder(c, r.x, r.y, tx, ty, x, y)
+
+
+def schedule_gpu_atomics(hl: Module, app: App) -> None:
+    """A block for each cell and a thread for each of its pixels, which add up
+    atomically: more threads, which wait for each other."""
+    x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+    _schedule_gpu_grid(hl, app)
+    histogram, r = _schedule_gpu_histogram(hl, app), app.funcs["r"]
+    update = histogram.update(0).atomic().reorder(c, r.x, r.y, x, y)
+    update.gpu_blocks(x, y).gpu_threads(r.x, r.y)
+
+
+def schedule_gpu_shared_atomics(hl: Module, app: App) -> None:
+    """The same in the blocks' shared memory, which is close; the block then smooths its
+    cell along z."""
+    x, y, z, c = hl.Var("x"), hl.Var("y"), hl.Var("z"), hl.Var("c")
+    _schedule_gpu_grid(hl, app)
+    histogram, blur_z, r = (app.funcs[n] for n in ("histogram", "blur_z", "r"))
+    blur_z.reorder(c, z, x, y).gpu_blocks(x, y).gpu_threads(z)
+    histogram.compute_at(blur_z, x).reorder(c, z, x, y).gpu_threads(z)
+    histogram.bound_storage(z, GPU_PLANES)
+    update = histogram.update(0).atomic().reorder(c, r.x, r.y, x, y)
+    update.gpu_threads(r.x, r.y)
+
+
+def _schedule_gpu_histogram(hl: Module, app: App) -> Module:
+    """The histogram as a whole, and what reads it; returns it."""
+    x, y, z, c, tx, ty = (hl.Var(n) for n in ("x", "y", "z", "c", "tx", "ty"))
+    for name in ("histogram", "blur_z"):
+        f = app.funcs[name].compute_root().gpu_tile(x, y, tx, ty, 16, 8)
+        f.reorder(c, tx, ty, x, y, z).gpu_blocks(z)
+    return app.funcs["histogram"]
+
+
+def _schedule_gpu_grid(hl: Module, app: App) -> None:
+    """What all of these do alike: the smoothings are kernels, and each pixel is looked
+    up by a thread; sum and number of the values go together."""
+    x, y, z, c, tx, ty = (hl.Var(n) for n in ("x", "y", "z", "c", "tx", "ty"))
+    for name in ("histogram", "blur_z", "blur_x", "blur_y"):
+        app.funcs[name].bound(c, 0, 2).unroll(c)
+    app.funcs["histogram"].update(0).unroll(c)
+    app.funcs["blur_z"].compute_root()
+    for name in ("blur_x", "blur_y"):
+        f = app.funcs[name].compute_root().gpu_tile(x, y, tx, ty, 16, 8)
+        f.reorder(c, tx, ty, x, y, z).gpu_blocks(z)
+    app.output.gpu_tile(x, y, tx, ty, 32, 8)
+
+
 SCHEDULES = {"root": schedule_root, "lines": schedule_lines}
+GPU_SCHEDULES = {
+    "gpu": schedule_gpu,
+    "gpu, cells": schedule_gpu_cells,
+    "gpu, atomics": schedule_gpu_atomics,
+    "gpu, shared atomics": schedule_gpu_shared_atomics,
+}
 
 
 def with_numpy(image: Array) -> Array:

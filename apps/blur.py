@@ -54,6 +54,25 @@ def schedule_rows(hl: Module, app: App) -> None:
     blur_y.split(y, y, yi, 8).reorder(yi, x, y).vectorize(x, 32).unroll(yi).parallel(y)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 32 x 8 threads; the lines of sums that a block needs, in its shared
+    memory."""
+    x, y, tx, ty = hl.Var("x"), hl.Var("y"), hl.Var("tx"), hl.Var("ty")
+    blur_x, blur_y = app.funcs["blur_x"], app.funcs["blur_y"]
+    blur_y.gpu_tile(x, y, tx, ty, 32, 8)
+    blur_x.compute_at(blur_y, x).gpu_threads(x, y)
+
+
+def schedule_gpu_registers(hl: Module, app: App) -> None:
+    """Each thread goes down eight pixels, with ten sums in its registers: nothing
+    waits for another thread."""
+    x, y, yi, tx, ty = (hl.Var(n) for n in ("x", "y", "yi", "tx", "ty"))
+    blur_x, blur_y = app.funcs["blur_x"], app.funcs["blur_y"]
+    blur_y.split(y, y, yi, 8).gpu_tile(x, y, tx, ty, 32, 4).reorder(yi, tx, ty, x, y)
+    blur_y.unroll(yi)
+    blur_x.compute_at(blur_y, tx).unroll(y)
+
+
 SCHEDULES = {
     "inline": schedule_inline,
     "root": schedule_root,
@@ -61,6 +80,7 @@ SCHEDULES = {
     "sliding": schedule_sliding,
     "rows": schedule_rows,
 }
+GPU_SCHEDULES = {"gpu": schedule_gpu, "gpu, registers": schedule_gpu_registers}
 
 
 def with_numpy(image: Array) -> Array:

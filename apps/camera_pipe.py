@@ -289,7 +289,28 @@ def schedule_strips(hl: Module, app: App) -> None:
     out.bound(y, 0, height / 32 * 32)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 16 x 8 threads with 2 x 2 pixels each, one of each site of the mosaic,
+    so that what is taken from which plane is known; what neighbours read of the planes,
+    of green and of the corrected image is in shared memory."""
+    x, y, c = hl.Var("x"), hl.Var("y"), hl.Var("c")
+    xi, yi, tx, ty = hl.Var("xi"), hl.Var("yi"), hl.Var("tx"), hl.Var("ty")
+    funcs, out = app.funcs, app.output
+    tables(app)
+    out.bound(c, 0, 3).align_bounds(x, 2).align_bounds(y, 2)
+    out.tile(x, y, xi, yi, 2, 2).gpu_tile(x, y, tx, ty, 16, 8)
+    out.reorder(xi, yi, c, tx, ty, x, y).unroll(xi).unroll(yi).unroll(c)
+    curved = funcs["curved"].compute_at(out, x).align_bounds(x, 2).align_bounds(y, 2)
+    curved.tile(x, y, xi, yi, 2, 2).reorder(xi, yi, c, x, y)
+    curved.unroll(xi).unroll(yi).unroll(c).gpu_threads(x, y)
+    for name in ("g_r", "g_b"):
+        funcs[name].compute_at(out, x).gpu_threads(x, y)
+    planes = funcs["deinterleaved"].compute_at(out, x)
+    planes.reorder(c, x, y).unroll(c).gpu_threads(x, y)
+
+
 SCHEDULES = {"root": schedule_root, "strips": schedule_strips}
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def with_numpy(raw: Array) -> Array:

@@ -63,11 +63,26 @@ def schedule_published(hl: Module, app: App) -> None:
     app.inputs["input"].in_().compute_at(conv, hl.Var("x")).unroll(_0)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 32 output channels x 4 groups of pixels; each thread sums up eight
+    pixels beside each other of a channel in registers. Threads of a warp read 32
+    weights beside each other, and a pixel together."""
+    c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
+    xi, tc, tx = (hl.Var(name) for name in ("xi", "tc", "tx"))
+    relu, conv, r = app.funcs["relu"], app.funcs["conv"], app.rvars
+    relu.split(x, x, xi, 8).fuse(y, n, y).split(c, c, tc, 32).split(x, x, tx, 4)
+    relu.reorder(xi, tc, tx, c, x, y).unroll(xi)
+    relu.gpu_blocks(c, x, y).gpu_threads(tc, tx)
+    conv.compute_at(relu, tc).unroll(x)
+    conv.update(0).reorder(x, r["c"], r["x"], r["y"]).unroll(x)
+
+
 SCHEDULES = {
     "root": schedule_root,
     "registers": schedule_registers,
     "published": schedule_published,
 }
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def with_numpy(image: Array, weights: Array, bias: Array) -> Array:

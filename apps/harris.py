@@ -88,12 +88,22 @@ def schedule_lines(hl: Module, app: App) -> None:
         app.funcs[name].store_at(out, y).compute_at(out, yi).vectorize(x, 16)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 32 x 8 threads; luminance and both gradients in shared memory."""
+    x, y, tx, ty = hl.Var("x"), hl.Var("y"), hl.Var("tx"), hl.Var("ty")
+    out = app.funcs["harris"]
+    out.gpu_tile(x, y, tx, ty, 32, 8)
+    for name in ("gray", "Ix", "Iy"):
+        app.funcs[name].compute_at(out, x).gpu_threads(x, y)
+
+
 SCHEDULES = {
     "inline": schedule_inline,
     "root": schedule_root,
     "tiled": schedule_tiled,
     "lines": schedule_lines,
 }
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def with_numpy(image: Array) -> Array:

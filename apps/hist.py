@@ -52,7 +52,8 @@ def algorithm(hl: Module) -> App:
         "equalized": equal,
         "output": output,
     }
-    return App(output, {"input": inp}, funcs)
+    rvars = {"rx": rx.x, "ry": ry.x}
+    return App(output, {"input": inp}, funcs, rvars=rvars)
 
 
 def schedule_inline(hl: Module, app: App) -> None:
@@ -74,7 +75,27 @@ def schedule_rows(hl: Module, app: App) -> None:
     funcs["output"].parallel(y, 16).vectorize(x, 16)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """A block counts a line by atomic additions in its shared memory. The lines' counts
+    are added up by a thread for each level. The running sum, of 256 numbers one after
+    the other, is left to the host."""
+    x, y, c, i = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("i")
+    tx, ty, ti, ri = hl.Var("tx"), hl.Var("ty"), hl.Var("ti"), hl.RVar("ri")
+    funcs, rx = app.funcs, app.rvars["rx"]
+    rows, hist = funcs["hist_rows"], funcs["hist"]
+    lines = rows.in_(hist).compute_root().bound(i, 0, 256)
+    lines.split(i, i, ti, 128).reorder(ti, i, y).gpu_blocks(y).gpu_threads(ti)
+    rows.compute_at(lines, y).split(i, i, ti, 128).gpu_threads(ti)
+    rows.update(0).atomic().split(rx, rx, ri, 128).gpu_threads(ri)
+    hist.compute_root().gpu_tile(i, ti, 32)
+    hist.update(0).gpu_tile(i, ti, 32)
+    funcs["cdf"].compute_root()
+    out = funcs["output"].bound(c, 0, 3)
+    out.gpu_tile(x, y, tx, ty, 32, 8).reorder(c, tx, ty, x, y).unroll(c)
+
+
 SCHEDULES = {"inline": schedule_inline, "rows": schedule_rows}
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def with_numpy(image: Array) -> Array:

@@ -99,7 +99,24 @@ def schedule_lines(hl: Module, app: App) -> None:
         filled.store_at(out, yo).compute_at(out, yi).vectorize(x, lanes)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Every level down and up is a kernel, of blocks of 16 x 8 threads; what the
+    threads of a block read twice while they scale down lies in its shared memory."""
+    x, y, c, tx, ty = (hl.Var(n) for n in ("x", "y", "c", "tx", "ty"))
+    funcs, out = app.funcs, app.output
+    for level in range(1, LEVELS):
+        down, down_x = funcs[f"down_{level}"], funcs[f"down_x_{level}"]
+        down.compute_root().gpu_tile(x, y, tx, ty, 16, 8)
+        down.gpu_blocks(c)
+        down_x.compute_at(down, x).gpu_threads(x, y)
+        if level < LEVELS - 1:
+            filled = funcs[f"filled_{level}"].compute_root()
+            filled.gpu_tile(x, y, tx, ty, 16, 8).gpu_blocks(c)
+    out.bound(c, 0, 3).gpu_tile(x, y, tx, ty, 16, 8).reorder(c, tx, ty, x, y).unroll(c)
+
+
 SCHEDULES = {"root": schedule_root, "lines": schedule_lines}
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def with_numpy(image: Array) -> Array:

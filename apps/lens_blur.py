@@ -229,11 +229,36 @@ def _schedule_rest(hl: Module, app: App, lanes: int) -> None:
     funcs["locations"].compute_at(output, x).vectorize(x)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Every level of the pyramid is a kernel down and one up, all displacements side by
+    side; a thread for each pixel finds its depth, and one for each adds up its
+    samples in registers."""
+    x, y, z, c = (hl.Var(n) for n in ("x", "y", "z", "c"))
+    tx, ty, zc = hl.Var("tx"), hl.Var("ty"), hl.Var("zc")
+    funcs, s = app.funcs, app.rvars["s"]
+    funcs["cost"].compute_root().reorder(z, x, y).gpu_tile(x, y, tx, ty, 32, 8)
+    funcs["confidence"].compute_root().gpu_tile(x, y, tx, ty, 32, 8)
+    levels = sum(name.startswith("pull_") for name in funcs)
+    for i in range(1, levels):
+        for name in (f"push_{i}", f"pull_{i}"):
+            f = funcs[name].compute_root().fuse(z, c, zc)
+            f.gpu_tile(x, y, tx, ty, 16, 8).gpu_blocks(zc)
+    for name in ("depth", "worst_y", "worst"):
+        funcs[name].compute_root().gpu_tile(x, y, tx, ty, 32, 8)
+    final = funcs["final"].bound(c, 0, 3).gpu_tile(x, y, tx, ty, 32, 8)
+    final.reorder(c, tx, ty, x, y).unroll(c)
+    output = funcs["output"].compute_at(final, tx).bound(c, 0, 4).unroll(c)
+    output.update(0).reorder(c, x, y, s).unroll(c)
+    funcs["locations"].compute_at(output, s)
+    funcs["weight"].compute_at(output, s)
+
+
 SCHEDULES = {
     "root": schedule_root,
     "published": schedule_published,
     "lines": schedule_lines,
 }
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def process(image: Array) -> Array:

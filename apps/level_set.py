@@ -161,11 +161,38 @@ def schedule_root_serial(hl: Module, app: App) -> None:
         f.compute_root()
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Everything in one kernel, a thread for each pixel."""
+    x, y, tx, ty = hl.Var("x"), hl.Var("y"), hl.Var("tx"), hl.Var("ty")
+    app.output.gpu_tile(x, y, tx, ty, 32, 8)
+
+
+def schedule_gpu_shared(hl: Module, app: App) -> None:
+    """The same, with the flow and the normals in shared memory, which neighbours
+    read."""
+    x, y = hl.Var("x"), hl.Var("y")
+    schedule_gpu(hl, app)
+    for name in ("normal_x", "normal_y", "flow_x", "flow_y"):
+        app.funcs[name].compute_at(app.output, x).gpu_threads(x, y)
+
+
+def schedule_gpu_root(hl: Module, app: App) -> None:
+    """What array languages do: every operation a kernel of its own."""
+    x, y, tx, ty = hl.Var("x"), hl.Var("y"), hl.Var("tx"), hl.Var("ty")
+    for f in (*app.funcs.values(), app.output):
+        f.compute_root().gpu_tile(x, y, tx, ty, 32, 8)
+
+
 SCHEDULES = {
     "fused": schedule_fused,
     "fused, serial": schedule_fused_serial,
     "root": schedule_root,
     "root, serial": schedule_root_serial,
+}
+GPU_SCHEDULES = {
+    "gpu": schedule_gpu,
+    "gpu, shared": schedule_gpu_shared,
+    "gpu, root": schedule_gpu_root,
 }
 
 

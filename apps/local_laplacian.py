@@ -155,7 +155,58 @@ def schedule_lines(hl: Module, app: App) -> None:
     funcs["out_pyramid_0"].compute_at(out, y).vectorize(x, 16)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Breadth first: a kernel for each level of the remapped, the input's and the
+    output's pyramids, for all levels of intensity; Laplacian pyramids are inlined
+    wherever they are read. The table is the host's."""
+    _schedule_gpu_levels(hl, app, PYRAMID)
+    k, c = hl.Var("k"), hl.Var("c")
+    for j in range(1, PYRAMID):
+        app.funcs[f"g_pyramid_{j}"].gpu_blocks(k)
+    app.output.gpu_blocks(c)
+
+
+def schedule_gpu_published(hl: Module, app: App) -> None:
+    """The same, with the finest remapped images as a whole, too, and a launch for each
+    level of intensity and colour: the 25 kernels and 83 launches of the 2012 paper."""
+    x, y, tx, ty = hl.Var("x"), hl.Var("y"), hl.Var("tx"), hl.Var("ty")
+    _schedule_gpu_levels(hl, app, PYRAMID, 32)
+    app.funcs["g_pyramid_0"].compute_root().gpu_tile(x, y, tx, ty, 32, 32)
+
+
+def schedule_gpu_coarse_on_host(hl: Module, app: App) -> None:
+    """The fine levels on the GPU. The coarse ones, of a few hundred pixels, which would
+    leave most of it idle, are the host's, and what lies between them is copied."""
+    x, k, c = hl.Var("x"), hl.Var("k"), hl.Var("c")
+    _schedule_gpu_levels(hl, app, 5)
+    for j in range(1, 5):
+        app.funcs[f"g_pyramid_{j}"].gpu_blocks(k)
+    app.output.gpu_blocks(c)
+    for name in ("g_pyramid", "in_pyramid", "out_pyramid"):
+        for j in range(5, PYRAMID):
+            f = app.funcs[f"{name}_{j}"].compute_root()
+            f.vectorize(x, 8, hl.TailStrategy.GuardWithIf)
+
+
+def _schedule_gpu_levels(hl: Module, app: App, levels: int, height: int = 8) -> None:
+    """The finest levels of all pyramids as a whole, each a kernel of blocks of 32
+    threads by `height`."""
+    x, y, tx, ty = hl.Var("x"), hl.Var("y"), hl.Var("tx"), hl.Var("ty")
+    app.funcs["remap"].compute_root()
+    app.output.gpu_tile(x, y, tx, ty, 32, height)
+    names = ["gray", "out_pyramid_0"]
+    for name in ("g_pyramid", "in_pyramid", "out_pyramid"):
+        names += [f"{name}_{j}" for j in range(1, levels)]
+    for name in names:
+        app.funcs[name].compute_root().gpu_tile(x, y, tx, ty, 32, height)
+
+
 SCHEDULES = {"root": schedule_root, "lines": schedule_lines}
+GPU_SCHEDULES = {
+    "gpu": schedule_gpu,
+    "gpu, published": schedule_gpu_published,
+    "gpu, coarse levels on the host": schedule_gpu_coarse_on_host,
+}
 
 
 def with_numpy(image: Array) -> Array:

@@ -62,12 +62,25 @@ def _schedule_blocks(hl: Module, app: App) -> None:
     update.vectorize(x, 16).unroll(x).unroll(y)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Each thread sums up 4 x 4 results in registers, which take each value of A once
+    for four columns, and four of B beside each other once for four lines."""
+    x, y, xi, yi, tx, ty = (hl.Var(n) for n in ("x", "y", "xi", "yi", "tx", "ty"))
+    out, prod, k = app.funcs["matmul"], app.funcs["prod"], app.rvars["k"]
+    out.tile(x, y, xi, yi, 64, 64).split(xi, tx, xi, 4).split(yi, ty, yi, 4)
+    out.reorder(xi, yi, tx, ty, x, y).vectorize(xi).unroll(yi)
+    out.gpu_blocks(x, y).gpu_threads(tx, ty)
+    prod.compute_at(out, tx).vectorize(x).unroll(y)
+    prod.update(0).reorder(x, y, k).vectorize(x).unroll(y).unroll(k, 4)
+
+
 SCHEDULES = {
     "inline": schedule_inline,
     "rows": schedule_rows,
     "registers": schedule_registers,
     "packed": schedule_packed,
 }
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def process(image: Array) -> Array:

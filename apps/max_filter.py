@@ -88,7 +88,22 @@ def schedule_strips(hl: Module, app: App) -> None:
     funcs["columns"].compute_at(out, y).vectorize(x, 16)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """A thread for each column of the image makes its columns of powers of two; one for
+    each pixel takes the maximum over its disc."""
+    x, y, c, t, tx, ty = (hl.Var(n) for n in ("x", "y", "c", "t", "tx", "ty"))
+    funcs, out, r = app.funcs, app.output, app.funcs["r"]
+    for name in ("slice_of", "reach"):
+        funcs[name].compute_root()
+    powers = funcs["powers"].compute_root()
+    powers.reorder(t, c, x, y).gpu_tile(x, y, tx, ty, 32, 8)
+    powers.update(0).split(x, x, tx, 32).reorder(r.x, r.y, tx, x, c)
+    powers.update(0).gpu_blocks(x, c).gpu_threads(tx)
+    out.gpu_tile(x, y, tx, ty, 32, 8).gpu_blocks(c)
+
+
 SCHEDULES = {"root": schedule_root, "strips": schedule_strips}
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def footprint(radius: int = RADIUS) -> Array:

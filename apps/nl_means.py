@@ -13,6 +13,9 @@ from apps.common import App, Array, Module, main, to_float, to_levels
 
 #: Width of the patches that are compared, of the search window, and the noise.
 PATCH, SEARCH, SIGMA = 7, 7, 0.12
+#: How much wider the storage of a block of a GPU is than its pixels: the largest patch
+#: has one more.
+REACH = 8
 
 
 def algorithm(hl: Module) -> App:
@@ -117,11 +120,30 @@ def schedule_offsets(hl: Module, app: App) -> None:
         source.update(0).reorder(x, rvars[r]).vectorize(x, 16).unroll(x)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 16 x 16 pixels. For one offset after the other, the differences of a
+    block and their sums along y and then x lie in shared memory; so do the weighted
+    sums, of which a thread has one pixel's."""
+    x, y, c, tx, ty = (hl.Var(n) for n in ("x", "y", "c", "tx", "ty"))
+    funcs, rvars = app.funcs, app.rvars
+    out, mean = funcs["nl_means"], funcs["mean"]
+    out.bound(c, 0, 3).gpu_tile(x, y, tx, ty, 16, 16)
+    out.reorder(c, tx, ty, x, y).unroll(c)
+    mean.compute_at(out, x).bound(c, 0, 4).reorder(c, x, y).unroll(c).gpu_threads(x, y)
+    update = mean.update(0).reorder(c, x, y, rvars["sx"], rvars["sy"])
+    update.unroll(c).gpu_threads(x, y)
+    for name in ("d", "blur_d_y", "blur_d"):
+        f = funcs[name].compute_at(mean, rvars["sx"]).gpu_threads(x, y)
+        f.bound_storage(x, 16 + REACH).bound_storage(y, 16 + REACH)
+    funcs["colors"].update(0).unroll(rvars["channels"])
+
+
 SCHEDULES = {
     "root": schedule_root,
     "published": schedule_published,
     "offsets": schedule_offsets,
 }
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def with_numpy(

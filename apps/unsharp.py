@@ -83,12 +83,24 @@ def schedule_lines(hl: Module, app: App) -> None:
         app.funcs[name].compute_at(out, yi).vectorize(x, 16)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 32 x 8 threads, a thread for each pixel, which computes its ratio once
+    for all colours; luminance and its blur along y in shared memory."""
+    x, y, c, tx, ty = (hl.Var(n) for n in ("x", "y", "c", "tx", "ty"))
+    out = app.funcs["unsharp"]
+    out.bound(c, 0, 3).gpu_tile(x, y, tx, ty, 32, 8).reorder(c, tx, ty, x, y).unroll(c)
+    for name in ("gray", "blur_y"):
+        app.funcs[name].compute_at(out, x).gpu_threads(x, y)
+    app.funcs["ratio"].compute_at(out, tx)
+
+
 SCHEDULES = {
     "inline": schedule_inline,
     "root": schedule_root,
     "tiled": schedule_tiled,
     "lines": schedule_lines,
 }
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def with_numpy(image: Array) -> Array:

@@ -167,7 +167,31 @@ def _schedule_dense(hl: Module, dense: Module, r: Module) -> None:
     update.unroll(ri).parallel(io)
 
 
+def schedule_gpu(hl: Module, app: App) -> None:
+    """Convolutions as those of `conv_layer`, in blocks of 32 channels x 2 groups of
+    pixels; padded images and the fully connected layers' sums with a thread for each
+    value. The softmax, of a few thousand values, is the host's."""
+    c, x, y, n, i = (hl.Var(name) for name in ("c", "x", "y", "n", "i"))
+    tc, tx, xi, ti = (hl.Var(name) for name in ("tc", "tx", "xi", "ti"))
+    funcs = app.funcs
+    for name, r in app.rvars.items():
+        if name.startswith("dense"):
+            dense = funcs[name].compute_root().gpu_tile(i, ti, 64).gpu_blocks(n)
+            dense.update(0).gpu_tile(i, ti, 64).reorder(r.x, ti, i, n).gpu_blocks(n)
+            continue
+        pad, conv, relu = (funcs[f"{what}_{name}"] for what in ("pad", "conv", "relu"))
+        pad.compute_root().fuse(y, n, y).gpu_tile(c, x, tc, tx, 32, 4).gpu_blocks(y)
+        relu.compute_root().split(x, x, xi, 4).fuse(y, n, y)
+        relu.split(c, c, tc, 32).split(x, x, tx, 2).reorder(xi, tc, tx, c, x, y)
+        relu.unroll(xi).gpu_blocks(c, x, y).gpu_threads(tc, tx)
+        conv.compute_at(relu, tc).unroll(x)
+        conv.update(0).reorder(x, r.x, r.y, r.z).unroll(x)
+    funcs["flat"].compute_root().gpu_tile(i, ti, 64).gpu_blocks(n)
+    funcs["powers"].compute_root()
+
+
 SCHEDULES = {"root": schedule_root, "registers": schedule_registers}
+GPU_SCHEDULES = {"gpu": schedule_gpu}
 
 
 def weights(net: Network = VGG16, seed: int = 3) -> dict[str, Array]:
