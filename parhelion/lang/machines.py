@@ -43,6 +43,19 @@ _X86_LEVELS: tuple[tuple[TargetFeature, str, tuple[str, ...]], ...] = (
     (_F.SSE41, "x86-64", ("sse3", "ssse3", "sse4.1")),
 )
 
+#: The compute capability that each feature names, in tenths.
+_CAPABILITIES: dict[TargetFeature, int] = {
+    _F.CUDACapability30: 30,
+    _F.CUDACapability32: 32,
+    _F.CUDACapability35: 35,
+    _F.CUDACapability50: 50,
+    _F.CUDACapability61: 61,
+    _F.CUDACapability70: 70,
+    _F.CUDACapability75: 75,
+    _F.CUDACapability80: 80,
+    _F.CUDACapability86: 86,
+}
+
 _LINUX = {
     (TargetArch.X86, 64): "x86_64-unknown-linux-gnu",
     (TargetArch.X86, 32): "i686-unknown-linux-gnu",
@@ -95,11 +108,7 @@ def device_named_by(target: Target) -> Device | None:
     named = named_device()
     if named is not None or not target.has_feature(_F.CUDA):
         return named
-    capable = [
-        int(f.name.removeprefix("CUDACapability"))
-        for f in TargetFeature
-        if f.name.startswith("CUDACapability") and target.has_feature(f)
-    ]
+    capable = [n for f, n in _CAPABILITIES.items() if target.has_feature(f)]
     return device_of(gpu_target(f"sm_{max(capable, default=75)}").cpu)
 
 
