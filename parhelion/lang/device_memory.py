@@ -12,11 +12,11 @@ from parhelion.errors import InvalidBufferError, TypeMismatchError, here
 from parhelion.lang import arrays
 from parhelion.lang.target_api import Target, TargetFeature
 from parhelion.runtime import devices, dlpack
+from parhelion.runtime.context import STREAM
 from parhelion.runtime.cuda_driver import gpu_of
 from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.layout import Array, Layout
-from parhelion.runtime.streams import STREAM
 from parhelion.schedule.directives import DeviceAPI
 from parhelion.types import Type
 

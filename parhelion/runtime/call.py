@@ -26,6 +26,7 @@ from parhelion.runtime.context import (
     ERROR_HEAD,
     HOST_OFFSET,
     MAX_FAILURE_ARGS,
+    STREAM,
     Context,
     FailureSite,
     RenamedFailure,
@@ -36,7 +37,6 @@ from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.foreign import RAISED
 from parhelion.runtime.layout import Layout
 from parhelion.runtime.loading import Compiled
-from parhelion.runtime.streams import STREAM
 from parhelion.runtime.threads import LIMIT, raise_interrupt
 from parhelion.types import Type
 

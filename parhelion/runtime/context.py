@@ -10,6 +10,7 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Protocol
 
 from parhelion.errors import HalideError, InternalError, Site
@@ -21,6 +22,10 @@ MAX_FAILURE_ARGS = 8
 
 #: They give what drivers have said last of code that they refuse.
 DRIVER_LOGS: list[Callable[[], str]] = []
+
+
+#: The driver's handle of the stream that calls use; 0 for the default one.
+STREAM: ContextVar[int] = ContextVar("parhelion.cuda_stream", default=0)
 
 
 class Context(ctypes.Structure):

@@ -19,6 +19,7 @@ from parhelion.errors import here
 from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
 from parhelion.runtime.context import (
     DRIVER_LOGS,
+    STREAM,
     Context,
     Dimension,
     PixelType,
@@ -29,7 +30,6 @@ from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_ir import COUNTERS, device_runtime
 from parhelion.runtime.helpers import provided
 from parhelion.runtime.layout import Layout
-from parhelion.runtime.streams import STREAM
 
 _P, _I32 = ctypes.c_void_p, ctypes.c_int32
 _LOCK = threading.Lock()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 
 from parhelion.errors import TypeMismatchError, here
-
-#: The driver's handle of the stream that runs use; 0 for the default one.
-STREAM: ContextVar[int] = ContextVar("parhelion.cuda_stream", default=0)
+from parhelion.runtime import devices
+from parhelion.runtime.context import STREAM
 
 
 def cuda_stream(stream: object) -> AbstractContextManager[None]:
@@ -30,8 +28,6 @@ def cuda_stream(stream: object) -> AbstractContextManager[None]:
 
 @contextmanager
 def _on(handle: int) -> Iterator[None]:
-    from parhelion.runtime import devices
-
     interface = devices.interface()
     devices.finish(interface, "the stream before", STREAM.get())
     token = STREAM.set(handle)
@@ -62,4 +58,4 @@ def _handle(stream: object) -> int:
     return handle
 
 
-__all__ = ["STREAM", "cuda_stream"]
+__all__ = ["cuda_stream"]
