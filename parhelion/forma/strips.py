@@ -12,7 +12,8 @@ high that it is no more than `_TWICE` of the work. A read and an operation count
 functions as `_FUNCTION`. Where strips would get higher than `_HIGHEST`, a group is
 stored whole, as are groups that are read from several bands, that are results of the
 program themselves, whose lines are read in another order (a domain that is wrapped
-around) or at a distance that is no number, or that are put together part after part.
+around) or at a distance that is no number, that are put together part after part, or
+further from the root than `_GROUPS` others.
 
 A group of few operations that is read at points above each other alone is computed
 where it is read, *inline*, if that adds no more work than storing it would: several
@@ -43,6 +44,9 @@ from parhelion.ir.expr import Imm
 
 #: So much of a band's work may be done twice, at the ends of strips.
 _TWICE = Fraction(1, 16)
+#: The most groups in lines of one other: their code stands in one loop, and once more
+#: for its edges, and takes the compiler more time the more of it there is.
+_GROUPS = 12
 #: The most lines of a strip that this may ask for.
 _HIGHEST = 128
 #: What a call of a math function counts as.
@@ -202,6 +206,8 @@ class _Planner:
         if isinstance(rows, str):
             return rows
         inline = self._is_inline(draft, group, edges)
+        if not inline and len(draft.groups) == _GROUPS:
+            return "there are many groups in lines already"
         lines = draft.groups + ([] if inline else [group])
         found = {**draft.rows, **self._inside(group, rows)}
         if self._strip(draft.root, lines, found) > _HIGHEST:

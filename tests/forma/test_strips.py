@@ -93,6 +93,18 @@ def test_why_not(pipeline: str, why: str) -> None:
     assert_same(forma.compile(text), M=70, N=80)
 
 
+def test_a_band_has_so_many_groups() -> None:
+    """Those that are next to its root are in lines, the one before begins another."""
+    chain = "f(" * 20 + "x" + ":clamped)" * 20
+    text = f"""
+        stencil f(vector#2 int X) {{ return X@[-1,0] + X + X@[1,0]; }}
+        parameter M, N; vector#2 int x[M, N]; return {chain};
+    """
+    bands = found(text).bands
+    assert [len(band.lines) for band in bands] == [6, 12]
+    assert "many groups" in str(found(text))
+
+
 def test_the_papers_scheduler_stores_each_group() -> None:
     program = forma.compile(BLUR, scheduler="Forma")
     assert program.strips is None
