@@ -46,7 +46,7 @@ from parhelion.ir.expr import Imm
 _TWICE = Fraction(1, 16)
 #: The most groups in lines of one other: their code stands in one loop, and once more
 #: for its edges, and takes the compiler more time the more of it there is.
-_GROUPS = 12
+_GROUPS = 6
 #: The most lines of a strip that this may ask for.
 _HIGHEST = 128
 #: What a call of a math function counts as.
