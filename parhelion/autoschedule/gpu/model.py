@@ -22,8 +22,10 @@ from parhelion.autoschedule.gpu.cards import Card
 from parhelion.autoschedule.gpu.traffic import (
     WARP,
     bytes_of,
+    known_when_compiled,
     loading,
     step_of,
+    stored_order,
     strides_of,
     turns,
 )
@@ -367,7 +369,7 @@ class _Kernel:
         in_registers = self.members.get(stage.func) is Level.BLOCK
         for a in work.loads:
             own = a.source is stage.func
-            if own and in_registers and _in_registers(a, stage):
+            if own and in_registers and known_when_compiled(a, stage):
                 continue
             times = math.prod([inner[v] for v in a.depends if v in inner], start=1.0)
             self.moves += warps * times * self._turns(a, a.source, first, stage)
@@ -375,7 +377,7 @@ class _Kernel:
                 self.in_flight = np.maximum(self.in_flight, times / serial)
         stores = math.prod(inner.values(), start=1.0) * work.stores
         if in_registers:
-            if not _in_registers(self._stored(stage), stage):
+            if not known_when_compiled(self._stored(stage), stage):
                 self.moves += warps * stores * _LOCAL
             return
         turn: Any = self._turns(self._stored(stage), stage.func, first, stage)
@@ -407,12 +409,12 @@ class _Kernel:
         """Cycles of an SM for one load of a warp."""
         level = self.members.get(source) if isinstance(source, Function) else None
         if level is Level.BLOCK:
-            return 0.0 if _in_registers(a, reader) else _LOCAL
+            return 0.0 if known_when_compiled(a, reader) else _LOCAL
         box = self.block if level is Level.TILE else self.model.regions.bounds
         sizes = [np.maximum(1.0, n) for n in extents(box[source])]
         order: Sequence[int] = range(len(sizes))
         if isinstance(source, Function) and level is None:
-            order = _stored_order(source)
+            order = stored_order(source)
         strides = strides_of(sizes, order)
         along: Any = self.threads.get(first) if first is not None else None
         far: Any = 1.0
@@ -581,22 +583,6 @@ class _Kernel:
         kept = own <= card.cache / 2 and self.stage.func not in model.graph.outputs
         far = far + min(stores, own) * ways * (_EVICTED if kept else 1.0)
         return far, near
-
-
-def _in_registers(a: Access, stage: GraphStage) -> bool:
-    """Whether a place is known when the code is compiled, once the loops over a
-    thread's points are unrolled: registers have no addresses."""
-    domain = frozenset(stage.rvars)
-    for step in a.steps:
-        if any(k is None or k and v in domain for v, k in step.items()):
-            return False
-    return True
-
-
-def _stored_order(f: Function) -> Sequence[int]:
-    """The dimensions of a Func as it is stored, innermost first."""
-    order = list(f.schedule.storage_order)
-    return [*order, *[d for d in range(f.dimensions) if d not in order]]
 
 
 __all__ = ["Candidates", "Costs", "KernelModel"]

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from parhelion.autoschedule.pipeline.graph import GraphStage
 from parhelion.autoschedule.pipeline.work import Access
 from parhelion.ir.expr import Var
+from parhelion.ir.function import Function
 
 #: Bytes of a sector, and of a line of the cache; threads of a warp, and banks; bytes of
 #: a word.
@@ -96,13 +98,31 @@ def bytes_of(extents: Sequence[Any], size: int) -> Any:
     return row * math.prod(extents[1:], start=1.0)
 
 
+def known_when_compiled(a: Access, stage: GraphStage) -> bool:
+    """Whether a place is known when the code is compiled, once the loops over a
+    thread's points are unrolled: registers have no addresses."""
+    domain = frozenset(stage.rvars)
+    for step in a.steps:
+        if any(k is None or k and v in domain for v, k in step.items()):
+            return False
+    return True
+
+
+def stored_order(f: Function) -> Sequence[int]:
+    """The dimensions of a Func as it is stored, innermost first."""
+    order = list(f.schedule.storage_order)
+    return [*order, *[d for d in range(f.dimensions) if d not in order]]
+
+
 __all__ = [
     "SECTOR",
     "WARP",
     "bytes_of",
+    "known_when_compiled",
     "loading",
     "sectors",
     "step_of",
+    "stored_order",
     "strides_of",
     "turns",
 ]
