@@ -125,13 +125,14 @@ REFUSED: dict[str, tuple[Step, str]] = {
         "  - f.hoist_storage(out, y)",
     ),
     "store_in": (
-        lambda p: p.f.store_in(hl.MemoryType.GPUShared),
-        "f.store_in: a CPU has no memory MemoryType.GPUShared\n"
+        lambda p: p.f.store_in(hl.MemoryType.VTCM),
+        "f.store_in: nothing here has a memory MemoryType.VTCM\n"
         "legal here:\n"
         "  - MemoryType.Auto\n"
         "  - MemoryType.Heap\n"
         "  - MemoryType.Stack\n"
-        "  - MemoryType.Register",
+        "  - MemoryType.Register\n"
+        "  - MemoryType.GPUShared",
     ),
     "fold_storage": (
         lambda p: p.f.fold_storage(p.x, 0),
