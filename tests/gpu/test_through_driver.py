@@ -46,3 +46,18 @@ def test_random_schedules(part: int, tmp_path: Path) -> None:
     launched = run([str(seed) for seed in range(part * 20, part * 20 + 20)], tmp_path)
     # Most schedules are to be taken, or nothing is tested.
     assert sum(map(bool, launched.values())) >= 4, launched
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["camera_pipe/0", "hist/0", "blur/0", "blur/1", "matmul/0", "conv_layer/0"],
+        ["bilateral_grid/1", "bilateral_grid/2", "level_set/0", "harris/0"],
+        ["max_filter/0", "vgg/0", "unsharp/0", "level_set/1"],
+    ],
+    ids=lambda names: names[0],
+)
+def test_applications(names: list[str], tmp_path: Path) -> None:
+    """Those whose kernels an emulation runs in seconds, with atomic additions to
+    memory of the device and of the block, and without."""
+    assert all(run(names, tmp_path).values())

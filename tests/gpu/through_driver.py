@@ -4,8 +4,9 @@ Its memory is main memory, and its kernels run on threads of the CPU as they are
 emitted.
 
 ``python -m tests.gpu.through_driver LIBRARY CASE…`` in a process of its own, as the
-driver's library is loaded once. A number is the seed of a random case. Prints the name
-of each case that is right, and how many kernels it has launched.
+driver's library is loaded once. A number is the seed of a random case; ``blur/1`` is
+the second of an application's schedules for a GPU. Prints the name of each case that is
+right, and how many kernels it has launched.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def watched(ptx_of: Callable[..., str]) -> Callable[..., str]:
         if ptx:
             parameters = {
                 name: [_KINDS[one.split()[0]] for one in given.split(", ") if one]
-                for name, given in re.findall(r"void @(\w+)\((.*?)\) \"nvvm", text)
+                for name, given in re.findall(
+                    r"^define ptx_kernel void @(\w+)\((.*)\)", text, re.MULTILINE
+                )
             }
             _KNOWN[ptx] = Emulation(text, _SHARED), parameters
         return ptx
@@ -90,6 +93,19 @@ def check(f: hl.Func, size: list[int]) -> None:
     parts = got if isinstance(got, list | tuple) else [got]
     for one, other in zip(parts, wanted, strict=True):
         np.testing.assert_array_equal(np.asarray(one).T, other)
+
+
+def check_app(name: str, number: int) -> None:
+    """An application as it is computed without a GPU; atomic additions are in any
+    order, so that the sums are rounded otherwise."""
+    from benchmarks.gpu_kernels import PROGRAMS
+    from tests.gpu.test_apps import compute, on_cpu
+
+    way = list(PROGRAMS[name][1])[number]
+    got = compute(name, PROGRAMS[name][1][way])
+    wanted = compute(name, on_cpu(name))
+    rtol = 1e-5 if "atomics" in way else 0
+    np.testing.assert_allclose(got, wanted, rtol, atol=0)
 
 
 def numbers() -> tuple[hl.Func, list[int]]:
@@ -128,6 +144,9 @@ def main(library: str, names: list[str]) -> None:
         if name.isdecimal():
             wrong = difference(draw(random.Random(int(name))), "sm_80")
             assert not wrong, f"seed {name}: {wrong}"
+        elif "/" in name:
+            app, number = name.split("/")
+            check_app(app, int(number))
         else:
             check(*known[name]())
         print(name, len(_LAUNCHED) - before, flush=True)
