@@ -13,7 +13,8 @@ functions as `_FUNCTION`. Where strips would get higher than `_HIGHEST`, a group
 stored whole, as are groups that are read from several bands, that are results of the
 program themselves, whose lines are read in another order (a domain that is wrapped
 around) or at a distance that is no number, that are put together part after part, or
-further from the root than `_GROUPS` others.
+further from the root than `_GROUPS` others. Of programs with more than `_MANY` groups
+each is stored whole, one line at a time, as all else would take long to compile.
 
 A group of few operations that is read at points above each other alone is computed
 where it is read, *inline*, if that adds no more work than storing it would: several
@@ -47,6 +48,8 @@ _TWICE = Fraction(1, 16)
 #: The most groups in lines of one other: their code stands in one loop, and once more
 #: for its edges, and takes the compiler more time the more of it there is.
 _GROUPS = 6
+#: The most groups of a program with more code than that for each of them.
+_MANY = 100
 #: The most lines of a strip that this may ask for.
 _HIGHEST = 128
 #: What a call of a math function counts as.
@@ -155,6 +158,7 @@ class _Planner:
         self.results = {one.source.stage for one in graph.outputs}
         self.work = {s: _work(s) for g in self.groups for s in g.stages}
         self.why: dict[Group, str] = {}
+        self.large = len(self.groups) > _MANY
         #: The band that each stage is in.
         self.band: dict[Reader, _Draft] = {}
 
@@ -186,6 +190,8 @@ class _Planner:
         stage = group.stored
         if isinstance(stage, Output) or stage in self.results:
             return ""
+        if self.large:
+            return "the program is large, and would take long to compile"
         edges = self.edges[stage]
         bands = [self.band[edge.reader] for edge in edges]
         if not edges or any([one is not bands[0] for one in bands]):
@@ -295,7 +301,7 @@ class _Planner:
     def _block(self, root: Group, inline: Sequence[Group]) -> int:
         """How many lines of a band's root are computed at once."""
         period = root.periods[-1] if root.periods else 1
-        if _dimensions(root.stored) < 2:
+        if self.large or _dimensions(root.stored) < 2:
             return period
         code = sum([self._work_of(one) for one in (root, *inline)])
         code *= math.prod(root.periods[:-1])

@@ -105,6 +105,15 @@ def test_a_band_has_so_many_groups() -> None:
     assert "many groups" in str(found(text))
 
 
+def test_large_programs_are_stored_whole() -> None:
+    graph = check_file(PROGRAMS["exposure_pyramid"].path)
+    fusion = fuse(graph)
+    made = strips(graph, fusion)
+    assert len(made.bands) == len(fusion.groups) > 100
+    assert all([band.block == 1 and not band.lines for band in made.bands])
+    assert "the program is large" in str(made)
+
+
 def test_the_papers_scheduler_stores_each_group() -> None:
     program = forma.compile(BLUR, scheduler="Forma")
     assert program.strips is None
