@@ -1,4 +1,5 @@
-"""Checks in simulated kernels: races between threads, and elements never written.
+"""Checks of kernels: how much shared memory they take, and, in simulated ones, races
+between threads and elements never written.
 
 The simulator runs the threads of a nest one after the other, which hides what a device
 would show. So each SHARED allocation gets a shadow that says of each element, since the
@@ -51,6 +52,8 @@ from parhelion.ir.stmt import (
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.kernels import THREADS, block_loops, leaves, nest_of
 from parhelion.lower.lanes import lane
+from parhelion.lower.shared import lay_out_shared
+from parhelion.lower.unroll import refused
 from parhelion.types import INT32, Handle
 
 #: What the shadow has of each element: who stored last, who read first since the last
@@ -65,11 +68,12 @@ _Check = Callable[[BufferSym, Expr], list[Stmt]]
 
 
 def check_kernels(s: Stmt, device: Device | None) -> Stmt:
-    """Adds the checks to all kernels that are simulated; they have their normal form,
-    and barriers."""
-    if device is None or not device.simulated:
-        return s
-    return _Kernels(device).go(s)
+    """Checks all kernels, which have their normal form and barriers, and adds to those
+    that are simulated what they check themselves.
+
+    Raises ScheduleError for a kernel that takes more shared memory than a block has.
+    """
+    return s if device is None else _Kernels(device).go(s)
 
 
 class _Kernels(Rewriter):
@@ -84,6 +88,16 @@ class _Kernels(Rewriter):
         if n.kind is not ForKind.GPU_BLOCK:
             return n.map(self.go)
         loops, body = block_loops(n)
+        size = lay_out_shared(body).size
+        if size > self.device.shared:
+            raise refused(
+                n,
+                f"is over blocks that share {size} bytes of memory at once, and the"
+                f" most is {self.device.shared}",
+                "compute less inside of the loops over blocks, or use smaller tiles",
+            )
+        if not self.device.simulated:
+            return n
         made = _Checks(self.device.threads, body).kernel(body)
         for loop in reversed(loops):
             made = For(loop.var, loop.min, loop.extent, loop.kind, made)

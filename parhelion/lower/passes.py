@@ -304,7 +304,7 @@ PASSES: tuple[Pass[Context], ...] = (
     Pass(
         "check_kernels",
         lambda s, c: check_kernels(s, c.options.device),
-        "in simulated kernels, uses of shared memory are checked for races",
+        "kernels fit their shared memory; simulated ones check its uses for races",
         "behind barriers, which it counts",
     ),
     Pass(

@@ -70,6 +70,18 @@ def too_much_shared_memory() -> hl.Func:
     return g
 
 
+@bad("g: the loop over y is over blocks that share 66560 bytes of memory at once")
+def too_much_for_all_stages() -> hl.Func:
+    e, f, g = hl.Func("e"), hl.Func("f"), hl.Func("g")
+    e[x, y] = x + y
+    f[x, y] = x - y
+    g[x, y] = e[x, y] + f[x + 1, y] * e[x + 1, y] - f[x, y]
+    g.tile(x, y, xi, yi, 64, 128).gpu_blocks(x, y).gpu_threads(xi)
+    for stage in (e, f):
+        stage.compute_at(g, x).gpu_threads(x)
+    return g
+
+
 @bad("the storage of f has no constant size, which memory of a block needs")
 def storage_without_a_size() -> hl.Func:
     f, g = pair()
