@@ -38,6 +38,7 @@ from parhelion.ir.build import (
     is_true,
     lnot,
     lt,
+    maximum,
     mul,
     sub,
 )
@@ -45,6 +46,7 @@ from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr, Load, Var
 from parhelion.ir.rewrite import _N, Rewriter, free_vars, substitute
 from parhelion.ir.stmt import (
+    NOP,
     Allocate,
     Atomic,
     Block,
@@ -58,7 +60,7 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.allocate import constant_bytes
+from parhelion.lower.allocate import constant_bytes, size_checks
 from parhelion.lower.extents import most_of
 from parhelion.lower.instantiate import instantiate
 from parhelion.lower.kernel_checks import known_to_host, lift_checks
@@ -68,6 +70,7 @@ from parhelion.lower.kernel_refusals import (
     refused_statement,
     refused_storage,
 )
+from parhelion.lower.options import LowerOptions
 from parhelion.lower.unroll import refused
 from parhelion.types import INT32
 
@@ -193,8 +196,11 @@ class _Kernel:
         self.device = device
         self.dimensions = 1
         self.copied: set[Var] = set()
-        #: What loops in the kernel bind.
+        #: What loops in the kernel bind, and those over blocks, outermost first.
         self.inside: set[Var] = set()
+        self.grid: list[For] = []
+        #: What stands before the kernel.
+        self.outside: list[Stmt] = []
 
     def shaped(self, kernel: For) -> Stmt:
         loops, lets, body = _outer_loops(kernel)
@@ -208,11 +214,14 @@ class _Kernel:
             )
         self.dimensions = max(len(deepest), 1)
         self.inside = {loop.var for loop in loops} | _loop_vars(body)
+        self.grid = loops
         lifted = lift_checks(body, loops, self.inside)
         made = block(*lets, self.walk(lifted.body, _Around()))
         self.check_threads(kernel, made)
         for loop in reversed(loops):
             made = For(loop.var, loop.min, loop.extent, loop.kind, made)
+        if self.outside:
+            return Block((*lifted.checks, *self.outside, made))
         return block(*lifted.checks, made)
 
     def check_threads(self, kernel: For, made: Stmt) -> None:
@@ -333,13 +342,6 @@ class _Kernel:
                 "compute it inside of the innermost loop over threads, or leave out"
                 " store_in",
             )
-        if wish is MemoryKind.HEAP:
-            raise refused_storage(
-                a,
-                "is to be in memory of the device, and its place is inside of a"
-                " kernel, which cannot allocate any",
-                "compute it at the root, or leave out store_in",
-            )
         size = constant_bytes(a.buffer.type, a.extents, a.padding)
         if size is None or not is_true(a.condition):
             raise refused_storage(
@@ -363,18 +365,42 @@ class _Kernel:
             offset = add(offset, mul(sub(loop.var, lo), int32(stride)))
             stride *= most
             extents.append(int32(most))
+        if wish is MemoryKind.HEAP:
+            return self.in_blocks(a, extents, stride, offset, rest)
         size = stride * a.buffer.type.bytes()
         if size > self.device.shared:
             raise refused_storage(
                 a,
                 f"takes {size} bytes for a block, and the most is {self.device.shared}",
-                "compute it at smaller blocks, or at the root",
+                "compute it at smaller blocks or at the root, or keep it in memory of"
+                " the device by store_in(MemoryType.Heap)",
             )
         made = Allocate(a.buffer, tuple(extents), a.condition, MemoryKind.SHARED, 0)
         if const_int(offset) == 0:
             return made, rest
         moved = _Moved(a.buffer, offset)
         return made, [moved.go(s) for s in rest]
+
+    def in_blocks(
+        self,
+        a: Allocate,
+        extents: list[Expr],
+        stride: int,
+        offset: Expr,
+        rest: list[Stmt],
+    ) -> tuple[Stmt, list[Stmt]]:
+        """Storage in memory of the device, with a place for each block. It is allocated
+        outside of the kernel, which cannot allocate any."""
+        step: Expr = int32(stride)
+        for loop in reversed(self.grid):
+            offset = add(offset, mul(sub(loop.var, loop.min), step))
+            step = mul(step, loop.extent)
+            extents.append(maximum(loop.extent, int32(0)))
+        made = Allocate(a.buffer, tuple(extents), a.condition, MemoryKind.HEAP, 0)
+        # Places are sums of int32 numbers, however large other buffers are.
+        self.outside += [*size_checks(made, LowerOptions(device=self.device)), made]
+        moved = _Moved(a.buffer, offset)
+        return NOP, [moved.go(s) for s in rest]
 
     # Threads.
 

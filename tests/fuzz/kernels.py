@@ -108,6 +108,9 @@ class Scheduler:
                 rng.choice(found[: found.index(site) + 1]), nests, func._function
             )
             self.attempt("store_at", lambda: func.store_at(outer))
+        if rng.random() < 0.2:
+            memory = rng.choice((hl.MemoryType.Heap, hl.MemoryType.GPUShared))
+            self.attempt(memory.name, lambda: func.store_in(memory))
         return any([s.dim.kind.on_gpu for s in found[: found.index(site) + 1]])
 
     def loops(self, stage: Any, inside: bool) -> None:

@@ -113,14 +113,6 @@ def shared_memory_of_a_thread() -> hl.Func:
     return g
 
 
-@bad("the storage of f is to be in memory of the device, and its place is inside")
-def heap_in_a_kernel() -> hl.Func:
-    f, g = pair()
-    g.gpu_tile(x, y, tx, ty, 8, 8)
-    f.compute_at(g, x).store_in(hl.MemoryType.Heap).gpu_threads(x, y)
-    return g
-
-
 @bad("g: the loop over x is over the blocks of a kernel, but inside of a parallel loop")
 def a_kernel_in_a_parallel_loop() -> hl.Func:
     f, g = pair()

@@ -104,6 +104,25 @@ def shared_memory_by_its_name() -> Scheduled:
 
 
 @case
+def memory_of_the_device_for_each_block() -> Scheduled:
+    blur_x, blur_y = blurred()
+    blur_y.gpu_tile(x, y, tx, ty, 16, 8)
+    blur_x.compute_at(blur_y, x).store_in(hl.MemoryType.Heap).gpu_threads(x, y)
+    return blur_y, [70, 45]
+
+
+@case
+def too_much_to_share() -> Scheduled:
+    source = hl.BoundaryConditions.repeat_edge(image((200, 130)))
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.f32(source[x, y]) * 3 + hl.f32(source[x, y + 1])
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g.tile(x, y, xi, yi, 128, 128).gpu_blocks(x, y).gpu_threads(xi)
+    f.compute_at(g, x).store_in(hl.MemoryType.Heap).gpu_threads(x)
+    return g, [200, 130]
+
+
+@case
 def one_thread_computes_for_all() -> Scheduled:
     blur_x, blur_y = blurred()
     blur_y.gpu_tile(x, y, tx, ty, 8, 8)
