@@ -412,12 +412,18 @@ class _Kernel:
         values = around.values()
         headers: list[tuple[For, Expr, Expr]] = []
         conditions: list[Expr] = []
+        more: dict[Var, Expr] = {}
         for loop in around.loops:
-            low, extent = substitute(loop.min, values), substitute(loop.extent, values)
+            here = substitute(loop.min, values)
+            low = substitute(here, more)
+            extent = substitute(substitute(loop.extent, values), more)
             count = self.count(loop, extent)
+            if count is not extent or low is not here:
+                loop = _counting(loop, low, count, more)
             if count is not extent:
                 conditions.append(lt(loop.var, add(low, extent)))
             headers.append((loop, low, count))
+        body = instantiate(body, more)
         if conditions:
             body = If(conjunction(conditions), body, None)
         made = body
@@ -481,6 +487,16 @@ class _Kernel:
                 " bound_storage",
             )
         return Allocate(a.buffer, a.extents, a.condition, MemoryKind.STACK, a.padding)
+
+
+def _counting(loop: For, low: Expr, count: Expr, more: dict[Var, Expr]) -> For:
+    """A loop over other threads than it has iterations. What is known of its Var does
+    not hold for all of them, so that it gets another one, which is noted in `more`."""
+    old = loop.var
+    last = sub(add(low, count), imm(1, low.type))
+    var = Var(old.name, old.type, lo=low, hi=last, origin=old.origin, loop=old.loop)
+    more[old] = var
+    return For(var, low, count, loop.kind, loop.body)
 
 
 class _Moved(Rewriter):

@@ -76,3 +76,22 @@ def test_storage_whose_bound_the_host_checks(reach: int) -> None:
         return
     one = np.add.outer(100 * np.arange(10), np.arange(40))
     assert np.array_equal(np.asarray(g.realize([40, 10])), 2 * one + 3)
+
+
+def test_threads_beyond_the_extent_of_an_iteration_do_nothing() -> None:
+    """The window of `f` slides: 16 values in the first iteration, one in each of the
+    others, for which 24 threads were let in as there was no doubt that the Var of the
+    loop stays within the iteration's own bounds."""
+    r = hl.RDom([(0, 9)])
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y
+    f[x, y] = f[x, y] * 2 + 1
+    g[x, y] = 0
+    g[x, y] += f[x + r.x, y]
+    g.bound(x, 0, 16).gpu_blocks(y).gpu_threads(x)
+    g.update().reorder(x, r.x, y).gpu_blocks(y).gpu_threads(x)
+    f.store_at(g, y).compute_at(g, r.x).gpu_threads(x)
+    f.update().gpu_threads(x)
+    doubled = 2 * np.add.outer(np.arange(3), np.arange(24)) + 1
+    sums = sum([doubled[:, k : k + 16] for k in range(9)])
+    assert np.array_equal(np.asarray(g.realize([16, 3])), sums)
