@@ -4,17 +4,19 @@ Between two nests of threads a barrier is needed where a value may cross from on
 to another: where both touch a buffer and one of them stores to it. It is not needed if
 both touch the same element in the same thread, and different threads different ones,
 which is proved of flat indices: those of both sides are one linear form of the threads'
-numbers whose factors keep all threads apart.
+numbers whose factors keep all threads apart. The rest of the form must have one value
+as well: what it is made of is not bound again between the two, as the variable of a
+serial loop is for each iteration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from parhelion.analysis.linear import linear
 from parhelion.ir.build import add, block, const_int
-from parhelion.ir.expr import Expr, Load, Var
+from parhelion.ir.expr import Expr, Let, Load, Var
 from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes, substitute
 from parhelion.ir.stmt import (
     Allocate,
@@ -120,6 +122,8 @@ class _Place:
             made, after = self.stmt(s, {})
             return block(Barrier(), made), after
         before = _joined(before, mine)
+        if isinstance(s, LetStmt):
+            return s, _bound_again(before, {s.var})
         if isinstance(s, If):
             then, after = self.stmt(s.then, before)
             if s.otherwise is None:
@@ -132,8 +136,9 @@ class _Place:
 
     def loop(self, s: For, before: _Pending) -> tuple[Stmt, _Pending]:
         """A serial loop: each iteration comes after the one before it as well."""
-        body, after = self.stmt(s.body, before)
-        if self.conflict(after, self.first(body)[0]):
+        body, after = self.stmt(s.body, _bound_again(before, {s.var}))
+        again = _bound_again(after, {s.var, *_bound_in(s.body)})
+        if self.conflict(again, self.first(body)[0]):
             body, after = block(body, Barrier()), {}
         made = For(s.var, s.min, s.extent, s.kind, body)
         return made, _both(before, after)
@@ -236,6 +241,8 @@ class _Thread:
 
     def exprs(self, exprs: Iterable[Expr], atomic: bool) -> None:
         for e in exprs:
+            # What a Let binds may differ between threads, and is not known here.
+            self.inner |= {n.var for n in nodes(e) if isinstance(n, Let)}
             for n in nodes(e):
                 if isinstance(n, Load):
                     self.use(n.buffer, n.index, False, atomic)
@@ -269,6 +276,36 @@ def _joined(before: _Pending, more: Iterable[Access]) -> _Pending:
     found = dict(before)
     for a in more:
         found[a.buffer] = found.get(a.buffer, frozenset()) | {a}
+    return found
+
+
+def _bound_again(before: _Pending, names: Collection[Var]) -> _Pending:
+    """What has happened, when some variables get other values: places in terms of them
+    are not those that the same terms mean from now on."""
+    return {
+        b: frozenset(
+            [
+                a
+                if a.index is None or free_vars(a.index).isdisjoint(names)
+                else replace(a, index=None)
+                for a in accesses
+            ]
+        )
+        for b, accesses in before.items()
+    }
+
+
+def _bound_in(s: Stmt) -> set[Var]:
+    """What lets and loops of block level bind in a statement."""
+    found: set[Var] = set()
+    stack = [s]
+    while stack:
+        n = stack.pop()
+        if isinstance(n, For) and n.kind in THREADS:
+            continue
+        if isinstance(n, For | LetStmt):
+            found.add(n.var)
+        stack += [c for c in n.children() if isinstance(c, Stmt)]
     return found
 
 

@@ -95,3 +95,16 @@ def test_threads_beyond_the_extent_of_an_iteration_do_nothing() -> None:
     doubled = 2 * np.add.outer(np.arange(3), np.arange(24)) + 1
     sums = sum([doubled[:, k : k + 16] for k in range(9)])
     assert np.array_equal(np.asarray(g.realize([16, 3])), sums)
+
+
+def test_barrier_between_iterations_that_use_other_elements() -> None:
+    """Thread 1 of one iteration and thread 0 of the next touch one element, though
+    both are at the thread's number plus the loop's variable."""
+    r = hl.RDom([(0, 16), (0, 5)])
+    f = hl.Func("f")
+    f[x, y] = x
+    f[r.x + r.y, y] = f[r.x + r.y, y] * 3 + r.x
+    f.gpu_blocks(y).gpu_threads(x)
+    update = f.update().allow_race_conditions().reorder(r.x, r.y, y)
+    update.gpu_blocks(y).gpu_threads(r.x)
+    assert ptx(f).count("bar.sync") == 1
