@@ -6,7 +6,8 @@ would show. So each SHARED allocation gets a shadow that says of each element, s
 last barrier, which thread has stored to it and which have read it. Before each use an
 `Assert` fails if two threads meet there and one of them stores, and before each read if
 nobody has stored to the element at all. Updates that are atomic may meet each other and
-are not checked.
+are not checked. Threads that compute a pure definition may store one value twice: the
+last vector of a row is shifted to where the one before it ends.
 
 A mark in the shadow is the number of barriers so far times the most threads of a block,
 plus the thread's number, so that marks from before the last barrier are smaller.
@@ -33,7 +34,8 @@ from parhelion.ir.build import (
     sub,
 )
 from parhelion.ir.device import Device
-from parhelion.ir.expr import Expr, Let, Load, StringImm, Var
+from parhelion.ir.expr import Expr, Let, Load, Reinterpret, StringImm, Var
+from parhelion.ir.function import Function
 from parhelion.ir.rewrite import _N, Rewriter, nodes
 from parhelion.ir.stmt import (
     Allocate,
@@ -54,7 +56,7 @@ from parhelion.lower.kernels import THREADS, block_loops, leaves, nest_of
 from parhelion.lower.lanes import lane
 from parhelion.lower.shared import lay_out_shared
 from parhelion.lower.unroll import refused
-from parhelion.types import INT32, Handle
+from parhelion.types import INT32, Handle, UInt
 
 #: What the shadow has of each element: who stored last, who read first since the last
 #: barrier, and another one who did.
@@ -63,8 +65,8 @@ _WORDS = 3
 #: The mark of what never happened.
 _NEVER = -1
 
-#: Makes the check of one use of an element.
-_Check = Callable[[BufferSym, Expr], list[Stmt]]
+#: Makes the check of one use of an element: of which lane, and where.
+_Check = Callable[[int, Expr], list[Stmt]]
 
 
 def check_kernels(s: Stmt, device: Device | None) -> Stmt:
@@ -113,6 +115,8 @@ class _Checks:
         self.barriers = BufferSym("barriers", INT32, 1, "internal")
         self.shadows: dict[BufferSym, BufferSym] = {}
         self.thread: Expr | None = None
+        #: The Funcs whose pure definitions the threads compute.
+        self.pure: set[Function] = set()
         counts: list[int] = []
         for leaf in leaves(body):
             extents = [const_int(loop.extent) or 1 for loop in nest_of(leaf)[0]]
@@ -163,8 +167,10 @@ class _Checks:
         for loop, stride in zip(loops, self.strides, strict=True):
             number = add(number, mul(sub(loop.var, loop.min), int32(stride)))
         self.thread = number
+        ids = [loop.var.loop for loop in loops]
+        self.pure = {i.func for i in ids if i is not None and i.stage == 0}
         made = self.stmt(body)
-        self.thread = None
+        self.thread, self.pure = None, set()
         for loop in reversed(loops):
             made = For(loop.var, loop.min, loop.extent, loop.kind, made)
         return made
@@ -196,20 +202,20 @@ class _Checks:
                 continue
             for n in nodes(e):
                 if isinstance(n, Load) and n.buffer in self.shadows:
-                    out += self.each(n, n.type.count, self.read)
+                    out += self.each(n, n.type.count, self.read(n))
         return out
 
     def writes(self, s: Store) -> list[Stmt]:
         if s.buffer not in self.shadows:
             return []
-        return self.each(s, s.value.type.count, self.write)
+        return self.each(s, s.value.type.count, self.write(s))
 
     def each(self, n: Load | Store, lanes: int, check: _Check) -> list[Stmt]:
         """A check of each lane that is used."""
         out: list[Stmt] = []
         for k in range(lanes):
             at = n.index if lanes == 1 else lane(n.index, k)
-            made = block(*check(n.buffer, at))
+            made = block(*check(k, at))
             if n.predicate is not None:
                 used = n.predicate if lanes == 1 else lane(n.predicate, k)
                 if not is_true(used):
@@ -241,7 +247,10 @@ class _Checks:
             return lnot(old)
         return land(lnot(old), lnot(eq(found, self.mark())))
 
-    def read(self, buffer: BufferSym, at: Expr) -> list[Stmt]:
+    def read(self, n: Load) -> _Check:
+        return lambda k, at: self.reading(n.buffer, at)
+
+    def reading(self, buffer: BufferSym, at: Expr) -> list[Stmt]:
         writer = self.load(buffer, at, _WRITER)
         first = self.load(buffer, at, _READER)
         shadow, place = self.word(buffer, at, _READER)
@@ -262,14 +271,32 @@ class _Checks:
             ),
         ]
 
-    def write(self, buffer: BufferSym, at: Expr) -> list[Stmt]:
+    def write(self, s: Store) -> _Check:
+        lanes = s.value.type.count
+        return lambda k, at: self.writing(
+            s.buffer, at, s.value if lanes == 1 else lane(s.value, k)
+        )
+
+    def writing(self, buffer: BufferSym, at: Expr, value: Expr) -> list[Stmt]:
         marks = [self.load(buffer, at, which) for which in range(_WORDS)]
-        met = lor(lor(*map(self.other, marks[:2])), self.other(marks[2]))
+        wrote = self.other(marks[_WRITER])
+        if buffer.func in self.pure:
+            found = Load(value.type, buffer, at, None)
+            wrote = land(wrote, lnot(_same(found, value)))
+        met = lor(lor(wrote, self.other(marks[_READER])), self.other(marks[_OTHER]))
         shadow, place = self.word(buffer, at, _WRITER)
         return [
             Assert(lnot(met), "kernel_race", _told(buffer, at)),
             Store(shadow, self.mark(), place, None),
         ]
+
+
+def _same(a: Expr, b: Expr) -> Expr:
+    """Whether two values have the same bits."""
+    if a.type.is_float():
+        bits = UInt(a.type.width)
+        return eq(Reinterpret(bits, a), Reinterpret(bits, b))
+    return eq(a, b)
 
 
 def _told(buffer: BufferSym, at: Expr) -> tuple[Expr, ...]:

@@ -108,3 +108,31 @@ def test_barrier_between_iterations_that_use_other_elements() -> None:
     update = f.update().allow_race_conditions().reorder(r.x, r.y, y)
     update.gpu_blocks(y).gpu_threads(r.x)
     assert ptx(f).count("bar.sync") == 1
+
+
+def test_two_threads_may_store_one_value_of_a_pure_definition() -> None:
+    """A tile of 33 values in vectors of 4: the last vector was shifted to where the one
+    before it ends, which the simulator called a race."""
+    f, g = hl.funcs("f g")
+    xi, yi = hl.vars("xi yi")
+    f[x, y] = hl.f32(x * y) / hl.f32(x)  # not a number at 0
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g.tile(x, y, xi, yi, 32, 8).vectorize(xi, 4).gpu_blocks(x, y).gpu_threads(xi, yi)
+    f.compute_at(g, x).vectorize(x, 4).gpu_threads(x, y)
+    h = hl.Func("h")
+    h[x, y] = hl.f32(x * y) / hl.f32(x) + hl.f32((x + 1) * y) / hl.f32(x + 1)
+    expected, found = [np.asarray(k.realize([70, 20])) for k in (h, g)]
+    assert np.array_equal(found, expected, equal_nan=True)
+
+
+def test_race_of_an_update_that_stores_one_value_twice() -> None:
+    f, g = hl.funcs("f g")
+    r = hl.RDom([(0, 16)])
+    f[x, y] = 0
+    f[r.x / 2, y] = 5
+    g[x, y] = f[x, y] + f[7 - x, y]
+    g.bound(x, 0, 8).gpu_blocks(y).gpu_threads(x)
+    f.compute_at(g, y).gpu_threads(x)
+    f.update().allow_race_conditions().gpu_threads(r.x)
+    with pytest.raises(hl.PipelineRuntimeError, match="two threads of a block"):
+        g.realize([8, 3])
