@@ -228,7 +228,11 @@ class Callable:
         runner.refresh()
         self._inputs = len(inputs)
         self._options = options
-        plain = Variant(strict_float=options.strict_float, profile=options.profile)
+        plain = Variant(
+            strict_float=options.strict_float,
+            profile=options.profile,
+            device=runner.device,
+        )
         program = runner.program(plain)
         places, self._bound = self._planned(program.lowered.args)
         self._call = program.call.rearranged(places)

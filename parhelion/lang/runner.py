@@ -108,7 +108,7 @@ class Runner:
         self._state: Fingerprint | None = None
         self._epoch = -1
         #: What kernels are made for, if the schedule has some.
-        self._device: Device | None = None
+        self.device: Device | None = None
         self._promises: Promises = {}
         self._programs: dict[Variant, CompiledPipeline] = {}
         self._written: dict[object, list[Box]] = {}
@@ -148,7 +148,7 @@ class Runner:
                 self._unguarded = set()
                 self.targets = tuple([b for f in self.outputs for b in f.buffers])
                 self._promises = standing((*self.reach.images, *self.targets))
-                self._device = device_for(self.reach.functions)
+                self.device = device_for(self.reach.functions)
                 self._small = {
                     b: splits
                     for f in self.outputs
@@ -168,8 +168,8 @@ class Runner:
         """The variant of the code that serves these arguments. boxes: those of the
         outputs, where their layouts are not known yet."""
         found = variant_for(self._promises, layouts, options)
-        if self._device is not None:
-            found = replace(found, device=self._device)
+        if self.device is not None:
+            found = replace(found, device=self.device)
         if self._small:
             asked = dict(zip(self.targets, boxes, strict=False))
             sizes = []

@@ -136,3 +136,17 @@ def test_race_of_an_update_that_stores_one_value_twice() -> None:
     f.update().allow_race_conditions().gpu_threads(r.x)
     with pytest.raises(hl.PipelineRuntimeError, match="two threads of a block"):
         g.realize([8, 3])
+
+
+def test_callable_with_kernels() -> None:
+    """It was compiled for no device."""
+    image = hl.ImageParam(hl.UInt(8), 2)
+    f, g = hl.funcs("f g")
+    f[x, y] = hl.i32(image[x, y]) * 3
+    g[x, y] = f[x, y] + 1
+    f.compute_root().gpu_tile(x, y, tx, ty, 8, 4)
+    g.gpu_tile(x, y, tx, ty, 8, 4)
+    call = g.compile_to_callable([image])
+    result = np.zeros(LEVELS.shape, np.int32)
+    call(LEVELS, result)
+    assert np.array_equal(result, LEVELS.astype(np.int32) * 3 + 1)
