@@ -128,13 +128,20 @@ class OnDevice(Memory):
     on the device is made at its first use."""
 
     def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
-        return s.kind in (MemoryKind.DEVICE, MemoryKind.MIRRORED)
+        return s.kind in (
+            MemoryKind.DEVICE,
+            MemoryKind.MIRRORED,
+            MemoryKind.CACHE_MIRRORED,
+        )
 
     def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
         buffer = s.buffer
         host = "null"
         if s.kind is MemoryKind.MIRRORED:
             Heap().allocate(f, s, size)
+            host = f.pointers[buffer][0]
+        elif s.kind is MemoryKind.CACHE_MIRRORED:
+            memo.allocate(f, s)
             host = f.pointers[buffer][0]
         else:
             # Nobody asks for the place of what the host does not use.

@@ -57,7 +57,8 @@ class MemoryKind(enum.Enum):
     may be used. CACHE is given by the cache of memoized Funcs; the condition then says
     where (`memo_storage`). SHARED belongs to a block of a kernel's threads. DEVICE is
     what kernels use that is stored outside of them: memory of the device, and main
-    memory as well for MIRRORED, which the host's code uses, too."""
+    memory as well for MIRRORED, which the host's code uses, too. CACHE_MIRRORED has its
+    main memory from that cache."""
 
     AUTO = "auto"
     STACK = "stack"
@@ -68,6 +69,7 @@ class MemoryKind(enum.Enum):
     SHARED = "shared"
     DEVICE = "device"
     MIRRORED = "mirrored"
+    CACHE_MIRRORED = "mirrored cache"
 
 
 #: The kinds of memory that the run time is asked for.

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from parhelion.errors import ScheduleError
+from parhelion.errors import ScheduleError, Site
 from parhelion.ir.function import Function
-from parhelion.ir.stmt import Allocate, Assert, For, Stmt
+from parhelion.ir.stmt import (
+    Allocate,
+    Assert,
+    Demand,
+    Evaluate,
+    For,
+    Fork,
+    MemoryKind,
+    OnDemand,
+    RunExtern,
+    Stmt,
+)
+from parhelion.ir.symbols import BufferSym
 from parhelion.lower.unroll import refused
 
 
@@ -28,13 +40,31 @@ def divergent(loop: For) -> ScheduleError:
 
 
 def refused_statement(s: Stmt) -> ScheduleError:
-    what = f"a statement of the host's ({type(s).__name__})"
+    what, f = "code of the host's", None
     if isinstance(s, Assert):
         what = f"a check ({s.code})"
+    elif isinstance(s, Evaluate):
+        what = "print or another call"
+    elif isinstance(s, RunExtern):
+        what, f = f"the foreign stage {s.func.label}", s.func
+    elif isinstance(s, Fork):
+        what, f = f"{s.func.label}, which is async,", s.func
+    elif isinstance(s, OnDemand):
+        what, f = f"{s.func.label}, which is computed on demand,", s.func
+    elif isinstance(s, Demand):
+        owner = s.table.func if isinstance(s.table, BufferSym) else s.table
+        name = s.thunk.name if owner is None else owner.label
+        what, f = f"the demand for {name}, which is computed on demand,", owner
     return ScheduleError(
         f"{what} would have to run in a kernel, which cannot fail, print or call code",
+        at=None if f is None else _site(f),
         hint="compute the Func that needs it outside of the kernel, at the root",
     )
+
+
+def _site(f: Function) -> Site | None:
+    schedule = f.schedule
+    return schedule.async_site or schedule.compute.site or f.site
 
 
 class RefusedStorage(ScheduleError):
@@ -53,10 +83,22 @@ def refused_storage(a: Allocate, why: str, hint: str = "") -> RefusedStorage:
     return made
 
 
+def refuse_memoized(a: Allocate) -> None:
+    """Raises ScheduleError for storage in a kernel that the cache of memoized Funcs
+    would have to give."""
+    if a.kind is MemoryKind.CACHE:
+        raise refused_storage(
+            a,
+            "is in a kernel, whose threads cannot ask the cache of memoized Funcs",
+            "compute it at the root, or leave out memoize",
+        )
+
+
 __all__ = [
     "RefusedStorage",
     "block_inside",
     "divergent",
+    "refuse_memoized",
     "refused_statement",
     "refused_storage",
 ]

@@ -67,6 +67,7 @@ from parhelion.lower.kernel_checks import known_to_host, lift_checks
 from parhelion.lower.kernel_refusals import (
     block_inside,
     divergent,
+    refuse_memoized,
     refused_statement,
     refused_storage,
 )
@@ -332,6 +333,7 @@ class _Kernel:
     ) -> tuple[Stmt, list[Stmt]]:
         """Storage that several threads use, with a place for each iteration of the
         loops over threads around it; and the statements that use it."""
+        refuse_memoized(a)
         f = a.buffer.func
         wish = MemoryKind.AUTO if f is None else f.schedule.memory
         if wish in (MemoryKind.STACK, MemoryKind.REGISTER):
@@ -472,6 +474,7 @@ class _Kernel:
         return s.map(lambda c: c if isinstance(c, Expr) else self.of_thread(c))
 
     def private(self, a: Allocate) -> Stmt:
+        refuse_memoized(a)
         f = a.buffer.func
         wish = MemoryKind.AUTO if f is None else f.schedule.memory
         if wish in (MemoryKind.SHARED, MemoryKind.HEAP):

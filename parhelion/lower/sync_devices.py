@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parhelion.ir.build import block
-from parhelion.ir.expr import Expr, Load
+from parhelion.ir.expr import Expr, Intrinsic, Load
 from parhelion.ir.function import Function
 from parhelion.ir.loop_id import LoopId
 from parhelion.ir.rewrite import nodes
@@ -22,6 +22,7 @@ from parhelion.ir.stmt import (
     Allocate,
     Block,
     Demand,
+    Evaluate,
     For,
     ForKind,
     Free,
@@ -144,6 +145,9 @@ class _Syncs:
     ) -> None:
         self.both, self.touched, self.owners = both, touched, owners
         self.found: dict[Stmt, bool] = {}
+        #: Buffers whose copy in main memory the cache of memoized Funcs keeps, by its
+        #: answer.
+        self.kept: dict[Expr, list[BufferSym]] = {}
 
     def has_kernel(self, s: Stmt) -> bool:
         known = self.found.get(s)
@@ -170,6 +174,7 @@ class _Syncs:
             return s
         else:
             uses.stmt(s)
+            uses.reads.update(dict.fromkeys(self.stored(s)))
             inside = s
         # The host seldom writes all that is used of a buffer later.
         reads = {**uses.reads, **uses.writes}
@@ -177,6 +182,13 @@ class _Syncs:
             Sync(b, False, True, b in uses.writes) for b in reads if b in self.both
         ]
         return block(*syncs, inside)
+
+    def stored(self, s: Stmt) -> list[BufferSym]:
+        """The buffers that a statement gives to the cache of memoized Funcs."""
+        if not isinstance(s, Evaluate) or not isinstance(s.value, Intrinsic):
+            return []
+        call = s.value
+        return self.kept.get(call.args[0], []) if call.op == "memo_store" else []
 
     def kernel(self, s: For) -> Stmt:
         uses = _Uses()
@@ -198,6 +210,10 @@ class _Syncs:
         if s.buffer not in self.both:
             return s
         kind = MemoryKind.MIRRORED if s.buffer in self.touched else MemoryKind.DEVICE
+        if s.kind is MemoryKind.CACHE:
+            kind = MemoryKind.CACHE_MIRRORED
+            assert isinstance(s.condition, Intrinsic)
+            self.kept.setdefault(s.condition.args[0], []).append(s.buffer)
         return Allocate(s.buffer, s.extents, s.condition, kind, s.padding)
 
     def check(self, s: Stmt) -> None:
@@ -207,14 +223,17 @@ class _Syncs:
         if isinstance(s, For) and s.kind in (ForKind.SERIAL, ForKind.UNROLLED):
             return
         loop = _kernels(s)[0]
-        where = f"a {s.kind.value} loop" if isinstance(s, For) else "an async Func"
-        if isinstance(s, OnDemand):
-            where = "a Func that is computed on demand"
+        where, what = "an async Func", "leave out async_"
+        if isinstance(s, For):
+            where, what = f"a {s.kind.value} loop", "make that loop serial"
+        elif isinstance(s, OnDemand):
+            where = "the use of a Func that is computed on demand"
+            what = "compute that Func at the root"
         raise refused(
             loop,
             f"is over the blocks of a kernel, but inside of {where} of the host's,"
             " whose threads cannot run kernels",
-            "make that loop serial: a kernel is parallel by itself",
+            f"{what}: a kernel is parallel by itself",
         )
 
 

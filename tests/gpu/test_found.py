@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,36 @@ def test_race_of_an_update_that_stores_one_value_twice() -> None:
         g.realize([8, 3])
 
 
+@pytest.mark.parametrize("kernels", ["producer", "consumer", "both"])
+def test_memoized_funcs_of_kernels(kernels: str) -> None:
+    """What the cache keeps is in main memory: kernels stored to, and read, a copy on
+    the device that nobody had filled, or the program had no code."""
+    n = hl.Param(hl.Int(32), "n", 3)
+    f, g = hl.funcs("f g")
+    f[x, y] = (x * n + y, x - n)
+    g[x, y] = f[x, y][0] * 2 + f[x + 1, y][1]
+    f.compute_root().memoize()
+    if kernels != "consumer":
+        f.gpu_tile(x, y, tx, ty, 8, 8)
+    if kernels != "producer":
+        g.gpu_tile(x, y, tx, ty, 8, 8)
+    column, row = np.arange(30), np.arange(20)[:, None]
+    for k in (3, 4, 3, 4):
+        n.set(k)
+        expected = 2 * (column * k + row) + column + 1 - k
+        assert np.array_equal(np.asarray(g.realize([30, 20])), expected)
+
+
+def test_memoized_inside_of_a_kernel() -> None:
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compute_at(g, x).gpu_threads(x, y).memoize()
+    with pytest.raises(hl.ScheduleError, match="in a kernel, whose threads cannot ask"):
+        g.realize([16, 16])
+
+
 def test_callable_with_kernels() -> None:
     """It was compiled for no device."""
     image = hl.ImageParam(hl.UInt(8), 2)
@@ -150,3 +182,23 @@ def test_callable_with_kernels() -> None:
     result = np.zeros(LEVELS.shape, np.int32)
     call(LEVELS, result)
     assert np.array_equal(result, LEVELS.astype(np.int32) * 3 + 1)
+
+
+@pytest.mark.parametrize(
+    ("directive", "said"),
+    [
+        (hl.Func.async_, "which is async, would have to run in a kernel"),
+        (hl.Func.compute_lazy, "which is computed on demand, would have to run"),
+    ],
+)
+def test_host_code_in_kernels_is_named(
+    directive: Callable[[hl.Func], hl.Func], said: str
+) -> None:
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+    f.compute_at(g, x)
+    directive(f)
+    with pytest.raises(hl.ScheduleError, match=said):
+        g.realize([16, 16])
