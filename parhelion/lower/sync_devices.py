@@ -4,7 +4,9 @@ What kernels use that is stored outside of them has a copy on the device. Before
 kernel, and before each statement of the host's that uses such a buffer too, a `Sync`
 says what will be read and written there; the run time copies where the other side has
 stored since. A kernel that computes a pure definition of a Func writes all of it that
-counts, so that what the device held before is not wanted.
+counts, so that what the device held before is not wanted: unless some of it is
+undefined, or the host writes to it in the same iterations of a loop, each of which has
+a part.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from parhelion.ir.stmt import (
 )
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.unroll import refused
+from parhelion.schedule.directives import Place
 
 
 def sync_devices(s: Stmt, outputs: Mapping[Function, tuple[BufferSym, ...]]) -> Stmt:
@@ -62,7 +65,7 @@ def sync_devices(s: Stmt, outputs: Mapping[Function, tuple[BufferSym, ...]]) -> 
     given = frozenset([b for b in used if b.role != "internal"])
     touched, both = used & both, both | given
     owners = {b: f for f, buffers in outputs.items() for b in buffers}
-    return _Syncs(both, touched, owners).stmt(s)
+    return _Syncs(both, touched, frozenset(host.writes), owners).stmt(s)
 
 
 @dataclass(slots=True)
@@ -108,6 +111,26 @@ class _Uses:
             self.writes.pop(b, None)
 
 
+def _undefined(f: Function) -> bool:
+    """Whether values of a pure definition may be undefined, its own or those of Funcs
+    that are inlined into it."""
+    found = {f: None}
+    left = [f]
+    while left:
+        pure = left.pop().pure
+        if pure is None:
+            continue
+        for v in pure.values:
+            if any([isinstance(n, Intrinsic) and n.op == "undef" for n in nodes(v)]):
+                return True
+        for g in pure.mentions():
+            if isinstance(g, Function) and g not in found:
+                found[g] = None
+                if g.schedule.compute.place is Place.INLINED:
+                    left.append(g)
+    return False
+
+
 def is_kernel(s: Stmt) -> bool:
     return isinstance(s, For) and s.kind is ForKind.GPU_BLOCK
 
@@ -134,16 +157,22 @@ def _of_host(s: Stmt, uses: _Uses) -> None:
 
 
 class _Syncs:
-    """both: what has two copies. touched: of that, what the host uses too. owners: the
-    Funcs whose values the outputs hold."""
+    """both: what has two copies. touched: of that, what the host uses too. written:
+    what the host writes to. owners: the Funcs whose values the outputs hold. depth: how
+    many loops of the host's are around."""
 
     def __init__(
         self,
         both: frozenset[BufferSym],
         touched: frozenset[BufferSym],
+        written: frozenset[BufferSym],
         owners: Mapping[BufferSym, Function],
     ) -> None:
-        self.both, self.touched, self.owners = both, touched, owners
+        self.both, self.touched, self.written = both, touched, written
+        self.owners = owners
+        self.depth = 0
+        #: How many of them are around the storage.
+        self.stored_at: dict[BufferSym, int] = {}
         self.found: dict[Stmt, bool] = {}
         #: Buffers whose copy in main memory the cache of memoized Funcs keeps, by its
         #: answer.
@@ -169,7 +198,9 @@ class _Syncs:
         if self.has_kernel(s):
             self.check(s)
             uses.parts(s)
+            self.depth += isinstance(s, For)
             inside = s.map(lambda c: c if isinstance(c, Expr) else self.stmt(c))
+            self.depth -= isinstance(s, For)
         elif isinstance(s, Free):
             return s
         else:
@@ -200,13 +231,22 @@ class _Syncs:
         for b in {**uses.reads, **uses.writes}:
             if b not in self.both:
                 continue
-            owner = self.owners.get(b, b.func)
-            whole = which is not None and which.func is owner and which.stage == 0
-            reads = b in uses.reads or not whole
+            reads = b in uses.reads or not self.writes_all(b, which)
             syncs.append(Sync(b, True, reads, b in uses.writes))
         return block(*syncs, s)
 
+    def writes_all(self, b: BufferSym, which: LoopId | None) -> bool:
+        """Whether a kernel that stores to a buffer leaves nothing of what it held that
+        counts. which: its outermost loop."""
+        owner = self.owners.get(b, b.func)
+        if owner is None or which is None or which.func is not owner or which.stage:
+            return False
+        if self.depth > self.stored_at.get(b, 0) and b in self.written:
+            return False
+        return not _undefined(owner)
+
     def allocate(self, s: Allocate) -> Stmt:
+        self.stored_at[s.buffer] = self.depth
         if s.buffer not in self.both:
             return s
         kind = MemoryKind.MIRRORED if s.buffer in self.touched else MemoryKind.DEVICE

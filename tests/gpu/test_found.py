@@ -202,3 +202,32 @@ def test_host_code_in_kernels_is_named(
     directive(f)
     with pytest.raises(hl.ScheduleError, match=said):
         g.realize([16, 16])
+
+
+def test_host_updates_what_kernels_compute_row_by_row() -> None:
+    """Each kernel was taken to write all of `f`, so that the rows that the host had
+    updated before were lost."""
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y * y
+    f[x, y] = f[x, y] * 3 + 1
+    g[x, y] = f[x, y] * 2 + f[x + 1, y + 2]
+    f.store_root().compute_at(g, y).gpu_tile(x, tx, 8)
+    f.update().unscheduled()
+    column, row = np.arange(31), np.arange(22)[:, None]
+    values = 3 * (column + row * row) + 1
+    expected = 2 * values[:20, :30] + values[2:, 1:]
+    assert np.array_equal(np.asarray(g.realize([30, 20])), expected)
+
+
+@pytest.mark.parametrize("inlined", [False, True])
+def test_undefined_values_of_kernels_leave_what_was_there(inlined: bool) -> None:
+    f = hl.Func("f")
+    f[x, y] = hl.select(x > y, x * y, hl.undef(hl.Int(32)))
+    g = hl.Func("g")
+    g[x, y] = f[x, y]
+    last = g if inlined else f
+    last.gpu_tile(x, y, tx, ty, 8, 8)
+    found = np.full((20, 30), -7, np.int32)
+    last.realize(found)
+    column, row = np.arange(30), np.arange(20)[:, None]
+    assert np.array_equal(found, np.where(column > row, column * row, -7))
