@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parhelion.errors import ScheduleError, Site
+from parhelion.ir.expr import StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import (
     Allocate,
@@ -39,10 +40,11 @@ def divergent(loop: For) -> ScheduleError:
     )
 
 
-def refused_statement(s: Stmt) -> ScheduleError:
+def refused_statement(s: Stmt, kernel: For) -> ScheduleError:
     what, f = "code of the host's", None
     if isinstance(s, Assert):
-        what = f"a check ({s.code})"
+        told = [a.value for a in s.args if isinstance(a, StringImm)]
+        what = f"a check of {told[0]} ({s.code})" if told else f"a check ({s.code})"
     elif isinstance(s, Evaluate):
         what = "print or another call"
     elif isinstance(s, RunExtern):
@@ -55,9 +57,10 @@ def refused_statement(s: Stmt) -> ScheduleError:
         owner = s.table.func if isinstance(s.table, BufferSym) else s.table
         name = s.thunk.name if owner is None else owner.label
         what, f = f"the demand for {name}, which is computed on demand,", owner
+    which = kernel.var.loop
     return ScheduleError(
         f"{what} would have to run in a kernel, which cannot fail, print or call code",
-        at=None if f is None else _site(f),
+        at=_site(f) if f is not None else None if which is None else which.site,
         hint="compute the Func that needs it outside of the kernel, at the root",
     )
 

@@ -148,7 +148,7 @@ class _Kernels(Rewriter):
                     "the command `parhelion doctor` tells what is missing; where the"
                     " environment has PARHELION_GPU=simulate, kernels run on the CPU",
                 )
-            return _Kernel(self.device).shaped(n)
+            return _Kernel(self.device, n).shaped()
         if n.kind in THREADS:
             raise refused(
                 n,
@@ -193,8 +193,8 @@ class _Around:
 class _Kernel:
     """Shapes one kernel. dimensions: how many loops over threads all leaves have."""
 
-    def __init__(self, device: Device) -> None:
-        self.device = device
+    def __init__(self, device: Device, kernel: For) -> None:
+        self.device, self.kernel = device, kernel
         self.dimensions = 1
         self.copied: set[Var] = set()
         #: What loops in the kernel bind, and those over blocks, outermost first.
@@ -203,8 +203,8 @@ class _Kernel:
         #: What stands before the kernel.
         self.outside: list[Stmt] = []
 
-    def shaped(self, kernel: For) -> Stmt:
-        loops, lets, body = _outer_loops(kernel)
+    def shaped(self) -> Stmt:
+        loops, lets, body = _outer_loops(self.kernel)
         deepest = max(_depths(body, []), default=[], key=len)
         if len(deepest) > MOST_DIMENSIONS:
             raise refused(
@@ -218,14 +218,14 @@ class _Kernel:
         self.grid = loops
         lifted = lift_checks(body, loops, self.inside)
         made = block(*lets, self.walk(lifted.body, _Around()))
-        self.check_threads(kernel, made)
+        self.check_threads(made)
         for loop in reversed(loops):
             made = For(loop.var, loop.min, loop.extent, loop.kind, made)
         if self.outside:
             return Block((*lifted.checks, *self.outside, made))
         return block(*lifted.checks, made)
 
-    def check_threads(self, kernel: For, made: Stmt) -> None:
+    def check_threads(self, made: Stmt) -> None:
         """Raises ScheduleError if a block has more threads than the device's have."""
         most = [1] * self.dimensions
         for leaf in leaves(made):
@@ -234,7 +234,7 @@ class _Kernel:
         if math.prod(most) > self.device.threads:
             listed = " x ".join(map(str, reversed(most)))
             raise refused(
-                kernel,
+                self.kernel,
                 f"is over blocks of {listed} threads, in each dimension the most of all"
                 " stages in the kernel, and a block has at most"
                 f" {self.device.threads}",
@@ -259,7 +259,7 @@ class _Kernel:
         if isinstance(s, If):
             return self.branch(s, around)
         if not isinstance(s, For):
-            raise refused_statement(s)
+            raise refused_statement(s, self.kernel)
         if s.kind not in _TOGETHER:
             raise refused(
                 s,
@@ -470,7 +470,7 @@ class _Kernel:
         if isinstance(s, Allocate):
             return self.private(s)
         if not isinstance(s, _OF_A_THREAD):
-            raise refused_statement(s)
+            raise refused_statement(s, self.kernel)
         return s.map(lambda c: c if isinstance(c, Expr) else self.of_thread(c))
 
     def private(self, a: Allocate) -> Stmt:
