@@ -11,7 +11,7 @@ serial loop is for each iteration.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from parhelion.analysis.linear import linear
@@ -58,13 +58,14 @@ class _Kernels(Rewriter):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A use of a buffer. atomic: of an update that happens as a whole. index: the place
-    as a function of the numbers of the thread, and of nothing else that differs between
-    threads or within one; None if it is not known to be one."""
+    """A use of a buffer. atomic: of which update that happens as a whole, None if of no
+    such. index: the place as a function of the numbers of the thread, and of nothing
+    else that differs between threads or within one; None if it is not known to be one.
+    """
 
     buffer: BufferSym
     writes: bool
-    atomic: bool
+    atomic: Hashable | None
     index: Expr | None
 
 
@@ -175,7 +176,8 @@ class _Place:
 
     def apart(self, a: Access, b: Access) -> bool:
         """Whether two uses of a buffer never meet in different threads, or may."""
-        if a.atomic and b.atomic:
+        if a.atomic is not None and a.atomic == b.atomic:
+            # Iterations of one update may come in any order, but before the next one.
             return True
         return a.index is not None and a.index is b.index and self.injective(a.index)
 
@@ -208,17 +210,25 @@ class _Place:
         for loop, number in zip(loops, self.numbers, strict=True):
             found += _reads([loop.min, loop.extent])
             env[loop.var] = add(substitute(loop.min, env), number)
-        _Thread(self.numbers, env, found).stmt(body, atomic=False)
+        ids = [loop.var.loop for loop in loops if loop.var.loop is not None]
+        update = (ids[-1].func, ids[-1].stage) if ids else body
+        _Thread(self.numbers, env, found, update).stmt(body, atomic=False)
         return list(dict.fromkeys(found))
 
 
 class _Thread:
-    """Collects what one thread uses. env: what its lets and loops over threads are."""
+    """Collects what one thread uses. env: what its lets and loops over threads are.
+    update: which definition it computes."""
 
     def __init__(
-        self, numbers: list[Var], env: dict[Var, Expr], found: list[Access]
+        self,
+        numbers: list[Var],
+        env: dict[Var, Expr],
+        found: list[Access],
+        update: Hashable,
     ) -> None:
         self.numbers, self.env, self.found = numbers, env, found
+        self.update = update
         self.own: set[BufferSym] = set()
         self.inner: set[Var] = set()
 
@@ -259,13 +269,14 @@ class _Thread:
             or not self.inner.isdisjoint(free_vars(place))
         ):
             place = None
-        self.found.append(Access(buffer, writes, atomic, place))
+        update = self.update if atomic else None
+        self.found.append(Access(buffer, writes, update, place))
 
 
 def _reads(exprs: Iterable[Expr]) -> list[Access]:
     """The loads of expressions that all threads evaluate."""
     return [
-        Access(n.buffer, False, False, None)
+        Access(n.buffer, False, None, None)
         for e in exprs
         for n in nodes(e)
         if isinstance(n, Load)

@@ -244,3 +244,30 @@ def test_checks_in_kernels_are_named() -> None:
     with pytest.raises(hl.ScheduleError, match="a check of f .storage_bound") as error:
         g.realize([16, 16])
     assert "gpu_tile" in str(error.value)
+
+
+def test_barrier_between_atomic_updates() -> None:
+    """A thread took the maximum in the second update while others still added in the
+    first one."""
+    r = hl.RDom([(0, 64)])
+    f, g = hl.funcs("f g")
+    f[x, y] = 0
+    f[r.x * 7 % 16, y] += r.x
+    f[r.x * 5 % 16, y] = hl.max(f[r.x * 5 % 16, y], r.x + 200)
+    g[x, y] = f[x, y]
+    g.bound(x, 0, 16).gpu_blocks(y).gpu_threads(x)
+    f.compute_at(g, y).gpu_threads(x)
+    for update in (f.update(0), f.update(1)):
+        update.atomic().gpu_threads(r.x)
+    steps = [
+        line.split()[0]
+        for line in ptx(g).split("\n")
+        if "atom" in line or "bar." in line
+    ]
+    assert [step.split(".")[0] for step in steps] == [
+        "bar",
+        "atom",
+        "bar",
+        "atom",
+        "bar",
+    ]
