@@ -170,7 +170,7 @@ FAILURES: dict[str, Failure] = {
         PipelineRuntimeError,
         "two threads of a block use element {1} of the storage of {0}, one of them"
         " stores to it, and they wait for each other at no barrier between",
-        "allow_race_conditions takes away what keeps threads apart",
+        "where an update has allow_race_conditions, give it atomic() instead",
     ),
     # (func, element)
     "kernel_unwritten": Failure(

@@ -271,6 +271,11 @@ class _Checks:
             ),
         ]
 
+    def is_pure(self, f: Function | None) -> bool:
+        """Whether what is stored is of a pure definition. (The loops of `compute_with`
+        tell the first stage in them alone.)"""
+        return f is not None and (f in self.pure or not f.updates)
+
     def write(self, s: Store) -> _Check:
         lanes = s.value.type.count
         return lambda k, at: self.writing(
@@ -280,7 +285,7 @@ class _Checks:
     def writing(self, buffer: BufferSym, at: Expr, value: Expr) -> list[Stmt]:
         marks = [self.load(buffer, at, which) for which in range(_WORDS)]
         wrote = self.other(marks[_WRITER])
-        if buffer.func in self.pure:
+        if self.is_pure(buffer.func):
             found = Load(value.type, buffer, at, None)
             wrote = land(wrote, lnot(_same(found, value)))
         met = lor(lor(wrote, self.other(marks[_READER])), self.other(marks[_OTHER]))

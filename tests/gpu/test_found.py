@@ -127,6 +127,20 @@ def test_two_threads_may_store_one_value_of_a_pure_definition() -> None:
     assert np.array_equal(found, expected, equal_nan=True)
 
 
+def test_two_threads_store_one_value_in_loops_that_stages_share() -> None:
+    f, g, h = hl.funcs("f g h")
+    f[x, y] = x * y
+    g[x, y] = x - y
+    h[x, y] = f[x, y] + f[x + 1, y] + g[x, y] + g[x + 1, y]
+    h.gpu_tile(x, y, tx, ty, 16, 8)
+    for one in (f, g):
+        one.compute_at(h, x).vectorize(x, 4).gpu_threads(x, y)
+    g.compute_with(f, x)
+    column, row = np.arange(34), np.arange(21)[:, None]
+    expected = (2 * column + 1) * (row + 1) - 2 * row
+    assert np.array_equal(np.asarray(h.realize([34, 21])), expected)
+
+
 def test_race_of_an_update_that_stores_one_value_twice() -> None:
     f, g = hl.funcs("f g")
     r = hl.RDom([(0, 16)])
