@@ -243,12 +243,16 @@ def _check_where(method: str, where: tuple[object, ...]) -> None:
             raise TypeMismatchError(
                 f"{method} takes a DeviceAPI and a Target, not {one!r:.60}", at=here()
             )
-        elif one.name in ("Default_GPU", "CUDA"):
+        elif one in (DeviceAPI.Default_GPU, DeviceAPI.CUDA):
             continue
         raise InvalidBufferError(
             f"{method}: there are no kernels for {one}",
             at=here(),
-            legal=["DeviceAPI.Default_GPU", "a Target with TargetFeature.CUDA"],
+            legal=[
+                "DeviceAPI.Default_GPU",
+                "DeviceAPI.CUDA",
+                "a Target with TargetFeature.CUDA",
+            ],
         )
 
 

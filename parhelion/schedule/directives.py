@@ -52,6 +52,7 @@ class DeviceAPI(enum.Enum):
     Default_GPU = -1
     Host = 1
     None_ = 0
+    CUDA = 2
 
 
 class TailStrategy(enum.Enum):

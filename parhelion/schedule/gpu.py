@@ -197,10 +197,13 @@ def _loops(
 
 
 def _check_device(directive: str, device: object) -> None:
-    if device is not DeviceAPI.Default_GPU:
+    # There is one kind of GPU.
+    legal = (DeviceAPI.Default_GPU, DeviceAPI.CUDA)
+    if device not in legal:
         raise ScheduleError(
-            f"{directive}: the device must be DeviceAPI.Default_GPU, not {device}",
+            f"{directive}: there are no kernels for {device}",
             at=here(),
+            legal=list(map(str, legal)),
         )
 
 

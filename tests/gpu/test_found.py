@@ -285,3 +285,19 @@ def test_barrier_between_atomic_updates() -> None:
         "atom",
         "bar",
     ]
+
+
+def test_cuda_is_a_device() -> None:
+    f, g = hl.funcs("f g")
+    f[x, y] = x + y
+    g[x, y] = f[x, y] + f[x + 1, y]
+    api = hl.DeviceAPI.CUDA
+    g.gpu_tile(x, y, tx, ty, 8, 8, device_api=api)
+    f.compute_at(g, x).gpu_threads(x, y, api)
+    image = hl.Buffer(hl.Int(32), [16, 9])
+    g.realize(image)
+    assert image.copy_to_device(api) == 0
+    expected = np.add.outer(2 * np.arange(9), 2 * np.arange(16) + 1)
+    assert np.array_equal(np.asarray(image), expected)
+    with pytest.raises(hl.ScheduleError, match="no kernels for DeviceAPI.Host"):
+        f.gpu_threads(x, y, hl.DeviceAPI.Host)
