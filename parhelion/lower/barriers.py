@@ -32,7 +32,7 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.kernels import THREADS, block_loops, nest_of
+from parhelion.lower.kernel_loops import THREADS, block_loops, nest_of
 from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 

@@ -52,7 +52,7 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.kernels import THREADS, block_loops, leaves, nest_of
+from parhelion.lower.kernel_loops import THREADS, block_loops, leaves, nest_of
 from parhelion.lower.lanes import lane
 from parhelion.lower.shared import lay_out_shared
 from parhelion.lower.unroll import refused

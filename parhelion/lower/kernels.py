@@ -22,7 +22,7 @@ Storage on the way gets a dimension for each such loop. See decision 13.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from parhelion.analysis.rank import reads_data
@@ -64,6 +64,16 @@ from parhelion.lower.allocate import constant_bytes, size_checks
 from parhelion.lower.extents import most_of
 from parhelion.lower.instantiate import instantiate
 from parhelion.lower.kernel_checks import known_to_host, lift_checks
+from parhelion.lower.kernel_loops import (
+    MOST_DIMENSIONS,
+    THREADS,
+    depths,
+    has_threads,
+    leaves,
+    loop_vars,
+    nest_of,
+    outer_loops,
+)
 from parhelion.lower.kernel_refusals import (
     block_inside,
     divergent,
@@ -75,10 +85,6 @@ from parhelion.lower.options import LowerOptions
 from parhelion.lower.unroll import refused
 from parhelion.types import INT32
 
-#: Dimensions of blocks in a grid, and of threads in a block.
-MOST_DIMENSIONS = 3
-
-THREADS = (ForKind.GPU_THREAD, ForKind.GPU_LANE)
 #: Loops that all threads of a block may go through together.
 _TOGETHER = (ForKind.SERIAL, ForKind.UNROLLED)
 #: What one thread may do, besides loops and storage of its own.
@@ -94,41 +100,6 @@ def shape_kernels(s: Stmt, device: Device | None) -> Stmt:
     code of the host's. It also does where there is a kernel and no device.
     """
     return _Kernels(device).go(s)
-
-
-def has_threads(s: Stmt) -> bool:
-    """Whether loops over threads are in a statement."""
-    if isinstance(s, For) and s.kind in THREADS:
-        return True
-    return any([has_threads(c) for c in s.children() if isinstance(c, Stmt)])
-
-
-def block_loops(kernel: For) -> tuple[list[For], Stmt]:
-    """The loops over blocks of a kernel in its normal form, outermost first, and what a
-    block does."""
-    loops = [kernel]
-    while isinstance(loops[-1].body, For) and loops[-1].body.kind is ForKind.GPU_BLOCK:
-        loops.append(loops[-1].body)
-    return loops, loops[-1].body
-
-
-def nest_of(leaf: Stmt) -> tuple[list[For], Stmt]:
-    """The loops over threads of a leaf, outermost first, and what one thread does."""
-    loops: list[For] = []
-    while isinstance(leaf, For) and leaf.kind in THREADS:
-        loops.append(leaf)
-        leaf = leaf.body
-    return loops, leaf
-
-
-def leaves(s: Stmt) -> Iterator[Stmt]:
-    """The nests of threads at block level."""
-    if isinstance(s, For) and s.kind in THREADS:
-        yield s
-        return
-    for c in s.children():
-        if isinstance(c, Stmt):
-            yield from leaves(c)
 
 
 class _Kernels(Rewriter):
@@ -204,8 +175,8 @@ class _Kernel:
         self.outside: list[Stmt] = []
 
     def shaped(self) -> Stmt:
-        loops, lets, body = _outer_loops(self.kernel)
-        deepest = max(_depths(body, []), default=[], key=len)
+        loops, lets, body = outer_loops(self.kernel)
+        deepest = max(depths(body, []), default=[], key=len)
         if len(deepest) > MOST_DIMENSIONS:
             raise refused(
                 deepest[MOST_DIMENSIONS],
@@ -214,7 +185,7 @@ class _Kernel:
                 "make it serial, or fuse two of them",
             )
         self.dimensions = max(len(deepest), 1)
-        self.inside = {loop.var for loop in loops} | _loop_vars(body)
+        self.inside = {loop.var for loop in loops} | loop_vars(body)
         self.grid = loops
         lifted = lift_checks(body, loops, self.inside)
         made = block(*lets, self.walk(lifted.body, _Around()))
@@ -527,86 +498,4 @@ class _Moved(Rewriter):
         return Store(made.buffer, made.value, self.at(made.index), made.predicate)
 
 
-def _outer_loops(kernel: For) -> tuple[list[For], list[LetStmt], Stmt]:
-    """The loops over blocks, outermost first; the lets between them, which go inwards;
-    and what is inside of all."""
-    loops: list[For] = []
-    lets: list[LetStmt] = []
-    known: dict[Var, Expr] = {}
-    bound: set[Var] = set()
-    s: Stmt = kernel
-    while True:
-        inner: Stmt = s
-        between: list[LetStmt] = []
-        if isinstance(inner, Block):
-            head = inner.items[:-1]
-            if all([isinstance(i, LetStmt) for i in head]):
-                between = [i for i in head if isinstance(i, LetStmt)]
-                inner = inner.items[-1]
-        if not isinstance(inner, For) or inner.kind is not ForKind.GPU_BLOCK:
-            break
-        for let in between:
-            known[let.var] = substitute(let.value, known)
-        lets += between
-        low, extent = substitute(inner.min, known), substitute(inner.extent, known)
-        if not bound.isdisjoint(free_vars(low) | free_vars(extent)):
-            raise refused(
-                inner,
-                "is over blocks and depends on another such loop, but a grid of blocks"
-                " is a box",
-                "make it serial, or bound its extent",
-            )
-        bound.add(inner.var)
-        loops.append(For(inner.var, low, extent, inner.kind, inner.body))
-        s = inner.body
-    if len(loops) > MOST_DIMENSIONS:
-        raise refused(
-            loops[MOST_DIMENSIONS],
-            f"is inside of {MOST_DIMENSIONS} others over blocks, which are all"
-            " dimensions that a grid has",
-            "make it serial, or fuse two of them",
-        )
-    return loops, lets, s
-
-
-def _depths(s: Stmt, around: list[For]) -> Iterable[list[For]]:
-    """The loops over threads around each innermost one. Raises ScheduleError for a loop
-    over blocks."""
-    if isinstance(s, For) and s.kind is ForKind.GPU_BLOCK:
-        raise block_inside(s)
-    if isinstance(s, For) and s.kind in THREADS:
-        if around and around[-1].kind is ForKind.GPU_LANE:
-            raise refused(
-                s,
-                "is over threads and inside of one over the lanes of a warp, which is"
-                " the innermost",
-                "reorder them",
-            )
-        around = [*around, s]
-        yield around
-    for c in s.children():
-        if isinstance(c, Stmt):
-            yield from _depths(c, around)
-
-
-def _loop_vars(s: Stmt) -> set[Var]:
-    """The variables of all loops in a statement."""
-    found: set[Var] = set()
-    stack = [s]
-    while stack:
-        n = stack.pop()
-        if isinstance(n, For):
-            found.add(n.var)
-        stack += [c for c in n.children() if isinstance(c, Stmt)]
-    return found
-
-
-__all__ = [
-    "MOST_DIMENSIONS",
-    "THREADS",
-    "block_loops",
-    "has_threads",
-    "leaves",
-    "nest_of",
-    "shape_kernels",
-]
+__all__ = ["shape_kernels"]

@@ -67,7 +67,7 @@ from parhelion.ir.stmt import (
     Stmt,
 )
 from parhelion.lower.instantiate import instantiate
-from parhelion.lower.kernels import block_loops
+from parhelion.lower.kernel_loops import block_loops
 from parhelion.lower.likely import Candidate, Rate, find_candidates, runs_loops
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.solve import Bound

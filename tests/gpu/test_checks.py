@@ -15,7 +15,7 @@ from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import NOP, Barrier, For, ForKind, Stmt
 from parhelion.lower import passes
 from parhelion.lower.barriers import place_barriers
-from parhelion.lower.kernels import block_loops, leaves
+from parhelion.lower.kernel_loops import block_loops, leaves
 from parhelion.lower.options import LowerOptions
 from parhelion.schedule.spec import PipelineSpec
 

@@ -12,7 +12,7 @@ from parhelion.ir.expr import Load, Max, Min
 from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import If, Stmt
 from parhelion.lower import passes
-from parhelion.lower.kernels import block_loops
+from parhelion.lower.kernel_loops import block_loops
 from parhelion.lower.options import LowerOptions
 from parhelion.schedule.spec import PipelineSpec
 from tests.gpu.test_checks import kernels

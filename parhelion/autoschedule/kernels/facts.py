@@ -11,7 +11,7 @@ from parhelion.ir.function import Function
 from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
 from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, strict
-from parhelion.lower.kernels import block_loops, leaves, nest_of
+from parhelion.lower.kernel_loops import block_loops, leaves, nest_of
 from parhelion.lower.shared import bytes_of, lay_out_shared
 from parhelion.runtime.program import Options
 from parhelion.schedule.legality import check_strict

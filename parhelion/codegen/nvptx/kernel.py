@@ -33,7 +33,7 @@ from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.extents import most_of
-from parhelion.lower.kernels import block_loops, nest_of
+from parhelion.lower.kernel_loops import block_loops, nest_of
 from parhelion.lower.shared import lay_out_shared
 
 #: Importing these registers the emitters of their nodes.

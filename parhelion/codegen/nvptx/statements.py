@@ -18,7 +18,7 @@ from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
 from parhelion.ir.stmt import ForKind, Stmt
-from parhelion.lower.kernels import THREADS, nest_of
+from parhelion.lower.kernel_loops import THREADS, nest_of
 from parhelion.types import INT32
 
 #: The dimensions of threads and blocks, innermost first.
