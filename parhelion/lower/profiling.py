@@ -76,9 +76,7 @@ class _Marker:
         if isinstance(s, For):
             return self._for(s, at)
         if isinstance(s, If):
-            then = self._counted(s.then, at)
-            other = None if s.otherwise is None else self._counted(s.otherwise, at)
-            return [If(s.cond, then, other)], _NONE
+            return self._branches(s, at)
         if isinstance(s, Fork):
             return self._fork(s, at)
         if isinstance(s, Evaluate) and _is_lazy_count(s.value):
@@ -92,9 +90,22 @@ class _Marker:
             return [Atomic(s.func, s.shared, s.locked, block(*items))], counts
         return [s], _NONE
 
-    def _counted(self, s: Stmt, at: int) -> Stmt:
-        items, counts = self.go(s, at)
-        return block(*_counted(counts), *items)
+    def _branches(self, s: If, at: int) -> tuple[list[Stmt], Counts]:
+        """What both branches count alike is counted around them: in a kernel, which has
+        two copies of what its blocks do, nothing can be counted."""
+        items, counts = self.go(s.then, at)
+        others: list[Stmt] = []
+        other_counts = _NONE
+        if s.otherwise is not None:
+            others, other_counts = self.go(s.otherwise, at)
+        alike = {f: n for f, n in counts.items() if other_counts.get(f) is n}
+        rest = {f: n for f, n in counts.items() if f not in alike}
+        other_rest = {f: n for f, n in other_counts.items() if f not in alike}
+        then = block(*_counted(rest), *items)
+        other = (
+            block(*_counted(other_rest), *others) if s.otherwise is not None else None
+        )
+        return [If(s.cond, then, other)], alike
 
     def _block(self, s: Block, at: int) -> tuple[list[Stmt], Counts]:
         """Counts that depend on what the block binds stay in it."""
