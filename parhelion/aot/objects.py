@@ -22,8 +22,8 @@ from parhelion.aot.runtime_ir import (
     has_devices,
     has_threads,
 )
-from parhelion.codegen.device import image
 from parhelion.codegen.failure_site import FailureSite
+from parhelion.codegen.kernel_image import image
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
 from parhelion.errors import HalideError, here

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.codegen import closures, effects
+from parhelion.codegen.kernel_image import IMAGE
 from parhelion.codegen.module import DeviceKernel
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function, ScopeKind
@@ -21,9 +22,6 @@ from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32, Handle
-
-#: The constant that holds the code of all kernels of a module.
-IMAGE = "parhelion.image"
 
 #: Bits of what `ph_device_sync` is told.
 _DEVICE, _READS, _WRITES = 1, 2, 4
@@ -149,21 +147,6 @@ def _record(f: Function, kernel: DeviceKernel) -> str:
     )
 
 
-def image(ptx: str) -> str:
-    """The constants that hold the code of a module's kernels, as LLVM's text. Whoever
-    unloads the module has to find them, to end their use first."""
-    raw = ptx.encode() + b"\0"
-    text = "".join(
-        chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in raw
-    )
-    return (
-        f'@{IMAGE}.text = private constant [{len(raw)} x i8] c"{text}", align 16\n'
-        f"@{IMAGE}.slot = internal global i64 0\n"
-        f"@{IMAGE} = constant {{ ptr, i64, ptr }} "
-        f"{{ ptr @{IMAGE}.text, i64 {len(raw)}, ptr @{IMAGE}.slot }}\n"
-    )
-
-
 def barrier(f: Function, s: S.Barrier) -> None:
     """Nothing: each nest of threads has ended before the next one begins."""
 
@@ -215,4 +198,4 @@ def _synced(s: Stmt) -> list[BufferSym]:
     return list(found)
 
 
-__all__ = ["IMAGE", "barrier", "enter", "image", "launch", "leave", "sync"]
+__all__ = ["barrier", "enter", "launch", "leave", "sync"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parhelion.codegen.device import image
+from parhelion.codegen.kernel_image import image
 from parhelion.codegen.module import Emitted
 from parhelion.ir.device import Device
 from parhelion.ir.target import gpu_target

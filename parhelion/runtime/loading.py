@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from parhelion.codegen.device import IMAGE
+from parhelion.codegen.kernel_image import IMAGE
 from parhelion.codegen.target import host_target
 from parhelion.ir.target import Target
 from parhelion.runtime import helpers, jit
