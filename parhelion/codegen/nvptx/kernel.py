@@ -149,9 +149,13 @@ def _bounds(threads: Sequence[int | None]) -> str:
     there may be."""
     known = [n for n in threads if n is not None]
     if len(known) < len(threads):
-        return f' "nvvm.maxntid"="{MOST_THREADS[0]}"'
-    sizes = [*[max(n, 1) for n in known], 1, 1][:3]
-    return f' "nvvm.reqntid"="{",".join(map(str, sizes))}"'
+        told = f'"nvvm.maxntid"="{MOST_THREADS[0]}"'
+    else:
+        sizes = [*[max(n, 1) for n in known], 1, 1][:3]
+        told = f'"nvvm.reqntid"="{",".join(map(str, sizes))}"'
+    # By the threads alone ptxas has some kernels spill a few registers where more of
+    # them would do: one block is to fit a processor, and that is all.
+    return f' {told} "nvvm.minctasm"="1"'
 
 
 def _bind_blocks(
