@@ -110,16 +110,6 @@ class KernelSearch(Descent[KernelModel]):
         stages = model.graph.stages.get(f, ())
         return all([model.roles(s, alone=False).parallel for s in stages])
 
-    def inline_cheap(self, model: KernelModel) -> KernelModel:
-        for f in reversed(list(model.graph.order)):
-            if f not in model.graph.stages:
-                # What was inlined meanwhile does not read it after all.
-                continue
-            takes = any(g.updates for g in model.graph.producers.get(f, ()))
-            if self.freedom.inline(f) and not takes and self._extra(model, f) <= 0:
-                model = model.with_inlined(f) or model
-        return model
-
     def _extra(self, model: KernelModel, f: Function) -> float:
         """Nanoseconds of computing `f` wherever it is used, beyond computing it once,
         less those of a kernel that stores it, and of loading it."""

@@ -80,22 +80,6 @@ class Search(Descent[Model]):
     def modelled(self, graph: Graph, regions: Regions) -> Model:
         return Model(graph, regions, self.machine)
 
-    def inline_cheap(self, model: Model) -> Model:
-        """Inlines what costs less to compute anew than to keep: a Func whose further
-        evaluations take less time than writing it and reading it again.
-
-        Not yet what takes the results of a reduction: it is the place where blocks of
-        them can be computed in registers.
-        """
-        for f in reversed(list(model.graph.order)):
-            if f not in model.graph.stages:
-                # What was inlined meanwhile does not read it after all.
-                continue
-            takes = any(g.updates for g in model.graph.producers.get(f, ()))
-            if self.freedom.inline(f) and not takes and self._extra(model, f) <= 0:
-                model = model.with_inlined(f) or model
-        return model
-
     def _extra(self, model: Model, f: Function) -> float:
         """Nanoseconds of computing `f` wherever it is used, beyond computing it once,
         less those of storing and loading it, on one core."""
