@@ -13,7 +13,6 @@ from parhelion.lang import arrays
 from parhelion.lang.target_api import Target, TargetFeature
 from parhelion.runtime import devices, dlpack
 from parhelion.runtime.context import STREAM
-from parhelion.runtime.cuda_driver import gpu_of
 from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.layout import Array, Layout
@@ -289,6 +288,9 @@ def borrowed(source: object) -> tuple[Array, DeviceCopy] | None:
 def _check_place(address: int) -> None:
     """Raises InvalidBufferError for memory that is not of the GPU that kernels run
     on."""
+    # Whoever has no arrays of others on a GPU does not load it.
+    from parhelion.runtime.cuda_driver import gpu_of
+
     number, ours = gpu_of(address), devices.ordinal()
     if number is None:
         raise InvalidBufferError(
