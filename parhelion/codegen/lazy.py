@@ -8,6 +8,8 @@ that costs nothing but an order of instructions on x86.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from parhelion.codegen import addresses
 from parhelion.codegen.closures import filled, leave_unless_good, outlined
 from parhelion.codegen.module import quoted
@@ -18,11 +20,10 @@ from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import internal_assert
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
-from parhelion.ir.build import add, block, const_int, imm, int32, mul
+from parhelion.ir.build import add, block, const_int, imm, int32, mul, sub
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import MADE
 from parhelion.ir.symbols import BufferSym
-from parhelion.simplify.vector import lane
 from parhelion.types import BOOL, INT32, Type
 
 
@@ -68,34 +69,68 @@ def demand(f: Function, s: S.Demand) -> None:
     """Has a part computed, or those of all lanes, unless it is there."""
     table, (index,) = s.table, s.index
     assert isinstance(table, BufferSym)
-    if index.type.count > 1:
-        _of_lanes(f, s, table, index)
-    else:
+    if index.type.count == 1:
         _of_one(f, s, table, index)
+    elif all([isinstance(e, E.Broadcast) for e in (s.row, s.col, index)]):
+        _of_all(f, s, table, index)
+    else:
+        _of_lanes(f, s, table, index)
     for buffer in f.module.writes(s):
         f.forget_loads(buffer)
 
 
 def _of_one(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
-    end = f.label("made")
+    cond = None if s.predicate is None else f.value(s.predicate)
+    _of_part(f, s, table, (s.row, s.col, index), cond, str(s.reads))
+
+
+def _of_all(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
+    """All lanes ask for the same part: it is looked at once."""
+    at: list[Expr] = []
+    for e in (s.row, s.col, index):
+        assert isinstance(e, E.Broadcast)
+        at.append(e.value)
+    n, cond = index.type.count, None
+    reads = str(n * s.reads)
     if s.predicate is not None:
+        bools = BOOL.with_lanes(n)
+        wanted = f.value(s.predicate)
+        cond = any_lane(f, wanted, bools)
+        if s.reads and f.module.profiled:
+            reads = f.op(f"mul i64 {_how_many(f, wanted, n)}, {s.reads}")
+    row, col, word = at
+    _of_part(f, s, table, (row, col, word), cond, reads)
+
+
+def _of_part(
+    f: Function,
+    s: S.Demand,
+    table: BufferSym,
+    at: tuple[Expr, Expr, Expr],
+    cond: str | None,
+    reads: str,
+) -> None:
+    """Has one part computed if a condition holds. at: its row, its column and the place
+    of its entry. reads: how many reads that stands for."""
+    row, col, index = at
+    end = f.label("made")
+    if cond is not None:
         wanted = f.label("wanted")
-        cond = f.value(s.predicate)
         f.out(f"  br i1 {cond}, label %{wanted}, label %{end}")
         f.push(ScopeKind.BRANCH)
         f.start(wanted)
     if s.reads:
-        tally(f, s.thunk.func, "hits", str(s.reads))
+        tally(f, s.thunk.func, "hits", reads)
     word = _word(f, table, index)
     missing = f.label("missing")
     there = _is_made(f, table, word) if s.waits else _is_begun(f, table, word)
     f.out(f"  br i1 {there}, label %{end}, label %{missing}{f.module.LIKELY}")
     f.push(ScopeKind.BRANCH)
     f.start(missing)
-    _have_made(f, s.thunk, table, word, f.value(s.row), f.value(s.col))
+    _have_made(f, s.thunk, table, word, f.value(row), f.value(col))
     f.out(f"  br label %{end}")
     f.cold.extend(f.pop())
-    if s.predicate is not None:
+    if cond is not None:
         f.append(f.pop())
     f.start(end)
 
@@ -111,7 +146,7 @@ def _of_lanes(f: Function, s: S.Demand, table: BufferSym, index: Expr) -> None:
     some, end = f.label("wanted"), f.label("asked")
     f.out(f"  br i1 {any_lane(f, wanted, bools)}, label %{some}, label %{end}")
     f.start(some)
-    if _at_once(f, s) > 1 or _ends(s):
+    if _at_once(f, s) > 1:
         every, each = f.label("every"), f.label("each")
         f.out(f"  br i1 {all_lanes(f, wanted, bools)}, label %{every}, label %{each}")
         f.start(every)
@@ -133,18 +168,18 @@ def _look(f: Function, s: S.Demand, table: BufferSym, wanted: Expr | None) -> No
     n = index.type.count
     t, bools = table.type.with_lanes(n), BOOL.with_lanes(n)
     kind, flags = value_type(t), value_type(bools)
-    asks, ends = "", _ends(s) if wanted is None else ()
-    if ends:
-        there = _both_are_made(f, table, *ends)
+    asks = "" if wanted is None else f.value(wanted)
+    along = _along(s)
+    if wanted is not None:
+        none = E.Broadcast(imm(0, index.type.element_of()), n)
+        index = E.Select(wanted, index, none)
+    if along:
+        there = _both_are_made(f, table, along, _outermost(f, asks, n))
     else:
-        if wanted is not None:
-            none = E.Broadcast(imm(0, index.type.element_of()), n)
-            index = E.Select(wanted, index, none)
         f.forget_loads(table)
         held = f.value(E.Load(t, table, index, None))
         made = f.op(f"icmp eq {kind} {held}, {_filled(t)}")
-        if wanted is not None:
-            asks = f.value(wanted)
+        if asks:
             other = f.op(f"xor {flags} {asks}, splat (i1 true)")
             made = f.op(f"or {flags} {made}, {other}")
         there = all_lanes(f, made, bools)
@@ -169,32 +204,69 @@ def _look(f: Function, s: S.Demand, table: BufferSym, wanted: Expr | None) -> No
     f.out("  fence acquire")
 
 
-def _ends(s: S.Demand) -> tuple[Expr, ...]:
-    """The entries of the first and the last lane, if all others are one of these: side
-    by side in a row of parts that are no narrower than the vector. Else nothing."""
+def _along(s: S.Demand) -> Callable[[Expr], Expr] | None:
+    """The entry of a lane, if those of all lanes between two are one of these two's:
+    side by side in a row of parts that are no narrower than the vector."""
     col, (index,) = s.col, s.index
     n = index.type.count
     if s.row.type.count > 1 or not isinstance(col, E.Div):
-        return ()
+        return None
     along, width = col.a, const_int(col.b)
     if not isinstance(along, E.Ramp) or const_int(along.stride) != 1:
-        return ()
+        return None
     if width is None or width < n - 1:
-        return ()
-    first, last = _lane(index, 0), _lane(index, n - 1)
-    return () if first is None or last is None else (first, last)
+        return None
+    if _lane(index, int32(0)) is None:
+        return None
+
+    def entry(at: Expr) -> Expr:
+        found = _lane(index, at)
+        assert found is not None
+        return found
+
+    return entry
 
 
-def _lane(e: Expr, i: int) -> Expr | None:
-    """Lane `i` of a sum or quotient of ramps and of what all lanes share."""
+def _lane(e: Expr, at: Expr) -> Expr | None:
+    """One lane of a sum or quotient of ramps and of what all lanes share."""
     if isinstance(e, E.Add | E.Sub | E.Mul | E.Div) and e.type.count > 1:
-        a, b = _lane(e.a, i), _lane(e.b, i)
+        a, b = _lane(e.a, at), _lane(e.b, at)
         return None if a is None or b is None else type(e)(a, b)
-    return lane(e, i)
+    if isinstance(e, E.Ramp) and e.stride.type is at.type:
+        return add(e.base, mul(e.stride, at))
+    if isinstance(e, E.Broadcast) and e.value.type.count == 1:
+        return e.value
+    return e if e.type.count == 1 else None
 
 
-def _both_are_made(f: Function, table: BufferSym, first: Expr, last: Expr) -> str:
-    one, other = [_is_made(f, table, _word(f, table, e)) for e in (first, last)]
+def _outermost(f: Function, asks: str, n: int) -> tuple[Expr, Expr]:
+    """The first and the last lane that asks, of which there is one; of all if `asks` is
+    empty."""
+    if not asks:
+        return int32(0), int32(n - 1)
+    bits = f.op(f"bitcast {value_type(BOOL.with_lanes(n))} {asks} to i{n}")
+    kind = f"i{max(n, 32)}"
+    if n < 32:
+        bits = f.op(f"zext i{n} {bits} to {kind}")
+    found: list[Var] = []
+    for op in ("cttz", "ctlz"):
+        at = f.module.declare(f"llvm.{op}.{kind}", kind, f"{kind}, i1")
+        count = f.op(f"call {kind} {at}({kind} {bits}, i1 true)")
+        if n > 32:
+            count = f.op(f"trunc {kind} {count} to i32")
+        found.append(Var("lane", INT32))
+        f.bind(found[-1], count, f.top)
+    first, behind = found
+    return first, sub(int32(max(n, 32) - 1), behind)
+
+
+def _both_are_made(
+    f: Function,
+    table: BufferSym,
+    along: Callable[[Expr], Expr],
+    lanes: tuple[Expr, Expr],
+) -> str:
+    one, other = [_is_made(f, table, _word(f, table, along(e))) for e in lanes]
     return f.op(f"and i1 {one}, {other}")
 
 

@@ -44,6 +44,7 @@ from parhelion.lower.profiling import mark_profile
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.single_blocks import drop_single_blocks
+from parhelion.lower.skip_unasked import skip_unasked
 from parhelion.lower.stages import StagedPipeline
 from parhelion.lower.stream_stores import stream_stores
 from parhelion.lower.sync_devices import sync_devices
@@ -270,6 +271,12 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: interleave_stores(s),
         "strided stores that fill a dense run become one store",
         "after simplifying, which shows that their places are neighbours",
+    ),
+    Pass(
+        "skip_unasked",
+        lambda s, c: skip_unasked(s),
+        "where no lane asks for values on demand, what selects them is not computed",
+        "behind what joins stores; before values that both ways use get a name",
     ),
     Pass(
         "fit_frames",
