@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from parhelion.aot.interface import Interface, c_type, interface_of
-from parhelion.codegen.c import Constant, Head, emit_c
+from parhelion.codegen.c.function import Constant, Head, emit_c
 from parhelion.ir.bindings import SET
 from parhelion.ir.pipeline import Lowered
 from parhelion.ir.symbols import BufferSym

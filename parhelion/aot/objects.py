@@ -26,6 +26,7 @@ from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.kernel_image import image
 from parhelion.codegen.llvm import emit_with_sites
 from parhelion.codegen.module import quoted
+from parhelion.codegen.symbols import DEVICE
 from parhelion.errors import HalideError, here
 from parhelion.ir import stmt as S
 from parhelion.ir.deep import run_deep
@@ -34,9 +35,6 @@ from parhelion.ir.rewrite import Rewriter, nodes
 from parhelion.ir.target import Target
 from parhelion.runtime.kernels import ptx_of
 from parhelion.types import Type
-
-#: What only a process with Python can offer.
-_MEMO = "ph_memo_find"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class ObjectModules:
             lowered = replace(lowered, body=bare, demands=())
         body_name, query_name = f"{name}.body", f"{name}.query"
         body = emit_with_sites(replace(lowered, name=body_name), target)
-        _refuse_python(lowered, body.text, body.imports)
+        _refuse_python(lowered, body.calls)
         if name in {symbol.split("@")[0] for symbol in body.imports}:
             raise HalideError(
                 f"the function {name!r} has the name of one that it calls",
@@ -95,12 +93,12 @@ class ObjectModules:
             _told_by_argument(body.failures, lowered),
             _told_by_argument(query.failures, lowered),
         )
-        if "@ph_fork" in body.text and not has_threads(target):
+        if "ph_fork" in body.calls and not has_threads(target):
             raise HalideError(
                 f"an async Func needs a thread, and there are none on {target_name}",
                 at=here(),
             )
-        self._kernels = "@ph_device_" in body.text
+        self._kernels = not body.calls.isdisjoint(DEVICE)
         if self._kernels and not has_devices(target):
             raise HalideError(
                 f"there are no devices for kernels on {target_name}: they need Linux "
@@ -204,8 +202,9 @@ def _by_name(text: str, imports: dict[str, int]) -> str:
     return text
 
 
-def _refuse_python(lowered: Lowered, text: str, imports: dict[str, int]) -> None:
-    if f"@{_MEMO}" in text:
+def _refuse_python(lowered: Lowered, calls: frozenset[str]) -> None:
+    """Raises HalideError for what only a process with Python can offer."""
+    if "ph_memo_find" in calls:
         raise HalideError(
             "a memoized Func cannot be compiled ahead of time yet: its results are "
             "kept by a process with Python",

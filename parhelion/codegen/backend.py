@@ -1,10 +1,12 @@
-"""What a family of machines has of its own, beside code that is the same for all.
+"""What a kind of code has of its own, beside what is the same for all: a back end.
 
-General emitters write each node for any machine. A back end knows better for some: its
-`attempts` are asked first, and may leave a node to the general emitter. Whoever adds a
-family of machines describes it as a `Backend`, and adds it to `backends.BACKENDS`. The
-description loads no emitters, as the run time asks for it in processes that compile
-nothing.
+A `Backend` has tables: emitters of expressions and intrinsics, writers of statements,
+the memories that storage can be in, and the functions of the run time that its code may
+call. An `LLVMBackend` is that of a family of machines, for which general emitters write
+text of LLVM's; what is in its own tables is asked first. Whoever adds a back end
+describes it by a value, and adds that to `backends.BACKENDS`. The description names the
+modules of its tables and loads none of them, as the run time asks for it in processes
+that compile nothing; `tables.Tables` loads them.
 """
 
 from __future__ import annotations
@@ -12,23 +14,32 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from parhelion.ir.target import Target
 
 if TYPE_CHECKING:
-    from parhelion.codegen.memories import Memory
+    from parhelion.codegen.storage import Memory
     from parhelion.codegen.writer import Function
     from parhelion.ir.expr import Expr
     from parhelion.ir.stmt import Stmt
+
+#: A function that is being written, and how it says a value.
+F = TypeVar("F")
+V = TypeVar("V")
+#: What its code says of a function of the run time that it calls.
+R = TypeVar("R")
+
+#: Writes an expression, or is None for one that it leaves to the next emitter.
+Emitter: TypeAlias = "Callable[[F, Any], V | None]"
 
 #: Emits a node by an instruction of the machine's; None if it has none for it.
 Attempt = Callable[["Function", Any], str | None]
 
 #: Writes a statement.
-Writer = Callable[["Function", Any], None]
+Writer: TypeAlias = "Callable[[F, Any], None]"
 
-#: What an attempt is for: a class of nodes, the name of an intrinsic, or `GATHER`.
+#: What an emitter is for: a class of nodes, the name of an intrinsic, or `GATHER`.
 Key: TypeAlias = "type[Expr] | str"
 #: Of loads whose lanes lie anywhere, which are asked for in their form in memory.
 GATHER = "a load of lanes that lie anywhere"
@@ -61,17 +72,74 @@ class Instruction:
         return f"call void @{self.name}({self.arguments})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Backend:
-    """A family of machines.
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The declaration of a function of the run time, in parts.
 
-    name: in words. families: how the first parts of their triples begin.
-    emitters: the module with the `ATTEMPTS` by what they are for, in the order in which
+    rare: whether it is called by the convention of what is seldom more than a look at a
+        word (`LLVMBackend.rare_call`).
+    """
+
+    result: str
+    parameters: str = ""
+    attributes: str = ""
+    rare: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backend(Generic[F, V, R]):
+    """A kind of code.
+
+    name: in words. families: how the first parts of its targets' triples begin.
+    emitters: the module with the `EMITTERS` by what they are for, in the order in which
         they are asked, if it has any.
     storage: the module with the `MEMORIES` that storage can be in, in the order in
         which they are asked.
-    statements: the module with the `STATEMENTS` that are written otherwise than
-        elsewhere, by their class, if there are any.
+    statements: the module with the `STATEMENTS` by their class, if it has any.
+    symbols: the module with the `SYMBOLS`: what its code says of each function of the
+        run time that it may call, by name. Empty if it calls none.
+
+    What is not in a table is the same for all machines, or cannot be said in this code.
+    """
+
+    name: str
+    families: tuple[str, ...]
+    emitters: str = ""
+    storage: str = ""
+    statements: str = ""
+    symbols: str = ""
+
+    def serves(self, arch: str) -> bool:
+        """Whether targets whose triples have this first part have code of this kind."""
+        return arch.startswith(self.families)
+
+    # The tables, whose modules are loaded now.
+    def all_emitters(self) -> Mapping[Key, tuple[Emitter[F, V], ...]]:
+        found: Mapping[Key, tuple[Emitter[F, V], ...]]
+        found = _table(self.emitters, "EMITTERS")
+        return found
+
+    def all_statements(self) -> Mapping[type[Stmt], Writer[F]]:
+        found: Mapping[type[Stmt], Writer[F]] = _table(self.statements, "STATEMENTS")
+        return found
+
+    def all_memories(self) -> tuple[Memory[F], ...]:
+        found: tuple[Memory[F], ...] = tuple(_table(self.storage, "MEMORIES"))
+        return found
+
+    def all_symbols(self) -> Mapping[str, R]:
+        found: Mapping[str, R] = _table(self.symbols, "SYMBOLS")
+        return found
+
+
+def _table(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(module), name) if module else {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LLVMBackend(Backend["Function", str, Symbol]):
+    """A family of machines that LLVM makes code for.
+
     word: the type that loops over int32 count in, and that factors of indices are
         computed in: that of addresses, where there are registers of that width.
     rare_call: the calling convention of what is seldom more than a look at a word, so
@@ -82,41 +150,13 @@ class Backend:
         densely, and not lane by lane.
     """
 
-    name: str
-    families: tuple[str, ...]
-    emitters: str = ""
     storage: str = "parhelion.codegen.memories"
-    statements: str = ""
+    symbols: str = "parhelion.codegen.symbols"
     word: str = "i64"
     rare_call: str = "ccc"
     pause: Instruction | None = None
     fence: Instruction | None = None
     longest_step: Callable[[Target, int], int] = _short_steps
-
-    def serves(self, arch: str) -> bool:
-        """Whether machines whose triples have this first part are of the family."""
-        return arch.startswith(self.families)
-
-    def attempts(self) -> Mapping[Key, tuple[Attempt, ...]]:
-        """The attempts, whose module is loaded now."""
-        if not self.emitters:
-            return {}
-        found: Mapping[Key, tuple[Attempt, ...]]
-        found = importlib.import_module(self.emitters).ATTEMPTS
-        return found
-
-    def statement_writers(self) -> Mapping[type[Stmt], Writer]:
-        """The `statements`, whose module is loaded now."""
-        if not self.statements:
-            return {}
-        found: Mapping[type[Stmt], Writer]
-        found = importlib.import_module(self.statements).STATEMENTS
-        return found
-
-    def memories(self) -> tuple[Memory, ...]:
-        """The memories, whose module is loaded now."""
-        found: tuple[Memory, ...] = importlib.import_module(self.storage).MEMORIES
-        return found
 
 
 __all__ = [
@@ -124,7 +164,10 @@ __all__ = [
     "SHORT_STEP",
     "Attempt",
     "Backend",
+    "Emitter",
     "Instruction",
     "Key",
+    "LLVMBackend",
+    "Symbol",
     "Writer",
 ]

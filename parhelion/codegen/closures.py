@@ -71,7 +71,7 @@ def parallel_loop(f: Function, s: S.For) -> None:
     name, fields = outlined(f, s.body, {"index": s.var}, "par")
     start, extent = _as_int32(f, s.min), _as_int32(f, s.extent)
     closure = filled(f, fields)
-    f.module.declare("ph_par_for", "i32", "ptr, ptr, i32, i32, ptr")
+    f.module.runtime("ph_par_for")
     result = f.op(
         f"call i32 @ph_par_for(ptr %ctx, ptr @{quoted(name)}, i32 {start}, "
         f"i32 {extent}, ptr {closure})"
@@ -86,7 +86,7 @@ def fork(f: Function, s: S.Fork) -> None:
     one, fields1 = outlined(f, s.first, {"index": None}, "async")
     two, fields2 = outlined(f, s.second, {"index": None}, "main")
     closure1, closure2 = filled(f, fields1), filled(f, fields2)
-    f.module.declare("ph_fork", "i32", "ptr, ptr, ptr, ptr, ptr")
+    f.module.runtime("ph_fork")
     result = f.op(
         f"call i32 @ph_fork(ptr %ctx, ptr @{quoted(one)}, ptr {closure1}, "
         f"ptr @{quoted(two)}, ptr {closure2})"
@@ -99,7 +99,7 @@ def fork(f: Function, s: S.Fork) -> None:
 
 
 def acquire(f: Function, s: S.Acquire) -> None:
-    f.module.declare("ph_acquire", "i32", "ptr, ptr, i32")
+    f.module.runtime("ph_acquire")
     semaphore, count = f.pointers[s.semaphore][0], _as_int32(f, s.count)
     result = f.op(f"call i32 @ph_acquire(ptr %ctx, ptr {semaphore}, i32 {count})")
     for buffer in s.buffers:
@@ -109,7 +109,7 @@ def acquire(f: Function, s: S.Acquire) -> None:
 
 def release(f: Function, s: S.Release) -> None:
     end_streams(f)
-    f.module.declare("ph_release", "void", "ptr, i32")
+    f.module.runtime("ph_release")
     semaphore, count = f.pointers[s.semaphore][0], _as_int32(f, s.count)
     f.out(f"  call void @ph_release(ptr {semaphore}, i32 {count})")
 

@@ -30,7 +30,7 @@ _DEVICE, _READS, _WRITES = 1, 2, 4
 def sync(f: Function, s: S.Sync) -> None:
     """Has the run time make the copy that is used next the one it must be."""
     what = _DEVICE * s.device + _READS * s.reads + _WRITES * s.writes
-    f.module.declare("ph_device_sync", "i32", "ptr, ptr, ptr, i32")
+    f.module.runtime("ph_device_sync")
     struct, interface = f.structs[s.buffer], _interface(f)
     status = f.op(
         f"call i32 @ph_device_sync(ptr %ctx, ptr {interface}, ptr {struct}, i32 {what})"
@@ -44,7 +44,7 @@ def enter(f: Function, body: Stmt) -> list[tuple[BufferSym, str]]:
     leave them from now on. Returns them with their structs."""
     kept = [(b, f.structs[b]) for b in _synced(body) if b in f.structs]
     for buffer, struct in kept:
-        f.module.declare("ph_device_leave", "i32", "ptr, ptr, i32", "nounwind")
+        f.module.runtime("ph_device_leave")
         f.live.append((buffer, struct))
         f.releases[struct] = f"call i32 @ph_device_leave(ptr %ctx, ptr {struct}, i32 1)"
     return kept
@@ -75,14 +75,14 @@ def launch(f: Function, s: S.For) -> None:
 
 def _address(f: Function, buffer: BufferSym) -> str:
     """Where on the device the element of a buffer with index 0 is."""
-    f.module.declare("ph_device_address", "ptr", "ptr", "nounwind")
+    f.module.runtime("ph_device_address")
     return f.op(f"call ptr @ph_device_address(ptr {f.structs[buffer]})")
 
 
 def _simulate(f: Function, s: S.For, buffers: Sequence[BufferSym]) -> None:
     host = {b: f.pointers[b] for b in buffers}
     f.pointers.update({b: (_address(f, b), f.top) for b in buffers})
-    f.module.declare("ph_device_launched", "void", "", "nounwind")
+    f.module.runtime("ph_device_launched")
     f.out("  call void @ph_device_launched()")
     closures.parallel_loop(f, _simulated(s))
     f.pointers.update(host)
@@ -114,7 +114,7 @@ def _launch(f: Function, kernel: DeviceKernel) -> None:
         f.out(f"  store {kind} {text}, ptr {cell}, align 8")
         place = f.op(f"getelementptr ptr, ptr {given}, i64 {i}") if i else given
         f.out(f"  store ptr {cell}, ptr {place}, align 8")
-    f.module.declare("ph_device_launch", "i32", "ptr, ptr, ptr, ptr, ptr, i32, ptr")
+    f.module.runtime("ph_device_launch")
     status = f.op(
         f"call i32 @ph_device_launch(ptr %ctx, ptr {_interface(f)}, "
         f"ptr {_record(f, kernel)}, ptr {grid}, ptr {block}, "

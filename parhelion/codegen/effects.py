@@ -239,14 +239,14 @@ def _record(f: Function, form: str, numbers: Sequence[Expr]) -> None:
         f.out(f"  store {words} {bits}, ptr {place}, align 8")
         word += t.count
     told = f.module.string(f"{' '.join(types)}\n{form}")
-    f.module.declare("ph_trace", "void", "")
+    f.module.runtime("ph_trace")
     call_python(f, "@ph_trace", ["ptr %ctx", f"ptr {told}", f"ptr {at}"])
 
 
 def call_python(f: Function, function: str, words: Sequence[str]) -> str:
     """Calls a Python function (see `runtime.python_ir`) with the address of these words
     of 64 bits, which is returned: it may have written into them."""
-    f.module.declare("ph_python", "i32", "ptr, ptr")
+    f.module.runtime("ph_python")
     at = python_words(f, words)
     f.op(f"call i32 @ph_python(ptr {function}, ptr {at})")
     return at
@@ -305,7 +305,7 @@ class _Line:
     def print(self) -> None:
         f = self.f
         f.module.declare("snprintf", "i32", "ptr, i64, ptr, ...")
-        f.module.declare("ph_print", "void", "ptr, ptr")
+        f.module.runtime("ph_print")
         line = f.alloca(f"[{self.room} x i8], align 16")
         form = f.module.string("".join(self.form) + "\n")
         given = "".join(f", {g}" for g in self.given)

@@ -47,7 +47,7 @@ def lowers(*names: str) -> Callable[[Emit], Emit]:
 
 @emits(E.Intrinsic)
 def emit_intrinsic(f: Function, e: E.Intrinsic) -> str:
-    found = f.module.attempt(e.op, f, e)
+    found = f.module.tables.emit(e.op, f, e)
     if found is not None:
         return found
     emit = _TABLE.get(e.op)

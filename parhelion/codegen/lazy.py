@@ -433,7 +433,7 @@ def _have_made(
         return
     internal_assert(table.type.width == 32, f"{thunk.name} claims no word")
     name, closure = _production(f, thunk, 1)
-    f.module.declare("ph_demand", "i32", "ptr, ptr, ptr, ptr, i32, i32, i32", "cold")
+    f.module.runtime("ph_demand")
     code = f.op(
         f"call i32 @ph_demand(ptr %ctx, ptr {name}, ptr {closure}, ptr {word}, "
         f"i32 {row}, i32 {col}, i32 {made.rank})"

@@ -20,7 +20,7 @@ from parhelion.codegen import (
     profiling,
     stmt,
 )
-from parhelion.codegen.backends import backend_of
+from parhelion.codegen.backends import llvm_backend
 from parhelion.codegen.failure_site import FailureSite
 from parhelion.codegen.lets import bound_twice
 from parhelion.codegen.module import Emitted, Module, quoted
@@ -64,7 +64,7 @@ def emit_with_sites(
 
 
 def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
-    backend = backend_of(target.arch)
+    backend = llvm_backend(target.arch)
     module = Module(target, backend, strict_float=lowered.strict_float)
     module.interruptible = interruptible
     module.profiled = lowered.profiled
@@ -97,7 +97,8 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     code = ""
     if kernels is not None and kernels.functions:
         code = kernels.text(lowered.name)
-    return Emitted(text, failures, module.imports, profiled, module.by_lane, code)
+    told = (failures, module.imports, profiled, module.by_lane)
+    return Emitted(text, *told, code, module.calls)
 
 
 def thunks_of(s: Stmt) -> dict[BufferSym, S.OnDemand]:

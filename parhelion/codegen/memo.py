@@ -89,8 +89,8 @@ def _call(f: Function, name: str, words: Sequence[str]) -> str:
     A signal may interrupt the function, and it is called again then; the memory at
     these addresses tells it how far it came.
     """
-    f.module.declare(name, "void", "")
-    f.module.declare("ph_python_surely", "void", "ptr, ptr")
+    f.module.runtime(name)
+    f.module.runtime("ph_python_surely")
     given = effects.python_words(f, words)
     return f"  call void @ph_python_surely(ptr @{name}, ptr {given})"
 

@@ -1,6 +1,6 @@
-"""The memories that storage can be in: what each takes, and how it is had and left.
+"""The memories of processors: what each takes, and how storage is had and left.
 
-An allocation goes to the first memory of its back end that takes it. What a block has
+What a block has
 allocated is given up where the block ends (`end`), the latest first.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from parhelion.codegen import effects, memo, profiling
 from parhelion.codegen.addresses import index_value
 from parhelion.codegen.extern import fill_struct
+from parhelion.codegen.storage import Memory, constant_size
 from parhelion.codegen.structs import DIMENSION_BYTES, fields_of
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
-from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -26,20 +26,7 @@ STACK_LIMIT = 16 * 1024
 FRAME_LIMIT = 256 * 1024
 
 
-class Memory:
-    """A place for the storage of Funcs."""
-
-    def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
-        """Whether an allocation can be had there. size: in bytes, where that is known
-        and the allocation surely happens."""
-        raise NotImplementedError
-
-    def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
-        """Writes the allocation, and has `f.pointers` say where the storage is."""
-        raise NotImplementedError
-
-
-class Cached(Memory):
+class Cached(Memory[Function]):
     """The cache of memoized Funcs, which has found the storage already."""
 
     def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
@@ -49,7 +36,7 @@ class Cached(Memory):
         memo.allocate(f, s)
 
 
-class Stack(Memory):
+class Stack(Memory[Function]):
     """The frame of the function, for what is small and of a known size, or is asked to
     be there."""
 
@@ -73,7 +60,7 @@ class Stack(Memory):
         f.pointers[buffer] = (pointer, 0)
 
 
-class Heap(Memory):
+class Heap(Memory[Function]):
     """Memory from the run time, for everything else; it is checked that there is some,
     and a size beyond 63 bits counts as too much."""
 
@@ -104,8 +91,8 @@ class Heap(Memory):
             cond = f.value(s.condition)
             total = f.op(f"select i1 {cond}, i64 {total}, i64 0")
         given = "ph_reserve" if s.kind is MemoryKind.SPARSE else "ph_malloc"
-        f.module.declare(given, "noalias align 64 ptr", "ptr, i64", "nounwind")
-        f.module.declare("ph_free", "void", "ptr, ptr", "nounwind")
+        f.module.runtime(given)
+        f.module.runtime("ph_free")
         # All ones is never asked of the allocator.
         refused = f.op(f"icmp eq i64 {total}, -1")
         asked = f.op(f"select i1 {refused}, i64 9223372036854775744, i64 {total}")
@@ -123,7 +110,7 @@ class Heap(Memory):
         profiling.allocated(f, buffer, pointer, total)
 
 
-class OnDevice(Memory):
+class OnDevice(Memory[Function]):
     """The device's memory, and main memory if the host's code uses it as well. The copy
     on the device is made at its first use."""
 
@@ -152,7 +139,7 @@ class OnDevice(Memory):
         dims = f.alloca(f"[{max(DIMENSION_BYTES * len(shape), 1)} x i8], align 8")
         fill_struct(f, struct, host, buffer.type, dims, shape)
         f.structs[buffer] = struct
-        f.module.declare("ph_device_free", "void", "ptr, ptr", "nounwind")
+        f.module.runtime("ph_device_free")
         f.live.append((buffer, struct))
         f.releases[struct] = f"call void @ph_device_free(ptr %ctx, ptr {struct})"
 
@@ -174,7 +161,7 @@ def _shape(f: Function, s: S.Allocate) -> list[tuple[str, str, str]]:
 
 
 #: Those of processors, in the order in which they are asked.
-MEMORIES: tuple[Memory, ...] = (Cached(), OnDevice(), Stack(), Heap())
+MEMORIES: tuple[Memory[Function], ...] = (Cached(), OnDevice(), Stack(), Heap())
 
 
 def allocate(f: Function, s: S.Allocate) -> None:
@@ -183,29 +170,10 @@ def allocate(f: Function, s: S.Allocate) -> None:
     f.forget_loads(s.buffer)
     # Copies of a body allocate one buffer in several places, not always alike.
     f.module.sizes.pop(s.buffer, None)
-    size = _constant_size(s)
+    size = constant_size(s)
     if size is not None and s.kind is not MemoryKind.CACHE:
         f.module.sizes[s.buffer] = size
-    for memory in f.module.memories:
-        if memory.takes(f, s, size):
-            memory.allocate(f, s, size)
-            return
-    raise InternalError(
-        f"{f.module.backend.name} has no memory of the kind {s.kind.value!r}"
-    )
-
-
-def _constant_size(s: S.Allocate) -> int | None:
-    """The size in bytes, if it is known and the allocation surely happens."""
-    if not build.is_true(s.condition):
-        return None
-    elements = 1
-    for extent in s.extents:
-        known = build.const_int(extent)
-        if known is None:
-            return None
-        elements *= max(known, 0)
-    return (elements + s.padding) * s.buffer.type.bytes()
+    f.module.tables.allocate(f, s, size)
 
 
 #: What is allocated at a place: on the heap, and on the stack.
@@ -248,4 +216,4 @@ def _release(f: Function) -> None:
     f.pointers.pop(buffer, None)
 
 
-__all__ = ["FRAME_LIMIT", "MEMORIES", "STACK_LIMIT", "Memory"]
+__all__ = ["FRAME_LIMIT", "MEMORIES", "STACK_LIMIT"]

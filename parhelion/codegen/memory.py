@@ -202,7 +202,7 @@ def _each_lane(f: Function, buffer: BufferSym, index: Expr) -> Iterator[str]:
 
 
 def _gather(f: Function, e: E.Load) -> str:
-    found = f.module.attempt(GATHER, f, e)
+    found = f.module.tables.emit(GATHER, f, e)
     if found is not None:
         return found
     f.module.note_lanes(e.buffer)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
-from parhelion.codegen.backend import Backend, Key
+from parhelion.codegen.backend import LLVMBackend, Symbol
 from parhelion.codegen.failure_site import FailureSite
+from parhelion.codegen.tables import Tables
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
@@ -18,6 +19,9 @@ from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import Target
 from parhelion.types import Type, UInt
+
+if TYPE_CHECKING:
+    from parhelion.codegen.writer import Function as Writing
 
 #: How many run-time numbers an error record holds (see `runtime.context`).
 MAX_FAILURE_ARGS = 8
@@ -32,6 +36,7 @@ class Emitted:
         each, and the bytes that its storage on the stack takes.
     kernels: the text of the module of kernels, "" if there are none; `device.image` of
         the PTX that it becomes is to be added to the text.
+    calls: the functions of the run time that it calls.
     by_lane: how many vector loads and stores of each buffer are made lane by lane, be
         it by one instruction (gathers, scatters, strides beyond a vector's reach).
     """
@@ -42,6 +47,7 @@ class Emitted:
     profiled: tuple[tuple[str, int], ...] = ()
     by_lane: dict[BufferSym, int] = field(default_factory=dict)
     kernels: str = ""
+    calls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +94,16 @@ def quoted(name: str) -> str:
 class Module:
     """Everything of a module that is not inside a function."""
 
-    def __init__(self, target: Target, backend: Backend, *, strict_float: bool) -> None:
+    def __init__(
+        self,
+        target: Target,
+        backend: LLVMBackend,
+        *,
+        strict_float: bool,
+    ) -> None:
         self.target = target
         self.backend = backend
-        self._attempts = backend.attempts()
-        self.memories = backend.memories()
-        self.statements = backend.statement_writers()
+        self.tables: Tables[Writing, str, Symbol] = Tables(backend)
         self.strict_float = strict_float
         self.functions: list[str] = []
         self.failures: list[FailureSite] = []
@@ -134,15 +144,6 @@ class Module:
         #: Writes a loop over blocks into the module of kernels; None in a simulation.
         self.write_kernel: Callable[[S.For], DeviceKernel] | None = None
 
-    def attempt(self, key: Key, f: Any, e: Expr) -> str | None:
-        """What the first attempt of the back end's gives that takes a node; None if
-        none does."""
-        for one in self._attempts.get(key, ()):
-            text = one(f, e)
-            if text is not None:
-                return text
-        return None
-
     # What is known of memory, which differs where threads of a GPU use it.
     def alignment(self, buffer: BufferSym, index: Expr, elements: int) -> int:
         """The bytes that the address of the element so many past `index` is surely a
@@ -174,6 +175,24 @@ class Module:
         if name not in self._declared:
             self._declared[name] = f"declare {result} {at}({params}) {attributes}"
         return at
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The functions of the run time that have been declared."""
+        return frozenset([n for n in self._declared if self.tables.calls(n)])
+
+    def runtime(self, name: str) -> str:
+        """Declares a function of the run time; returns ``@name``. Raises InternalError
+        for one that this code cannot call."""
+        symbol = self.tables.symbol(name)
+        result = self.result_of(name)
+        return self.declare(name, result, symbol.parameters, symbol.attributes)
+
+    def result_of(self, name: str) -> str:
+        """The result of a function of the run time, as calls say it."""
+        symbol = self.tables.symbol(name)
+        rare = f"{self.backend.rare_call} " if symbol.rare else ""
+        return rare + symbol.result
 
     def extern(self, name: str, address: int, params: str) -> str:
         """Declares a foreign stage; returns ``@name``."""

@@ -178,10 +178,8 @@ def look_now(f: Function) -> None:
 
 
 def _ask(f: Function, name: str, go: str) -> None:
-    called = "i32"
-    if name == "ph_look":
-        called = f"{f.module.backend.rare_call} i32"
-    f.module.declare(name, called, "ptr", "cold nounwind")
+    f.module.runtime(name)
+    called = f.module.result_of(name)
     code = f.op(f"call {called} @{name}(ptr %ctx)")
     fine = f.op(f"icmp eq i32 {code}, 0")
     leave = f.label("interrupted")

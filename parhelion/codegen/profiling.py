@@ -19,7 +19,7 @@ from parhelion.ir.symbols import BufferSym
 
 @lowers("profile_enter")
 def _enter(f: Function, e: E.Intrinsic) -> str:
-    f.module.declare("ph_profile_enter", "ptr", "ptr, i32", "nounwind")
+    f.module.runtime("ph_profile_enter")
     number = f.value(e.args[0])
     f.slot = f.op(f"call ptr @ph_profile_enter(ptr %ctx, i32 {number})")
     return "0"
@@ -37,14 +37,14 @@ def _at(f: Function, e: E.Intrinsic) -> str:
 def _leave(f: Function, e: E.Intrinsic) -> str:
     for (number, word), cell in f.tallies.items():
         _add(f, number, word, f.op(f"load i64, ptr {cell}"))
-    f.module.declare("ph_profile_leave", "void", "ptr, ptr", "nounwind")
+    f.module.runtime("ph_profile_leave")
     f.out(f"  call void @ph_profile_leave(ptr %ctx, ptr {f.slot})")
     return "0"
 
 
 @lowers("profile_count")
 def _count(f: Function, e: E.Intrinsic) -> str:
-    f.module.declare("ph_profile_count", "void", "ptr, i32, i64", "nounwind")
+    f.module.runtime("ph_profile_count")
     number, times = f.value(e.args[0]), f.value(e.args[1])
     f.out(f"  call void @ph_profile_count(ptr %ctx, i32 {number}, i64 {times})")
     return "0"
@@ -59,7 +59,7 @@ def _count_more(f: Function, e: E.Intrinsic) -> str:
 
 
 def _add(f: Function, number: int, word: int, n: str) -> None:
-    f.module.declare("ph_profile_add", "void", "ptr, i32, i32, i64", "nounwind")
+    f.module.runtime("ph_profile_add")
     given = f"ptr %ctx, i32 {number}, i32 {word}, i64 {n}"
     f.out(f"  call void @ph_profile_add({given})")
 
@@ -85,7 +85,7 @@ def allocated(f: Function, buffer: BufferSym, pointer: str, bytes: str) -> None:
     number = _number(f.module, buffer)
     if number is None:
         return
-    f.module.declare("ph_profile_allocate", "void", "ptr, i32, i64", "nounwind")
+    f.module.runtime("ph_profile_allocate")
     f.out(f"  call void @ph_profile_allocate(ptr %ctx, i32 {number}, i64 {bytes})")
     f.counted[pointer] = (number, bytes)
 
@@ -95,7 +95,7 @@ def freed(f: Function, pointer: str) -> None:
     if pointer not in f.counted:
         return
     number, bytes = f.counted[pointer]
-    f.module.declare("ph_profile_free", "void", "ptr, i32, i64", "nounwind")
+    f.module.runtime("ph_profile_free")
     f.out(f"  call void @ph_profile_free(ptr %ctx, i32 {number}, i64 {bytes})")
 
 

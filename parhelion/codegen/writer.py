@@ -276,10 +276,7 @@ class Function:
         """Writes the statement that is in hand in `run`."""
         self.forget_effects()
         kind = type(s)
-        handler = self.module.statements.get(kind) or STATEMENTS.get(kind)
-        if handler is None:
-            raise InternalError(f"code generation met a {kind.__name__} statement")
-        handler(self, s)
+        self.module.tables.writer(kind, STATEMENTS)(self, s)
 
     # Values.
     def value(self, e: Expr) -> str:
@@ -300,7 +297,7 @@ class Function:
         scope = self.scopes[index]
         before = self.out
         self.out = scope.lines.append
-        text = self.module.attempt(kind, self, e) or handler(self, e)
+        text = self.module.tables.emit(kind, self, e) or handler(self, e)
         self.out = before
         self.memo[e] = text
         scope.keys.append(e)

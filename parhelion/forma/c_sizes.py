@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from parhelion.codegen.c_names import WORDS, is_macro, is_of_the_library, is_reserved
+from parhelion.codegen.c.names import WORDS, is_macro, is_of_the_library, is_reserved
 from parhelion.errors import InternalError
 from parhelion.ir.expr import (
     EQ,

@@ -282,12 +282,6 @@ def c_file(lowered: Lowered, name: str, target: Target | None) -> str:
     from parhelion.aot.c_source import c_source
     from parhelion.aot.objects import without_asserts
 
-    if lowered.device is not None:
-        raise HalideError(
-            f"C is not made of {name!r}, which has kernels for a GPU",
-            at=here(),
-            hint="write an object file or assembly, or schedule it for the CPU",
-        )
     context = target is not None and target.has_feature(TargetFeature.UserContext)
     if target is not None and target.has_feature(TargetFeature.NoAsserts):
         lowered = replace(lowered, body=without_asserts(lowered.body))

@@ -30,7 +30,7 @@ Everything is plain libc and pthreads, so that object files can carry it.
 
 from __future__ import annotations
 
-from parhelion.codegen.backends import backend_of
+from parhelion.codegen.backends import llvm_backend
 from parhelion.runtime import blocks_ir, kept_ir, memory_ir, print_ir, watch_ir
 from parhelion.runtime.async_ir import ASYNC, KEPT_THREADS
 from parhelion.runtime.context import Context
@@ -436,7 +436,7 @@ def runtime_ir(
     pointer to pass it, in bytes. bits: of a pointer. watched: whether it is for this
     process, with Python: signals end what its main thread runs (see `watch_ir`).
     """
-    pause = backend_of(architecture).pause
+    pause = llvm_backend(architecture).pause
     names = {
         "PAUSE": "; no pause instruction" if pause is None else pause.call,
         "SPIN_ROUNDS": str(SPIN_ROUNDS),

@@ -16,7 +16,7 @@ main thread has run nothing for a while, and nothing is kept.
 
 from __future__ import annotations
 
-from parhelion.codegen.backends import backend_of
+from parhelion.codegen.backends import llvm_backend
 from parhelion.ir.failures import INTERRUPTED
 from parhelion.runtime.context import Context
 from parhelion.runtime.python_ir import API, ATTEMPTS, PYTHON
@@ -441,7 +441,7 @@ def text(watched: bool) -> str:
 def names(architecture: str) -> dict[str, str]:
     """What the text's words in capitals stand for."""
     return {
-        "KEEPING": backend_of(architecture).rare_call,
+        "KEEPING": llvm_backend(architecture).rare_call,
         "PYTHON_WORDS": str(len(API) + 1),
         "ATTEMPTS": str(ATTEMPTS),
         "STOP_OFFSET": str(STOP_OFFSET),

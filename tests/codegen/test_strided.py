@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from parhelion.codegen.backends import backend_of
+from parhelion.codegen.backends import llvm_backend
 from parhelion.codegen.target import host_target
 from parhelion.ir import build
 from parhelion.ir import expr as E
@@ -35,7 +35,7 @@ X = Var("x", INT32)
 
 
 def longest_step(target: Target, bits: int) -> int:
-    return backend_of(target.arch).longest_step(target, bits)
+    return llvm_backend(target.arch).longest_step(target, bits)
 
 
 def load(b: BufferSym, step: int, offset: int, lanes: int = LANES) -> Expr:

@@ -138,7 +138,7 @@ def processor() -> tuple[Target, tuple[int, int, int]]:
 def host(threads: int | None = None) -> Machine:
     """This computer, for so many threads (by default as many as run parallel loops:
     ``HL_NUM_THREADS``, else one for each core)."""
-    from parhelion.codegen.backends import backend_of
+    from parhelion.codegen.backends import llvm_backend
     from parhelion.codegen.x86.tables import permutes
 
     if threads is None:
@@ -146,7 +146,7 @@ def host(threads: int | None = None) -> Machine:
 
         threads = asked_threads()[0]  # what is wrong with it the pool tells
     target, (first, second, last) = processor()
-    family, backend = family_of(target), backend_of(target.arch)
+    family, backend = family_of(target), llvm_backend(target.arch)
     return Machine(
         threads=threads or len(os.sched_getaffinity(0)),
         vector_bytes=target.vector_bits // 8,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from parhelion.codegen.backend import Backend
+from parhelion.codegen.backend import LLVMBackend
 
-NVPTX = Backend(
+NVPTX = LLVMBackend(
     "NVIDIA's GPUs",
     ("nvptx64",),
     "parhelion.codegen.nvptx.attempts",
     storage="parhelion.codegen.nvptx.memories",
     statements="parhelion.codegen.nvptx.statements",
+    # The run time is the host's.
+    symbols="",
     # Registers have 32 bits.
     word="i32",
 )

@@ -34,6 +34,6 @@ def _predicated(f: Function, e: E.Load) -> str | None:
     return f.op(f"select i1 {mask}, {vt} {text}, {vt} {zero(t)}")
 
 
-ATTEMPTS: Mapping[Key, tuple[Attempt, ...]] = {E.Load: (_predicated,)}
+EMITTERS: Mapping[Key, tuple[Attempt, ...]] = {E.Load: (_predicated,)}
 
-__all__ = ["ATTEMPTS"]
+__all__ = ["EMITTERS"]

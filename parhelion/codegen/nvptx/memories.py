@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from parhelion.codegen.memories import Memory
 from parhelion.codegen.nvptx.module import WIDEST, kernel_function
+from parhelion.codegen.storage import Memory
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
 from parhelion.errors import ScheduleError
@@ -15,7 +15,7 @@ from parhelion.ir.symbols import BufferSym
 THREAD_LIMIT = 512 << 10
 
 
-class Shared(Memory):
+class Shared(Memory[Function]):
     """A part of the memory that the threads of a block share, where `lower.shared` has
     laid it."""
 
@@ -38,7 +38,7 @@ class Shared(Memory):
         f.pointers[buffer] = (pointer, 0)
 
 
-class Thread(Memory):
+class Thread(Memory[Function]):
     """The thread's own: registers where all indices are constant, else memory."""
 
     def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
@@ -76,6 +76,6 @@ def label(buffer: BufferSym) -> str:
     return str(buffer.func.label) if buffer.func is not None else buffer.name
 
 
-MEMORIES: tuple[Memory, ...] = (Shared(), Thread())
+MEMORIES: tuple[Memory[Function], ...] = (Shared(), Thread())
 
 __all__ = ["MEMORIES", "THREAD_LIMIT", "label"]

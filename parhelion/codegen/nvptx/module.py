@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from parhelion.analysis.modulus import alignment
+from parhelion.codegen.backends import llvm_backend
 from parhelion.codegen.module import Module
-from parhelion.codegen.nvptx import NVPTX
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError
 from parhelion.ir.device import FURTHEST
@@ -38,7 +38,8 @@ class Kernels(Module):
         strict_float: bool,
         aligned: Mapping[BufferSym, int] | None = None,
     ) -> None:
-        super().__init__(target, NVPTX, strict_float=strict_float)
+        backend = llvm_backend(target.arch)
+        super().__init__(target, backend, strict_float=strict_float)
         self.aligned = dict(aligned or {})
         self.shared: frozenset[BufferSym] = frozenset()
 

@@ -95,7 +95,7 @@ def _atomic(f: Function, s: S.Atomic) -> None:
     atomic.write_atomic(f, s)
 
 
-STATEMENTS: Mapping[type[Stmt], Writer] = {
+STATEMENTS: Mapping[type[Stmt], Writer[Function]] = {
     S.For: _for,
     S.Barrier: _barrier,
     S.Atomic: _atomic,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from parhelion.codegen.backend import SHORT_STEP, Backend, Instruction
+from parhelion.codegen.backend import SHORT_STEP, Instruction, LLVMBackend
 from parhelion.ir.target import Target
 
 #: By the width of elements, in bits, the feature with which one instruction puts the
@@ -24,7 +24,7 @@ def longest_step(target: Target, bits: int) -> int:
     return max(SHORT_STEP, min(_LONG_STEP, target.vector_bits // bits // 2))
 
 
-X86 = Backend(
+X86 = LLVMBackend(
     "x86-64",
     ("x86_64", "amd64"),
     "parhelion.codegen.x86.attempts",

@@ -10,7 +10,7 @@ from parhelion.codegen.x86.short_products import short_product
 from parhelion.codegen.x86.tables import look_up
 from parhelion.ir import expr as E
 
-ATTEMPTS: dict[Key, tuple[Attempt, ...]] = {
+EMITTERS: dict[Key, tuple[Attempt, ...]] = {
     E.Add: (sum_with_dot,),
     E.Mul: (short_product,),
     E.VectorReduce: (dot,),
@@ -19,4 +19,4 @@ ATTEMPTS: dict[Key, tuple[Attempt, ...]] = {
     GATHER: (look_up,),
 }
 
-__all__ = ["ATTEMPTS"]
+__all__ = ["EMITTERS"]

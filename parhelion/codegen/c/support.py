@@ -1,16 +1,12 @@
-"""The fixed parts of C output: the file's head, and small functions for what C's own
-operators do not do. A file defines only those that it uses."""
+"""The fixed parts of C output: the file's head, names that it has, and small functions
+for what C's own operators do not do. A file defines only those that it uses."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NoReturn
 
-from parhelion.codegen.structs import DEVICE_DIRTY
-from parhelion.errors import HalideError
 from parhelion.ir.intrinsics import FUSED
-from parhelion.ir.stmt import OnDemand, RunExtern
 from parhelion.types import Type
 
 #: Names that the file uses, that C reserves, or that its headers define.
@@ -22,8 +18,7 @@ KEYWORDS = frozenset(
         "static struct switch typedef union unsigned void volatile while bool true "
         "false main malloc free printf memcpy NULL NAN INFINITY EOF size_t linux unix "
         "stdin stdout stderr errno isnan isinf isfinite INT32_MIN INT64_MIN INT64_C "
-        "UINT64_C int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
-        "asks tell beyond check_buffer storage fail has_failed",
+        "UINT64_C int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     )
 ) | {
     f"{name}{end}"
@@ -39,17 +34,6 @@ HELPER = re.compile(
     "|sub_mul|(strict_)?(exp|log|pow|a?(sin|cos|tan)h?|atan2|erf))"
     r"(_(bool|[iuf]\d+))+"
 )
-
-#: What callers may have wrong with their buffers, by the code of Halide's header.
-CODES = {
-    "type": -3,
-    "promised less": -7,
-    "no struct": -12,
-    "no pixels": -34,
-    "dimensions": -43,
-    "negative": -28,
-    "device dirty": -44,
-}
 
 HEADER = """\
 // Compile with -fwrapv (integers wrap) and -fopenmp (for threads and vectors).
@@ -87,63 +71,6 @@ double sqrt(double) __attribute__((const, nothrow));
 #pragma clang diagnostic ignored "-Wunknown-pragmas"
 #endif
 """
-
-#: Functions that are always the same, by name.
-FIXED = {
-    "asks": """\
-// Whether a buffer asks for the region that is needed of it.
-static inline bool asks(const struct halide_buffer_t *b) {
-  return !b->host && !b->device;
-}""",
-    "tell": """\
-// Tells a buffer what is needed of it in a dimension.
-static inline void tell(struct halide_buffer_t *b, int d, int32_t min, int32_t extent,
-                        int32_t stride) {
-  struct halide_dimension_t *dim = &b->dim[d];
-  dim->min = min;
-  dim->extent = extent;
-  dim->stride = stride;
-  dim->flags = 0;
-}""",
-    "beyond": """\
-// The stride of what is dense over a dimension, if that is more than `least`.
-static inline int32_t beyond(const struct halide_buffer_t *b, int d, int32_t least) {
-  int32_t stride = b->dim[d].stride, size = b->dim[d].extent;
-  size *= stride < 0 ? -stride : stride;
-  return size > least ? size : least;
-}""",
-    "check_buffer": f"""\
-static inline int check_buffer(const struct halide_buffer_t *b, int code, int bits,
-                               int dimensions, bool read) {{
-  bool asking = asks(b), kind = b->type.code == code && b->type.bits == bits;
-  if (!asking && (!kind || b->type.lanes != 1)) return {CODES["type"]};
-  if (!asking && b->dimensions != dimensions) return {CODES["dimensions"]};
-  if (dimensions && !b->dim) return {CODES["dimensions"]};
-  for (int d = 0; d < dimensions && !asking; d++)
-    if (b->dim[d].extent < 0) return {CODES["negative"]};
-  // The pixels are on a device.
-  if (read && !asking && (b->flags & {DEVICE_DIRTY})) return {CODES["device dirty"]};
-  return 0;
-}}""",
-    "storage": """\
-static inline void *storage(size_t elements, size_t size) {
-  return malloc(elements ? elements * size : 1);
-}""",
-    "fail": """\
-// A failure in a parallel loop.
-static inline void fail(int *failed, int code) {
-  (void)code;  // gcc 12 does not count what follows as a use
-#pragma omp atomic write
-  *failed = code;
-}""",
-    "has_failed": """\
-static inline bool has_failed(const int *failed) {
-  int code;
-#pragma omp atomic read
-  code = *failed;
-  return code != 0;
-}""",
-}
 
 
 def helper(kind: str, name: str, types: Sequence[Type], spelled: Sequence[str]) -> str:
@@ -231,29 +158,4 @@ def _count(kind: str, name: str, of: Type, t: str) -> str:
     return f"static inline {t} {name}({t} a) {{ {bits} {loop} return n; }}"
 
 
-_FOREIGN = "foreign code computes a Func, which is no C text"
-
-#: Operations that C text cannot show, and why.
-NO_TEXT = {
-    "extern_query": _FOREIGN,
-    "extern_bound": _FOREIGN,
-    "memo_find": "results of a memoized Func are kept by no C text",
-}
-
-
-def refuse_lazy(writer: object, s: OnDemand) -> NoReturn:
-    """Raises HalideError for a Func whose values are computed on demand."""
-    raise HalideError(
-        f"Func {s.func.label!r} is computed on demand (compute_lazy), of which there is"
-        " no form in C text",
-        at=s.func.schedule.compute.site,
-        hint=f"{s.func.label}.compute_root(), or an object file",
-    )
-
-
-def refuse_foreign(writer: object, s: RunExtern) -> NoReturn:
-    """Raises HalideError for a stage that foreign code computes."""
-    raise HalideError(
-        f"Func {s.func.name!r} is computed by foreign code, which is no C text",
-        at=s.func.site,
-    )
+__all__ = ["HEADER", "HELPER", "KEYWORDS", "helper"]

@@ -1,0 +1,183 @@
+"""Statements as C: loops with OpenMP's pragmas, checks, storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from parhelion.codegen.backend import Writer
+from parhelion.codegen.c import refusals
+from parhelion.codegen.c.hoist import hoisted
+from parhelion.codegen.c.loops import (
+    hindrance,
+    holds_by_type,
+    is_simd,
+    simple_buffers,
+    update_of,
+)
+from parhelion.codegen.c.text import AtOnce, Text, c_type
+from parhelion.codegen.storage import constant_size
+from parhelion.ir import build
+from parhelion.ir import stmt as S
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import ForKind, Stmt
+
+
+def _block(f: Text, s: S.Block) -> None:
+    live = len(f.live)
+    for item in s.items:
+        f.stmt(item)
+    for b in reversed(f.live[live:]):
+        f.out(f"free({f.names[b]});")
+    del f.live[live:]
+
+
+def _let(f: Text, s: S.LetStmt) -> None:
+    f.define(s.var, f.root(s.value))
+
+
+def _loop(f: Text, s: S.For) -> None:
+    simd = s.kind is ForKind.VECTORIZED and is_simd(s)
+    if simd:
+        before, s = hoisted(s)
+        for one in before:
+            _let(f, one)
+    end = build.add(s.min, s.extent)
+    t, low = c_type(s.var.type), f.root(s.min)
+    name = f.name(s.var, s.var.name)
+    stop = f.root(end)
+    if build.const_int(end) is None:
+        limit = f.name((s, "end"), f"{name}_end")
+        f.out(f"const {t} {limit} = {stop};")
+        stop = limit
+    head = f"for ({t} {name} = {low}; {name} < {stop}; {name}++) {{"
+    note = "" if s.kind is ForKind.SERIAL else f"  // {s.kind.value}"
+    if s.kind is ForKind.PARALLEL and f.at_once is None:
+        why = hindrance(s)
+        if not why:
+            _parallel_loop(f, s, head)
+            return
+        note += f", but not here: {why}"
+    elif simd:
+        f.out("#pragma omp simd")
+        note = ""
+    f.out(head + note)
+    f.scope(s.body)
+    f.out("}")
+
+
+def _parallel_loop(f: Text, s: S.For, head: str) -> None:
+    """A loop for all threads. A failure inside ends its iteration, those that have
+    not begun do nothing, and the function returns after the loop."""
+    failed = f.name((s, "failed"), "failed")
+    end = f.name((s, "label"), f"{f.names[s.var]}_done")
+    now = AtOnce(failed, end, len(f.live), simple_buffers(s))
+    lines, f.lines, f.at_once = f.lines, [], now
+    f.scope(s.body)
+    body, f.lines, f.at_once = f.lines, lines, None
+    if now.fails:
+        f.out(f"int {failed} = 0;")
+    f.out("#pragma omp parallel for")
+    f.out(head)
+    if now.fails:
+        f.out(f"  if ({f.runtime('has_failed')}(&{failed})) continue;")
+    f.lines += body
+    if now.fails:
+        f.out(f"{end}:;")
+    f.out("}")
+    if now.fails:
+        f.out(f"if ({failed}) {f.left(f'return {failed};', 0)}")
+
+
+def _branch(f: Text, s: S.If) -> None:
+    f.out(f"if ({f.root(s.cond)}) {{")
+    f.scope(s.then)
+    if s.otherwise is not None:
+        f.out("} else {")
+        f.scope(s.otherwise)
+    f.out("}")
+
+
+def _store(f: Text, s: S.Store) -> None:
+    f.begin(s.index, s.value, *([] if s.predicate is None else [s.predicate]))
+    index, value = f.text(s.index), f.text(s.value)
+    wanted = "" if s.predicate is None else f"if ({f.text(s.predicate)}) "
+    f.out(f"{wanted}{f.names[s.buffer]}[{index}] = {value};")
+
+
+def _prefetch(f: Text, s: S.Prefetch) -> None:
+    """One hint stands for all: the text is to be read."""
+    f.begin(s.index)
+    place = f"{f.names[s.buffer]}[{f.text(s.index)}]"
+    f.out(f"__builtin_prefetch(&{place}, {int(s.writes)});")
+
+
+def _evaluate(f: Text, s: S.Evaluate) -> None:
+    f.root(s.value)
+
+
+def _check(f: Text, s: S.Assert) -> None:
+    if not build.is_true(s.cond) and not holds_by_type(s.cond):
+        f.fail_unless(f.root(s.cond), s.code)
+
+
+def _produce(f: Text, s: S.Produce) -> None:
+    what = "compute" if s.producing else "use"
+    f.out(f"// {what} {s.func.name}")
+    f.stmt(s.body)
+
+
+def _atomic(f: Text, s: S.Atomic) -> None:
+    now = f.at_once
+    stored = {n.buffer for n in nodes(s.body) if isinstance(n, S.Store)}
+    if not s.shared or now is None or stored <= now.own:
+        f.out("// atomic")
+        f.stmt(s.body)
+        return
+    update = update_of(s) if stored <= now.simple else None
+    if update is None:
+        func = "".join([c if c.isalnum() else "_" for c in s.func.name])
+        f.out(f"#pragma omp critical(update_{func})")
+        f.out("{")
+        f.scope(s.body)
+        f.out("}")
+        return
+    for let in update.lets:
+        _let(f, let)
+    f.begin(update.store.index, update.operand)
+    index, operand = f.text(update.store.index), f.text(update.operand)
+    place = f"{f.names[update.store.buffer]}[{index}]"
+    f.out("#pragma omp atomic")
+    f.out(f"{place} {update.symbol}= {operand};")
+
+
+def _free(f: Text, s: S.Free) -> None:
+    if s.buffer in f.arrays:
+        return
+    f.out(f"free({f.names[s.buffer]});")
+    f.live.remove(s.buffer)
+
+
+def _allocate(f: Text, s: S.Allocate) -> None:
+    if f.at_once is not None:
+        f.at_once.own.add(s.buffer)
+    f.tables.allocate(f, s, constant_size(s))
+
+
+STATEMENTS: Mapping[type[Stmt], Writer[Text]] = {
+    S.Block: _block,
+    S.LetStmt: _let,
+    S.For: _loop,
+    S.If: _branch,
+    S.Store: _store,
+    S.RunExtern: refusals.foreign,
+    S.OnDemand: refusals.lazy,
+    S.Evaluate: _evaluate,
+    S.Prefetch: _prefetch,
+    S.Assert: _check,
+    S.Produce: _produce,
+    S.Atomic: _atomic,
+    S.Allocate: _allocate,
+    S.Free: _free,
+}
+
+__all__ = ["STATEMENTS"]
