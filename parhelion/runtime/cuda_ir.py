@@ -255,43 +255,21 @@ ask:
 
 define internal i32 @ph.cuda.to_device(ptr %ctx, i64 %to, ptr %from, i64 %width, \
 i64 %height, i64 %pitch) {
-  %s = call i32 @ph.cuda.enter()
-  %good = icmp eq i32 %s, 0
-  br i1 %good, label %on, label %not
-not:
-  ret i32 %s
-on:
-  %stream = call ptr @ph.cuda.stream(ptr %ctx)
-  %one = icmp eq i64 %height, 1
-  %vast = icmp ugt i64 %pitch, MOST_PITCH
-  %single = or i1 %one, %vast
-  br i1 %single, label %rows, label %plane
-rows:
-  %i = phi i64 [ 0, %on ], [ %i1, %next ]
-  %at = mul i64 %i, %pitch
-  %t = add i64 %to, %at
-  %f = getelementptr i8, ptr %from, i64 %at
-  %r = call i32 @ph.cuMemcpyHtoDAsync_v2(i64 %t, ptr %f, i64 %width, ptr %stream)
-  %ok = icmp eq i32 %r, 0
-  br i1 %ok, label %next, label %out
-next:
-  %i1 = add i64 %i, 1
-  %more = icmp slt i64 %i1, %height
-  br i1 %more, label %rows, label %out
-plane:
-  %host = ptrtoint ptr %from to i64
-  %q = call i32 @ph.cuda.plane(i64 1, i64 %host, i64 2, i64 %to, i64 %width, \
-i64 %height, i64 %pitch, ptr %stream)
-  br label %out
-out:
-  %e = phi i32 [ %r, %rows ], [ 0, %next ], [ %q, %plane ]
-  call void @ph.cuda.leave()
-  %status = call i32 @ph.cuda.status(i32 %e, i32 COPY_FAILED)
-  ret i32 %status
+  %r = call i32 @ph.cuda.copy(ptr %ctx, ptr %from, i64 %to, i64 %width, i64 %height, \
+i64 %pitch, i1 false)
+  ret i32 %r
 }
 
 define internal i32 @ph.cuda.to_host(ptr %ctx, ptr %to, i64 %from, i64 %width, \
 i64 %height, i64 %pitch) {
+  %r = call i32 @ph.cuda.copy(ptr %ctx, ptr %to, i64 %from, i64 %width, i64 %height, \
+i64 %pitch, i1 true)
+  ret i32 %r
+}
+
+; Copies rows from one side to the other.
+define internal i32 @ph.cuda.copy(ptr %ctx, ptr %host, i64 %device, i64 %width, \
+i64 %height, i64 %pitch, i1 %tohost) {
   %s = call i32 @ph.cuda.enter()
   %good = icmp eq i32 %s, 0
   br i1 %good, label %on, label %not
@@ -306,9 +284,17 @@ on:
 rows:
   %i = phi i64 [ 0, %on ], [ %i1, %next ]
   %at = mul i64 %i, %pitch
-  %t = getelementptr i8, ptr %to, i64 %at
-  %f = add i64 %from, %at
-  %r = call i32 @ph.cuMemcpyDtoHAsync_v2(ptr %t, i64 %f, i64 %width, ptr %stream)
+  %h = getelementptr i8, ptr %host, i64 %at
+  %d = add i64 %device, %at
+  br i1 %tohost, label %back, label %forth
+back:
+  %rb = call i32 @ph.cuMemcpyDtoHAsync_v2(ptr %h, i64 %d, i64 %width, ptr %stream)
+  br label %copied
+forth:
+  %rf = call i32 @ph.cuMemcpyHtoDAsync_v2(i64 %d, ptr %h, i64 %width, ptr %stream)
+  br label %copied
+copied:
+  %r = phi i32 [ %rb, %back ], [ %rf, %forth ]
   %ok = icmp eq i32 %r, 0
   br i1 %ok, label %next, label %out
 next:
@@ -316,12 +302,11 @@ next:
   %more = icmp slt i64 %i1, %height
   br i1 %more, label %rows, label %out
 plane:
-  %host = ptrtoint ptr %to to i64
-  %q = call i32 @ph.cuda.plane(i64 2, i64 %from, i64 1, i64 %host, i64 %width, \
-i64 %height, i64 %pitch, ptr %stream)
+  %q = call i32 @ph.cuda.plane(ptr %host, i64 %device, i64 %width, i64 %height, \
+i64 %pitch, ptr %stream, i1 %tohost)
   br label %out
 out:
-  %e = phi i32 [ %r, %rows ], [ 0, %next ], [ %q, %plane ]
+  %e = phi i32 [ %r, %copied ], [ 0, %next ], [ %q, %plane ]
   call void @ph.cuda.leave()
   %status = call i32 @ph.cuda.status(i32 %e, i32 COPY_FAILED)
   ret i32 %status
@@ -329,8 +314,13 @@ out:
 
 ; Rows in one call. CUDA_MEMCPY2D has for each side x, y, the kind of memory (1: host,
 ; 2: device), the address if it is the host's, or the device's, an array, and the pitch.
-define internal i32 @ph.cuda.plane(i64 %fromkind, i64 %from, i64 %tokind, i64 %to, \
-i64 %width, i64 %height, i64 %pitch, ptr %stream) {
+define internal i32 @ph.cuda.plane(ptr %host, i64 %device, i64 %width, i64 %height, \
+i64 %pitch, ptr %stream, i1 %tohost) {
+  %place = ptrtoint ptr %host to i64
+  %fromkind = select i1 %tohost, i64 2, i64 1
+  %from = select i1 %tohost, i64 %device, i64 %place
+  %tokind = select i1 %tohost, i64 1, i64 2
+  %to = select i1 %tohost, i64 %place, i64 %device
   %copy = alloca [16 x i64], align 8
   call void @llvm.memset.p0.i64(ptr %copy, i8 0, i64 128, i1 false)
   %p2 = getelementptr i64, ptr %copy, i64 2

@@ -179,13 +179,6 @@ out:
 
 define internal i32 @ph.device.for_device(ptr %ctx, ptr %interface, ptr %buffer, \
 i32 %what) {
-  %reads = and i32 %what, READS
-  %writes = and i32 %what, WRITES
-  %unread = icmp eq i32 %reads, 0
-  %unwritten = icmp eq i32 %writes, 0
-  %phost = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 2
-  %host = load ptr, ptr %phost
-  %hostless = icmp eq ptr %host, null
   %device = load i64, ptr %buffer
   %absent = icmp eq i64 %device, 0
   br i1 %absent, label %make, label %check
@@ -196,7 +189,9 @@ make:
 lost:
   ret i32 %made
 fresh:
-  %given = xor i1 %hostless, true
+  %phost = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 2
+  %host = load ptr, ptr %phost
+  %given = icmp ne ptr %host, null
   %newer = zext i1 %given to i64
   call void @ph.device.flags(ptr %buffer, i64 HOST_DIRTY, i64 %newer)
   br label %there
@@ -208,45 +203,11 @@ check:
 elsewhere:
   ret i32 OTHER_DEVICE
 there:
-  %pflags = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 3
-  %flags = load i64, ptr %pflags
-  %dirty = and i64 %flags, HOST_DIRTY
-  %current = icmp eq i64 %dirty, 0
-  %nocopy = or i1 %current, %unread
-  br i1 %nocopy, label %write, label %need
-need:
-  br i1 %hostless, label %nothing, label %both
-nothing:
-  ret i32 NO_HOST
-both:
-  %other = and i64 %flags, DEVICE_DIRTY
-  %torn = icmp ne i64 %other, 0
-  br i1 %torn, label %contradiction, label %copy
-contradiction:
-  ret i32 BOTH_NEWER
-copy:
-  %copied = call i32 @ph.device.copy(ptr %ctx, ptr %buffer, i1 false)
-  %fine = icmp eq i32 %copied, 0
-  br i1 %fine, label %clean, label %broken
-broken:
-  ret i32 %copied
-clean:
-  call void @ph.device.flags(ptr %buffer, i64 HOST_DIRTY, i64 0)
-  br label %write
-write:
-  br i1 %unwritten, label %out, label %mark
-mark:
-  call void @ph.device.flags(ptr %buffer, i64 HOST_DIRTY, i64 DEVICE_DIRTY)
-  br label %out
-out:
-  ret i32 0
+  %r = call i32 @ph.device.current(ptr %ctx, ptr %buffer, i32 %what, i1 false)
+  ret i32 %r
 }
 
 define internal i32 @ph.device.for_host(ptr %ctx, ptr %buffer, i32 %what) {
-  %reads = and i32 %what, READS
-  %writes = and i32 %what, WRITES
-  %unread = icmp eq i32 %reads, 0
-  %unwritten = icmp eq i32 %writes, 0
   %phost = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 2
   %host = load ptr, ptr %phost
   %hostless = icmp eq ptr %host, null
@@ -254,31 +215,51 @@ define internal i32 @ph.device.for_host(ptr %ctx, ptr %buffer, i32 %what) {
 nothing:
   ret i32 NO_HOST
 there:
+  %r = call i32 @ph.device.current(ptr %ctx, ptr %buffer, i32 %what, i1 true)
+  ret i32 %r
+}
+
+; Makes one copy, which is there, what it must be for its next use: the host's, or the
+; device's. What it reads is fetched from the other one where that is newer.
+define internal i32 @ph.device.current(ptr %ctx, ptr %buffer, i32 %what, i1 %tohost) {
+  %reads = and i32 %what, READS
+  %writes = and i32 %what, WRITES
+  %unread = icmp eq i32 %reads, 0
+  %unwritten = icmp eq i32 %writes, 0
+  %ours = select i1 %tohost, i64 HOST_DIRTY, i64 DEVICE_DIRTY
+  %theirs = select i1 %tohost, i64 DEVICE_DIRTY, i64 HOST_DIRTY
   %pflags = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 3
   %flags = load i64, ptr %pflags
-  %dirty = and i64 %flags, DEVICE_DIRTY
-  %current = icmp eq i64 %dirty, 0
-  %nocopy = or i1 %current, %unread
-  br i1 %nocopy, label %write, label %both
+  %dirty = and i64 %flags, %theirs
+  %fresh = icmp eq i64 %dirty, 0
+  %nocopy = or i1 %fresh, %unread
+  br i1 %nocopy, label %write, label %need
+need:
+  %phost = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 2
+  %host = load ptr, ptr %phost
+  %hostless = icmp eq ptr %host, null
+  br i1 %hostless, label %nothing, label %both
+nothing:
+  ret i32 NO_HOST
 both:
-  %other = and i64 %flags, HOST_DIRTY
+  %other = and i64 %flags, %ours
   %torn = icmp ne i64 %other, 0
   br i1 %torn, label %contradiction, label %copy
 contradiction:
   ret i32 BOTH_NEWER
 copy:
-  %copied = call i32 @ph.device.copy(ptr %ctx, ptr %buffer, i1 true)
+  %copied = call i32 @ph.device.copy(ptr %ctx, ptr %buffer, i1 %tohost)
   %fine = icmp eq i32 %copied, 0
   br i1 %fine, label %clean, label %broken
 broken:
   ret i32 %copied
 clean:
-  call void @ph.device.flags(ptr %buffer, i64 DEVICE_DIRTY, i64 0)
+  call void @ph.device.flags(ptr %buffer, i64 %theirs, i64 0)
   br label %write
 write:
   br i1 %unwritten, label %out, label %mark
 mark:
-  call void @ph.device.flags(ptr %buffer, i64 DEVICE_DIRTY, i64 HOST_DIRTY)
+  call void @ph.device.flags(ptr %buffer, i64 %theirs, i64 %ours)
   br label %out
 out:
   ret i32 0
