@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from parhelion.codegen import closures, effects
 from parhelion.codegen.kernel_image import IMAGE
 from parhelion.codegen.module import DeviceKernel
+from parhelion.codegen.structs import ON_DEVICE, READS, WRITES
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.errors import InternalError
@@ -23,13 +24,10 @@ from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32, Handle
 
-#: Bits of what `ph_device_sync` is told.
-_DEVICE, _READS, _WRITES = 1, 2, 4
-
 
 def sync(f: Function, s: S.Sync) -> None:
     """Has the run time make the copy that is used next the one it must be."""
-    what = _DEVICE * s.device + _READS * s.reads + _WRITES * s.writes
+    what = ON_DEVICE * s.device + READS * s.reads + WRITES * s.writes
     f.module.runtime("ph_device_sync")
     struct, interface = f.structs[s.buffer], _interface(f)
     status = f.op(

@@ -51,6 +51,10 @@ DEVICE_DIRTY = 2
 KEEPS = 1 << 62
 OWNED = 1 << 63
 
+#: What the run time is told of the next use of a buffer (`ph_device_sync`), in bits: it
+#: is of the copy on the device (else of the host's), which is read, and is written.
+ON_DEVICE, READS, WRITES = 1, 2, 4
+
 
 @dataclass(frozen=True, slots=True)
 class BufferStruct:
@@ -98,7 +102,10 @@ __all__ = [
     "DIMENSION_BYTES",
     "HOST_DIRTY",
     "KEEPS",
+    "ON_DEVICE",
     "OWNED",
+    "READS",
+    "WRITES",
     "BufferStruct",
     "buffer_struct",
 ]

@@ -11,9 +11,7 @@ from parhelion.codegen.structs import DEVICE_DIRTY, HOST_DIRTY
 from parhelion.errors import InvalidBufferError, TypeMismatchError, here
 from parhelion.lang import arrays
 from parhelion.lang.target_api import Target, TargetFeature
-from parhelion.runtime import devices, dlpack
 from parhelion.runtime.context import STREAM
-from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 from parhelion.runtime.device_copy import DeviceCopy
 from parhelion.runtime.layout import Array, Layout
 from parhelion.schedule.directives import DeviceAPI
@@ -112,14 +110,14 @@ class DeviceMemory:
         if there is no device, or no memory on it.
         """
         _check_where("copy_to_device", where)
-        self._shared_copy().allocate(devices.interface())
+        self._shared_copy().allocate()
         return 0
 
     def device_malloc(self, *where: DeviceAPI | Target) -> int:
         """Makes memory on the device for the pixels, which are copied when they are
         read there; returns 0. Takes and raises what `copy_to_device` does."""
         _check_where("device_malloc", where)
-        self._shared_copy().allocate(devices.interface(), copied=False)
+        self._shared_copy().allocate(copied=False)
         return 0
 
     def copy_to_host(self) -> int:
@@ -132,6 +130,8 @@ class DeviceMemory:
         """Waits until the device has done what it was given; returns 0. Raises
         PipelineRuntimeError if a kernel has failed meanwhile."""
         if self._device is not None and self._device.allocated:
+            from parhelion.runtime import devices
+
             devices.finish(self._device.interface, self._told(), STREAM.get())
         return 0
 
@@ -159,7 +159,7 @@ class DeviceMemory:
         """The address on a GPU of NVIDIA's of the newest pixels, for others; 0 if there
         is no copy."""
         device = self._device
-        if device is None or not devices.is_cuda(device.interface):
+        if device is None or not device.on_cuda:
             return 0
         device.read_on_device()
         if self._grid().flags.writeable:
@@ -202,6 +202,8 @@ class DeviceMemory:
     ) -> Any:
         """A capsule of the pixels where they are: on the GPU if there is a copy there
         and `dl_device` does not ask for another place."""
+        from parhelion.runtime import dlpack
+
         place = self.__dlpack_device__()
         asked = place if dl_device is None else dl_device
         if asked[0] == dlpack.CPU:
@@ -224,8 +226,11 @@ class DeviceMemory:
         return dlpack.capsule(self, at, self._type, self._grid().T, place)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        device = self._device
-        if device is not None and devices.is_cuda(device.interface):
+        from parhelion.runtime import dlpack
+
+        if self._device is not None and self._device.on_cuda:
+            from parhelion.runtime import devices
+
             return dlpack.CUDA, devices.ordinal()
         return dlpack.CPU, 0
 
@@ -273,6 +278,8 @@ def borrowed(source: object) -> tuple[Array, DeviceCopy] | None:
     array = arrays.like(told["shape"], np.dtype(told["typestr"]), told.get("strides"))
     array.flags.writeable = not read_only
     type, array = arrays.pixel_type(array)
+    from parhelion.runtime import devices
+
     devices.start("an array on the GPU")
     if array.size:
         _check_place(int(at))
@@ -288,8 +295,10 @@ def borrowed(source: object) -> tuple[Array, DeviceCopy] | None:
 def _check_place(address: int) -> None:
     """Raises InvalidBufferError for memory that is not of the GPU that kernels run
     on."""
-    # Whoever has no arrays of others on a GPU does not load it.
+    # Whoever has no arrays of others on a GPU loads none of this.
+    from parhelion.runtime import devices
     from parhelion.runtime.cuda_driver import gpu_of
+    from parhelion.runtime.cuda_ir import DEVICE_VARIABLE
 
     number, ours = gpu_of(address), devices.ordinal()
     if number is None:

@@ -4,6 +4,8 @@ An image and all views of it share one `DeviceCopy`, of which at first nothing i
 device. What was changed where is known from the calls that change pixels; arrays that
 were given away may change at any time, so that the side whose arrays were given away
 last is taken for the newer one whenever the other side is read.
+
+The run time of devices is loaded when one is first used: most images never are on any.
 """
 
 from __future__ import annotations
@@ -12,10 +14,15 @@ import threading
 import weakref
 from typing import Any
 
-from parhelion.codegen.structs import DEVICE_DIRTY, HOST_DIRTY, KEEPS, OWNED
-from parhelion.runtime import devices
+from parhelion.codegen.structs import (
+    DEVICE_DIRTY,
+    HOST_DIRTY,
+    KEEPS,
+    ON_DEVICE,
+    OWNED,
+    READS,
+)
 from parhelion.runtime.context import BUFFER, RawBuffer
-from parhelion.runtime.device_ir import ON_DEVICE, READS
 from parhelion.runtime.layout import Array, Layout
 from parhelion.types import Type
 
@@ -71,6 +78,15 @@ class DeviceCopy:
         struct = self._struct
         return 0 if struct is None else struct.device_interface or 0
 
+    @property
+    def on_cuda(self) -> bool:
+        """Whether that device is a GPU of NVIDIA's."""
+        if not self.interface:
+            return False
+        from parhelion.runtime import devices
+
+        return self.interface == devices.cuda()
+
     def dirty(self) -> int:
         """HOST_DIRTY if the pixels in memory are or may be newer, DEVICE_DIRTY if those
         on the device are; else 0. Both if users say so, which no use can do with."""
@@ -113,6 +129,8 @@ class DeviceCopy:
             self._sync(ON_DEVICE | READS)
 
     def _sync(self, what: int) -> None:
+        from parhelion.runtime import devices
+
         with self._lock:
             struct = self._struct
             if struct is not None:
@@ -129,10 +147,13 @@ class DeviceCopy:
         self.fresh = False
         self._away = _DEVICE
 
-    def allocate(self, interface: int, copied: bool = True) -> None:
-        """Makes a copy on a device, the newest one; the arrays that others have are
-        promised to stay as they are. copied: whether that is done at once; else it is
-        when it is read."""
+    def allocate(self, copied: bool = True) -> None:
+        """Makes a copy on the device of kernels, the newest one; the arrays that others
+        have are promised to stay as they are. copied: whether that is done at once;
+        else it is when it is read."""
+        from parhelion.runtime import devices
+
+        interface = devices.interface()
         with self._lock:
             struct, dirty = self._new_struct(), self.dirty()
             struct.flags = (int(struct.flags) & ~_DIRTY) | dirty
@@ -151,6 +172,8 @@ class DeviceCopy:
 
     def free(self) -> None:
         """Ends the copy on the device; pixels that are newer there are fetched."""
+        from parhelion.runtime import devices
+
         with self._lock:
             if self.allocated:
                 self.read_on_host()
@@ -169,6 +192,8 @@ class DeviceCopy:
         """The struct of the whole image, made when it is first needed."""
         struct = self._struct
         if struct is None:
+            from parhelion.runtime import devices
+
             struct, self._dims = devices.struct_of(self._whole())
             struct.flags = KEEPS
             self._struct = struct
@@ -209,6 +234,8 @@ class DeviceCopy:
                 struct.flags |= DEVICE_DIRTY
             elif flags & HOST_DIRTY and self.dirty() & DEVICE_DIRTY:
                 # The newest pixels of the view are here, those of the rest there.
+                from parhelion.runtime import devices
+
                 part, _dims = devices.struct_of(layout)
                 part.device, part.device_interface = device, interface
                 part.flags = HOST_DIRTY

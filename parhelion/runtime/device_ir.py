@@ -17,10 +17,6 @@ from parhelion.codegen import structs
 from parhelion.ir.device_status import Kind
 from parhelion.runtime import cuda_ir, device_copy_ir, simulated_ir
 
-#: The bits of `ph_device_sync`'s argument: the device's copy is meant (else the
-#: host's), it is read, it is written.
-ON_DEVICE, READS, WRITES = 1, 2, 4
-
 #: What is counted, in this order (`ph_device_counters`): copies and bytes to the
 #: device, those to the host, launches, and blocks that were allocated.
 COUNTERS = (
@@ -158,7 +154,7 @@ define internal void @ph.device.flags(ptr %buffer, i64 %clear, i64 %set) {
   ret void
 }
 
-; See ON_DEVICE, READS and WRITES for %what. A copy that is written and not read is
+; See `structs` for what %what says. A copy that is written and not read is
 ; written as a whole: what the other one has that is newer is lost.
 define i32 @ph_device_sync(ptr %ctx, ptr %interface, ptr %buffer, i32 %what) {
   %lock = call ptr @ph.device.lock(ptr %buffer)
@@ -428,9 +424,9 @@ def names() -> dict[str, str]:
         "LOCKS": str(LOCKS),
         "LOCK_BYTES": str(64 * LOCKS),
         "LOCK_SHIFT": str(64 - (LOCKS - 1).bit_length()),
-        "ON_DEVICE": str(ON_DEVICE),
-        "READS": str(READS),
-        "WRITES": str(WRITES),
+        "ON_DEVICE": str(structs.ON_DEVICE),
+        "READS": str(structs.READS),
+        "WRITES": str(structs.WRITES),
         "HOST_DIRTY": str(structs.HOST_DIRTY),
         "DEVICE_DIRTY": str(structs.DEVICE_DIRTY),
         "KEEPS": str(structs.KEEPS),
@@ -449,10 +445,7 @@ __all__ = [
     "COUNTERS",
     "DEVICE",
     "LOCKS",
-    "ON_DEVICE",
-    "READS",
     "STRUCTS",
-    "WRITES",
     "device_runtime",
     "names",
 ]

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parhelion.codegen.structs import READS, WRITES
 from parhelion.ir.device_status import Kind, kind_of, status
 from parhelion.runtime.cuda_ir import FUNCTIONS, LOST
 from parhelion.runtime.cuda_pool_ir import KEPT_SHARE
-from parhelion.runtime.device_ir import READS, WRITES
 from tests.support.devices import DEVICE_READS, DEVICE_WRITES, struct_of
 from tests.support.fake_driver import Driver, Image, arguments, context
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,12 +15,19 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.codegen.structs import DEVICE_DIRTY, HOST_DIRTY, KEEPS, OWNED
+from parhelion.codegen.structs import (
+    DEVICE_DIRTY,
+    HOST_DIRTY,
+    KEEPS,
+    ON_DEVICE,
+    OWNED,
+    READS,
+    WRITES,
+)
 from parhelion.errors import Site
 from parhelion.ir.device_status import Kind, explain, kind_of, status
 from parhelion.runtime import devices, helpers, loading
 from parhelion.runtime.context import RawBuffer, failed
-from parhelion.runtime.device_ir import ON_DEVICE, READS, WRITES
 from parhelion.runtime.simulated_ir import ALIGNMENT, GARBAGE
 from tests.support.devices import (
     DEVICE_READS,
@@ -526,3 +535,27 @@ def test_a_failed_device_is_an_exception_with_the_line_of_its_func() -> None:
     assert "the kernel of Func 'blur': the kernel cannot be launched" in text
     assert "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701" in text and "blur.py:7" in text
     assert "registers" in text
+
+
+def test_the_run_time_of_devices_is_loaded_when_one_is_used() -> None:
+    """Computing on the CPU, and giving arrays away, is no use of one."""
+    code = (
+        "import sys\n"
+        "import numpy as np\n"
+        "import parhelion as hl\n"
+        "def of_devices():\n"
+        "    parts = ('devices', 'cuda', 'device_ir', 'simulated')\n"
+        "    mine = [m for m in sys.modules if m.startswith('parhelion.runtime')]\n"
+        "    return [m for m in mine if any(p in m for p in parts)]\n"
+        "x, f = hl.Var('x'), hl.Func('f')\n"
+        "f[x] = x + hl.Buffer(np.arange(8, dtype=np.int32))[x]\n"
+        "made = f.realize([8])\n"
+        "assert np.from_dlpack(made).tolist() == list(range(0, 16, 2))\n"
+        "assert not made.host_dirty() and made.device_sync() == 0\n"
+        "assert of_devices() == [], of_devices()\n"
+        "made.copy_to_device()\n"
+        "assert made.has_device_allocation()\n"
+        "assert 'parhelion.runtime.devices' in of_devices()\n"
+    )
+    env = {**os.environ, "PARHELION_GPU": "simulate"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=env)

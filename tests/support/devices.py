@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from parhelion.codegen.structs import ON_DEVICE, READS, WRITES
 from parhelion.runtime import devices
 from parhelion.runtime.context import Dimension, PixelType, RawBuffer
-from parhelion.runtime.device_ir import ON_DEVICE, READS, WRITES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DEVICE_READS = ON_DEVICE | READS
