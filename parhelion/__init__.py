@@ -31,6 +31,7 @@ from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
 from parhelion.errors import UnsetParamError as UnsetParamError
+from parhelion.ir.loop_id import Partition as Partition
 from parhelion.lang import boundary as _boundary
 from parhelion.lang.autoscheduling import AutoschedulerParams as AutoschedulerParams
 from parhelion.lang.autoscheduling import autoschedule as _autoschedule
@@ -219,7 +220,6 @@ from parhelion.runtime.threads import set_num_threads as set_num_threads
 from parhelion.schedule.directives import DeviceAPI as DeviceAPI
 from parhelion.schedule.directives import LoopAlignStrategy as LoopAlignStrategy
 from parhelion.schedule.directives import MemoryType as MemoryType
-from parhelion.schedule.directives import Partition as Partition
 from parhelion.schedule.directives import (
     PrefetchBoundStrategy as PrefetchBoundStrategy,
 )

@@ -20,7 +20,7 @@ there is within what it needs at all; outside of its range the stage is skipped:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parhelion.ir.build import (
     TRUE,
@@ -177,7 +177,10 @@ def shared_loop(
         union = ranges[stage] if union is None else hull(union, ranges[stage])
     assert union is not None
     first = loops[owner].dim.var
-    which = owner.loop_id(first, shared=True)
+    # What the first of them says of partitioning it that says something.
+    said = [stage.schedule.partitions.get(loops[stage].dim.var) for stage in ranges]
+    partition = next((choice for choice in said if choice is not None), None)
+    which = replace(owner.loop_id(first, shared=True), partition=partition)
     name = f"{owner.name}.fused.{first.name}"
     var = Var(name, INT32, lo=union.lo, hi=union.hi, loop=which)
     lets: list[LetStmt] = []

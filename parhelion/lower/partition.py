@@ -35,7 +35,7 @@ around the whole body as likely to hold if it just makes the loop shorter.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from parhelion.analysis.linear import difference
@@ -53,7 +53,7 @@ from parhelion.ir.build import (
 )
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import var_label
-from parhelion.ir.loop_id import LoopId
+from parhelion.ir.loop_id import LoopId, Partition
 from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes
 from parhelion.ir.stmt import (
     NOP,
@@ -71,7 +71,6 @@ from parhelion.lower.kernel_loops import block_loops
 from parhelion.lower.likely import Candidate, Rate, find_candidates, runs_loops
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.solve import Bound
-from parhelion.schedule.directives import Partition, PartitionChoice
 from parhelion.simplify.simplifier import can_prove, simplify
 
 #: Different bounds on one side of a steady state, and guards, at most. Conditions that
@@ -86,17 +85,14 @@ _SMALL = 128
 #: Nodes of what a block of a GPU does that may be there twice.
 _LARGEST_KERNEL = 4000
 
-#: What was said of loops.
-Choices = Mapping[LoopId, PartitionChoice]
 
-
-def partition_loops(s: Stmt, choices: Choices | None = None) -> Stmt:
+def partition_loops(s: Stmt) -> Stmt:
     """Splits loops at the bounds where their likely conditions hold.
 
     Raises ScheduleError where a loop that is always to be partitioned is there, but
     in no copy of it is anything to partition it by.
     """
-    said = _Said(choices or {})
+    said = _Said()
     out = _Partition(said, slow=False).go(s)
     said.check()
     return out
@@ -105,13 +101,14 @@ def partition_loops(s: Stmt, choices: Choices | None = None) -> Stmt:
 class _Said:
     """What the user said of loops, and what became of those always to be split."""
 
-    def __init__(self, choices: Choices) -> None:
-        self.choices = choices
+    def __init__(self) -> None:
         self.met: dict[LoopId, bool] = {}
 
     def policy(self, n: For) -> Partition:
-        choice = self.choices.get(n.var.loop)
-        return Partition.Auto if choice is None else choice.policy
+        loop: LoopId | None = n.var.loop
+        if loop is None or loop.partition is None:
+            return Partition.Auto
+        return loop.partition.policy
 
     def note(self, n: For, split: bool) -> None:
         if self.policy(n) is Partition.Always:
@@ -120,8 +117,8 @@ class _Said:
 
     def check(self) -> None:
         for loop, split in self.met.items():
-            if not split:
-                choice = self.choices[loop]
+            choice = loop.partition
+            if choice is not None and not split:
                 raise ScheduleError(
                     f"{choice.label}.{choice.directive}: the loop"
                     f" {var_label(loop.var)} decides no"

@@ -16,7 +16,6 @@ from typing import Generic, TypeVar
 
 from parhelion.ir.deep import run_deep
 from parhelion.ir.function import Function
-from parhelion.ir.loop_id import LoopId
 from parhelion.ir.pipeline import FIRST_FUNC, Lowered
 from parhelion.ir.promises import Assumptions
 from parhelion.ir.stmt import Stmt
@@ -51,7 +50,6 @@ from parhelion.lower.sync_devices import sync_devices
 from parhelion.lower.tracing import is_traced, trace_accesses, trace_realizations
 from parhelion.lower.unroll import unroll_in_vectors, unroll_loops
 from parhelion.lower.vectorize import vectorize_loops
-from parhelion.schedule.directives import PartitionChoice
 from parhelion.schedule.spec import PipelineSpec
 from parhelion.simplify.simplifier import simplify
 
@@ -84,7 +82,6 @@ class Context:
     order: Sequence[Function]
     traced: bool
     origins: Origins
-    partitions: Mapping[LoopId, PartitionChoice]
     syncs: Syncs
     profiled: Mapping[Function, int]
 
@@ -244,7 +241,7 @@ PASSES: tuple[Pass[Context], ...] = (
     ),
     Pass(
         "partition_loops",
-        lambda s, c: partition_loops(s, c.partitions),
+        lambda s, c: partition_loops(s),
         "likely conditions become loop bounds: prologue, clean middle, epilogue",
         "after vectorising, whose conditions are over all lanes of a vector",
     ),
@@ -472,7 +469,6 @@ def _lower(
         program.order,
         options.record or any(map(is_traced, program.order)),
         made.origins,
-        _partitions(program),
         made.syncs,
         profiled,
     )
@@ -506,16 +502,6 @@ def _numbered(program: StagedPipeline) -> dict[Function, int]:
         if f in program.outputs:  # what writes its buffers names the user's Func
             found |= {b.func: found[f] for b in f.buffers}
     return found
-
-
-def _partitions(program: StagedPipeline) -> dict[LoopId, PartitionChoice]:
-    """What was said of partitioning loops."""
-    return {
-        stage.loop_id(v): choice
-        for f in program.order
-        for stage in program.stages[f]
-        for v, choice in stage.schedule.partitions.items()
-    }
 
 
 _R = TypeVar("_R")

@@ -58,7 +58,8 @@ class LoopStage:
     def loop_id(self, v: Var, shared: bool = False) -> LoopId:
         """Which loop the one over `v` is, a variable of the stage's schedule."""
         site = self.schedule.sites.get(v)
-        return LoopId(self.func, self.index, self.branch, v, shared, site)
+        partition = self.schedule.partitions.get(v)
+        return LoopId(self.func, self.index, self.branch, v, shared, site, partition)
 
     @property
     def exprs(self) -> tuple[Expr, ...]:

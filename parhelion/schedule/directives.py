@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from parhelion.errors import Site
 from parhelion.ir.changes import Changing
 from parhelion.ir.expr import Expr, Var
+from parhelion.ir.loop_id import PartitionChoice
 from parhelion.ir.names import user_var
 from parhelion.ir.stmt import ForKind, MemoryKind
 
@@ -80,30 +81,6 @@ class TailStrategy(enum.Enum):
     ShiftInwardsAndBlend = "shift_inwards_and_blend"
     RoundUpAndBlend = "round_up_and_blend"
     Auto = "auto"
-
-
-class Partition(enum.Enum):
-    """Whether a loop is cut into pieces by the conditions in it (`Func.partition`):
-    where that looks worth the code (Auto), never, or always."""
-
-    Auto = "auto"
-    Never = "never"
-    Always = "always"
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionChoice:
-    """What the user said of partitioning a loop.
-
-    label, directive, site: of which stage, how, and where in the user's file.
-    explicit: whether the loop was named, rather than one of all.
-    """
-
-    policy: Partition
-    label: str
-    directive: str
-    explicit: bool
-    site: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)

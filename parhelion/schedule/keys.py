@@ -27,10 +27,10 @@ from parhelion.ir.digest import hasher
 from parhelion.ir.expr import Extern, Var
 from parhelion.ir.externs import is_of_this_process
 from parhelion.ir.function import Definition, Function, ReductionDomain, var_label
+from parhelion.ir.loop_id import PartitionChoice
 from parhelion.ir.names import plain_name
 from parhelion.ir.node import Node
 from parhelion.ir.symbols import BufferSym, ParamSym
-from parhelion.schedule.directives import PartitionChoice
 from parhelion.types import Type
 
 Symbol = BufferSym | ParamSym

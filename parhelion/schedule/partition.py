@@ -13,9 +13,9 @@ from typing import Self
 from parhelion.errors import ScheduleError, here
 from parhelion.ir.expr import Var
 from parhelion.ir.function import Function
+from parhelion.ir.loop_id import Partition, PartitionChoice
 from parhelion.schedule import rules
 from parhelion.schedule.args import HasVar, to_var, to_vars
-from parhelion.schedule.directives import Partition, PartitionChoice
 
 
 class PartitionDirectives:

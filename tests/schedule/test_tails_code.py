@@ -10,6 +10,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.codegen.target import host_target
+from parhelion.interp import interpret
 
 T = hl.TailStrategy
 x, y, u, v = hl.vars("x y u v")
@@ -160,3 +161,49 @@ def test_what_is_said_of_a_loop_goes_for_what_it_is_split_into() -> None:
         for loop, choice in f._function.stages()[0].schedule.partitions.items()
     }
     assert policies == {"u": hl.Partition.Never, "v": hl.Partition.Never}
+
+
+@pytest.mark.parametrize("said_of", ["first", "second"])
+def test_what_is_said_of_a_shared_loop_goes_for_it(said_of: str) -> None:
+    """Either of those that share it may say so; of two the first one decides."""
+
+    def fused(
+        first: hl.Partition | None, second: hl.Partition | None
+    ) -> tuple[str, np.ndarray, np.ndarray]:
+        pixels = (np.arange(19 * 7) * 37 % 251).astype(np.uint8).reshape(7, 19)
+        edge = hl.BoundaryConditions.repeat_edge(hl.Buffer(pixels))
+        f, g, out = hl.funcs("f g out")
+        f[x, y] = edge[x, y - 1] + edge[x, y + 1]
+        g[x, y] = edge[x - 1, y] + edge[x + 1, y]
+        out[x, y] = f[x, y] - g[x, y]
+        wanted = interpret(out._function, [(0, 19), (0, 7)])[0].T
+        f.compute_root()
+        g.compute_root().compute_with(f, x)
+        for made, policy in ((f, first), (g, second)):
+            if policy is not None:
+                made.partition(x, policy).partition(y, policy)
+        return text_of(out), np.asarray(out.realize([19, 7])), wanted
+
+    never, always = hl.Partition.Never, hl.Partition.Always
+    plain, *_ = fused(None, None)
+    whole, got, wanted = fused(
+        *((never, None) if said_of == "first" else (None, never))
+    )
+    assert plain.count("for (f.s0.fused.x") == 3
+    assert whole.count("for (f.s0.fused.x") == whole.count("for (f.s0.fused.y") == 1
+    np.testing.assert_array_equal(got, wanted)
+    mixed, got, wanted = fused(always, never)
+    assert mixed.count("for (f.s0.fused.x") > 3
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_shared_loop_that_nothing_cuts_cannot_always_be_cut() -> None:
+    f, g, out = hl.funcs("f g out")
+    f[x], g[x] = x, x + 1
+    out[x] = f[x] + g[x]
+    f.compute_root()
+    g.compute_root().compute_with(f, x).always_partition(x)
+    with pytest.raises(
+        hl.ScheduleError, match="g.always_partition: the loop x decides"
+    ):
+        out.realize([8])
