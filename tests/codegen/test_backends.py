@@ -37,6 +37,7 @@ from parhelion.ir.target import gpu_target, plainest
 from parhelion.lang.expr import wrap
 from parhelion.lower.passes import lower
 from parhelion.runtime import helpers
+from tests.support.recipes import Toy, touched
 from tests.support.spec import spec_of
 
 x = hl.Var("x")
@@ -87,6 +88,13 @@ def toy_sum(f: Function, e: E.Add) -> str | None:
     return f.op(f"sub {t} {a}, {negative}")
 
 
+def added(monkeypatch: pytest.MonkeyPatch, made: Backend[Any, Any, Any]) -> None:
+    recipe = Toy(monkeypatch)
+    recipe.add("codegen/")
+    recipe.put(backends, "BACKENDS", [made, *BACKENDS])
+    assert recipe.files == touched("A back end")
+
+
 class ToyMemory(Heap):
     """All storage is on the heap, whatever is asked for, and 128 bytes longer."""
 
@@ -114,7 +122,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[LLVMBackend]:
         emitters="toy_machine",
         storage="toy_machine",
     )
-    monkeypatch.setattr(backends, "BACKENDS", [made, *BACKENDS])
+    added(monkeypatch, made)
     yield made
 
 
@@ -189,7 +197,7 @@ static inline int32_t toy_sum(int32_t a, int32_t b) {
     told.SYMBOLS = {**C.all_symbols(), "toy_sum": sum_text}
     monkeypatch.setitem(sys.modules, "toy_c", module)
     made: Backend[Text, Value, str] = Backend("toy C", (ARCH,), *["toy_c"] * 4)
-    monkeypatch.setattr(backends, "BACKENDS", [made, *BACKENDS])
+    added(monkeypatch, made)
     info = intrinsics.IntrinsicInfo(1, True, "three times", alike=True)
     monkeypatch.setitem(intrinsics.INTRINSICS, "tripled", info)
     yield

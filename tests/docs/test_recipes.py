@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Collection, Iterator
-from typing import Self, cast
+from pathlib import Path
+from typing import Any, Self, cast
 
 import numpy as np
 import pytest
 
 import parhelion as hl
-from parhelion.codegen.llvm import emit
+from parhelion.codegen.llvm import emit, emit_with_sites
+from parhelion.codegen.target import host_target
 from parhelion.errors import ScheduleError, here
 from parhelion.interp import interpret
 from parhelion.ir import expr as E
 from parhelion.ir import intrinsics, mathlib, rounding
+from parhelion.ir.device import device_of
 from parhelion.ir.expr import Expr
 from parhelion.ir.formula import V
 from parhelion.ir.function import Function
@@ -27,18 +30,30 @@ from parhelion.ir.rewrite import Rewriter
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.target import generic_target
 from parhelion.ir.text import text
-from parhelion.lang.expr import wrap
+from parhelion.lang import mathfuncs, ops
+from parhelion.lang.expr import ExprLike, wrap
 from parhelion.lower import passes
+from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import PASSES, Context, Pass, Trace, lower
-from parhelion.schedule import placement
+from parhelion.schedule import placement, stage
 from parhelion.schedule.directives import OUTERMOST, LoopLevel, Place
 from parhelion.schedule.legality import resolve
 from parhelion.schedule.placement import PLACEMENTS, Placement
 from parhelion.schedule.sites import Nests
 from parhelion.schedule.snapshot import Snapshot
+from tests.support.recipes import PACKAGE, Toy, recipes, touched
 from tests.support.spec import spec_of
 
 x, y, xi = hl.vars("x y xi")
+
+
+def test_recipes_name_the_files_that_they_touch() -> None:
+    found = recipes()
+    assert {"A pass", "An intrinsic", "A placement", "A directive"} <= found.keys()
+    assert {"A back end", "A front end"} <= found.keys()
+    for name, (count, files) in found.items():
+        assert len(files) == count, name
+        assert all((PACKAGE / file).exists() for file in files), name
 
 
 # A pass: a function from a statement to a statement, and its entry in the list.
@@ -77,7 +92,10 @@ def test_a_pass(
 ) -> None:
     wanted = interpret(halved()._function, [(0, 40), (0, 30)])[0]
     at = [p.name for p in PASSES].index("vectorize_loops")
-    monkeypatch.setattr(passes, "PASSES", (*PASSES[:at], TOY, *PASSES[at:]))
+    toy = Toy(monkeypatch)
+    toy.add("lower/")
+    toy.put(passes, "PASSES", (*PASSES[:at], TOY, *PASSES[at:]))
+    assert toy.files == touched("A pass")
     monkeypatch.setenv("PARHELION_VERIFY", "1")
     monkeypatch.setenv("PARHELION_DUMP", "shift_halves")
     f = halved().split(x, x, xi, 8).vectorize(xi)
@@ -104,9 +122,18 @@ def smoothstep(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         inside = V(E.Min(E.Max(a.e, a.of(0.0)), a.of(1.0)))
         return inside * inside * (inside * -2.0 + 3.0)
 
+    def smoothstep(x: ExprLike) -> hl.Expr:
+        """Returns a step from 0 to 1 with a slope of 0 at both ends."""
+        return wrap(ops.float_call("smoothstep", x))
+
+    toy = Toy(monkeypatch)
     info = IntrinsicInfo(1, True, "a smooth step from 0 to 1", alike=True)
-    monkeypatch.setitem(intrinsics.INTRINSICS, "smoothstep", info)
-    monkeypatch.setitem(mathlib._FLOAT32, "smoothstep", expansion)
+    toy.enter(intrinsics, "INTRINSICS", "smoothstep", info)
+    toy.enter(mathlib, "_FLOAT32", "smoothstep", expansion)
+    toy.put(mathfuncs, "smoothstep", smoothstep)
+    toy.put(hl, "smoothstep", smoothstep)
+    assert toy.files == touched("An intrinsic")
+    # What has been asked for of definitions is kept.
     monkeypatch.setattr(rounding, "_DEFINITIONS", {})
     yield
 
@@ -117,9 +144,7 @@ def test_an_intrinsic() -> None:
     target."""
     f, scalar = hl.Func("f"), hl.Func("scalar")
     for made in (f, scalar):
-        a = hl.f32(x) / 16 - 0.5
-        called = E.Intrinsic(a._node.type, "smoothstep", (a._node,))
-        made[x] = wrap(called)
+        made[x] = cast(Any, hl).smoothstep(hl.f32(x) / 16 - 0.5)
     f.split(x, x, xi, 8).vectorize(xi)
     got, plain = np.asarray(f.realize([40])), np.asarray(scalar.realize([40]))
     wanted = interpret(f._function, [(0, 40)])[0]
@@ -129,6 +154,21 @@ def test_an_intrinsic() -> None:
     np.testing.assert_allclose(wanted, t * t * (3 - 2 * t), atol=1e-6)
     code = emit(lower(spec_of(f), name="f"), generic_target(256))
     assert "smoothstep" not in code and "fmul <8 x float>" in code
+
+
+@pytest.mark.usefixtures("smoothstep")
+def test_an_intrinsic_in_c_and_in_a_kernel(tmp_path: Path) -> None:
+    plain, kernel = hl.Func("plain"), hl.Func("kernel")
+    for made in (plain, kernel):
+        made[x] = cast(Any, hl).smoothstep(hl.f32(x) / 16 - 0.5)
+    plain.compile_to_c(tmp_path / "plain.c", [], "plain")
+    text = (tmp_path / "plain.c").read_text()
+    assert "smoothstep" not in text and "3.0f" in text
+    kernel.gpu_tile(x, xi, 32)
+    options = LowerOptions(target=host_target(), device=device_of("sm_80"))
+    lowered = lower(spec_of(kernel), name="kernel", options=options)
+    code = emit_with_sites(lowered, host_target()).kernels
+    assert "smoothstep" not in code and "fmul float" in code
 
 
 # A placement, and the directive that asks for it.
@@ -177,9 +217,13 @@ class ByStages:
 @pytest.fixture
 def each_stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     first, *others = PLACEMENTS
-    monkeypatch.setattr(placement, "PLACEMENTS", (first, AtEachStage, *others))
+    toy = Toy(monkeypatch)
+    toy.put(placement, "PLACEMENTS", (first, AtEachStage, *others))
+    assert toy.files == touched("A placement")
     give = ByStages.compute_at_each_stage
-    monkeypatch.setattr(hl.Func, "compute_at_each_stage", give, raising=False)
+    toy.method(hl.Func, stage, "compute_at_each_stage", give)
+    # It needs no more data than there are.
+    assert toy.files == touched("A directive") - {"schedule/directives.py"}
     yield
 
 

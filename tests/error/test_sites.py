@@ -17,6 +17,7 @@ import pytest
 
 import parhelion as hl
 from parhelion.errors import Site, here, located
+from tests.support.recipes import touched
 
 x, y, xi = hl.vars("x y xi")
 
@@ -233,6 +234,7 @@ class Toy:
 
 
 def test_a_front_end_supplies_sites() -> None:
+    assert touched("A front end") == {"forma/"}  # a new file, and no other
     with pytest.raises(hl.HalideError) as caught:
         Toy(PROGRAM)
     assert "the literal 300 does not fit uint8" in str(caught.value)
