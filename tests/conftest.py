@@ -13,6 +13,8 @@ from benchmarks import halide_host
 from parhelion.autoschedule.machine import machine
 from parhelion.ir import names, node
 from parhelion.ir.cycles import sweep_cycles
+from parhelion.runtime import jit
+from tests.support import objects
 from tests.support.golden import Golden
 from tests.support.machines import PROCESSORS
 
@@ -28,14 +30,27 @@ machine.processor = lambda: PROCESSORS["znver5"]
 os.environ["PARHELION_CACHE"] = "off"
 
 
-def pytest_configure() -> None:
+#: Has LLVM asked once for each text.
+_ONCE = pytest.MonkeyPatch()
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Tells Halide what this computer is, where it would guess wrong; in programs that
-    tests start, too."""
+    tests start, too. Has LLVM asked once for each text, by all workers."""
+    if not hasattr(config, "workerinput"):
+        objects.begin()
+    _ONCE.setattr(jit, "made_object", objects.made_once)
     if importlib.util.find_spec("halide") is not None:
         halide = importlib.import_module("halide")
         if halide_host.corrected(str(halide.get_host_target())) is not None:
             host = str(parhelion.get_host_target())
             os.environ.setdefault(halide_host.VARIABLE, host)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    _ONCE.undo()
+    if not hasattr(config, "workerinput"):
+        objects.end()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,6 +75,13 @@ def pytest_collection_finish() -> None:
 def golden(request: pytest.FixtureRequest) -> Golden:
     """Compares texts with those under tests/golden/."""
     return Golden(update=bool(request.config.getoption("--update-golden")))
+
+
+@pytest.fixture
+def llvm_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM is asked for the code of each text, also where it was before: for tests of
+    what asks it."""
+    monkeypatch.setattr(jit, "made_object", objects.MADE)
 
 
 @pytest.fixture(autouse=True)

@@ -38,6 +38,7 @@ _WHERE = Term("flag", "bool")
 MASKED = Batch((Loop(Term("select", "i32", (_WHERE, _JOINED, _LOAD)), 2),))
 
 
+@pytest.mark.usefixtures("llvm_each_time")
 @pytest.mark.skipif(
     not runs("avx512") or jit._ternary_mended(),
     reason="the fault is one of AVX-512, and of LLVM 22",

@@ -18,6 +18,9 @@ from parhelion.ir.target import generic_target
 from parhelion.runtime import faults, jit
 from tests.support.checking import check
 
+#: What is tested is what asks LLVM.
+pytestmark = pytest.mark.usefixtures("llvm_each_time")
+
 AVX512 = generic_target(512)
 #: Masked vpternlogs that merge.
 MASKED = re.compile(r"vpternlog[dq]\s+\$\d+, [^\n]*\{%k\d\}(?! *\{z\})")

@@ -17,6 +17,9 @@ import parhelion as hl
 from parhelion.ir import deep
 from parhelion.runtime import after_fork, jit, memo, profile, program, threads
 
+#: The other threads are in the middle of asking LLVM.
+pytestmark = pytest.mark.usefixtures("llvm_each_time")
+
 LOCKS: dict[str, Any] = {
     "the compiler's": program.LOCK,
     "of big stacks": deep.LOCK,

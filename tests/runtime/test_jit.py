@@ -13,6 +13,9 @@ from parhelion.errors import InternalError
 from parhelion.ir.target import generic_target
 from parhelion.runtime import jit, loading
 
+#: What is tested is what asks LLVM.
+pytestmark = pytest.mark.usefixtures("llvm_each_time")
+
 ADD = """
 declare double @cos(double)
 define i32 @add{0}_argv(ptr %ctx, ptr %argv) {{
