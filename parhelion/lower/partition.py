@@ -44,14 +44,17 @@ from parhelion.ir.build import (
     add,
     block,
     conjunction,
+    imm,
     int32,
+    is_false,
+    is_true,
     le,
     maximum,
     minimum,
     select,
     sub,
 )
-from parhelion.ir.expr import Expr, Var
+from parhelion.ir.expr import EQ, LE, LT, NE, Expr, Var
 from parhelion.ir.function import var_label
 from parhelion.ir.loop_id import LoopId, Partition
 from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes
@@ -313,7 +316,26 @@ class _Side:
         if len(self.bounds) != 1:
             return {}
         (only,) = self.bounds.values()
-        return {c.node: c.other for c in self.exact.get(only, ())}
+        found: dict[Expr, Expr] = {}
+        for c in self.exact.get(only, ()):
+            found |= _settled(c.node, c.other)
+        return found
+
+
+def _settled(node: Expr, value: Expr) -> dict[Expr, Expr]:
+    """What a condition or a clamp that is settled replaces: itself, and of a comparison
+    the opposite one, by which loads are guarded that are in the other branch of a
+    Select (``select(x < 2, 0, g[x] if 2 <= x)``)."""
+    found = {node: value}
+    opposite: Expr | None = None
+    if isinstance(node, LT | LE | EQ | NE) and not node.a.type.is_float():
+        if isinstance(node, LT | LE):
+            opposite = (LE if type(node) is LT else LT)(node.b, node.a)
+        else:
+            opposite = (NE if type(node) is EQ else EQ)(node.a, node.b)
+    if opposite is not None and (is_true(value) or is_false(value)):
+        found[opposite] = imm(is_false(value), value.type)
+    return found
 
 
 def _is_column(n: For) -> bool:
@@ -387,7 +409,7 @@ def _plan(n: For, candidates: Sequence[Candidate], always: bool) -> _Plan | None
             or len(guards.keys() | set(guard)) > _MOST_GUARDS
         ):
             continue
-        plan.steady[c.node] = c.steady
+        plan.steady |= _settled(c.node, c.steady)
         for b in low:
             lows.add(b, c)
         for b in high:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import parhelion as hl
@@ -387,6 +388,26 @@ def test_a_branch_that_is_likely_decides_its_select() -> None:
         memory: dict[BufferSym, list[Any]] = {f: [None] * count, g: [0, 1, 2, 3, 4, 5]}
         want = execute(s, memory, {n: count}).memory
         assert execute(made, memory, {n: count}).memory == want
+
+
+def test_what_guards_the_likely_branch_is_settled_too() -> None:
+    """The pixel is guarded by the opposite of each part of the condition, which stayed:
+    every vector of the steady state was loaded through a mask."""
+    x = hl.Var("x")
+    inner = hl.Buffer(np.arange(80, dtype=np.int32), "inner")
+    outside = (x < 0) | (x >= 80)
+    padded = hl.Func("padded")
+    padded[x] = hl.select(outside, 0, hl.likely(inner[x]))
+    padded.vectorize(x, 8)
+    steady = padded._pipeline().lowered_text().split("for (")[2]
+    assert "inner[ramp(" in steady and " if " not in steady
+    out = hl.Buffer(hl.Int(32), [160])
+    out.set_min([-37])
+    padded.realize(out)
+    inside = range(80)
+    assert [out[i] for i in range(-37, 123)] == [
+        i if i in inside else 0 for i in range(-37, 123)
+    ]
 
 
 def test_code_grows_by_a_constant_per_level() -> None:
