@@ -78,6 +78,16 @@ def imread(uri: Place, format: str | None = None, **options: Any) -> Array:
 def imwrite(uri: Place, im: object, format: str | None = None, **options: Any) -> None:
     """Writes an image to a file: an array or a Buffer, (H, W), (C, H, W) or (H, W, C).
 
-    Raises HalideError if the package imageio is not installed.
+    Raises HalideError if the package imageio is not installed, and TypeMismatchError
+    for a masked array, as image files have no masks.
     """
+    from parhelion.errors import TypeMismatchError, here
+    from parhelion.lang.arrays import UNMASKED, hides
+
+    if hides(im):
+        raise TypeMismatchError(
+            "image files have no mask, and the array hides some of its elements by one",
+            at=here(),
+            hint=UNMASKED,
+        )
     _imageio().imwrite(uri, copy_to_interleaved(im), format, **options)

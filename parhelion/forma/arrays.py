@@ -23,6 +23,7 @@ from parhelion.forma.sizes import size_text
 from parhelion.forma.spans import Span
 from parhelion.forma.stages import Input, Output
 from parhelion.forma.types import Element, Struct
+from parhelion.lang.arrays import UNMASKED, hides
 
 Array = npt.NDArray[Any]
 
@@ -95,6 +96,10 @@ def given(domain: Domain, array: object) -> Given:
     if not isinstance(array, np.ndarray):
         raise domain.error(
             f"is given as {_a(array)}, not as an array", "np.asarray(…) makes arrays"
+        )
+    if hides(array):
+        raise domain.error(
+            "has no mask, and the array hides some of its elements by one", UNMASKED
         )
     dimensions = len(domain.sizes)
     structured = array.dtype.names is not None

@@ -25,6 +25,12 @@ AXIS_ORDER = "xyzwctn"
 
 INT32_MAX = 2**31 - 1
 
+#: What to do with a masked array.
+UNMASKED = (
+    "array.filled(value) is an array with a value in their places, and array.data the"
+    " one behind the mask; np.ma.getmaskarray(array) can be another input"
+)
+
 
 def array_of(source: object) -> Array:
     """The array that an object holds, without a copy.
@@ -34,6 +40,12 @@ def array_of(source: object) -> Array:
     among them: they hold no array to share).
     """
     if isinstance(source, np.ndarray):
+        if hides(source):
+            raise TypeMismatchError(
+                "a Buffer has no mask, and the array hides some of its elements by one",
+                at=here(),
+                hint=UNMASKED,
+            )
         return source
     if isinstance(source, np.generic):
         raise TypeMismatchError(
@@ -66,6 +78,14 @@ def array_of(source: object) -> Array:
             ],
             hint="np.array(values, dtype) makes an array of a list",
         ) from None
+
+
+def hides(source: object) -> bool:
+    """Whether an object is a masked array of NumPy's, some of whose elements are
+    masked: a pipeline would compute with the values that lie behind them."""
+    if type(source) is np.ndarray or not isinstance(source, np.ndarray):
+        return False  # before NumPy loads what it has for masks
+    return isinstance(source, np.ma.MaskedArray) and bool(np.ma.is_masked(source))
 
 
 def pixel_type(array: Array) -> tuple[Type, Array]:

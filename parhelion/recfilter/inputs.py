@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parhelion.errors import BoundsError, DefinitionError, TypeMismatchError, here
-from parhelion.lang.arrays import check_sizes
+from parhelion.lang.arrays import UNMASKED, check_sizes, hides
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import a_kind, integer, items
 from parhelion.lang.expr import Expr
@@ -170,6 +170,12 @@ def _array(inp: object, what: str) -> Array:
             at=here(),
             hint="filter image.real and image.imag; the results are the real and the"
             " imaginary part",
+        )
+    if hides(inp):
+        raise TypeMismatchError(
+            f"{what} filters all elements, and the array hides some of them by a mask",
+            at=here(),
+            hint=UNMASKED,
         )
     own = image.dtype.newbyteorder("=")
     return np.asarray(image, own if own.name in _TYPES else np.float32, "C")
