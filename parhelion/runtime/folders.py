@@ -31,8 +31,12 @@ def distrust(folder: Path) -> str:
     sentence about it; "" if they are, or if there is no such folder."""
     try:
         told = folder.stat()
+    except NotADirectoryError:
+        return "would be inside of a file"
     except OSError:
         return ""
+    if not stat.S_ISDIR(told.st_mode):
+        return "is no folder, but a file"
     if told.st_uid != os.geteuid():
         return f"belongs to the user {told.st_uid}, and this one is {os.geteuid()}"
     if told.st_mode & _OTHERS_WRITE:

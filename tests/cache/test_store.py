@@ -132,7 +132,9 @@ def test_a_folder_that_cannot_be(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("PARHELION_CACHE", str(tmp_path / "file" / "kept"))
-    cache.store("a", b"x")
+    monkeypatch.setattr(environment, "_warned", set())
+    with pytest.warns(UserWarning, match="would be inside of a file; nothing is read"):
+        cache.store("a", b"x")
     assert cache.load("a") is None
     assert cache.usage().files == 0
     assert outcome(BLUR, tmp_path / "file" / "kept")[1]
@@ -319,6 +321,28 @@ def test_a_folder_of_another_user(
     told = f"belongs to the user {me}, and this one is {me + 1}; nothing is read"
     with pytest.warns(UserWarning, match=told):
         assert cache.load("a") is None
+
+
+@pytest.mark.parametrize("below", ["", "code"])
+def test_a_file_in_the_place_of_the_folder(
+    below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cost every compilation again, and nothing said so."""
+    file = tmp_path / "file"
+    file.write_text("kept")
+    where = file / below
+    monkeypatch.setenv("PARHELION_CACHE", str(where))
+    monkeypatch.setattr(environment, "_warned", set())
+    with pytest.warns(UserWarning) as told:
+        cache.store("a", b"contents")
+        assert cache.load("a") is None
+    why = "would be inside of a file" if below else "is no folder, but a file"
+    assert [str(one.message) for one in told] == [
+        f"the folder {str(where)!r}, where compiled code would be kept, {why}; nothing"
+        " is read from it or stored there. PARHELION_CACHE names another folder, or is"
+        " off"
+    ]
+    assert file.read_text() == "kept"
 
 
 def test_files_that_others_may_write(folder: Path) -> None:
