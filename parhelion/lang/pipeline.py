@@ -187,9 +187,9 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
 
         Raises UnsetParamError if an input has no value; BoundsError if an image or the
         Buffer given is too small; TypeMismatchError and InvalidBufferError if a Buffer
-        does not fit; PipelineRuntimeError if a `require` fails; OutOfMemoryError; and
-        what is found when the pipeline is compiled, as a rule ScheduleError or
-        DefinitionError.
+        does not fit; PipelineRuntimeError if a `require` fails; OutOfMemoryError;
+        HalideError for a target of another processor or system; and what is found when
+        the pipeline is compiled, as a rule ScheduleError or DefinitionError.
         """
         _check_target(where, target, "realize")
         return self._compute(where, options(target))

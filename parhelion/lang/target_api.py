@@ -1,8 +1,9 @@
 """`Target`: the machine to compile for, by Halide's names.
 
 ``hl.get_host_target()`` is this computer. Pipelines that run in this process are
-always compiled for it; of a given target's features, or those of ``HL_JIT_TARGET``,
-`strict_float` and `profile` are honoured.
+always compiled for it, and a target of another processor or system is refused; of a
+given target's features, or those of ``HL_JIT_TARGET``, `strict_float` and `profile` are
+honoured.
 """
 
 from __future__ import annotations
@@ -474,4 +475,24 @@ def options(target: Target | None) -> Options:
             return PLAIN
         target = get_jit_target_from_environment()
     check_target(target)
+    _check_runs_here(target)
     return Options(strict(target), target.has_feature(TargetFeature.Profile))
+
+
+def _check_runs_here(target: Target) -> None:
+    """Raises HalideError for code that is asked for of another processor or system than
+    this one's. What a target leaves open is this computer's."""
+    host = get_host_target()
+    parts = (
+        (target.arch, TargetArch.ArchUnknown, host.arch),
+        (target.bits, 0, host.bits),
+        (target.os, TargetOS.OSUnknown, host.os),
+    )
+    if any(wanted not in (unknown, here_is) for wanted, unknown, here_is in parts):
+        asked, own = (Target(t.os, t.arch, t.bits) for t in (target, host))
+        raise HalideError(
+            f"code for {asked} does not run on this computer, which is {own}",
+            at=here(),
+            hint="compile_to_file and its kin write code for other targets; what runs"
+            " here is for hl.get_host_target()",
+        )

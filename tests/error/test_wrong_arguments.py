@@ -227,6 +227,44 @@ def test_lowered_programs_are_for_a_target(tmp_path: Path) -> None:
             write(tmp_path / "f", [], hl.StmtOutputFormat.Text, "host")  # type: ignore[arg-type]
 
 
+FOREIGN = ["arm-64-linux", "x86-64-windows", "x86-32-linux", "wasm-32-wasmrt"]
+RUNNERS: dict[str, Callable[[hl.Func, hl.Target], object]] = {
+    "realize": lambda f, t: f.realize([4, 4], t),
+    "compile_jit": lambda f, t: f.compile_jit(t),
+    "callable": lambda f, t: f.compile_to_callable([], t),
+    "profile": lambda f, t: f.profile([4, 4], t),
+    "trace": lambda f, t: list(f.trace([4, 4], t)),
+}
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+@pytest.mark.parametrize("target", FOREIGN)
+def test_code_for_another_computer_does_not_run(name: str, target: str) -> None:
+    """It ran here, as this computer's code."""
+    f = hl.Func("f")
+    f[x, y] = x + y
+    host = hl.get_host_target()
+    own = hl.Target(host.os, host.arch, host.bits)
+    with pytest.raises(hl.HalideError) as caught:
+        RUNNERS[name](f, hl.Target(target))
+    first, place, *_, hint = str(caught.value).splitlines()
+    assert first == f"code for {target} does not run on this computer, which is {own}"
+    assert place.startswith(f"  --> {Path(__file__)}:")
+    assert hint.startswith("hint: compile_to_file and its kin write code for other")
+
+
+def test_what_a_target_leaves_open_is_this_computers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    for target in (hl.Target(), hl.Target("strict_float"), hl.get_host_target()):
+        assert np.asarray(f.realize([4, 4], target))[2, 3] == 5
+    monkeypatch.setenv("HL_JIT_TARGET", "riscv-64-linux")
+    with pytest.raises(hl.HalideError, match="code for riscv-64-linux does not"):
+        f.realize([4, 4])
+
+
 WRITERS: dict[str, Callable[[hl.Func, Path], object]] = {
     "file": lambda f, path: f.compile_to_file(path),
     "object": lambda f, path: f.compile_to_object(path),
