@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from parhelion.errors import FormaError, HalideError, Site, here
+from parhelion.forma import kept
 from parhelion.forma import tree as T
 from parhelion.forma.spans import Source, Span
 
@@ -23,6 +24,9 @@ def parse(text: str, file: str = "<forma>") -> T.Program:
             f"the program has {len(text)} characters, and at most {LONGEST} are read",
             hint="write stages that repeat as a loop, or as a vector function",
         )
+    found = kept.find(source)
+    if found is not None:
+        return found
     try:
         from parhelion.forma.lalr import PARSER  # takes a tenth of a second
     except ImportError as error:
@@ -31,7 +35,9 @@ def parse(text: str, file: str = "<forma>") -> T.Program:
             at=here(),
             hint='pip install "parhelion[forma]"',
         ) from error
-    return PARSER.parse(source)
+    made = PARSER.parse(source)
+    kept.keep(made)
+    return made
 
 
 def parse_file(path: str | Path) -> T.Program:

@@ -153,29 +153,22 @@ class Definition(Changing):
             from parhelion.ir.rewrite import nodes
 
             found: dict[Function | BufferSym, None] = {}
-            seen: set[Expr] = set()
-            for e in (*self.values, *self.args, *self.guard):
-                if e in seen:
-                    continue
-                seen.add(e)
-                for n in nodes(e):
-                    if isinstance(n, FuncCall):
-                        found[n.func] = None
-                    elif isinstance(n, ImageLoad):
-                        found[n.image] = None
+            for n in nodes(*self.values, *self.args, *self.guard):
+                if isinstance(n, FuncCall):
+                    found[n.func] = None
+                elif isinstance(n, ImageLoad):
+                    found[n.image] = None
             self._mentions = tuple(found)
         return self._mentions
 
     def symbols(self) -> tuple[BufferSym | ParamSym, ...]:
         """The Params, images and outputs that it or its domain mentions."""
         if self._symbols is None:
-            from parhelion.ir.promises import Symbol, mentioned
+            from parhelion.ir.promises import mentioned
 
-            found: dict[Symbol, None] = {}
             bounds = () if self.rdom is None else (*self.rdom.mins, *self.rdom.extents)
-            for e in dict.fromkeys((*self.values, *self.args, *self.guard, *bounds)):
-                found |= mentioned(e)
-            self._symbols = tuple(found)
+            told = mentioned(*self.values, *self.args, *self.guard, *bounds)
+            self._symbols = tuple(told)
         return self._symbols
 
 

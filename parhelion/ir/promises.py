@@ -121,9 +121,9 @@ def symbol_of(n: Node) -> Symbol | None:
     return None
 
 
-def mentioned(root: Node) -> dict[Symbol, None]:
-    """All that the nodes of a tree refer to, in order of first appearance."""
-    return {s: None for n in nodes(root) if (s := symbol_of(n)) is not None}
+def mentioned(*roots: Node) -> dict[Symbol, None]:
+    """All that the nodes of trees refer to, in order of first appearance."""
+    return {s: None for n in nodes(*roots) if (s := symbol_of(n)) is not None}
 
 
 __all__ = [

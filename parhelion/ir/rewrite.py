@@ -100,10 +100,10 @@ class Visitor:
             self.go(child)
 
 
-def nodes(root: Node) -> Iterator[Node]:
-    """Every distinct node of a tree, parents before children."""
+def nodes(*roots: Node) -> Iterator[Node]:
+    """Every distinct node of a tree, or of several, parents before children."""
     seen: set[Node] = set()
-    stack = [root]
+    stack = list(reversed(roots))
     while stack:
         n = stack.pop()
         if n in seen:

@@ -414,7 +414,7 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         Raises DefinitionError if the pipeline needs an input that is not among the
         arguments.
         """
-        self._ready()
+        self._functions()  # what compiles them looks at them itself
         return self._callable(arguments, options(target))
 
     def _callable(

@@ -199,18 +199,17 @@ def _mentions(exprs: tuple[object, ...], roots: Iterable[Expr]) -> _Mentions:
     calls: dict[Function, None] = {}
     images: dict[BufferSym, None] = {}
     params: dict[ParamSym, None] = {}
-    for root in roots:
-        for n in nodes(root):
-            if isinstance(n, FuncCall):
-                calls[n.func] = None
-            elif isinstance(n, ImageLoad):
-                images[n.image] = None
-            elif isinstance(n, Load):
-                images[n.buffer] = None
-            elif isinstance(n, Var):
-                origin = n.origin
-                if isinstance(origin, ParamSym):
-                    params[origin] = None
-                elif isinstance(origin, tuple) and origin[0].role == "input":
-                    images[origin[0]] = None
+    for n in nodes(*roots):
+        if isinstance(n, FuncCall):
+            calls[n.func] = None
+        elif isinstance(n, ImageLoad):
+            images[n.image] = None
+        elif isinstance(n, Load):
+            images[n.buffer] = None
+        elif isinstance(n, Var):
+            origin = n.origin
+            if isinstance(origin, ParamSym):
+                params[origin] = None
+            elif isinstance(origin, tuple) and origin[0].role == "input":
+                images[origin[0]] = None
     return _Mentions(exprs, tuple(calls), tuple(images), tuple(params))
