@@ -21,6 +21,8 @@ def bind_let(f: Function, var: Var, value: Expr) -> None:
     level = f.level(value)
     f.bind(var, text, level)
     opaque.weigh_let(f, var, value)
+    if var.type.count > 1 and var.type.element_of() is INT32:
+        f.vector_lets[var] = value
     plain = value
     while isinstance(plain, E.Reinterpret):
         plain = plain.a

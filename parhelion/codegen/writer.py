@@ -104,6 +104,8 @@ class Function:
         self.vars: dict[Var, tuple[str | None, int]] = {}
         self.wide: dict[Var, str] = {}
         self.let_values: dict[Var, Expr] = {}
+        #: The same of vectors of indices, which addresses do not see through.
+        self.vector_lets: dict[Var, Expr] = {}
         #: How large the values are that lets stand for (see `opaque`).
         self.weights: dict[Var, int] = {}
         self._loads: dict[BufferSym, list[object]] = {}
@@ -369,6 +371,7 @@ class Function:
             self._drop((var, ("wide", var)))
         self.wide.pop(var, None)
         self.let_values.pop(var, None)
+        self.vector_lets.pop(var, None)
         self.scopes[self.top].bound.append((var, self.vars.get(var)))
         self.vars[var] = (text, level)
 

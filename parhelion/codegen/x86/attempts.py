@@ -7,6 +7,7 @@ from parhelion.codegen.x86.dot import dot, sum_with_dot
 from parhelion.codegen.x86.interleaving import three_of_bytes
 from parhelion.codegen.x86.mul_shift import mul_shift
 from parhelion.codegen.x86.short_products import short_product
+from parhelion.codegen.x86.slopes import load_by_slope
 from parhelion.codegen.x86.tables import look_up
 from parhelion.ir import expr as E
 
@@ -16,7 +17,7 @@ EMITTERS: dict[Key, tuple[Attempt, ...]] = {
     E.VectorReduce: (dot,),
     E.Shuffle: (three_of_bytes,),
     "rounding_mul_shift_right": (mul_shift,),
-    GATHER: (look_up,),
+    GATHER: (load_by_slope, look_up),
 }
 
 __all__ = ["EMITTERS"]
