@@ -31,6 +31,7 @@ from parhelion.errors import PipelineRuntimeError as PipelineRuntimeError
 from parhelion.errors import ScheduleError as ScheduleError
 from parhelion.errors import TypeMismatchError as TypeMismatchError
 from parhelion.errors import UnsetParamError as UnsetParamError
+from parhelion.errors import UnwritableFileError as UnwritableFileError
 from parhelion.ir.loop_id import Partition as Partition
 from parhelion.lang import boundary as _boundary
 from parhelion.lang.autoscheduling import AutoschedulerParams as AutoschedulerParams

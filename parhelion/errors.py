@@ -358,6 +358,19 @@ class MissingFolderError(HalideError, FileNotFoundError):
     """
 
 
+class UnwritableFileError(HalideError, OSError):
+    """A file cannot be written where it is to be, as where a folder is; also an
+    OSError.
+
+    >>> f = hl.Func("f")
+    >>> f[x] = x
+    >>> f.compile_to_object("/", [])
+    Traceback (most recent call last):
+        ...
+    parhelion.errors.UnwritableFileError: '/' cannot be written: it is a folder...
+    """
+
+
 class InternalError(HalideError):
     """Parhelion itself is wrong. Please report it with the program that shows it.
 

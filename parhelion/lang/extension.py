@@ -9,6 +9,7 @@ from pathlib import Path
 from parhelion.errors import DefinitionError, HalideError, TypeMismatchError, here
 from parhelion.lang.generator import Generator
 from parhelion.lang.generator_context import GeneratorContext
+from parhelion.lang.loop_dump import make_folder, write
 from parhelion.lang.module import Module
 from parhelion.lang.target_api import Target, get_host_target
 
@@ -38,7 +39,8 @@ def build_extension(
     generator_params: those of the Generator.
 
     Raises HalideError if there is no C compiler (``CC``, else ``cc``) or no Python.h,
-    and for another target; DefinitionError if there are no functions, two of one name,
+    and for another target; UnwritableFileError if there can be no folder `directory`;
+    DefinitionError if there are no functions, two of one name,
     several without a `name`, or parameters for more than one Generator;
     TypeMismatchError for other sources.
 
@@ -110,13 +112,14 @@ def write_extension(modules: Sequence[Module], folder: Path, name: str) -> Path:
                 hint="write object files and the python_extension for that computer's "
                 "compiler",
             )
+    make_folder(folder)
     programs = [m._program() for m in modules]
     texts = [
         (p.interface, str(m.target())) for p, m in zip(programs, modules, strict=True)
     ]
     source = extension_text(name, texts)
     made = link_extension(folder, name, source, [p.object_code() for p in programs])
-    (folder / f"{name}.pyi").write_text(stub_text([p.interface for p in programs]))
+    write(folder / f"{name}.pyi", stub_text([p.interface for p in programs]))
     return made
 
 

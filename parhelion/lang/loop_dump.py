@@ -6,7 +6,12 @@ import enum
 import os
 from pathlib import Path
 
-from parhelion.errors import MissingFolderError, TypeMismatchError, here
+from parhelion.errors import (
+    MissingFolderError,
+    TypeMismatchError,
+    UnwritableFileError,
+    here,
+)
 from parhelion.ir.build import add, int32, sub
 from parhelion.ir.deep import run_deep
 from parhelion.ir.pipeline import ArgKind, Lowered
@@ -33,7 +38,8 @@ def file_name(given: object) -> str:
 
 
 def write(filename: str | os.PathLike[str], content: str | bytes) -> None:
-    """Writes a file. Raises MissingFolderError if there is no folder for it."""
+    """Writes a file. Raises MissingFolderError if there is no folder for it, and
+    UnwritableFileError if it cannot be written for another reason."""
     path = Path(file_name(filename))
     try:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -43,6 +49,34 @@ def write(filename: str | os.PathLike[str], content: str | bytes) -> None:
             at=here(),
             hint="Path(name).parent.mkdir(parents=True) makes it",
         ) from None
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder for files, with those around it, unless it is there. Raises
+    UnwritableFileError if that is not possible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UnwritableFileError(
+            f"{str(folder)!r} is no folder, but a file",
+            at=here(),
+            hint="name a folder for the files",
+        ) from None
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> UnwritableFileError:
+    if path.is_dir():
+        return UnwritableFileError(
+            f"{str(path)!r} cannot be written: it is a folder",
+            at=here(),
+            hint="name a file in it",
+        )
+    why = (error.strerror or str(error)).lower()
+    return UnwritableFileError(f"{str(path)!r} cannot be written: {why}", at=here())
 
 
 def write_lowered(

@@ -297,3 +297,34 @@ def test_a_folder_that_is_not_there(name: str, tmp_path: Path) -> None:
     assert hint == "hint: Path(name).parent.mkdir(parents=True) makes it"
     assert isinstance(caught.value, FileNotFoundError)
     assert not folder.exists()
+
+
+#: A library's name gets an ending, and the objects have names of their own.
+ONE_FILE = sorted(WRITERS.keys() - {"library", "objects", "static library"})
+
+
+@pytest.mark.parametrize("name", ONE_FILE)
+def test_a_folder_in_the_place_of_a_file(name: str, tmp_path: Path) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    for ending in ("", ".o", ".h", ".a", ".s", ".ll", ".bc", ".c", ".html"):
+        (tmp_path / f"f{ending}").mkdir()
+    with pytest.raises(hl.UnwritableFileError) as caught:
+        WRITERS[name](f, tmp_path / "f")
+    first, place, *_, hint = str(caught.value).splitlines()
+    assert first.startswith(f"'{tmp_path / 'f'}")
+    assert first.endswith("' cannot be written: it is a folder")
+    assert place.startswith(f"  --> {Path(__file__)}:")
+    assert hint == "hint: name a file in it"
+    assert isinstance(caught.value, OSError)
+
+
+def test_a_file_in_the_place_of_a_folder(tmp_path: Path) -> None:
+    f, file = hl.Func("f"), tmp_path / "file"
+    f[x, y] = x + y
+    file.write_text("kept")
+    with pytest.raises(hl.UnwritableFileError, match="cannot be written: not a"):
+        f.compile_to_object(file / "f.o", [], "f")
+    with pytest.raises(hl.UnwritableFileError, match="file' is no folder, but a file"):
+        hl.build_extension(hl.Pipeline(f).compile_to_module([], "f"), file)
+    assert file.read_text() == "kept"
