@@ -52,13 +52,14 @@ class ForKind(enum.Enum):
 
 class MemoryKind(enum.Enum):
     """Where an `Allocate` lives. AUTO becomes STACK or HEAP in code generation;
-    REGISTER, a wish of the schedule, is STACK of a constant size, which LLVM turns
-    into registers where all its indices are constant. SPARSE is a HEAP of which little
-    may be used. CACHE is given by the cache of memoized Funcs; the condition then says
-    where (`memo_storage`). SHARED belongs to a block of a kernel's threads. DEVICE is
-    what kernels use that is stored outside of them: memory of the device, and main
-    memory as well for MIRRORED, which the host's code uses, too. CACHE_MIRRORED has its
-    main memory from that cache."""
+    REGISTER, a wish of the schedule, is STACK of a constant size, which LLVM turns into
+    registers where all its indices are constant. SPARSE is a HEAP of which little may
+    be used. CACHE is given by the cache of memoized Funcs; the condition then says
+    where (`memo_storage`). SHARED belongs to a block of a kernel's threads; REGISTER
+    where these use it together holds elements of each thread alone (`lower.registers`).
+    DEVICE is what kernels use that is stored outside of them: memory of the device, and
+    main memory as well for MIRRORED, which the host's code uses, too. CACHE_MIRRORED
+    has its main memory from that cache."""
 
     AUTO = "auto"
     STACK = "stack"

@@ -15,7 +15,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from parhelion.analysis.linear import linear
-from parhelion.ir.build import add, block, const_int
+from parhelion.ir.build import add, block
 from parhelion.ir.expr import Expr, Let, Load, Var
 from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes, substitute
 from parhelion.ir.stmt import (
@@ -27,12 +27,18 @@ from parhelion.ir.stmt import (
     ForKind,
     If,
     LetStmt,
+    MemoryKind,
     Produce,
     Stmt,
     Store,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.kernel_loops import THREADS, block_loops, nest_of
+from parhelion.lower.kernel_loops import (
+    THREADS,
+    block_loops,
+    nest_of,
+    thread_counts,
+)
 from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32
 
@@ -50,7 +56,7 @@ class _Kernels(Rewriter):
         if n.kind is not ForKind.GPU_BLOCK:
             return n.map(self.go)
         loops, body = block_loops(n)
-        made = _Place(_threads(body)).stmt(body, {})[0]
+        made = _Place(thread_counts(body)).stmt(body, {})[0]
         for loop in reversed(loops):
             made = For(loop.var, loop.min, loop.extent, loop.kind, made)
         return made
@@ -73,26 +79,6 @@ class Access:
 _Pending = Mapping[BufferSym, frozenset[Access]]
 
 
-def _threads(body: Stmt) -> list[int | None]:
-    """The number of threads along each dimension, outermost first; None where it is not
-    constant."""
-    found: list[int | None] = []
-    stack = [body]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, For) and s.kind in THREADS:
-            extents = [const_int(loop.extent) for loop in nest_of(s)[0]]
-            if not found:
-                found = [1] * len(extents)
-            found = [
-                None if a is None or b is None else max(a, b)
-                for a, b in zip(found, extents, strict=True)
-            ]
-        else:
-            stack += [c for c in s.children() if isinstance(c, Stmt)]
-    return found
-
-
 class _Place:
     """Places the barriers of one kernel. Its methods return what a statement becomes,
     and what has happened since the last barrier when it has run."""
@@ -100,6 +86,8 @@ class _Place:
     def __init__(self, counts: list[int | None]) -> None:
         self.counts = counts
         self.numbers = [Var(f"thread.{d}", INT32) for d in range(len(counts))]
+        #: What each thread has elements of that no other one touches.
+        self.own: set[BufferSym] = set()
 
     def stmt(self, s: Stmt, before: _Pending) -> tuple[Stmt, _Pending]:
         if isinstance(s, For) and s.kind in THREADS:
@@ -117,6 +105,8 @@ class _Place:
         if isinstance(s, Produce):
             made, after = self.stmt(s.body, before)
             return Produce(s.func, s.producing, made), after
+        if isinstance(s, Allocate) and s.kind is MemoryKind.REGISTER:
+            self.own.add(s.buffer)
         # What all threads evaluate, at block level.
         mine = _reads([c for c in s.children() if isinstance(c, Expr)])
         if self.conflict(before, mine):
@@ -213,7 +203,7 @@ class _Place:
         ids = [loop.var.loop for loop in loops if loop.var.loop is not None]
         update = (ids[-1].func, ids[-1].stage) if ids else body
         _Thread(self.numbers, env, found, update).stmt(body, atomic=False)
-        return list(dict.fromkeys(found))
+        return [a for a in dict.fromkeys(found) if a.buffer not in self.own]
 
 
 class _Thread:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import Block, For, ForKind, LetStmt, Stmt
@@ -113,6 +114,26 @@ def depths(s: Stmt, around: list[For]) -> Iterable[list[For]]:
             yield from depths(c, around)
 
 
+def thread_counts(body: Stmt) -> list[int | None]:
+    """The number of threads along each dimension, outermost first; None where it is not
+    constant."""
+    found: list[int | None] = []
+    stack = [body]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, For) and s.kind in THREADS:
+            extents = [const_int(loop.extent) for loop in nest_of(s)[0]]
+            if not found:
+                found = [1] * len(extents)
+            found = [
+                None if a is None or b is None else max(a, b)
+                for a, b in zip(found, extents, strict=True)
+            ]
+        else:
+            stack += [c for c in s.children() if isinstance(c, Stmt)]
+    return found
+
+
 def loop_vars(s: Stmt) -> set[Var]:
     """The variables of all loops in a statement."""
     found: set[Var] = set()
@@ -135,4 +156,5 @@ __all__ = [
     "loop_vars",
     "nest_of",
     "outer_loops",
+    "thread_counts",
 ]

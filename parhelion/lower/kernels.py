@@ -96,8 +96,8 @@ def shape_kernels(s: Stmt, device: Device | None) -> Stmt:
 
     Raises ScheduleError, at the user's line, for what no kernel can be made of: loops
     over threads outside of blocks or over blocks inside of kernels, storage whose size
-    is not constant or that does not fit, what only some threads would go through, and
-    code of the host's. It also does where there is a kernel and no device.
+    is not constant, what only some threads would go through, and code of the host's. It
+    also does where there is a kernel and no device.
     """
     return _Kernels(device).go(s)
 
@@ -307,14 +307,6 @@ class _Kernel:
         refuse_memoized(a)
         f = a.buffer.func
         wish = MemoryKind.AUTO if f is None else f.schedule.memory
-        if wish in (MemoryKind.STACK, MemoryKind.REGISTER):
-            raise refused_storage(
-                a,
-                "is that of a thread, but it is computed outside of the loops over"
-                " threads, all of which may read it",
-                "compute it inside of the innermost loop over threads, or leave out"
-                " store_in",
-            )
         size = constant_bytes(a.buffer.type, a.extents, a.padding)
         if size is None or not is_true(a.condition):
             raise refused_storage(
@@ -340,14 +332,6 @@ class _Kernel:
             extents.append(int32(most))
         if wish is MemoryKind.HEAP:
             return self.in_blocks(a, extents, stride, offset, rest)
-        size = stride * a.buffer.type.bytes()
-        if size > self.device.shared:
-            raise refused_storage(
-                a,
-                f"takes {size} bytes for a block, and the most is {self.device.shared}",
-                "compute it at smaller blocks or at the root, or keep it in memory of"
-                " the device by store_in(MemoryType.Heap)",
-            )
         made = Allocate(a.buffer, tuple(extents), a.condition, MemoryKind.SHARED, 0)
         if const_int(offset) == 0:
             return made, rest

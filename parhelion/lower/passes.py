@@ -40,6 +40,7 @@ from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.partition import partition_loops
 from parhelion.lower.prefetch_streams import prefetch_streams
 from parhelion.lower.profiling import mark_profile
+from parhelion.lower.registers import keep_in_registers
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
 from parhelion.lower.single_blocks import drop_single_blocks
@@ -262,6 +263,12 @@ PASSES: tuple[Pass[Context], ...] = (
         _simplify,
         "fold what the middle of partitioned loops knows",
         "code generation emits what is left as it stands",
+    ),
+    Pass(
+        "keep_in_registers",
+        lambda s, c: keep_in_registers(s, c.options.device),
+        "storage of a block that is used by each thread apart becomes the threads' own",
+        "all places are in their simplest form, and those of unrolled loops constants",
     ),
     Pass(
         "interleave_stores",

@@ -37,6 +37,12 @@ _TAILS = (
     *(hl.TailStrategy.RoundUp, hl.TailStrategy.Predicate),
 )
 
+_MEMORIES = (
+    hl.MemoryType.Heap,
+    hl.MemoryType.GPUShared,
+    hl.MemoryType.Register,
+)
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -99,6 +105,9 @@ class Scheduler:
             return False
         kernel = [s for s in found if s.dim.kind.on_gpu]
         site = rng.choice(kernel if kernel and rng.random() < 0.8 else found)
+        blocks = [s for s in found if s.dim.kind is ForKind.GPU_BLOCK]
+        if blocks and rng.random() < 0.5:
+            site = blocks[-1]
         level = _level(site, nests, func._function)
         self.attempt(
             f"compute_at {site.dim.kind.value}", lambda: func.compute_at(level)
@@ -109,7 +118,7 @@ class Scheduler:
             )
             self.attempt("store_at", lambda: func.store_at(outer))
         if rng.random() < 0.2:
-            memory = rng.choice((hl.MemoryType.Heap, hl.MemoryType.GPUShared))
+            memory = rng.choice(_MEMORIES)
             self.attempt(memory.name, lambda: func.store_in(memory))
         return any([s.dim.kind.on_gpu for s in found[: found.index(site) + 1]])
 
@@ -122,9 +131,19 @@ class Scheduler:
             if rng.random() < 0.3 and loops:
                 self.split(stage, rng.choice(loops))
                 loops = self.dims(stage)
-            some = loops[: rng.randrange(0, min(len(loops), 3) + 1)]
+            if rng.random() < 0.3 and loops:
+                # Serial loops of the block's around those over threads.
+                self.attempt(
+                    "reorder", lambda: stage.reorder(*loops, *self.rvars(stage))
+                )
+            count = rng.randrange(0, min(len(loops), 3) + 1)
+            some = loops[:3] if rng.random() < 0.5 else loops[:count]
             if some:
                 self.attempt("gpu_threads", lambda: stage.gpu_threads(*some))
+            left = [v for v in self.dims(stage) if v.name() not in _names(some)]
+            for loop in left:
+                if rng.random() < 0.5:
+                    self.attempt("unroll", lambda loop=loop: stage.unroll(loop))
             return
         if not loops:
             return
@@ -151,6 +170,15 @@ class Scheduler:
             self.attempt("unroll", lambda: stage.unroll(left[0], 2))
         elif left and rng.random() < 0.3:
             self.attempt("vectorize", lambda: stage.vectorize(left[0], 4))
+
+    def rvars(self, stage: Any) -> list[Any]:
+        """The loops of a stage over reduction domains, innermost first."""
+        definition = stage._function.stages()[stage._stage]
+        return [
+            hl.RVar(d.var.name)
+            for d in definition.schedule.dims
+            if d.type is not DimType.PURE_VAR
+        ]
 
     def dims(self, stage: Any) -> list[Any]:
         """The pure loops of a stage, innermost first."""

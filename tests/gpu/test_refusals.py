@@ -97,7 +97,7 @@ def shared_memory_at_the_root() -> hl.Func:
     return g
 
 
-@bad("the storage of f is that of a thread, but it is computed outside of the loops")
+@bad("the storage of f is that of a thread, but several threads of a block use")
 def registers_for_all_threads() -> hl.Func:
     f, g = pair()
     g.gpu_tile(x, y, tx, ty, 8, 8)

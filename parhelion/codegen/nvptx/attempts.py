@@ -34,6 +34,19 @@ def _predicated(f: Function, e: E.Load) -> str | None:
     return f.op(f"select i1 {mask}, {vt} {text}, {vt} {zero(t)}")
 
 
-EMITTERS: Mapping[Key, tuple[Attempt, ...]] = {E.Load: (_predicated,)}
+def _aligned(f: Function, e: E.Load) -> str | None:
+    """A scalar at a place that is known to be a multiple of more than its size: LLVM
+    puts it and those beside it into one load of up to 16 bytes."""
+    t, predicate = e.type, e.predicate
+    if t.count > 1 or not (predicate is None or build.is_true(predicate)):
+        return None
+    align = f.module.alignment(e.buffer, e.index, 0)
+    if align <= t.bytes():
+        return None
+    pointer, offset = address(f, e.buffer, e.index)
+    return read(f, e.buffer, offset_pointer(f, pointer, t, offset), t, align)
+
+
+EMITTERS: Mapping[Key, tuple[Attempt, ...]] = {E.Load: (_predicated, _aligned)}
 
 __all__ = ["EMITTERS"]

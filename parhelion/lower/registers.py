@@ -1,0 +1,259 @@
+"""Storage of a block whose elements each belong to one thread becomes the threads' own.
+
+    allocate sum[float32 * 64*64] in shared       allocate sum[float32 * 16] in register
+    gpu_thread ty, gpu_thread tx:                 gpu_thread ty, gpu_thread tx:
+      sum[ty*256 + tx*4] = 0                        sum[0] = 0
+      sum[ty*256 + tx*4 + 1] = 0, …                 sum[1] = 0, …
+    for k:                                        for k:
+      …tiles of shared memory, barriers…     →      …
+      gpu_thread ty, gpu_thread tx:                 gpu_thread ty, gpu_thread tx:
+        sum[ty*256 + tx*4] += …                       sum[0] += …
+
+A thread keeps such values in registers from one nest of threads to the next, over
+barriers and the iterations of loops of the block's, without memory that is shared.
+
+It is proved of the places of all uses: each is one linear form of the numbers of the
+thread plus a constant, with the same factors in all of them, and no two threads meet at
+any of the constants. The constants are numbered; their numbers are the places in the
+registers of a thread. Where kernels are simulated, whose threads run one after the
+other, the storage has such a row for each thread of the block.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from parhelion.ir.build import add, cast, imm, int32, mul, sub
+from parhelion.ir.device import Device
+from parhelion.ir.expr import Expr, Load
+from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.allocate import constant_bytes
+from parhelion.lower.kernel_loops import (
+    THREADS,
+    block_loops,
+    nest_of,
+    thread_counts,
+)
+from parhelion.lower.kernel_refusals import refused_storage
+from parhelion.lower.lanes import concat
+from parhelion.lower.thread_places import Leaf, Use, thread_numbers
+
+#: Storage of more bytes for each thread stays in shared memory, unless the schedule
+#: wishes for registers: half of the registers that a thread can have.
+MOST = 128 * 4
+
+_WISHED = (MemoryKind.STACK, MemoryKind.REGISTER)
+
+#: Why storage cannot be that of a thread.
+_BETWEEN = "several threads of a block use an element of it"
+_VARIES = "a thread uses it at places that are not constant"
+_TOGETHER = "all threads of a block read it together"
+_ATOMIC = "it is updated atomically"
+_UNKNOWN = "how many threads use it is not constant"
+_HINTS = {
+    _BETWEEN: "give all stages that use it the same loops over threads, or leave out"
+    " store_in",
+    _VARIES: "unroll or vectorize the loops inside of those over threads, or leave out"
+    " store_in",
+}
+
+
+def keep_in_registers(s: Stmt, device: Device | None) -> Stmt:
+    """Gives storage in shared memory, of kernels in their normal form, to the threads
+    that alone use its elements.
+
+    Raises ScheduleError for storage that is wished in registers or on the stack and
+    that several threads use, and for what is larger than the memory of a block.
+    """
+    return s if device is None else _Kernels(device).go(s)
+
+
+class _Kernels(Rewriter):
+    def __init__(self, device: Device) -> None:
+        super().__init__()
+        self.device = device
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_for(self, n: For) -> Stmt:
+        if n.kind is not ForKind.GPU_BLOCK:
+            return n.map(self.go)
+        loops, body = block_loops(n)
+        made = _Block(self.device, body).rewritten(body)
+        for loop in reversed(loops):
+            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
+        return made
+
+
+@dataclass(slots=True)
+class _Storage:
+    """What is known of an allocation. why: why it cannot be a thread's, empty as long
+    as it can. steps: the factors of the numbers of a thread; None of those that no use
+    has told. threads: how many there are along each dimension. places: all constants.
+    """
+
+    allocate: Allocate
+    why: str = ""
+    steps: list[int | None] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    places: set[int] = field(default_factory=set)
+
+    def note(self, use: Use, numbers: Sequence[Expr]) -> None:
+        if use.atomic:
+            self.why = _ATOMIC
+        for form in use.lanes:
+            if any([atom not in numbers for atom in form.terms]):
+                self.why = self.why or _VARIES
+        known = [n for n in use.extents if n is not None]
+        if len(known) < len(use.extents):
+            self.why = self.why or _UNKNOWN
+        if self.why:
+            return
+        self.threads = [max(a, b) for a, b in zip(self.threads, known, strict=True)]
+        for form in use.lanes:
+            self.places.add(form.const)
+            for d, number in enumerate(numbers):
+                # A single thread along a dimension has the number 0.
+                step = form.terms.get(number, 0)
+                if known[d] == 1:
+                    continue
+                if self.steps[d] not in (None, step):
+                    self.why = _BETWEEN
+                self.steps[d] = step
+
+    def meet(self) -> bool:
+        """Whether two threads use one element."""
+        reach = max(self.places) - min(self.places)
+        every = [range(1 - n, n) for n in self.threads]
+        for apart in itertools.product(*every):
+            if not any(apart):
+                continue
+            moved = sum([(s or 0) * k for s, k in zip(self.steps, apart, strict=True)])
+            if abs(moved) <= reach and any(
+                [c + moved in self.places for c in self.places]
+            ):
+                return True
+        return False
+
+
+class _Block:
+    """What one block does. kept: of storage that becomes the threads', the number of
+    each constant place. strides: how far apart the numbers of threads are that are
+    neighbours along each dimension."""
+
+    def __init__(self, device: Device, body: Stmt) -> None:
+        self.device = device
+        counts = thread_counts(body)
+        self.numbers = thread_numbers(len(counts))
+        self.storage: dict[BufferSym, _Storage] = {}
+        self.kept: dict[BufferSym, dict[int, int]] = {}
+        self.find(body)
+        self.look(body)
+        for buffer, storage in self.storage.items():
+            self.decide(buffer, storage)
+        known = [n or 1 for n in counts]
+        self.strides = [_product(known[d + 1 :]) for d in range(len(known))]
+        self.threads = _product(known)
+
+    def find(self, s: Stmt) -> None:
+        """Notes what is allocated at block level."""
+        if isinstance(s, For) and s.kind in THREADS:
+            return
+        if isinstance(s, Allocate) and s.kind is MemoryKind.SHARED:
+            n = len(self.numbers)
+            self.storage.setdefault(s.buffer, _Storage(s, "", [None] * n, [1] * n))
+        for c in s.children():
+            if isinstance(c, Stmt):
+                self.find(c)
+
+    def look(self, s: Stmt) -> None:
+        """Notes all uses."""
+        if isinstance(s, For) and s.kind in THREADS:
+            for loop in nest_of(s)[0]:
+                self.together([loop.min, loop.extent])
+            Leaf(s, self.numbers, self.note).rewritten()
+            return
+        self.together([c for c in s.children() if isinstance(c, Expr)])
+        for c in s.children():
+            if isinstance(c, Stmt):
+                self.look(c)
+
+    def together(self, exprs: Sequence[Expr]) -> None:
+        for e in exprs:
+            for n in nodes(e):
+                if isinstance(n, Load) and n.buffer in self.storage:
+                    self.storage[n.buffer].why = _TOGETHER
+
+    def note(self, use: Use) -> None:
+        found = self.storage.get(use.buffer)
+        if found is not None:
+            found.note(use, self.numbers)
+
+    def decide(self, buffer: BufferSym, s: _Storage) -> None:
+        f = buffer.func
+        wish = MemoryKind.AUTO if f is None else f.schedule.memory
+        if not s.why and s.places and s.meet():
+            s.why = _BETWEEN
+        if wish in _WISHED and s.why:
+            raise refused_storage(
+                s.allocate, f"is that of a thread, but {s.why}", _HINTS.get(s.why, "")
+            )
+        own = not s.why and wish is not MemoryKind.SHARED
+        bytes_of_thread = len(s.places) * buffer.type.bytes()
+        if own and (wish in _WISHED or bytes_of_thread <= MOST):
+            self.kept[buffer] = {c: k for k, c in enumerate(sorted(s.places))}
+            return
+        size = constant_bytes(buffer.type, s.allocate.extents, s.allocate.padding)
+        if size is not None and size > self.device.shared:
+            raise refused_storage(
+                s.allocate,
+                f"takes {size} bytes for a block, and the most is {self.device.shared}",
+                "compute it at smaller blocks or at the root, or keep it in memory of"
+                " the device by store_in(MemoryType.Heap)",
+            )
+
+    # What it becomes.
+
+    def rewritten(self, s: Stmt) -> Stmt:
+        if not self.kept:
+            return s
+        if isinstance(s, For) and s.kind in THREADS:
+            return self.leaf(s)
+        if isinstance(s, Allocate) and s.buffer in self.kept:
+            count = max(len(self.kept[s.buffer]), 1)
+            if self.device.simulated:
+                count *= self.threads
+            extents = (int32(count),)
+            return Allocate(s.buffer, extents, s.condition, MemoryKind.REGISTER, 0)
+        return s.map(lambda c: c if isinstance(c, Expr) else self.rewritten(c))
+
+    def leaf(self, s: For) -> Stmt:
+        row: Expr = int32(0)
+        if self.device.simulated:
+            for loop, stride in zip(nest_of(s)[0], self.strides, strict=True):
+                row = add(row, mul(sub(loop.var, loop.min), int32(stride)))
+
+        def replaced(use: Use) -> Expr | None:
+            numbers = self.kept.get(use.buffer)
+            if numbers is None:
+                return None
+            places = [numbers[form.const] for form in use.lanes]
+            first = cast(use.type, mul(row, int32(len(numbers))))
+            return concat([add(first, imm(k, use.type)) for k in places])
+
+        return Leaf(s, self.numbers, replaced).rewritten()
+
+
+def _product(numbers: Sequence[int]) -> int:
+    total = 1
+    for n in numbers:
+        total *= n
+    return total
+
+
+__all__ = ["MOST", "keep_in_registers"]

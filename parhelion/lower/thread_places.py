@@ -1,0 +1,148 @@
+"""Where the threads of a block use what they share: places as linear forms of the
+numbers of a thread, and leaves with other places in place of these.
+
+A nest of threads is gone through in the order of its program, as lets may give a
+variable several values one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from parhelion.analysis.linear import Linear, linear
+from parhelion.ir.build import add, block, const_int
+from parhelion.ir.expr import Broadcast, Expr, Load, Ramp, Var
+from parhelion.ir.rewrite import Rewriter, substitute
+from parhelion.ir.stmt import Allocate, Atomic, Block, For, If, LetStmt, Stmt, Store
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower.kernel_loops import nest_of
+from parhelion.lower.lanes import lane
+from parhelion.simplify.simplifier import simplify
+from parhelion.types import INT32, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One load or store of a nest of threads.
+
+    type: of a place. lanes: the place of each lane, a form of the numbers of the thread
+        and of whatever else there is. extents: how many threads the nest has along each
+        dimension, outermost first; None where that is not constant. guarded: whether
+        the statement is inside of an If of the thread's. predicated: whether single
+        lanes may be left out. loops: those serial ones of the thread that are around.
+    """
+
+    buffer: BufferSym
+    type: Type
+    lanes: tuple[Linear, ...]
+    extents: tuple[int | None, ...]
+    writes: bool
+    atomic: bool
+    guarded: bool
+    predicated: bool
+    loops: tuple[For, ...]
+
+
+#: What a use has in place of its index; None if it stays.
+Replaced = Callable[[Use], Expr | None]
+
+
+def thread_numbers(dimensions: int) -> list[Var]:
+    """Variables for the numbers of a thread along each dimension, outermost first."""
+    return [Var(f"thread.{d}", INT32) for d in range(dimensions)]
+
+
+class Leaf:
+    """One nest of threads. `replaced` is asked of each use, in the order of the
+    program. env: what its lets and loops over threads are."""
+
+    def __init__(self, leaf: Stmt, numbers: Sequence[Var], replaced: Replaced) -> None:
+        self.loops, self.body = nest_of(leaf)
+        self.numbers, self.replaced = numbers, replaced
+        self.extents = tuple([const_int(loop.extent) for loop in self.loops])
+        self.env: dict[Var, Expr] = {}
+        for loop, number in zip(self.loops, numbers, strict=True):
+            self.env[loop.var] = add(substitute(loop.min, self.env), number)
+        self.atomic = self.guarded = False
+        self.inner: tuple[For, ...] = ()
+
+    def rewritten(self) -> Stmt:
+        """The nest with the places that were given instead."""
+        made = self.stmt(self.body)
+        for loop in reversed(self.loops):
+            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
+        return made
+
+    def stmt(self, s: Stmt) -> Stmt:
+        if isinstance(s, Block):
+            return block(*[self.stmt(item) for item in s.items])
+        if isinstance(s, LetStmt):
+            made = LetStmt(s.var, self.expr(s.value))
+            self.env[s.var] = substitute(s.value, self.env)
+            return made
+        if isinstance(s, Store):
+            value = self.expr(s.value)
+            predicate = None if s.predicate is None else self.expr(s.predicate)
+            index = self.index(s, s.buffer, s.index, s.predicate is not None)
+            return Store(s.buffer, value, index, predicate)
+        if isinstance(s, Allocate):
+            return s
+        if isinstance(s, For):
+            low, extent = self.expr(s.min), self.expr(s.extent)
+            outer, self.inner = self.inner, (*self.inner, s)
+            body = self.stmt(s.body)
+            self.inner = outer
+            return For(s.var, low, extent, s.kind, body)
+        before = self.atomic, self.guarded
+        self.atomic = self.atomic or isinstance(s, Atomic)
+        self.guarded = self.guarded or isinstance(s, If)
+        other = s.map(lambda c: self.expr(c) if isinstance(c, Expr) else self.stmt(c))
+        self.atomic, self.guarded = before
+        return other
+
+    def expr(self, e: Expr) -> Expr:
+        return _Loads(self).go(e)
+
+    def index(self, n: Load | Store, b: BufferSym, at: Expr, predicated: bool) -> Expr:
+        """The place of a use from now on."""
+        use = Use(
+            b,
+            at.type.element_of(),
+            self.places(at),
+            self.extents,
+            isinstance(n, Store),
+            self.atomic,
+            self.guarded,
+            predicated,
+            self.inner,
+        )
+        made = self.replaced(use)
+        return self.expr(at) if made is None else made
+
+    def places(self, index: Expr) -> tuple[Linear, ...]:
+        """The place of each lane."""
+        count = index.type.count
+        if isinstance(index, Broadcast) and index.value.type.count == 1:
+            return (self.form(index.value),) * count
+        if isinstance(index, Ramp) and index.base.type.count == 1:
+            base, step = self.form(index.base), self.form(index.stride)
+            return tuple([base.plus(step, k) for k in range(count)])
+        return tuple([self.form(lane(index, k)) for k in range(count)])
+
+    def form(self, e: Expr) -> Linear:
+        return linear(simplify(substitute(e, self.env)))
+
+
+class _Loads(Rewriter):
+    def __init__(self, leaf: Leaf) -> None:
+        super().__init__()
+        self.leaf = leaf
+
+    def on_load(self, n: Load) -> Expr:
+        predicate = None if n.predicate is None else self.go(n.predicate)
+        index = self.leaf.index(n, n.buffer, n.index, n.predicate is not None)
+        return Load(n.type, n.buffer, index, predicate)
+
+
+__all__ = ["Leaf", "Replaced", "Use", "thread_numbers"]
