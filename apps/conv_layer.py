@@ -64,9 +64,53 @@ def schedule_published(hl: Module, app: App) -> None:
 
 
 def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 64 output channels x 32 x 2 pixels, of which each of 128 threads sums
+    up 4 x 8 x 1 in registers. The threads load what they need into shared memory: for
+    each line of the window the pixels, for each 16 channels of one of its pixels the
+    weights."""
+    relu, conv, r = app.funcs["relu"], app.funcs["conv"], app.rvars
+    stage_on_gpu(hl, relu, conv, [r["c"], r["x"], r["y"]])
+    image, weights = app.inputs["input"].in_(), app.inputs["filter"].in_()
+    load_on_gpu(hl, conv, image, weights, r["y"])
+
+
+def stage_on_gpu(hl: Module, relu: Module, conv: Module, r: list[Module]) -> None:
+    """Gives a convolution to blocks as `schedule_gpu` does. r: its reduction over
+    channels, x and y."""
+    c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
+    tc, tx, ty, xi, v = (hl.Var(name) for name in ("tc", "tx", "ty", "xi", "v"))
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    relu.split(c, c, tc, 64).split(x, x, tx, 32).split(y, y, ty, 2).fuse(y, n, y)
+    relu.split(tc, tc, v, 4).split(tx, tx, xi, 8).reorder(v, xi, tc, tx, ty, c, x, y)
+    relu.vectorize(v).unroll(xi).gpu_blocks(c, x, y).gpu_threads(tc, tx, ty)
+    update = conv.compute_at(relu, c).update(0).split(r[0], ro, ri, 16)
+    for stage, inner, outer in ((conv, [], []), (update, [ri], [ro, *r[1:]])):
+        stage.split(c, tc, v, 4).split(x, tx, xi, 8)
+        stage.reorder(v, xi, *inner, tc, tx, y, n, *outer)
+        stage.vectorize(v).unroll(xi).gpu_threads(tc, tx, y)
+    update.unroll(ri, 4)
+
+
+def load_on_gpu(
+    hl: Module, conv: Module, image: Module, weights: Module, line: Module
+) -> None:
+    """Loads what a convolution reads into shared memory. line: its loop over lines of
+    the window."""
+    _0, _1, _2, _3 = (hl.Var(f"_{k}") for k in range(4))
+    tx, ty, xo, v, u = (hl.Var(name) for name in ("tx", "ty", "xo", "v", "u"))
+    image.compute_at(conv, line).split(_0, _0, v, 4)
+    image.split(_1, xo, tx, 4, hl.TailStrategy.GuardWithIf)
+    image.reorder(v, xo, _0, tx, _2).vectorize(v).gpu_threads(_0, tx, _2)
+    weights.compute_at(conv, hl.RVar("ro")).split(_0, _0, v, 4)
+    weights.split(_3, _3, u, 2).split(_3, ty, tx, 4)
+    weights.reorder(v, u, _0, tx, ty, _1, _2).vectorize(v).unroll(u)
+    weights.gpu_threads(_0, tx, ty)
+
+
+def schedule_gpu_registers(hl: Module, app: App) -> None:
     """Blocks of 32 output channels x 4 groups of pixels; each thread sums up eight
     pixels beside each other of a channel in registers. Threads of a warp read 32
-    weights beside each other, and a pixel together."""
+    weights beside each other, and a pixel together; no memory is shared."""
     c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
     xi, tc, tx = (hl.Var(name) for name in ("xi", "tc", "tx"))
     relu, conv, r = app.funcs["relu"], app.funcs["conv"], app.rvars
@@ -82,7 +126,7 @@ SCHEDULES = {
     "registers": schedule_registers,
     "published": schedule_published,
 }
-GPU_SCHEDULES = {"gpu": schedule_gpu}
+GPU_SCHEDULES = {"gpu": schedule_gpu, "gpu, registers": schedule_gpu_registers}
 
 
 def with_numpy(image: Array, weights: Array, bias: Array) -> Array:

@@ -63,8 +63,37 @@ def _schedule_blocks(hl: Module, app: App) -> None:
 
 
 def schedule_gpu(hl: Module, app: App) -> None:
+    """Blocks of 128 x 128 results, of which each of 256 threads sums up 8 x 8 in
+    registers, down 16 columns of A and lines of B at a time, which the threads load
+    into shared memory. That of A is stored by columns, so that the eight values that a
+    thread takes of one column are two vectors of four, as are those of B."""
+    x, y, xi, yi, xo, yo = (hl.Var(n) for n in ("x", "y", "xi", "yi", "xo", "yo"))
+    tx, ty, v, _0, _1 = (hl.Var(n) for n in ("tx", "ty", "v", "_0", "_1"))
+    ko, ki = hl.RVar("ko"), hl.RVar("ki")
+    out, prod, k = app.funcs["matmul"], app.funcs["prod"], app.rvars["k"]
+    update = prod.compute_at(out, x).update(0).split(k, ko, ki, 16)
+    out.tile(x, y, xi, yi, 128, 128).gpu_blocks(x, y)
+    for stage, i, j, inner, outer in (
+        (out, xi, yi, [], [x, y]),
+        (prod, x, y, [], []),
+        (update, x, y, [ki], [ko]),
+    ):
+        # Vectors of a thread are 64 columns apart: those of all threads are dense.
+        stage.split(j, ty, yi, 8).split(i, xo, tx, 64).split(tx, tx, v, 4)
+        stage.reorder(v, xo, yi, *inner, tx, ty, *outer)
+        stage.vectorize(v).unroll(xo).unroll(yi).gpu_threads(tx, ty)
+    update.unroll(ki, 4)
+    a, b = app.inputs["A"].in_(), app.inputs["B"].in_()
+    a.compute_at(prod, ko).reorder_storage(_1, _0)
+    a.split(_1, yo, ty, 16).reorder(yo, _0, ty).unroll(yo).gpu_threads(_0, ty)
+    b.compute_at(prod, ko).split(_0, xo, tx, 64).split(tx, tx, v, 4)
+    b.reorder(v, xo, tx, _1).vectorize(v).unroll(xo).gpu_threads(tx, _1)
+
+
+def schedule_gpu_registers(hl: Module, app: App) -> None:
     """Each thread sums up 4 x 4 results in registers, which take each value of A once
-    for four columns, and four of B beside each other once for four lines."""
+    for four columns, and four of B beside each other once for four lines; no memory is
+    shared."""
     x, y, xi, yi, tx, ty = (hl.Var(n) for n in ("x", "y", "xi", "yi", "tx", "ty"))
     out, prod, k = app.funcs["matmul"], app.funcs["prod"], app.rvars["k"]
     out.tile(x, y, xi, yi, 64, 64).split(xi, tx, xi, 4).split(yi, ty, yi, 4)
@@ -80,7 +109,7 @@ SCHEDULES = {
     "registers": schedule_registers,
     "packed": schedule_packed,
 }
-GPU_SCHEDULES = {"gpu": schedule_gpu}
+GPU_SCHEDULES = {"gpu": schedule_gpu, "gpu, registers": schedule_gpu_registers}
 
 
 def process(image: Array) -> Array:

@@ -176,7 +176,7 @@ class _Checks:
         return made
 
     def allocate(self, s: Allocate) -> Stmt:
-        if s.kind not in (MemoryKind.SHARED, MemoryKind.REGISTER):
+        if s.kind is not MemoryKind.SHARED:
             return s
         name = f"{s.buffer.name}.shadow"
         shadow = self.shadows.get(s.buffer)

@@ -11,13 +11,22 @@ import numpy as np
 import pytest
 
 import parhelion as hl
-from apps import bilateral_grid, camera_pipe, hist, local_laplacian, nl_means, vgg
+from apps import (
+    bilateral_grid,
+    camera_pipe,
+    hist,
+    local_laplacian,
+    matmul,
+    nl_means,
+    vgg,
+)
 from apps.common import Array
 from benchmarks import gpu_kernels
 from benchmarks.gpu_kernels import PROGRAMS
 from parhelion.codegen.nvptx.assemble import find_ptxas
 from parhelion.runtime import devices
 from tests.apps.support import noise
+from tests.gpu.harness import assembled
 
 NETWORK = vgg.Network(16, 2, ((4, 1), (8, 2)), (10,), 7)
 
@@ -78,14 +87,14 @@ SMALL: Mapping[str, Callable[[], Small]] = {
     ),
     "max_filter": lambda: Small({"input": noise((3, 37, 45))}, (45, 37, 3)),
     "nl_means": lambda: Small({"input": noise((3, 21, 37))}, (37, 21, 3)),
-    "matmul": lambda: Small({"A": noise((70, 50)), "B": noise((50, 90))}, (90, 70)),
+    "matmul": lambda: Small({"A": noise((130, 50)), "B": noise((50, 150))}, (150, 130)),
     "conv_layer": lambda: Small(
         {
-            "input": noise((2, 9, 23, 64)),
+            "input": noise((2, 7, 39, 64)),
             "filter": noise((64, 3, 3, 64), 6),
             "bias": noise((64,), 7),
         },
-        (64, 21, 7, 2),
+        (64, 37, 5, 2),
     ),
     "vgg": lambda: Small(
         {"input": noise(NETWORK.shapes()["input"]), **vgg.weights(NETWORK)},
@@ -198,3 +207,17 @@ def test_a_patch_that_blocks_have_no_room_for() -> None:
     app.params["patch_size"].set(11)
     with pytest.raises(hl.BoundsError, match="is bound in dimension"):
         app.output.realize([37, 21, 3])
+
+
+def test_a_matrix_product_of_registers_and_loads_of_four() -> None:
+    """Of the staged schedule: for each of its steps, a thread's 64 sums take two
+    vectors of A and two of B, and nothing but the results leaves the registers."""
+    app = matmul.algorithm(hl)
+    matmul.schedule_gpu(hl, app)
+    program = gpu_kernels.lowered(app, "sm_80")
+    ptx, told = assembled(*gpu_kernels.loops_over_blocks(program))
+    assert [(k.frame, k.spill_stores + k.spill_loads) for k in told] == [(0, 0)] * 2
+    assert ".local" not in ptx
+    sums, vectors = ptx.count("fma.rn.f32"), ptx.count("ld.shared.v4")
+    assert sums >= 64 * 4 and sums == 16 * vectors
+    assert ptx.count("ld.shared") == vectors
