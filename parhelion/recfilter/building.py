@@ -27,7 +27,7 @@ from parhelion.recfilter.schedules import (
     schedule_scans,
     width_of_tiles,
 )
-from parhelion.recfilter.stages import whole_lines
+from parhelion.recfilter.stages import sums_at_edges, whole_lines
 from parhelion.recfilter.sums import summed, taps_of
 from parhelion.recfilter.tile_schedules import schedule_tiles
 from parhelion.recfilter.tiling import tiled
@@ -78,7 +78,7 @@ class Builder:
         out: Func | None = None
         parts, n = list(self.parts(filters)), 0
         while n < len(parts):
-            if out is not None:
+            if out is not None and self.by_tags.on_gpu is None:
                 keep_rows_apart(self._whole(out), self.dims, self.type)
             count = 2 if n + 1 < len(parts) and self._flow(*parts[n : n + 2]) else 1
             name = f"{self.name}_{n}"
@@ -259,9 +259,23 @@ class Builder:
             return ClampEdges(name, source, self.dims, extent, part, t)
         taps = {0: 1} if sums is None else taps_of(sums[1])
         edges = SummedEdges(
-            name, source, self.dims, extent, part, taps, end, t, self.border
+            name,
+            source,
+            self.dims,
+            extent,
+            part,
+            taps,
+            end,
+            t,
+            self.border,
+            self.by_tags.on_gpu is not None,
         )
-        schedule_edges(edges, self.dims, position, t)
+        if edges.read is edges.func:
+            schedule_edges(edges, self.dims, position, t)
+        else:
+            self.by_tags.takes(FULL)
+            given = (self.dims, position, edges.count, edges.func)
+            self.by_tags.add(sums_at_edges(edges.read, *given))
         return edges
 
     def _untiled(
@@ -302,7 +316,8 @@ class Builder:
         widths: Mapping[int, int],
     ) -> Func:
         dims, t = self.dims, self.type
-        tiles = tiled(name, source, dims, groups, widths, t, edges)
+        on_gpu = self.by_tags.on_gpu is not None
+        tiles = tiled(name, source, dims, groups, widths, t, edges, on_gpu)
         at: list[Any] = list(dims)
         outers: list[Any] = []
         for a in tiles.axes:

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 from parhelion.errors import ScheduleError, Site, here, located
 from parhelion.lang.func import Func
-from parhelion.lang.rdom import RVar
-from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim
 from parhelion.recfilter.directives import FULL, INTRA, Class, Directive
+from parhelion.recfilter.gpu_schedules import (
+    OnGpu,
+    keep_in_blocks,
+    parts_by_hand,
+    schedule_kernels,
+)
 from parhelion.recfilter.schedules import lanes, schedule_points, tail_of
-from parhelion.recfilter.stages import Loop, Nest, Staged, free_points
+from parhelion.recfilter.stages import Loop, Nest, Staged, free_points, level_of
 from parhelion.recfilter.tags import Kind, VarTag
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
-
-#: Loops in the innermost of which stages are computed locally.
-_AROUND = (Kind.OUTER, Kind.FULL)
 
 
 class ByTags:
@@ -29,17 +31,30 @@ class ByTags:
     them once all are there.
 
     name: of the RecFilter. directives: in the order given. t: the type filtered in.
+    on_gpu: whether stages that none of them is for are kernels of a GPU.
     """
 
-    def __init__(self, name: str, directives: Sequence[Directive], t: Type) -> None:
+    def __init__(
+        self,
+        name: str,
+        directives: Sequence[Directive],
+        t: Type,
+        on_gpu: OnGpu | None = None,
+    ) -> None:
         self.name, self.directives, self.type = name, tuple(directives), t
+        self.on_gpu = on_gpu
         self.stages: list[Staged] = []
         #: The classes of all stages, scheduled by tags or not.
         self.met: dict[Class, None] = {}
 
     def takes(self, stages: Class) -> bool:
-        """Whether stages of a class are scheduled by tags, and not automatically."""
+        """Whether stages of a class are scheduled by tags: by the user, or as kernels,
+        and not for a CPU."""
         self.met[stages] = None
+        return self.on_gpu is not None or self.is_told(stages)
+
+    def is_told(self, stages: Class) -> bool:
+        """Whether the user has directives for stages of a class."""
         return any([d.stages.has(stages) for d in self.directives])
 
     def add(self, stages: Sequence[Staged]) -> None:
@@ -59,7 +74,11 @@ class ByTags:
             for one in mine:
                 self._give_or_tell(d, one)
         shared: set[Func] = set()
-        for one in self.stages:
+        told = [one for one in self.stages if self.is_told(one.stages)]
+        if self.on_gpu is not None:
+            rest = [one for one in self.stages if one not in told]
+            schedule_kernels(rest, self.on_gpu, self.type)
+        for one in told:
             last = [d for d in self.directives if d.stages.has(one.stages)][-1]
             with _at(last.site):
                 self._place(one, shared)
@@ -123,13 +142,18 @@ class ByTags:
                 one.func.reorder_storage(*[loop.var for loop in (*order, *rest)])
             return
         local = self._is_local(one)
-        if d.method == "parallel" and local:
+        if d.method in ("parallel", "gpu_blocks") and local:
             return
         for nest in one.nests:
             if d.method == "reorder":
-                _reorder(nest, d.tags)
+                nest.reorder(_listed(nest.loops, d.tags))
             elif d.method == "fuse":
                 _fuse(nest, *d.tags)
+            elif d.method.startswith("gpu_"):
+                free = [loop for loop in nest.loops if not loop.idle]
+                loops = _listed(free, d.tags)
+                if loops:
+                    getattr(nest.stage, d.method)(*[loop.var for loop in loops])
             elif d.tags:
                 self._shape(d, nest, local)
 
@@ -148,27 +172,17 @@ class ByTags:
                 getattr(nest.stage, d.method)(loop.var)
                 continue
             tail = _tail(nest, loop, factor, local)
-            rest = Loop(
-                loop.var,
-                loop.kind,
-                -(-loop.extent // factor),
-                loop.number,
-                loop.part,
-            )
             if d.method == "split":
-                inner = _new(nest, loop, "v")
-                nest.stage.split(loop.var, loop.var, inner, factor, tail)
-                part = Loop(inner, loop.kind, factor, loop.number, True)
-                nest.replace(loop, part, rest)
+                nest.split(loop, factor, tail)
             else:
                 getattr(nest.stage, d.method)(loop.var, factor, tail)
-                nest.replace(loop, rest)
+                nest.replace(loop, replace(loop, extent=-(-loop.extent // factor)))
 
     # Where a Func is computed.
 
     def _is_local(self, one: Staged) -> bool:
         """Whether a Func is computed in the loops of those that read it."""
-        if not one.readers or _level(one.readers[0]) is None:
+        if not one.readers or level_of(one.readers[0]) is None:
             return False
         places = [
             d.method
@@ -184,7 +198,7 @@ class ByTags:
             one.func.compute_root()
             return
         *others, lead = one.readers
-        level = _level(lead)
+        level = level_of(lead)
         assert level is not None
         for other in others:
             if other.func not in shared:
@@ -192,6 +206,10 @@ class ByTags:
                 other.func.compute_with(lead.func, level.var)
                 shared.add(other.func)
         one.func.compute_at(lead.func, level.var)
+        told = [d.method for d in self.directives if d.stages.has(one.stages)]
+        if "gpu_blocks" in told:
+            padded = one.storage[0].kind in (Kind.INNER, Kind.SCAN)
+            keep_in_blocks(one, parts_by_hand(lead), padded)
 
     def _check_alike(self, one: Staged, lead: Staged, other: Staged) -> None:
         """Raises ScheduleError unless both have the same loops around what is computed
@@ -234,36 +252,12 @@ def _listed(loops: Sequence[Loop], tags: Sequence[VarTag]) -> list[Loop]:
     return list(dict.fromkeys(found))
 
 
-def _reorder(nest: Nest, tags: Sequence[VarTag]) -> None:
-    order = _listed(nest.loops, tags)
-    if len(order) < 2:
-        return
-    nest.stage.reorder([loop.var for loop in order])
-    left = iter(order)
-    nest.loops = [next(left) if loop in order else loop for loop in nest.loops]
-
-
 def _fuse(nest: Nest, inner: VarTag, outer: VarTag) -> None:
     firsts = nest.having(inner)[:1]
     seconds = [loop for loop in nest.having(outer) if loop not in firsts]
     if not firsts or not seconds:
         return
-    a, b = firsts[0], seconds[0]
-    fused = _new(nest, a, "f", isinstance(b.var, RVar))
-    nest.stage.fuse(a.var, b.var, fused)
-    nest.replace(a, Loop(fused, a.kind, a.extent * b.extent, a.number, a.part))
-    nest.loops.remove(b)
-
-
-def _new(nest: Nest, loop: Loop, suffix: str, reduces: bool = False) -> Var | RVar:
-    """A loop made of one, called after it. reduces: whether it is also made of a loop
-    over points of a domain."""
-    taken = {one.var.name() for one in nest.loops}
-    taken |= {v.name() for v in nest.func.args()}
-    name = loop.var.name().replace(".", "_") + suffix
-    while name in taken:
-        name += suffix
-    return RVar(name) if reduces or isinstance(loop.var, RVar) else Var(name)
+    nest.fuse(firsts[0], seconds[0])
 
 
 def _tail(nest: Nest, loop: Loop, factor: int, local: bool) -> TailStrategy:
@@ -273,15 +267,9 @@ def _tail(nest: Nest, loop: Loop, factor: int, local: bool) -> TailStrategy:
     return TailStrategy.GuardWithIf if local else tail_of(factor, loop.extent)
 
 
-def _level(reader: Staged) -> Loop | None:
-    """The loop in which what a stage reads is computed locally."""
-    loops = reader.nests[0].loops
-    return next((one for one in loops if one.kind in _AROUND and not one.part), None)
-
-
 def _around(reader: Staged) -> list[str]:
     """The loops from that one outwards."""
-    level, loops = _level(reader), reader.nests[0].loops
+    level, loops = level_of(reader), reader.nests[0].loops
     outside = loops if level is None else loops[loops.index(level) :]
     return [f"{VarTag(x.kind, x.number, x.part)} of {x.extent}" for x in outside]
 

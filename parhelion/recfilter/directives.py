@@ -6,7 +6,7 @@ From: the 2015 paper, section 7, "Manual control".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from parhelion.errors import ScheduleError, Site, here
@@ -149,6 +149,28 @@ class RecFilterSchedule:
         if task_size is not None:
             task_size = self._factor("parallel", task_size)
         return self._add("parallel", tag, factor=task_size)
+
+    def gpu_blocks(self, *tags: VarTag) -> RecFilterSchedule:
+        """Runs loops over the blocks of a kernel, of which a stage has at most three,
+        the innermost first. What is computed locally is in the kernel of the stage that
+        reads it."""
+        return self._on_gpu("gpu_blocks", tags)
+
+    def gpu_threads(self, *tags: VarTag) -> RecFilterSchedule:
+        """Runs loops over the threads of each block, of which a stage has at most
+        three, the innermost first."""
+        return self._on_gpu("gpu_threads", tags)
+
+    def _on_gpu(self, method: str, tags: Sequence[VarTag]) -> RecFilterSchedule:
+        if not tags:
+            raise ScheduleError(
+                f"{self._what(method)} takes the tags of loops, and none is given",
+                at=here(),
+                legal=[f"{self._owner}.{k}()" for k in ("inner", "outer", "full")],
+            )
+        for one in tags:
+            self._check_free(method, one)
+        return self._add(method, *tags)
 
     # What they are given.
 

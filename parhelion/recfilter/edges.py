@@ -75,6 +75,7 @@ class SummedEdges:
 
     func: the values, over the image's dimensions, but that of the filters, along which
         are the values of one filter after the other, by their numbers: `slots`.
+    read: what others read, of a GPU a kernel, each thread of which has its own `func`.
     domains: those of its updates, which sum up pixels.
     """
 
@@ -89,6 +90,7 @@ class SummedEdges:
         end: int,
         t: Type,
         border: str,
+        on_gpu: bool = False,
     ) -> None:
         self._dims, self._position = dims, filters[0].dim
         self._starts = np.cumsum([0, *[f.order for f in filters]]).tolist()
@@ -105,6 +107,10 @@ class SummedEdges:
             if len(weights):
                 table, count = Table(weights, t, f"{name}_weights{side}"), len(weights)
                 self._sum(source, table, count, extent - count if side else 0)
+        self.read = self.func
+        if on_gpu:
+            self.read = Func(f"{name}_edges")
+            self.read[self._at(self.slots)] = self.func[self._at(self.slots)]
 
     def _sum(self, source: Source, table: Table, count: int, first: int) -> None:
         r = RDom([(0, count)], f"r{self.func.name()}")
@@ -118,7 +124,7 @@ class SummedEdges:
         return tuple(made)
 
     def entering(self, n: int, q: Any, tail: Tail) -> Any:
-        return self.func[self._at(self._starts[n] + q)]
+        return self.read[self._at(self._starts[n] + q)]
 
 
 def parts_of(filters: Sequence[Filter]) -> Parts:

@@ -25,6 +25,10 @@ def explanation(builder: Builder, filters: Sequence[Filter], values: int) -> str
         names = " and ".join([builder.dims[g[0].dim].name() for g in groups])
         lines.append(f"along {names}, {_how(builder, widths)}:")
         lines += [f"  {_told(builder, f, widths)}" for g in groups for f in g]
+    on_gpu = builder.by_tags.on_gpu
+    if on_gpu is not None:
+        most = _count(on_gpu.threads, "thread")
+        lines.append(f"by kernels of a GPU, in blocks of up to {most}")
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Sequence
 from typing import overload
 
@@ -12,6 +13,7 @@ from parhelion.errors import DefinitionError, here
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import boolean
 from parhelion.lang.func import Func
+from parhelion.lang.target_api import Target, TargetFeature, check_target
 from parhelion.recfilter.coefficients import Number
 from parhelion.recfilter.filters import (
     check_border_name,
@@ -31,6 +33,8 @@ def iir(
     axis: int | str = -1,
     reverse: bool = False,
     border: str = "zero",
+    *,
+    target: Target | None = None,
 ) -> Array: ...
 
 
@@ -42,6 +46,8 @@ def iir(
     axis: int | str = -1,
     reverse: bool = False,
     border: str = "zero",
+    *,
+    target: Target | None = None,
 ) -> Buffer: ...
 
 
@@ -55,6 +61,7 @@ def iir(
     border: str = "zero",
     *,
     sizes: Sequence[int],
+    target: Target | None = None,
 ) -> Func: ...
 
 
@@ -67,6 +74,7 @@ def iir(
     border: str = "zero",
     *,
     sizes: Sequence[int] | None = None,
+    target: Target | None = None,
 ) -> Array | Buffer | Func:
     """Returns ``a[0] y[n] = b[0] x[n] + b[1] x[n-1] + … - a[1] y[n-1] - …`` along an
     axis of an image, as `scipy.signal.lfilter` does, from zeros on.
@@ -76,6 +84,7 @@ def iir(
     a: numerator and denominator, real numbers. axis: ``"x"``, ``"y"`` or ``"z"``, a
     Func's own name of it, or NumPy's number, by which -1 is x. reverse: from the last
     point back. border: as in `RecFilter`. sizes: the extents of a Func, x first.
+    target: what computes it; with the feature CUDA, kernels of a GPU do.
 
     The result for a Func is a Func, scheduled and computed at root; the Func that is
     filtered keeps its own schedule. Values are computed in float64, as SciPy does, and
@@ -92,7 +101,7 @@ def iir(
     image = given(inp, axis, sizes, "iir")
     check_border_name(border, "iir")
     causal = not boolean(reverse, "iir: reverse")
-    return _filtered(image, "iir", border, [divided(b, a, "iir")], causal)
+    return _filtered(image, "iir", border, [divided(b, a, "iir")], causal, target)
 
 
 @overload
@@ -103,6 +112,7 @@ def sosfilt(
     *,
     reverse: bool = False,
     border: str = "zero",
+    target: Target | None = None,
 ) -> Array: ...
 
 
@@ -114,6 +124,7 @@ def sosfilt(
     *,
     reverse: bool = False,
     border: str = "zero",
+    target: Target | None = None,
 ) -> Buffer: ...
 
 
@@ -126,6 +137,7 @@ def sosfilt(
     reverse: bool = False,
     border: str = "zero",
     sizes: Sequence[int],
+    target: Target | None = None,
 ) -> Func: ...
 
 
@@ -137,6 +149,7 @@ def sosfilt(
     reverse: bool = False,
     border: str = "zero",
     sizes: Sequence[int] | None = None,
+    target: Target | None = None,
 ) -> Array | Buffer | Func:
     """Returns an image filtered by second-order sections along an axis, as
     `scipy.signal.sosfilt` does, from zeros on.
@@ -160,7 +173,7 @@ def sosfilt(
         divided(row[:3], row[3:], f"sosfilt: section {k}")
         for k, row in enumerate(_rows(sos))
     ]
-    return _filtered(image, "sosfilt", border, sections, causal)
+    return _filtered(image, "sosfilt", border, sections, causal, target)
 
 
 def _filtered(
@@ -169,8 +182,11 @@ def _filtered(
     border: str,
     filters: Sequence[Fraction],
     causal: bool,
+    target: Target | None,
 ) -> Array | Buffer | Func:
     """An image filtered by each of `filters` in turn."""
+    if target is not None:
+        check_target(target)
 
     def build(image: Input) -> Func:
         f, dims = RecFilter(name, border), image.dims()
@@ -178,12 +194,16 @@ def _filtered(
         for forward, back in filters:
             f._add(image.position, causal, forward, back, name)
         f._result = image.type
-        out = f.as_func()
+        out = f.as_func(target)
         if out.type() is image.type:
             return out
-        return image.rounded(f"{name}_rounded", dims, out.compute_root(), dims)
+        name_of = f"{name}_rounded"
+        return image.rounded(name_of, dims, out.compute_root(), dims, f._made_for)
 
-    return image.filtered(build, (name, border, tuple(filters), causal))
+    on_gpu = target is not None and target.has_feature(TargetFeature.CUDA)
+    # Kernels are compiled for the device that the environment names.
+    device = os.environ.get("PARHELION_GPU", "") if on_gpu else None
+    return image.filtered(build, (name, border, tuple(filters), causal, device))
 
 
 #: The coefficients of x[n], x[n-1], … and of y[n-1], y[n-2], … in y[n].

@@ -19,8 +19,10 @@ from parhelion.lang.functions import cast
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim
+from parhelion.recfilter.gpu_schedules import OnGpu, schedule_kernels
 from parhelion.recfilter.kept import KEPT
 from parhelion.recfilter.schedules import schedule_points
+from parhelion.recfilter.stages import free_points
 from parhelion.types import Float, Type
 
 Array = NDArray[Any]
@@ -63,13 +65,21 @@ class Input:
         return cast(WORK, self.image[tuple(at)])
 
     def rounded(
-        self, name: str, dims: Sequence[RecFilterDim], f: Func, at: Sequence[object]
+        self,
+        name: str,
+        dims: Sequence[RecFilterDim],
+        f: Func,
+        at: Sequence[object],
+        on_gpu: OnGpu | None = None,
     ) -> Func:
         """A Func over `dims` that reads `f` at coordinates, in the type of the
         result."""
         out = Func(name)
         out[tuple(dims)] = cast(self.type, f[tuple(at)])
-        schedule_points(out, dims, self.type)
+        if on_gpu is None:
+            schedule_points(out, dims, self.type)
+        else:
+            schedule_kernels(free_points(out, dims), on_gpu, self.type)
         return out
 
     def filtered(

@@ -20,11 +20,10 @@ from parhelion.lang.checked import word
 from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
 from parhelion.lang.pipeline import Destination
+from parhelion.lang.target_api import Target, check_target
 from parhelion.lang.tuples import Tuple
 from parhelion.recfilter.building import Builder
 from parhelion.recfilter.by_tags import ByTags, points
-from parhelion.recfilter.coefficients import together
-from parhelion.recfilter.commuting import check_dims_whole, check_order, order_of
 from parhelion.recfilter.defining import dimensions_of, filtered_values
 from parhelion.recfilter.dims import Direction, RecFilterDim, whole_number
 from parhelion.recfilter.directives import Directive
@@ -42,20 +41,16 @@ from parhelion.recfilter.filters import (
     fitting,
     residue,
 )
-from parhelion.recfilter.orders import (
-    check_shaken,
-    checked_orders,
-    factors,
-    matched,
-    settled,
-)
-from parhelion.recfilter.scheduling import Scheduled, below
+from parhelion.recfilter.gpu_schedules import OnGpu
+from parhelion.recfilter.orders import check_shaken, settled
+from parhelion.recfilter.rearranged import Rearranged
+from parhelion.recfilter.scheduling import below
 from parhelion.recfilter.tuned import Tuned
 from parhelion.recfilter.values import Source, coefficient, of_func
 from parhelion.types import Type
 
 
-class RecFilter(Scheduled):
+class RecFilter(Rearranged):
     """A series of recursive (IIR) filters over an image of a fixed size.
 
     ``F[x, y] = value`` says what is filtered, a value or a Tuple of values of one type;
@@ -96,6 +91,8 @@ class RecFilter(Scheduled):
         self._apart = False
         self._directives: list[Directive] = []
         self._made: Func | None = None
+        self._made_for: OnGpu | None = None
+        self._kernels: OnGpu | None = None
         #: What `as_func` may round values to, and not if that were a pass of its own.
         self._result: Type | None = None
 
@@ -116,6 +113,7 @@ class RecFilter(Scheduled):
         one._dims, one._values, one._source = self._dims, self._values, self._source
         one._filters, one._widths = list(self._filters), dict(self._widths)
         one._apart, one._directives = self._apart, list(self._directives)
+        one._kernels = self._kernels
         return one
 
     def __deepcopy__(self, memo: object) -> RecFilter:
@@ -354,97 +352,6 @@ class RecFilter(Scheduled):
 
         return autotune(self, seconds, inputs, progress)
 
-    def cascade(self, *groups: Sequence[int]) -> tuple[RecFilter, ...]:
-        """Returns a RecFilter for each list of filters, by their numbers; each filters
-        what the one before has made.
-
-        Filters may change their order if they commute: those of different dimensions
-        do, and those of one dimension in one direction; on an image that ends, causal
-        and anticausal ones do not. Raises ScheduleError if others would change their
-        order, and if a filter is missing or given twice. From: the 2015 paper,
-        section 5.
-        """
-        what = f"{self._name}.cascade"
-        self._open("is cascaded")
-        self._check_undirected(what)
-        order = order_of(groups, len(self._filters), what)
-        check_order(self._filters, order, self._dims, self._border, what)
-        check_dims_whole(self._filters, groups, self._dims, self._border, what)
-        made: list[RecFilter] = []
-        for n, group in enumerate(groups):
-            source = made[-1] if made else self._source
-            mine = [self._filters[k] for k in group]
-            made.append(self._like(f"{self._name}_{n}", mine, source))
-        return tuple(made)
-
-    def overlap(self, *others: RecFilter) -> RecFilter:
-        """Returns one RecFilter of all filters of this one and `others`, each of which
-        filters what the one before makes: the reverse of `cascade`.
-
-        Raises ScheduleError if one of them filters anything else. From: the 2015 paper,
-        section 5.
-        """
-        what = f"{self._name}.overlap"
-        self._check_undirected(what)
-        last = self
-        for other in others:
-            if not isinstance(other, RecFilter) or other._source is not last:
-                told = other._name if isinstance(other, RecFilter) else repr(other)
-                raise ScheduleError(
-                    f"{what}: {told} does not filter what {last._name} makes, as one of"
-                    " a cascade does",
-                    at=here(),
-                )
-            other._check_undirected(what)
-            last = other
-        filters = [f for one in (self, *others) for f in one._filters]
-        return self._like(f"{self._name}_overlapped", filters, self._source)
-
-    def overlap_filter_order(self, other: RecFilter) -> RecFilter:
-        """Returns one RecFilter of filters of higher order: each does what one of this
-        and one of `other`, which filters what this one makes, do one after the other.
-        They are paired by dimension and direction.
-
-        Raises ScheduleError if they do not come out even, or filters would change their
-        order that do not commute. From: the 2015 paper, section 5.
-        """
-        what = f"{self._name}.overlap_filter_order"
-        both = self.overlap(other)
-        pairs = matched(self._filters, other._filters, what)
-        order = [k for a, b in pairs for k in (both._number(a), both._number(b))]
-        check_order(both._filters, order, self._dims, self._border, what)
-        made = []
-        for a, b in pairs:
-            first, second = [(*f, *g) for f, g in (a.constants(), b.constants())]
-            c = together(first, second)
-            made.append(Filter(a.dim, a.causal, (c[0],), tuple(c[1:]), here()))
-        return self._like(f"{self._name}_joined", made, self._source)
-
-    def factor_filter_order(self, *orders: int) -> tuple[RecFilter, ...]:
-        """Returns RecFilters of these orders, each of which filters what the one before
-        makes, that do what this one does: the reverse of `overlap_filter_order`.
-
-        The poles of each filter are shared out. Raises ScheduleError if the orders do
-        not sum up to those of all filters, if complex poles would be parted, and if
-        filters would change their order that do not commute. From: the 2015 paper,
-        section 5.
-        """
-        what = f"{self._name}.factor_filter_order"
-        self._open("is factored")
-        self._check_undirected(what)
-        own = checked_orders(orders, what)
-        parts = [factors(f, own, what, self._type()) for f in self._filters]
-        whole = self._like(self._name, [f for part in parts for f in part], None)
-        count = len(orders)
-        order = [k * count + n for n in range(count) for k in range(len(self._filters))]
-        check_order(whole._filters, order, self._dims, self._border, what)
-        made: list[RecFilter] = []
-        for n in range(count):
-            source = made[-1] if made else self._source
-            mine = [part[n] for part in parts]
-            made.append(self._like(f"{self._name}_{n}", mine, source))
-        return tuple(made)
-
     def _like(
         self, name: str, filters: Sequence[Filter], source: RecFilter | None
     ) -> RecFilter:
@@ -457,19 +364,43 @@ class RecFilter(Scheduled):
             if any([f.dim == position and f.order for f in filters]):
                 one._check_tiles(filters, position, width, f"{name}.split")
                 one._widths[position] = width
-        one._apart = self._apart
+        one._apart, one._kernels = self._apart, self._kernels
         return one
-
-    def _number(self, one: Filter) -> int:
-        return next(k for k, f in enumerate(self._filters) if f is one)
 
     # Results.
 
-    def as_func(self) -> Func:
+    def as_func(self, target: Target | None = None) -> Func:
         """Returns the Func that computes the filters, over the dimensions of the image,
-        scheduled. Nothing can be added to the RecFilter afterwards."""
+        scheduled. Nothing can be added to the RecFilter afterwards.
+
+        target: what it is scheduled for, by default what HL_JIT_TARGET in the
+        environment names, else this computer. If that has the feature CUDA, all stages
+        are kernels. Raises DefinitionError if it has been made for the other kind.
+        """
+        if target is not None:
+            check_target(target)
         if self._made is None:
             self._type()
+            self._make(self._on_gpu(target))
+        elif target is not None and (self._on_gpu(target) is None) != (
+            self._made_for is None
+        ):
+            kinds = ("as loops of a CPU", "as kernels of a GPU")
+            made, asked = kinds if self._made_for is None else kinds[::-1]
+            raise DefinitionError(
+                f"RecFilter {self._name!r} has been made {made}, and is asked for"
+                f" {asked}",
+                at=here(),
+                hint="give the target to as_func, or to realize, when it is first made;"
+                " copy.copy makes another one before",
+            )
+        assert self._made is not None
+        return self._made
+
+    def _make(self, on_gpu: OnGpu | None) -> Func:
+        """The Func, made now unless it is there."""
+        if self._made is None:
+            self._made_for = on_gpu
             self._made = self._build()
         return self._made
 
@@ -484,25 +415,29 @@ class RecFilter(Scheduled):
         )
 
     def realize(
-        self, dst: Destination | Sequence[Destination] | None = None
+        self,
+        dst: Destination | Sequence[Destination] | None = None,
+        target: Target | None = None,
     ) -> Buffer | tuple[Buffer, ...]:
         """Computes the whole image, into a Buffer or an array that is given (of shape
         (height, width) for dimensions x, y), or into a new Buffer, and returns the
-        Buffer. Where several values are filtered there are as many."""
-        f = self.as_func()
+        Buffer. Where several values are filtered there are as many. target: as of
+        `as_func`."""
+        f = self.as_func(target)
         if dst is None:
-            made = f.realize([d.extent for d in self._dims])
+            made = f.realize([d.extent for d in self._dims], target)
             assert made is not None
             return made
-        f.realize(dst)
+        f.realize(dst, target)
         many = [dst] if isinstance(dst, Buffer | np.ndarray) else dst
         made = tuple([d if isinstance(d, Buffer) else Buffer(d) for d in many])
         return made[0] if isinstance(dst, Buffer | np.ndarray) else made
 
-    def explain(self) -> str:
+    def explain(self, target: Target | None = None) -> str:
         """Returns a text that says which filters there are and how they are computed:
-        in whole lines or in tiles, how far values grow in these, and which directives
-        by tags there are.
+        in whole lines or in tiles, how far values grow in these, whether by kernels of
+        a GPU, and which directives by tags there are. target: as of `as_func`, unless
+        the Func has been made.
 
         >>> from parhelion.recfilter import RecFilter, RecFilterDim
         >>> x, y = RecFilterDim("x", 640), RecFilterDim("y", 480)
@@ -514,7 +449,8 @@ class RecFilter(Scheduled):
         along x, in whole lines:
           +x, order 1, largest pole 0.5
         """
-        by_tags = ByTags(self._name, self._directives, self._type())
+        on_gpu = self._on_gpu(target) if self._made is None else self._made_for
+        by_tags = ByTags(self._name, self._directives, self._type(), on_gpu)
         builder, _, filters = self._plan(self._name, by_tags)
         told = explanation(builder, filters, len(self._values))
         return "\n".join([told, *[f"scheduled by {line}" for line in self._told()]])
@@ -528,7 +464,8 @@ class RecFilter(Scheduled):
         return found if self._source is None else found | self._source._given()
 
     def _build(self) -> Func:
-        by_tags = ByTags(self._name, self._directives, self._type())
+        given = (self._name, self._directives, self._type(), self._made_for)
+        by_tags = ByTags(*given)
         out = self._built(by_tags)
         by_tags.apply()
         return out
@@ -545,7 +482,8 @@ class RecFilter(Scheduled):
         for k in range(len(self._values)):
             name = self._name if len(self._values) == 1 else f"{self._name}_v{k}"
             builder, below, filters = self._plan(name, by_tags)
-            made.append(builder.build(self._first(below, k), filters))
+            source = self._first(below, k, by_tags.on_gpu)
+            made.append(builder.build(source, filters))
         if len(made) == 1:
             return made[0]
         out = Func(self._name)
@@ -566,26 +504,30 @@ class RecFilter(Scheduled):
             # dimension is computed with it.
             while below is not None and _share(below._filters, filters):
                 filters, below = [*below._filters, *filters], below._source
+        widths, t, on_gpu = self._widths, self._type(), by_tags.on_gpu
+        if on_gpu is not None:
+            joint = self._border == "zero" and not self._apart
+            widths = on_gpu.widths(self._dims, filters, joint, t) | widths
         builder = Builder(
             name,
             self._dims,
-            self._type(),
+            t,
             self._border,
-            self._widths,
+            widths,
             by_tags,
             self._apart,
             self._result,
         )
         return builder, below, filters
 
-    def _first(self, below: RecFilter | None, k: int) -> Source:
+    def _first(self, below: RecFilter | None, k: int, on_gpu: OnGpu | None) -> Source:
         """Value `k` of what is filtered, at coordinates: of the image, or of what
-        `below` makes."""
+        `below` makes, which is computed where this one is."""
         if below is None:
             f = Func(f"{self._name}_in")
             f[self._dims] = self._values[k]
             return of_func(f)
-        made = below.as_func()
+        made = below._make(on_gpu)
         if len(self._values) == 1:
             return of_func(made)
         return lambda *coordinates: made[coordinates][k]

@@ -6,12 +6,18 @@ import os
 from collections.abc import Sequence
 
 from parhelion.errors import HalideError, ScheduleError, here
+from parhelion.ir.device import SIMULATED
 from parhelion.ir.expr import Expr, FuncCall
 from parhelion.ir.function import Function
 from parhelion.ir.rewrite import nodes
 from parhelion.lang.func import Func
 from parhelion.lang.loop_dump import file_name, write
 from parhelion.lang.pipeline import Pipeline
+from parhelion.lang.target_api import (
+    Target,
+    TargetFeature,
+    get_jit_target_from_environment,
+)
 from parhelion.recfilter.dims import whole_number
 from parhelion.recfilter.directives import (
     FULL,
@@ -20,6 +26,7 @@ from parhelion.recfilter.directives import (
     Directive,
     RecFilterSchedule,
 )
+from parhelion.recfilter.gpu_schedules import THREADS, OnGpu
 from parhelion.recfilter.tags import Kind, VarTag, tag
 from parhelion.schedule.order import realization_order
 
@@ -32,11 +39,13 @@ class Scheduled:
 
     _name: str
     _directives: list[Directive]
+    #: Set if stages are kernels of a GPU, whatever the target.
+    _kernels: OnGpu | None
 
     def _open(self, verb: str) -> None:
         raise NotImplementedError
 
-    def as_func(self) -> Func:
+    def as_func(self, target: Target | None = None) -> Func:
         raise NotImplementedError
 
     def _given(self) -> set[Function]:
@@ -71,6 +80,40 @@ class Scheduled:
         """Returns what schedules the stages in no tiles: filters along whole lines, and
         sums of points."""
         return self._schedule(FULL)
+
+    def gpu_auto_schedule(self, max_threads: int = THREADS) -> None:
+        """Computes the filters by kernels of a GPU, whatever the target of `as_func`
+        is: tiles are blocks, and two dimensions within them threads; each scan is one
+        thread's. Stages that have directives by tags keep these.
+
+        max_threads: the most of a block, up to 1024. Where a tile has more points, a
+        thread has several; where it has fewer, a block has several tiles. Raises
+        ScheduleError for others, and DefinitionError after `as_func`.
+
+        From: the 2015 paper, section 7, "Parallel threads".
+        """
+        self._open("is scheduled")
+        threads = whole_number(max_threads)
+        if threads is None or not 0 < threads <= SIMULATED.threads:
+            raise ScheduleError(
+                f"{self._name}.gpu_auto_schedule: a block has 1 to"
+                f" {SIMULATED.threads} threads, not {max_threads!r:.60}",
+                at=here(),
+                hint=f"without a number, it has up to {THREADS}",
+            )
+        self._kernels = OnGpu(threads)
+
+    def _on_gpu(self, target: Target | None) -> OnGpu | None:
+        """How stages without directives are computed that are made for a target:
+        as kernels, or on a CPU."""
+        if self._kernels is not None:
+            return self._kernels
+        if target is None and os.environ.get("HL_JIT_TARGET"):
+            target = get_jit_target_from_environment()
+        told = any([d.method.startswith("gpu_") for d in self._directives])
+        if told or (target is not None and target.has_feature(TargetFeature.CUDA)):
+            return OnGpu()
+        return None
 
     def _schedule(self, stages: Class) -> RecFilterSchedule:
         return RecFilterSchedule(self._name, stages, self._direct)

@@ -26,7 +26,10 @@ LAST_TILE = TailStrategy.GuardWithIf
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
     """A loop over `extent` iterations. number: among those of its kind. part: whether
-    it is the inner one of a split. idle: of a dimension that is scanned elsewhere."""
+    it is the inner one of a split. idle: of a dimension that is scanned elsewhere.
+    before: how many values before the first point are kept. terms: of the sum that each
+    point of a scan along a line is. free: of tails that are lines to what scans them.
+    """
 
     var: Var | RVar
     kind: Kind
@@ -34,6 +37,9 @@ class Loop:
     number: int = 0
     part: bool = False
     idle: bool = False
+    before: int = 0
+    terms: int = 0
+    free: bool = False
 
     def has(self, tag: VarTag) -> bool:
         same = tag.kind is self.kind and tag.part == self.part
@@ -60,18 +66,56 @@ class Nest:
         at = self.loops.index(old)
         self.loops[at : at + 1] = new
 
+    def split(self, loop: Loop, factor: int, tail: TailStrategy) -> tuple[Loop, Loop]:
+        """Splits a loop, and returns the inner one, a part, and the outer one."""
+        inner = self._new(loop, "v")
+        self.stage.split(loop.var, loop.var, inner, factor, tail)
+        part = replace(loop, var=inner, extent=factor, part=True)
+        rest = replace(loop, extent=-(-loop.extent // factor))
+        self.replace(loop, part, rest)
+        return part, rest
+
+    def fuse(self, a: Loop, b: Loop) -> Loop:
+        """Makes one loop of two, `a` the inner one, whose tag it has."""
+        fused = self._new(a, "f", isinstance(b.var, RVar))
+        self.stage.fuse(a.var, b.var, fused)
+        made = replace(a, var=fused, extent=a.extent * b.extent)
+        self.replace(a, made)
+        self.loops.remove(b)
+        return made
+
+    def reorder(self, order: Sequence[Loop]) -> None:
+        """Puts some of its loops inside each other in this order, innermost first."""
+        if len(order) < 2:
+            return
+        self.stage.reorder([loop.var for loop in order])
+        left = iter(order)
+        self.loops = [next(left) if loop in order else loop for loop in self.loops]
+
+    def _new(self, loop: Loop, suffix: str, reduces: bool = False) -> Var | RVar:
+        """A loop made of one, called after it. reduces: whether it is also made of a
+        loop over points of a domain."""
+        taken = {one.var.name() for one in self.loops}
+        taken |= {v.name() for v in self.func.args()}
+        name = loop.var.name().replace(".", "_") + suffix
+        while name in taken:
+            name += suffix
+        return RVar(name) if reduces or isinstance(loop.var, RVar) else Var(name)
+
 
 @dataclass
 class Staged:
     """A Func of a class of stages. nests: of its definitions. storage: its dimensions;
     none if its layout is for others to say. readers: in whose loops it may be computed;
-    none if it is always computed as a whole."""
+    none if it is always computed as a whole. own: Funcs that each of its points is
+    computed by, where these are the stages of kernels."""
 
     func: Func
     stages: Class
     nests: list[Nest]
     storage: list[Loop]
     readers: list[Staged] = field(default_factory=list)
+    own: list[Func] = field(default_factory=list)
 
 
 def _staged(
@@ -98,16 +142,41 @@ def _numbered(loops: Sequence[Loop]) -> list[Loop]:
 
 def _along(walk: Walk) -> Loop:
     """The loop of an update along lines."""
-    return Loop(walk.domain.x, Kind.SCAN, walk.points)
+    return Loop(walk.domain.x, Kind.SCAN, walk.points, terms=walk.terms)
+
+
+#: Loops in the innermost of which stages are computed locally.
+_AROUND = (Kind.OUTER, Kind.FULL)
+
+
+def level_of(reader: Staged) -> Loop | None:
+    """The loop in which what a stage reads is computed locally."""
+    loops = reader.nests[0].loops
+    return next((one for one in loops if one.kind in _AROUND and not one.part), None)
 
 
 # Whole lines.
 
 
-def free_points(f: Func, dims: Sequence[RecFilterDim]) -> list[Staged]:
-    """The stage of a Func whose points do not depend on each other."""
+def free_points(
+    f: Func, dims: Sequence[RecFilterDim], own: Sequence[Func] = ()
+) -> list[Staged]:
+    """The stage of a Func whose points do not depend on each other. own: see
+    `Staged`."""
     made = _staged(f, FULL, [Loop(d, Kind.FULL, d.extent) for d in dims], [])
-    return [replace(made, storage=[])]
+    return [replace(made, storage=[], own=list(own))]
+
+
+def sums_at_edges(
+    f: Func, dims: Sequence[RecFilterDim], position: int, count: int, own: Func
+) -> list[Staged]:
+    """The stage of what filters find at the edges: `count` values in place of a
+    dimension, each a sum of pixels, which `own` computes."""
+    loops = [Loop(d, Kind.FULL, d.extent) for d in dims]
+    slots = f.args()[position]
+    loops[position] = Loop(slots, Kind.TAIL, count, free=True)
+    f.bound(slots, 0, count)
+    return [replace(_staged(f, FULL, loops, []), own=[own])]
 
 
 def whole_lines(
@@ -165,7 +234,8 @@ class _Tags:
     ) -> Staged:
         """Filter `n` of a run within tiles."""
         a, f = run.axis, run.stages[n]
-        idle = Loop(a.inner, Kind.SCAN, a.width, idle=True)
+        before = a.filters[n].order
+        idle = Loop(a.inner, Kind.SCAN, a.width, idle=True, before=before)
         first, *updates = [
             self.loops({**at, a.position: one}, {})
             for one in (idle, *map(_along, run.walks[n]))
@@ -180,6 +250,9 @@ class _Tags:
             if one.kind is Kind.TAIL:
                 f.bound(one.var, 0, one.extent)
         return _staged(f, stages, loops, [])
+
+    def loaded(self, f: Func, readers: list[Staged]) -> Staged:
+        return replace(_staged(f, INTRA, self.loops({}, {}), []), readers=readers)
 
     def completed(self, g: int) -> Staged:
         a, f = self.tiles.axes[g], self.tiles.completed[g]
@@ -224,15 +297,18 @@ def slots(a: Axis) -> Loop:
 
 def within_tiles(tiles: Tiles, out: Func, dims: Sequence[RecFilterDim]) -> list[Staged]:
     """The stages within the tiles of the image: those of the first pass with the tails
-    that they leave behind, then those of the last one, which `out` reads."""
+    that they leave behind, then those of the last one, which `out` reads; of a GPU also
+    what they filter."""
     tags, made = _Tags(tiles, dims), list[Staged]()
     tails = [tags.tails(INTRA, run, {}) for run in tiles.intra]
     made += tails
+    made += [tags.loaded(f, tails) for f in tiles.loaded[:1]]
     for run in tiles.intra:
         numbers = range(len(run.stages))
         made += [tags.scan(INTRA, run, n, {}, tails) for n in numbers]
     result = tags.result(out)
     made.append(result)
+    made += [tags.loaded(f, [result]) for f in tiles.loaded[1:]]
     for run in tiles.final:
         numbers = range(len(run.stages))
         made += [tags.scan(INTRA, run, n, {}, [result]) for n in numbers]
@@ -242,7 +318,7 @@ def within_tiles(tiles: Tiles, out: Func, dims: Sequence[RecFilterDim]) -> list[
 def residual(tiles: Tiles, one: Residual, dims: Sequence[RecFilterDim]) -> list[Staged]:
     """The stages that follow what comes into tiles along one axis along later ones."""
     tags, e, made = _Tags(tiles, dims), one.first, list[Staged]()
-    at = {e.position: slots(e)}
+    at = {e.position: replace(slots(e), free=True)}
     for run in one.runs:
         tails = tags.tails(RESIDUAL, run, at)
         made.append(tails)
@@ -265,7 +341,9 @@ __all__ = [
     "Staged",
     "across_tiles",
     "free_points",
+    "level_of",
     "residual",
+    "sums_at_edges",
     "whole_lines",
     "within_tiles",
 ]

@@ -33,6 +33,7 @@ from parhelion.recfilter.schedules import (
     strips_of,
     tail_of,
 )
+from parhelion.recfilter.stages import free_points
 from parhelion.recfilter.values import Source, Table, beyond, coefficient, constant
 from parhelion.schedule.directives import TailStrategy
 from parhelion.types import Type
@@ -91,9 +92,9 @@ def summed(
         around = _with_zeros(source, dims, position, t)
     else:
         around = beyond(source, dims, position, extent, border)
-    told = is_last and by_tags.takes(FULL)
+    told = is_last and by_tags.takes(FULL) and by_tags.is_told(FULL)
     if not told and is_many(taps, dims, position, t, is_last):
-        return summed_by_table(name, around, dims, position, taps, t)
+        return summed_by_table(name, around, dims, position, taps, t, by_tags)
     if border == "zero":
         f = _feedforward(name, source, dims, filters[0], t)
     else:
@@ -180,10 +181,12 @@ def summed_by_table(
     position: int,
     taps: Mapping[int, Number],
     t: Type,
+    by_tags: ByTags | None = None,
 ) -> Func:
     """The sum of taps[j] x[i - j], computed at root.
 
-    around: x, which has values beyond the image.
+    around: x, which has values beyond the image. by_tags: collects it for a GPU, where
+    each thread computes a sum.
     """
     x = Func(f"{name}_in")
     x[tuple(dims)] = around(*dims)
@@ -211,7 +214,10 @@ def summed_by_table(
     part[tuple(dims)] = total
     out = Func(name)
     out[tuple(dims)] = part[tuple(dims)]
-    _schedule(x, part, r, out, dims, position, t)
+    if by_tags is not None and by_tags.on_gpu is not None:
+        by_tags.add(free_points(out, dims, [part]))
+    else:
+        _schedule(x, part, r, out, dims, position, t)
     return out
 
 

@@ -108,12 +108,14 @@ class Residual:
 class Tiles:
     """The stages of filters in tiles, of the axes in turn.
 
-    others: the Vars of the dimensions that are in no tiles. domains: those of the
+    others: the Vars of the dimensions that are in no tiles. loaded: what is filtered,
+    by tiles, for the first and for the last pass of a GPU. domains: those of the
     updates of `completed`, for each axis.
     """
 
     axes: tuple[Axis, ...]
     others: tuple[Var, ...]
+    loaded: list[Func] = field(default_factory=list)
     intra: list[Run] = field(default_factory=list)
     residuals: list[Residual] = field(default_factory=list)
     completed: list[Func] = field(default_factory=list)
@@ -126,7 +128,8 @@ class Tiles:
         runs = [*self.intra, *entering, *self.final]
         made = [f for run in runs for f in run.stages]
         made += [run.tails for run in runs if run.tails is not None]
-        return [*made, *[one.start for one in self.residuals], *self.completed]
+        made += [one.start for one in self.residuals]
+        return [*self.loaded, *made, *self.completed]
 
 
 class _Tiler:
@@ -141,9 +144,10 @@ class _Tiler:
         widths: Mapping[int, int],
         t: Type,
         edges: Edges | None,
+        on_gpu: bool,
     ) -> None:
         self.name, self.source, self.type = name, source, t
-        self.dims, self.edges = tuple(dims), edges
+        self.dims, self.edges, self.on_gpu = tuple(dims), edges, on_gpu
         self.vars: list[Var] = list(dims)
         self.axes = tuple([self._axis(group, widths) for group in groups])
         tiled = {a.position for a in self.axes}
@@ -224,7 +228,7 @@ class _Tiler:
 
     def build(self) -> Tiles:
         stages = self.stages
-        stages.intra = self._runs("intra", self.axes, self.input, _HERE)
+        stages.intra = self._runs("intra", self.axes, self._loaded("intra"), _HERE)
         for g, a in enumerate(self.axes):
             completed = self._completed(g)
             stages.completed.append(completed)
@@ -232,6 +236,17 @@ class _Tiler:
                 stages.residuals.append(self._residual(a, completed, g))
         self._final()
         return stages
+
+    def _loaded(self, label: str) -> Callable[[_Places], Any]:
+        """What the first filter of a pass filters. On a GPU it is a stage of its own:
+        all threads of a block read neighbouring pixels at once, and there are fewer
+        that scan, in whichever direction."""
+        if not self.on_gpu:
+            return self.input
+        f = Func(f"{self.name}_{label}_tile")
+        f[self.args()] = self.input()
+        self.stages.loaded.append(f)
+        return lambda places: f[self.args(places)]
 
     def _runs(
         self,
@@ -320,12 +335,17 @@ class _Tiler:
         """The tails of axis `g`, completed from tile to tile."""
         a, tails = self.axes[g], self.stages.intra[g].tails
         assert tails is not None
-        own = self.args({a.position: a.slots})
-        total: Any = tails[own]
-        for residual in self.stages.residuals:
-            total = total + self._residue(residual, g)
+
+        def total(slot: Any, o: Any) -> Any:
+            value: Any = tails[self.args({a.position: slot}, {a.position: o})]
+            for residual in self.stages.residuals:
+                value = value + self._residue(residual, g, slot, o)
+            return value
+
         f = Func(f"{self.name}_completed{self.dims[a.position].name()}")
-        f[own] = total
+        own = self.args({a.position: a.slots})
+        # A pass over all tails is a kernel more of a GPU: scans take them in there.
+        f[own] = undef(self.type) if self.on_gpu else total(a.slots, a.outer)
         table, domains = self._crossings(a), list[RDom]()
         for n, one in enumerate(a.filters):
             r = RDom([(0, one.order), (0, a.count)], f"r{f.name()}{n}")
@@ -334,7 +354,7 @@ class _Tiler:
             o = r.y if one.causal else last - r.y
             slot = a.starts[n] + r.x
             at = self.args({a.position: slot}, {a.position: o})
-            value: Any = f[at]
+            value: Any = total(slot, o) if self.on_gpu else f[at]
             kind = select(o == last, 1, 0)
             for e, earlier in enumerate(a.filters[: n + 1]):
                 other = o - 1 if earlier.causal else o + 1
@@ -377,9 +397,9 @@ class _Tiler:
         value = completed[self.args({a.position: slot}, {a.position: other})]
         return select(there, value, outside)
 
-    def _residue(self, residual: Residual, g: int) -> Any:
-        """What a residual adds to the tails of axis `g`: it is spread over the tile
-        again along its own axis."""
+    def _residue(self, residual: Residual, g: int, slot: Any, o: Any) -> Any:
+        """What a residual adds to a tail of axis `g` in tile `o` along it: it is spread
+        over the tile again along its own axis."""
         e, a = residual.first, self.axes[g]
         run = next(run for run in residual.runs if run.axis is a)
         assert run.tails is not None
@@ -387,7 +407,8 @@ class _Tiler:
         kind = select(e.outer == e.count - 1, 1, 0)
         total: Any = None
         for s in range(e.starts[-1]):
-            value = run.tails[self.args({e.position: s, a.position: a.slots})]
+            near = {e.position: s, a.position: slot}
+            value = run.tails[self.args(near, {a.position: o})]
             term = table[e.inner, s, kind] * value
             total = term if total is None else total + term
         return total
@@ -421,7 +442,7 @@ class _Tiler:
         return self.edges.entering(n, q, tail)
 
     def _final(self) -> None:
-        source: Callable[[_Places], Any] = self.input
+        source = self._loaded("final")
         for axis, completed in zip(self.axes, self.stages.completed, strict=True):
 
             def before(
@@ -445,6 +466,7 @@ def tiled(
     widths: Mapping[int, int],
     t: Type,
     edges: Edges | None,
+    on_gpu: bool = False,
 ) -> Tiles:
     """The stages of filters in tiles.
 
@@ -453,9 +475,10 @@ def tiled(
     what filters of the one dimension that there is then find before their first points,
     of which those of not causal ones come after the last tile; None for zeros. Without
     edges the source is asked for points of the image alone; with them, a dimension in
-    tiles may have an expression as its extent.
+    tiles may have an expression as its extent. on_gpu: whether these are the stages of
+    kernels, of which there are as few as can be.
     """
-    return _Tiler(name, source, dims, groups, widths, t, edges).build()
+    return _Tiler(name, source, dims, groups, widths, t, edges, on_gpu).build()
 
 
 __all__ = ["Axis", "Residual", "Run", "Tiles", "tiled"]

@@ -228,7 +228,7 @@ def image_of(case: Case) -> Array:
     return rng.integers(info.min, info.max, shape, t, endpoint=True)
 
 
-def computed(case: Case, image: Array) -> Array:
+def computed(case: Case, image: Array, target: hl.Target | None = None) -> Array:
     """What a RecFilter makes of the image."""
     dims = [RecFilterDim("xyz"[k], n) for k, n in enumerate(case.extents)]
     f, inp = RecFilter("fuzz", case.border), hl.Buffer(image)
@@ -242,7 +242,7 @@ def computed(case: Case, image: Array) -> Array:
     for d, width in zip(dims, case.widths, strict=True):
         if width:
             f.split(d, width)
-    return np.asarray(f.realize())
+    return np.asarray(f.realize(target=target))
 
 
 def difference(case: Case) -> str:
