@@ -2,9 +2,10 @@
 
     python -m benchmarks.gpu_kernels --page docs/gpu-kernels.md
 
-compiles all of them and has each assembled by ``ptxas`` for two architectures: the
-registers of a thread, the bytes that do not fit into them (spills), and the shared
-memory of a block. No device is needed, and nothing is measured.
+compiles all of them, and those of recursive filters, and has each assembled by
+``ptxas`` for two architectures: the registers of a thread, the bytes that do not fit
+into them (spills), and the shared memory of a block. No device is needed, and nothing
+is measured.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 import parhelion as hl
 from apps import (
@@ -34,6 +37,7 @@ from apps import (
     vgg,
 )
 from apps.common import App, Module
+from apps.recursive import boxes, bspline, gaussian, sat
 from parhelion.codegen.module import DeviceKernel
 from parhelion.codegen.nvptx.assemble import Assembled, assemble
 from parhelion.codegen.nvptx.kernel import write_kernel
@@ -76,6 +80,43 @@ PROGRAMS: Mapping[str, tuple[Algorithm, Mapping[str, Schedule]]] = {
     "matmul": (matmul.algorithm, matmul.GPU_SCHEDULES),
     "conv_layer": (conv_layer.algorithm, conv_layer.GPU_SCHEDULES),
     "vgg": (lambda hl: vgg.algorithm(hl, NETWORK), vgg.GPU_SCHEDULES),
+}
+
+
+#: What recursive filters are made for here.
+CUDA = hl.get_host_target().with_feature(hl.TargetFeature.CUDA)
+
+
+def _tiles(dtype: type) -> np.ndarray:
+    """An image of many tiles."""
+    return np.zeros((1024, 1024), dtype)
+
+
+def _box() -> hl.Func:
+    image = _tiles(np.uint8)
+    out = sat.sums_of(image, sat.table_of(image).as_func(CUDA), 5)
+    x, y = out.args()
+    return out.gpu_tile(x, y, hl.Var("tx"), hl.Var("ty"), 32, 8)
+
+
+#: The 2015 paper's recursive filters (section 8), scheduled automatically: of Figures
+#: 6, 7, 8, 9 and 11. Tables are of integers, the others of floats.
+RECURSIVE: Mapping[str, Callable[[], hl.Func]] = {
+    "summed-area table": lambda: sat.table_of(_tiles(np.uint8)).as_func(CUDA),
+    "box by a table": _box,
+    "B-spline": lambda: bspline.spline_of(_tiles(np.float32)).as_func(CUDA),
+    **{
+        f"Gaussian of order {k}": lambda k=k: gaussian.blur_of(  # type: ignore[misc]
+            _tiles(np.float32), 5.0, k
+        ).as_func(CUDA)
+        for k in (1, 2, 3)
+    },
+    "difference of Gaussians, the paper's": lambda: boxes.by_tables_of_two(
+        _tiles(np.uint8), (4, 9), CUDA
+    ),
+    "difference of Gaussians": lambda: boxes.by_a_table_of_three(
+        _tiles(np.uint8), (4, 9), CUDA
+    ),
 }
 
 
@@ -156,7 +197,15 @@ def every() -> list[tuple[str, str, list[Kernel]]]:
             schedule(hl, app)
             out.append((name, way, kernels(app)))
             print(name, way, len(out[-1][2]), flush=True)
+    for name, func in RECURSIVE.items():
+        out.append((name, "automatic", kernels(recursive(func()))))
+        print(name, len(out[-1][2]), flush=True)
     return out
+
+
+def recursive(output: hl.Func) -> App:
+    """A recursive filter as an application that is scheduled."""
+    return App(output, {}, {}, {})
 
 
 # The page.
@@ -171,15 +220,21 @@ in bytes; local is what a thread has in memory, not in registers. Threads are th
 block, and n stands for a number that only the host knows when it runs.
 
 The schedules are `GPU_SCHEDULES` of each file in `apps/`; of VGG-16 there are two
-blocks of layers and one hidden layer here. Kernels of a schedule that take the same are
-one line. That they compute what the CPU's schedules compute, bit for bit, is shown by
-`tests/gpu/test_apps.py`, on the simulator.
+blocks of layers and one hidden layer here. Those of [recursive
+filters](recursive-filters.md#on-a-gpu), of 1024 x 1024 pixels, are automatic. Kernels
+of a schedule that take the same are one line. That they compute what the CPU's
+schedules compute is shown by `tests/gpu/test_apps.py`, bit for bit, and by
+`tests/gpu/test_recursive.py`, on the simulator.
 
 The 2012 paper's local Laplacian runs 25 kernels in 83 launches (section 6.2), and so
 does `gpu, published`; with all levels of intensity in one launch, and the finest of
 them recomputed, `gpu` runs each of 24 kernels once. Of the bilateral grid the paper
 says (section 6.3) that a block for each cell with atomic additions, `gpu, atomics`,
-took 40 ms, and a thread for each cell, `gpu, cells`, 11 ms.
+took 40 ms, and a thread for each cell, `gpu, cells`, 11 ms. Of the difference of two
+Gaussians by three box filters the 2015 paper says (section 8) that it takes 13 kernels,
+in which whole images are read or written 10 times, and 25 kernels and 13 times by the
+filters of Nehab and others (2011). Here it is 12 kernels and 11 times as in the paper,
+and 6 kernels and 5 times by one table of order 3, which is exact in integers.
 
 ## All schedules
 

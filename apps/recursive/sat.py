@@ -39,7 +39,11 @@ def summed_area_table(image: Array) -> Array:
 def box_sums(image: Array, radius: int) -> Array:
     """Returns the sum over the square around each pixel that reaches `radius` pixels in
     each direction, of those of its pixels that are in the image."""
-    table = table_of(image)
+    return realized(sums_of(image, table_of(image).as_func(), radius), image)
+
+
+def sums_of(image: Array, table: hl.Func, radius: int) -> hl.Func:
+    """What `box_sums` computes, of the image's table."""
     *c, x, y = dims = dimensions(image)
     left, right = hl.max(x - radius, 0), hl.min(x + radius + 1, x.extent)
     top, bottom = hl.max(y - radius, 0), hl.min(y + radius + 1, y.extent)
@@ -53,4 +57,4 @@ def box_sums(image: Array, radius: int) -> Array:
     sums[dims] = (before(right, bottom) - before(left, bottom)) - (
         before(right, top) - before(left, top)
     )
-    return realized(sums, image)
+    return sums
