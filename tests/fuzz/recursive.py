@@ -2,15 +2,19 @@
 
     python -m tests.fuzz.recursive --cases 1000 --seed 1
 
-Floats are compared with float64, within a bound that is computed from the precision,
-the filters' impulse responses and the growth within tiles; integers bit for bit.
+Some are kernels of a GPU, on the simulator. Floats are compared with float64, within a
+bound that is computed from the precision, the filters' impulse responses and the growth
+within tiles; integers bit for bit.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +35,7 @@ Drawn = tuple[int, bool, tuple[float, ...], tuple[float, ...], bool]
 @dataclass(frozen=True)
 class Case:
     """Filters over an image: its extents, x first, and the widths of tiles, 0 for
-    none."""
+    none. threads: the most of a block of a GPU, 0 for a CPU."""
 
     type: str
     extents: tuple[int, ...]
@@ -39,6 +43,7 @@ class Case:
     widths: tuple[int, ...]
     border: str
     seed: int
+    threads: int = 0
 
 
 def draw(rng: random.Random) -> Case:
@@ -72,6 +77,7 @@ def draw(rng: random.Random) -> Case:
         tuple(widths),
         rng.choice(["clamp", "repeat", "mirror"]) if endless else "zero",
         rng.randrange(1 << 30),
+        rng.choice([1, 7, 32, 64, 256, 1024]) if rng.random() < 0.2 else 0,
     )
 
 
@@ -137,6 +143,8 @@ def _as(a: float, y: Array) -> Any:
     return a if y.dtype.kind == "f" else int(a)
 
 
+#: The width of the widest tiles that a GPU has by default.
+_OF_A_GPU = 32
 #: Points after which a filter of `draw` has forgotten what was there, to 1e-16.
 _FORGOTTEN = 520
 
@@ -187,7 +195,8 @@ def _filtered(
         size = np.abs(y)
         for j, a in enumerate(c[1:], 1):
             terms = terms + abs(a) * _shifted(size, axis, j if causal else -j)
-        width = case.widths[dim] or n
+        # Without a split there are tiles on a GPU all the same.
+        width = case.widths[dim] or (_OF_A_GPU if case.threads else n)
         most = growth(c[1:], min(width, n)) if width < n else 1.0
         made = (len(c) + 2) * eps * (1 + most) * len(c) * terms
         if by is None:
@@ -242,7 +251,24 @@ def computed(case: Case, image: Array, target: hl.Target | None = None) -> Array
     for d, width in zip(dims, case.widths, strict=True):
         if width:
             f.split(d, width)
-    return np.asarray(f.realize(target=target))
+    if not case.threads:
+        return np.asarray(f.realize(target=target))
+    f.gpu_auto_schedule(case.threads)
+    with simulated():
+        return np.asarray(f.realize(target=target))
+
+
+@contextmanager
+def simulated() -> Iterator[None]:
+    """Has kernels run on the CPU."""
+    before = os.environ.get("PARHELION_GPU")
+    os.environ["PARHELION_GPU"] = "simulate"
+    try:
+        yield
+    finally:
+        del os.environ["PARHELION_GPU"]
+        if before is not None:
+            os.environ["PARHELION_GPU"] = before
 
 
 def difference(case: Case) -> str:
