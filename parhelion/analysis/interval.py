@@ -90,7 +90,9 @@ def never_nan(e: Expr, depth: int = 8) -> bool:
         return not e.a.type.is_float() or never_nan(e.a, depth - 1)  # type: ignore[attr-defined]
     if kind is Broadcast:
         return never_nan(e.value, depth - 1)  # type: ignore[attr-defined]
-    if kind is Min or kind is Max or kind is Select:
+    if kind is Min or kind is Max:  # else b is less or more, which NaN never is
+        return never_nan(e.a, depth - 1)  # type: ignore[attr-defined]
+    if kind is Select:
         return never_nan(e.a, depth - 1) and never_nan(e.b, depth - 1)  # type: ignore[attr-defined]
     if kind is Add or kind is Sub or kind is Mul:
         # Only what is infinite makes NaN of numbers.

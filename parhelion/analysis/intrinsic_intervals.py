@@ -145,6 +145,31 @@ def _fused(n: Intrinsic, get: Get) -> Fact:
     return Interval(min(corners), max(corners)), False
 
 
+def _quotient(n: Intrinsic, get: Get) -> Fact:
+    """A quotient that is cut towards zero is largest and smallest at the ends."""
+    a, b = get(n.args[0])[0], get(n.args[1])[0]
+    if a.lo is None or a.hi is None or b.lo is None or b.hi is None:
+        return type_fact(n.type)
+    divisors = {int(k) for k in (b.lo, b.hi, -1, 1) if k and b.contains(k)}
+    found = [_cut(int(x), k) for x in (a.lo, a.hi) for k in divisors]
+    found += [0] if b.contains(0) else []
+    return checked(n.type, min(found), max(found), False)
+
+
+def _cut(a: int, b: int) -> int:
+    made = abs(a) // abs(b)
+    return made if (a < 0) == (b < 0) else -made
+
+
+def _remainder(n: Intrinsic, get: Get) -> Fact:
+    """The remainder of such a quotient has the dividend's sign."""
+    a, b = get(n.args[0])[0], get(n.args[1])[0]
+    if a.lo is None or a.hi is None or b.lo is None or b.hi is None:
+        return type_fact(n.type)
+    most = max(abs(b.lo), abs(b.hi), 1) - 1
+    return Interval(max(min(a.lo, 0), -most), min(max(a.hi, 0), most)), True
+
+
 def _bit_count(n: Intrinsic, get: Get) -> Fact:
     return Interval(0, n.args[0].type.width), True
 
@@ -158,6 +183,8 @@ INTRINSIC_FACTS: dict[str, Callable[[Intrinsic, Get], Fact]] = {
     "known_clamped": _promise_clamped,
     "abs": _abs,
     "absd": _absd,
+    "div_round_to_zero": _quotient,
+    "mod_round_to_zero": _remainder,
     "bit_and": _bit_and,
     "shift_right": _shift_right,
     "shift_left": _shift_left,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from parhelion.analysis.interval import Interval, constant_interval, type_interval
 from parhelion.errors import InternalError, located
 from parhelion.forma.accesses import (
     EVERYWHERE,
@@ -31,6 +32,7 @@ from parhelion.forma.images import (
     parameters_of,
     pixels_of,
 )
+from parhelion.forma.narrow import Narrower, between, type_for
 from parhelion.forma.points import Points, Values
 from parhelion.forma.results import computed_in_place
 from parhelion.forma.sizes import Size, Sizes
@@ -132,9 +134,14 @@ class _Builder:
         self.sizes = _Sizes(graph, self.params)
         self.proofs = Sizes()
         self.in_place = computed_in_place(graph)
+        #: Stages that are the caller's arrays, of the types that these have.
+        self.given = {one.source.stage for one in self.in_place}
         self.images: dict[Stage, InputImage] = {}
         self.funcs: dict[Stage, Func] = {}
         self.parts: dict[Stage, tuple[Loops, ...]] = {}
+        #: What the values of stages lie between.
+        self.between: dict[Stage, Sequence[Interval]] = {}
+        self.narrower = Narrower()
 
     def build(self) -> Funcs:
         needed = self.graph.needed()
@@ -166,7 +173,8 @@ class _Builder:
         return [self.sizes[size] for size in stage.sizes]
 
     def at(self, source: Source, at: tuple[Expr, ...]) -> Values:
-        """The values of a domain at a place."""
+        """The values of a domain at a place. Of integers is said what they lie between,
+        for `Narrower`, which takes that away again."""
         while isinstance(source.stage, Crop):
             firsts = [self.sizes[one] for one in source.stage.first]
             at = tuple([build.add(a, b) for a, b in zip(at, firsts, strict=True)])
@@ -177,12 +185,24 @@ class _Builder:
         f = self.funcs[stage]._function
         counts = [len(pixels_of(kind)) for kind in stage.types]
         first = sum(counts[: source.result])
-        return tuple(
-            [
-                FuncCall(f.types[k], f, at, k)
-                for k in range(first, first + counts[source.result])
-            ]
-        )
+        found = []
+        for k, pixel in enumerate(pixels_of(source.type), first):
+            value = build.cast(pixel, FuncCall(f.types[k], f, at, k))
+            found.append(between(value, self.between[stage][k]))
+        return tuple(found)
+
+    def _stored(
+        self, stage: Stage, values: Sequence[Expr], zero: bool = False
+    ) -> list[Expr]:
+        """The values of a stage as it stores them: integers of as few bits as hold
+        them, if it is no array of the caller's. zero: whether some points have none."""
+        known = [constant_interval(one) for one in values]
+        if zero:
+            known = [one.union(Interval(0, 0)) for one in known]
+        self.between[stage] = known
+        if stage in self.given:
+            return [self.narrower.same(one) for one in values]
+        return [self.narrower.of(one, type_for(one)) for one in values]
 
     # Stencils
 
@@ -205,6 +225,7 @@ class _Builder:
 
         points = Points({n: p._node for n, p in self.params.items()}, read)
         values = [one for result in points.results(stage.body) for one in result]
+        values = self._stored(stage, values, zero=bool(tests))
         zeros = [build.imm(0, one.type) for one in values]
         _define(f, xs, unless(tests, values, zeros))
 
@@ -261,10 +282,11 @@ class _Builder:
                 reach = EVERYWHERE if given else found.reaches[d]
                 at.append(clamped(found.at[d], found.counts[d], reach))
             values.append(self.at(part.source, tuple(at)))
-        _define(f, xs, choice(stage, found, values))
+        _define(f, xs, self._stored(stage, choice(stage, found, values)))
 
     def _put_in(self, f: Func, stage: Compose, xs: Sequence[Var]) -> None:
         types = pixels_of(stage.types[0])
+        self.between[stage] = [type_interval(t) for t in types]
         if stage.covers:
             _define(f, xs, [Intrinsic(t, "undef", ()) for t in types])
         else:
@@ -297,7 +319,8 @@ class _Builder:
         loops = tuple(zip(vars, extents, strict=True))
         if _is_given(part.source):
             at = [clamped(c, n, EVERYWHERE) for c, n in zip(at, extents, strict=True)]
-        f[tuple(put)] = _value(self.at(part.source, tuple(at)))
+        values = [self.narrower.same(e) for e in self.at(part.source, tuple(at))]
+        f[tuple(put)] = _value(values)
         return loops
 
     # Outputs
@@ -315,7 +338,7 @@ class _Builder:
         at: list[Expr] = [x._node for x in xs]
         if _is_given(source):
             at = [clamped(x, n, EVERYWHERE) for x, n in zip(at, sizes, strict=True)]
-        values = self.at(source, tuple(at))
+        values = [self.narrower.same(e) for e in self.at(source, tuple(at))]
         if not has_channels(kind):
             _define(f, xs, values)
             for image in f.output_buffers():

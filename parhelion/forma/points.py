@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from parhelion.analysis.interval import never_nan
 from parhelion.forma.stages import Body
 from parhelion.forma.terms import (
     Arithmetic,
@@ -147,10 +148,12 @@ def _arithmetic(op: str, a: Expr, b: Expr) -> Expr:
 
 def _math(function: str, args: list[Expr], pixel: Type) -> Expr:
     a = args[0]
-    if function == "min":
-        return build.minimum(a, args[1])
-    if function == "max":
-        return build.maximum(a, args[1])
+    if function in ("min", "max"):
+        b = args[1]
+        # What they make of NaN is open: of a number first they make a number.
+        if pixel.is_float() and never_nan(b):
+            a, b = b, a
+        return build.minimum(a, b) if function == "min" else build.maximum(a, b)
     if function == "round":
         return _rounded(a)
     if function == "abs" and pixel.is_int():

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from parhelion.errors import located
 from parhelion.forma.funcs import Funcs, Loops
 from parhelion.forma.fuse import Fusion, Group
+from parhelion.forma.narrow import widest
 from parhelion.forma.stages import Compose, Output, Source, Stage
 from parhelion.forma.strips import FEW, Line, Strips
 from parhelion.ir import build
@@ -26,14 +27,15 @@ from parhelion.lang.target_api import Target
 from parhelion.lang.var import Var
 from parhelion.schedule.directives import TailStrategy
 from parhelion.simplify.simplifier import simplify
+from parhelion.types import Int
 
 #: Of all splits: what a domain has no points for is neither computed nor written.
 TAIL = TailStrategy.GuardWithIf
 
 #: Points of a strip, which is one task of a parallel loop.
 _STRIP = 1 << 14
-#: Results of fewer bits are computed in vectors of so wide ones, as arithmetic is.
-_NARROW = 32
+#: Numbers of fewer bits are computed in vectors of so wide ones.
+_NARROWEST = 16
 
 
 def schedule(funcs: Funcs, fusion: Fusion, target: Target) -> None:
@@ -95,7 +97,7 @@ def _store(
     xs = f.args()[: len(extents)]
     for x, extent in zip(xs, extents, strict=True):
         f.bound(x, 0, wrap(extent))
-    lanes = lanes_for(f, target)
+    lanes = _lanes(group, funcs, target)
     parts: tuple[Loops, ...] = ()
     if isinstance(stored, Compose):
         parts = funcs.parts.get(stored, ())
@@ -124,14 +126,16 @@ def _lines(line: Line, root: _Nest, funcs: Funcs, target: Target) -> None:
     if group.periods[-1] > 1:
         f.align_bounds(y, group.periods[-1])
     loops = tuple(zip(f.args(), extents, strict=True))
-    nest = _Nest(f, loops, group.periods, lanes_for(f, target))
+    nest = _Nest(f, loops, group.periods, _lanes(group, funcs, target))
     nest.schedule(is_task=False)
 
 
-def lanes_for(f: Func, target: Target) -> int:
-    """How many lanes vectors have: a register of the widest type of the results."""
-    widest = max(f.types(), key=lambda t: t.width)
-    return target.natural_vector_size(widest.with_bits(max(widest.width, _NARROW)))
+def _lanes(group: Group, funcs: Funcs, target: Target) -> int:
+    """How many lanes vectors have: a register of the widest numbers of a group."""
+    made = [_func_of(group, funcs)[0], *[funcs.stages[s] for s in group.stages]]
+    found = [d for one in made for d in one._function.stages()]
+    values = [value for d in found for value in d.values]
+    return target.natural_vector_size(Int(widest(values, _NARROWEST)))
 
 
 class _Nest:
@@ -208,4 +212,4 @@ def _is_few(extent: Expr) -> bool:
     return isinstance(extent, Imm) and extent.value <= FEW
 
 
-__all__ = ["TAIL", "lanes_for", "schedule", "schedule_strips", "whole_stages"]
+__all__ = ["TAIL", "schedule", "schedule_strips", "whole_stages"]

@@ -36,7 +36,8 @@ def camera_pipe() -> object:
 
     @stencil
     def hot_pixels(X: Vector2[int16]) -> object:
-        return int16(min(X, max(max(X[-2, 0], X[2, 0]), max(X[0, -2], X[0, 2]))))
+        most = max(max(X[-2, 0], X[2, 0]), max(X[0, -2], X[0, 2]))
+        return int16(max(min(X, most), 0))
 
     @stencil
     def deinterleave(X: Vector2[int16]) -> object:
@@ -118,22 +119,22 @@ def camera_pipe() -> object:
     @stencil
     def correct(X: Vector2[rgb], x: float) -> object:
         y = 1 - x
-        rr = int(256 * (1.6697 * x + 2.2997 * y))
-        rg = int(256 * (-0.2693 * x - 0.4478 * y))
-        rb = int(256 * (-0.4004 * x + 0.1706 * y))
-        r = int(256 * (-42.4346 * x - 39.0923 * y))
-        gr = int(256 * (-0.3576 * x - 0.3826 * y))
-        gg = int(256 * (1.0615 * x + 1.5906 * y))
-        gb = int(256 * (1.5949 * x - 0.208 * y))
-        g = int(256 * (-37.1158 * x - 25.4311 * y))
-        br = int(256 * (-0.2175 * x - 0.0888 * y))
-        bg = int(256 * (-1.8751 * x - 0.7344 * y))
-        bb = int(256 * (6.964 * x + 2.2832 * y))
-        b = int(256 * (-26.697 * x - 20.0826 * y))
+        rr = int16(256 * (1.6697 * x + 2.2997 * y))
+        rg = int16(256 * (-0.2693 * x - 0.4478 * y))
+        rb = int16(256 * (-0.4004 * x + 0.1706 * y))
+        r = int16(256 * (-42.4346 * x - 39.0923 * y))
+        gr = int16(256 * (-0.3576 * x - 0.3826 * y))
+        gg = int16(256 * (1.0615 * x + 1.5906 * y))
+        gb = int16(256 * (1.5949 * x - 0.208 * y))
+        g = int16(256 * (-37.1158 * x - 25.4311 * y))
+        br = int16(256 * (-0.2175 * x - 0.0888 * y))
+        bg = int16(256 * (-1.8751 * x - 0.7344 * y))
+        bb = int16(256 * (6.964 * x + 2.2832 * y))
+        b = int16(256 * (-26.697 * x - 20.0826 * y))
         return rgb(
-            int16((rr * X.r + rg * X.g + rb * X.b + r) / 256),
-            int16((gr * X.r + gg * X.g + gb * X.b + g) / 256),
-            int16((br * X.r + bg * X.g + bb * X.b + b) / 256),
+            int16(min(max(rr * X.r + rg * X.g + rb * X.b + r, 0) / 256, 1023)),
+            int16(min(max(gr * X.r + gg * X.g + gb * X.b + g, 0) / 256, 1023)),
+            int16(min(max(br * X.r + bg * X.g + bb * X.b + b, 0) / 256, 1023)),
         )
 
     @stencil
@@ -148,10 +149,13 @@ def camera_pipe() -> object:
         low_r = ((2 - 2 * steep) * r_ + steep) * r_
         low_g = ((2 - 2 * steep) * g_ + steep) * g_
         low_b = ((2 - 2 * steep) * b_ + steep) * b_
+        high_r = 1 - low_r if r > 0.5 else low_r
+        high_g = 1 - low_g if g > 0.5 else low_g
+        high_b = 1 - low_b if b > 0.5 else low_b
         return rgb(
-            int16(255 * (1 - low_r if r > 0.5 else low_r) + 0.5),
-            int16(255 * (1 - low_g if g > 0.5 else low_g) + 0.5),
-            int16(255 * (1 - low_b if b > 0.5 else low_b) + 0.5),
+            int16(min(max(255 * high_r + 0.5, 0.0), 255.0)),
+            int16(min(max(255 * high_g + 0.5, 0.0), 255.0)),
+            int16(min(max(255 * high_b + 0.5, 0.0), 255.0)),
         )
 
     @stencil
@@ -168,14 +172,18 @@ def camera_pipe() -> object:
         r = ((Y[-1, 0].r + Y[1, 0].r + 1) / 2 + Y.r + 1) / 2
         g = ((Y[-1, 0].g + Y[1, 0].g + 1) / 2 + Y.g + 1) / 2
         b = ((Y[-1, 0].b + Y[1, 0].b + 1) / 2 + Y.b + 1) / 2
+        down_r = (int16(strength * (X.r - r)) + 32768) / 32 - 1024
+        down_g = (int16(strength * (X.g - g)) + 32768) / 32 - 1024
+        down_b = (int16(strength * (X.b - b)) + 32768) / 32 - 1024
         return rgb8(
-            int8(min(max((32 * X.r + strength * (X.r - r)) / 32, 0), 255)),
-            int8(min(max((32 * X.g + strength * (X.g - g)) / 32, 0), 255)),
-            int8(min(max((32 * X.b + strength * (X.b - b)) / 32, 0), 255)),
+            int8(min(max(X.r + down_r, 0), 255)),
+            int8(min(max(X.g + down_g, 0), 255)),
+            int8(min(max(X.b + down_b, 0), 255)),
         )
 
     image = demosaic(hot_pixels(raw))
     share = (1 / kelvin - 1 / 3200.0) / (1 / 7000.0 - 1 / 3200.0)
     levels = curve(correct(image, share), black, white, 2 - pow(2, contrast / 100))
-    sharp = sharpen(levels, blur_y(levels), int(32 * sharpening))
+    strength = min(max(int(32 * sharpening), 0), 255)
+    sharp = sharpen(levels, blur_y(levels), strength)
     return sharp[16 : M - 17 + 1, 12 : N - 13 + 1]
