@@ -21,7 +21,7 @@ from benchmarks.machine import machine
 
 #: Where the figures are kept, and the page of the docs.
 JSON, PAGE = Path("out/forma.json"), Path("docs/forma-benchmarks.md")
-#: Programs that the default autoscheduler takes too long for.
+#: Programs that the autoscheduler Parhelion takes too long for.
 TOO_LARGE = ("exposure_pyramid",)
 
 

@@ -24,10 +24,10 @@ from parhelion import forma
 #: Forma's results are written to arrays that are there, as are those of C++, of OpenCV
 #: and of Halide; NumPy's are new arrays, beside which NEW stands.
 FORMA, NEW, AUTOMATIC = "Forma", "Forma, new arrays", "default autoscheduler"
-GENERATED = "generated C"
+PAPER, GENERATED = "the paper's scheduler", "generated C"
 NUMPY, OPENCV, CPP, HALIDE = "NumPy", "OpenCV", "C++", "Halide"
-#: The schedulers of `FORMA` and of `AUTOMATIC`.
-SCHEDULER, DEFAULT = "Strips", "Parhelion"
+#: The schedulers of `FORMA`, of `PAPER` and of `AUTOMATIC`.
+SCHEDULER, MERGED, DEFAULT = "Strips", "Forma", "Parhelion"
 #: Inputs, dimension 0 first. The paper's are known for emboss and blur alone.
 SIZES: Mapping[str, tuple[int, ...]] = {
     "emboss": (2048, 2048),
@@ -175,7 +175,8 @@ def contenders(
     program = PROGRAMS[name]
     inputs = program.inputs(size)
     into, new = compiled(program, inputs)
-    found = {FORMA: into, NEW: new} | with_numpy(program, inputs)
+    found = {FORMA: into, NEW: new, PAPER: compiled(program, inputs, MERGED)[0]}
+    found |= with_numpy(program, inputs)
     if name not in generated.TOO_LARGE:
         found[GENERATED] = in_generated_c(program, inputs, size, new)
     if is_automatic:
@@ -251,6 +252,7 @@ __all__ = [
     "NEW",
     "NUMPY",
     "OPENCV",
+    "PAPER",
     "SIZES",
     "SMALL",
     "Contender",

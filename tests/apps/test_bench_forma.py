@@ -60,7 +60,9 @@ def test_forma_and_opencv_compute_the_same() -> None:
     pytest.importorskip("cv2")
     pytest.importorskip("halide")
     found = of.contenders("emboss", (96, 64), is_automatic=True)
-    assert {of.FORMA, of.NEW, of.GENERATED, of.AUTOMATIC, of.OPENCV} <= set(found)
+    assert {of.FORMA, of.NEW, of.PAPER, of.GENERATED, of.AUTOMATIC, of.OPENCV} <= set(
+        found
+    )
     assert max(of.compare("emboss", found).values()) < 1e-6
 
 
