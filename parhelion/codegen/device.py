@@ -24,6 +24,9 @@ from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.types import INT32, Handle
 
+#: The bytes that an address of the device is a multiple of for the widest vectors.
+_WIDEST = 16
+
 
 def sync(f: Function, s: S.Sync) -> None:
     """Has the run time make the copy that is used next the one it must be."""
@@ -99,6 +102,11 @@ def _launch(f: Function, kernel: DeviceKernel) -> None:
         _address(f, p) if isinstance(p, BufferSym) else f.value(p)
         for p in kernel.parameters
     ]
+    record = _record(f, kernel, kernel.name)
+    if kernel.wide:
+        wide = _record(f, kernel, kernel.wide)
+        good = _is_wide(f, kernel, places)
+        record = f.op(f"select i1 {good}, ptr {wide}, ptr {record}")
     run, done = f.label("launch"), f.label("launched")
     f.out(f"  br i1 {some}, label %{run}, label %{done}")
     f.push(ScopeKind.BRANCH)
@@ -115,7 +123,7 @@ def _launch(f: Function, kernel: DeviceKernel) -> None:
     f.module.runtime("ph_device_launch")
     status = f.op(
         f"call i32 @ph_device_launch(ptr %ctx, ptr {_interface(f)}, "
-        f"ptr {_record(f, kernel)}, ptr {grid}, ptr {block}, "
+        f"ptr {record}, ptr {grid}, ptr {block}, "
         f"i32 {kernel.shared}, ptr {given})"
     )
     _check(f, status, f"the kernel of '{kernel.func}'")
@@ -133,13 +141,27 @@ def _triple(f: Function, counts: Sequence[str]) -> str:
     return at
 
 
-def _record(f: Function, kernel: DeviceKernel) -> str:
+def _is_wide(f: Function, kernel: DeviceKernel, places: Sequence[str]) -> str:
+    """Whether the version of a kernel for wide vectors can run. places: what its
+    parameters are given."""
+    good = "true"
+    for p, text in zip(kernel.parameters, places, strict=True):
+        if p in kernel.aligned:
+            address = f.op(f"ptrtoint ptr {text} to i64")
+            low = f.op(f"and i64 {address}, {_WIDEST - 1}")
+            good = f.op(f"and i1 {good}, {f.op(f'icmp eq i64 {low}, 0')}")
+    for condition in kernel.conditions:
+        good = f.op(f"and i1 {good}, {f.value(condition)}")
+    return good
+
+
+def _record(f: Function, kernel: DeviceKernel, called: str) -> str:
     """What the run time must know to find a kernel in the image (`runtime.cuda_ir`)."""
     m = f.module
-    name = m.string(kernel.name)
-    slot = m.add_global(f"{kernel.name}.slot", "internal global i64 0")
+    name = m.string(called)
+    slot = m.add_global(f"{called}.slot", "internal global i64 0")
     return m.add_global(
-        f"{kernel.name}.record",
+        f"{called}.record",
         "private constant { ptr, ptr, ptr, i32 } "
         f"{{ ptr {name}, ptr @{IMAGE}, ptr {slot}, i32 {kernel.shared} }}",
     )

@@ -63,6 +63,9 @@ class DeviceKernel:
         as there are loops. Nothing is to run if a number of blocks is less than 1. A
         number of threads may be less than 1, and then one thread is to run.
     shared: bytes of dynamic shared memory.
+    wide: the name of a version, else the same, that is to run instead where all of
+        `conditions` hold, which are expressions of the host's, and the addresses on the
+        device of `aligned` are multiples of 16; empty if there is none.
     """
 
     name: str
@@ -71,6 +74,9 @@ class DeviceKernel:
     grid: tuple[Expr, ...]
     threads: tuple[Expr, ...]
     shared: int
+    wide: str = ""
+    conditions: tuple[Expr, ...] = ()
+    aligned: tuple[BufferSym, ...] = ()
 
 
 #: In the set that `Module.reads` returns: the expression has an effect.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.gpu.test_simulated import CASES
+from tests.gpu.through_driver import PLACES
 from tests.support.fake_driver import library
 
 #: Processes that run a part of the cases each, so that none takes long.
@@ -48,6 +49,12 @@ def test_random_schedules(part: int, tmp_path: Path) -> None:
     assert sum(map(bool, launched.values())) >= 4, launched
 
 
+@pytest.mark.parametrize("part", range(2))
+def test_random_stages_of_blocks(part: int, tmp_path: Path) -> None:
+    launched = run([f"staged-{n}" for n in range(part * 15, part * 15 + 15)], tmp_path)
+    assert sum(map(bool, launched.values())) >= 6, launched
+
+
 @pytest.mark.parametrize(
     "names",
     [
@@ -61,3 +68,8 @@ def test_applications(names: list[str], tmp_path: Path) -> None:
     """Those whose kernels an emulation runs in seconds, with atomic additions to
     memory of the device and of the block, and without."""
     assert all(run(names, tmp_path).values())
+
+
+def test_versions_of_a_kernel(tmp_path: Path) -> None:
+    """Wide vectors where images lie at multiples of 16 bytes, and nowhere else."""
+    assert run(["wide"], tmp_path) == {"wide": len(PLACES)}

@@ -4,8 +4,9 @@ Its memory is main memory, and its kernels run on threads of the CPU as they are
 emitted.
 
 ``python -m tests.gpu.through_driver LIBRARY CASE…`` in a process of its own, as the
-driver's library is loaded once. A number is the seed of a random case; ``blur/1`` is
-the second of an application's schedules for a GPU. Prints the name of each case that is
+driver's library is loaded once. A number is the seed of a random case, ``staged-1``
+that of one with stages of a block, ``wide`` the versions of a kernel; ``blur/1`` is the
+second of an application's schedules for a GPU. Prints the name of each case that is
 right, and how many kernels it has launched.
 """
 
@@ -108,6 +109,42 @@ def check_app(name: str, number: int) -> None:
     np.testing.assert_allclose(got, wanted, rtol, atol=0)
 
 
+#: Where an image begins in one that is 96 x 12, how large the result is, and whether
+#: all lies at multiples of 16 bytes.
+PLACES = (
+    ((0, 0), (64, 8), True),
+    ((4, 1), (64, 8), True),
+    ((1, 0), (64, 8), False),
+    ((2, 3), (64, 8), False),
+    ((0, 0), (62, 8), False),
+    ((8, 2), (68, 5), True),
+)
+
+
+def check_wide() -> None:
+    """Which version of a kernel runs, by where images lie, and what it computes."""
+    x, y, tx, ty, v = hl.vars("x y tx ty v")
+    whole = hl.Buffer(np.arange(96 * 12, dtype=np.float32).reshape(12, 96))
+    whole.copy_to_device()  # whose copy its crops share
+    image = hl.ImageParam(hl.Float(32), 2, "image")
+    f = hl.Func("wide")
+    f[x, y] = image[x, y] * 2 + image[x + 2, y]
+    f.split(x, x, v, 4).reorder(v, x, y).vectorize(v).gpu_tile(x, y, tx, ty, 8, 4)
+    for corner, size, wide in PLACES:
+        left = 94 - size[0] - corner[0]
+        part = whole.cropped(
+            [(corner[0], size[0] + min(left, 2)), (corner[1], size[1])]
+        )
+        part.set_min([0, 0])
+        image.set(part)
+        before = len(_LAUNCHED)
+        got = np.asarray(f.realize(list(size)))
+        array = np.asarray(part)
+        wanted = array[:, : size[0]] * 2 + array[:, 2 : size[0] + 2]
+        np.testing.assert_array_equal(got, wanted)
+        assert _LAUNCHED[before:] == [f"wide_{int(wide)}"], (corner, size)
+
+
 def numbers() -> tuple[hl.Func, list[int]]:
     """Params of all types, and sizes, as arguments of a kernel."""
     x, tx = hl.vars("x tx")
@@ -135,6 +172,7 @@ def main(library: str, names: list[str]) -> None:
     launcher = _LAUNCHER(launch)
     ctypes.CDLL(library).fake_launcher(launcher)
     kernels.__dict__["ptx_of"] = watched(kernels.ptx_of)
+    from tests.fuzz import staged
     from tests.fuzz.kernels import difference, draw
     from tests.gpu.test_simulated import CASES
 
@@ -144,6 +182,13 @@ def main(library: str, names: list[str]) -> None:
         if name.isdecimal():
             wrong = difference(draw(random.Random(int(name))), "sm_80")
             assert not wrong, f"seed {name}: {wrong}"
+        elif name.startswith("staged-"):
+            wrong = staged.difference(
+                staged.draw(random.Random(int(name.removeprefix("staged-")))), "sm_80"
+            )
+            assert not wrong, f"{name}: {wrong}"
+        elif name == "wide":
+            check_wide()
         elif "/" in name:
             app, number = name.split("/")
             check_app(app, int(number))

@@ -8,6 +8,7 @@ threads as its leaves. The host is told what it must know for a launch.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from parhelion.codegen import closures, intrinsics, memory, stmt
 from parhelion.codegen.lets import bound_twice
@@ -23,6 +24,7 @@ from parhelion.codegen.nvptx.statements import (
     MOST_THREADS,
     bind_counter,
 )
+from parhelion.codegen.nvptx.wide import wide_places
 from parhelion.codegen.types import value_type
 from parhelion.errors import InternalError, ScheduleError
 from parhelion.ir import build
@@ -44,10 +46,24 @@ MOST_BLOCKS = ((1 << 31) - 1, 65535, 65535)
 
 
 def write_kernel(kernels: Kernels, s: S.For) -> DeviceKernel:
-    """Writes a loop over blocks into the module of kernels.
+    """Writes a loop over blocks into the module of kernels, a second time if its
+    vectors are wider where images lie at multiples of 16 bytes.
 
     Raises ScheduleError for what cannot be in a kernel.
     """
+    made = _written(kernels, s)
+    wide = wide_places(kernels, s)
+    if wide is None:
+        return made
+    kernels.aligned, kernels.places = frozenset(wide.buffers), wide.places
+    other = _written(kernels, s)
+    kernels.aligned, kernels.places = frozenset(), {}
+    return replace(
+        made, wide=other.name, conditions=wide.conditions, aligned=wide.buffers
+    )
+
+
+def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
     func = computed(s)
     refusals.check(s, func, strict=kernels.strict_float)
     blocks, body = block_loops(s)

@@ -22,25 +22,24 @@ WIDEST = 16
 _SHARED = f"external addrspace(3) global [0 x i8], align {WIDEST}"
 
 
+#: The bytes that elements at some indices of buffers lie at multiples of.
+Places = Mapping[tuple[BufferSym, Expr], int]
+
+
 class Kernels(Module):
     """The kernels of one program, which become one PTX text.
 
-    aligned: of callers' buffers, the bytes that the address on the device of the
-        element with index 0 is promised to be a multiple of. What is allocated on the
-        device begins at a multiple of WIDEST.
     shared: the buffers in shared memory of the kernel in hand.
+    aligned: the callers' buffers whose addresses on the device are multiples of WIDEST
+        where the kernel in hand runs, as those are of what is allocated on the device.
+        places: what else is known there.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        *,
-        strict_float: bool,
-        aligned: Mapping[BufferSym, int] | None = None,
-    ) -> None:
+    def __init__(self, target: Target, *, strict_float: bool) -> None:
         backend = llvm_backend(target.arch)
         super().__init__(target, backend, strict_float=strict_float)
-        self.aligned = dict(aligned or {})
+        self.aligned: frozenset[BufferSym] = frozenset()
+        self.places: Places = {}
         self.shared: frozenset[BufferSym] = frozenset()
 
     def kernel_name(self, wish: str) -> str:
@@ -72,6 +71,9 @@ class Kernels(Module):
         size = buffer.type.bytes()
         modulus, rest = alignment(index)
         known = self.base_alignment(buffer)
+        told = self.places.get((buffer, index))
+        if told is not None:
+            modulus, rest = told // size, 0
         # The least power of two that divides all of base, modulus and remainder.
         for part in (modulus * size, (rest + elements) * size):
             if part:
@@ -81,10 +83,9 @@ class Kernels(Module):
     def base_alignment(self, buffer: BufferSym) -> int:
         """The bytes, WIDEST at most, that the address of the element with index 0 is a
         multiple of."""
-        if buffer.role == "internal":
+        if buffer.role == "internal" or buffer in self.aligned:
             return WIDEST
-        promised = self.aligned.get(buffer, 0)
-        return max(min(promised & -promised, WIDEST), buffer.type.bytes())
+        return buffer.type.bytes()
 
     def furthest(self, buffer: BufferSym, index: Expr) -> int:
         if buffer in self.sizes:
