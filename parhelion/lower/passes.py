@@ -37,6 +37,7 @@ from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.kernels import shape_kernels
 from parhelion.lower.lane_sums import sum_by_lanes
 from parhelion.lower.options import PLAIN, LowerOptions
+from parhelion.lower.padding import pad_shared
 from parhelion.lower.partition import partition_loops
 from parhelion.lower.prefetch_streams import prefetch_streams
 from parhelion.lower.profiling import mark_profile
@@ -269,6 +270,12 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: keep_in_registers(s, c.options.device),
         "storage of a block that is used by each thread apart becomes the threads' own",
         "all places are in their simplest form, and those of unrolled loops constants",
+    ),
+    Pass(
+        "pad_shared",
+        lambda s, c: pad_shared(s, c.options.device),
+        "rows of shared memory get longer, so that lanes of a warp use other banks",
+        "behind registers, which need none; before barriers, which need simple places",
     ),
     Pass(
         "interleave_stores",

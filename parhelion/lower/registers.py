@@ -27,20 +27,27 @@ from dataclasses import dataclass, field
 
 from parhelion.ir.build import add, cast, imm, int32, mul, sub
 from parhelion.ir.device import Device
-from parhelion.ir.expr import Expr, Load
-from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.expr import Expr
+from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import constant_bytes
 from parhelion.lower.kernel_loops import (
     THREADS,
     block_loops,
+    leaves,
     nest_of,
     thread_counts,
 )
 from parhelion.lower.kernel_refusals import refused_storage
 from parhelion.lower.lanes import concat
-from parhelion.lower.thread_places import Leaf, Use, thread_numbers
+from parhelion.lower.thread_places import (
+    Leaf,
+    Use,
+    read_together,
+    shared_storage,
+    thread_numbers,
+)
 
 #: Storage of more bytes for each thread stays in shared memory, unless the schedule
 #: wishes for registers: half of the registers that a thread can have.
@@ -149,45 +156,21 @@ class _Block:
     def __init__(self, device: Device, body: Stmt) -> None:
         self.device = device
         counts = thread_counts(body)
-        self.numbers = thread_numbers(len(counts))
+        self.numbers = thread_numbers(counts)
         self.storage: dict[BufferSym, _Storage] = {}
         self.kept: dict[BufferSym, dict[int, int]] = {}
-        self.find(body)
-        self.look(body)
+        together = read_together(body)
+        for buffer, found in shared_storage(body).items():
+            why = _TOGETHER if buffer in together else ""
+            n = len(counts)
+            self.storage[buffer] = _Storage(found[0], why, [None] * n, [1] * n)
+        for leaf in leaves(body):
+            Leaf(leaf, self.numbers, self.note).rewritten()
         for buffer, storage in self.storage.items():
             self.decide(buffer, storage)
         known = [n or 1 for n in counts]
         self.strides = [_product(known[d + 1 :]) for d in range(len(known))]
         self.threads = _product(known)
-
-    def find(self, s: Stmt) -> None:
-        """Notes what is allocated at block level."""
-        if isinstance(s, For) and s.kind in THREADS:
-            return
-        if isinstance(s, Allocate) and s.kind is MemoryKind.SHARED:
-            n = len(self.numbers)
-            self.storage.setdefault(s.buffer, _Storage(s, "", [None] * n, [1] * n))
-        for c in s.children():
-            if isinstance(c, Stmt):
-                self.find(c)
-
-    def look(self, s: Stmt) -> None:
-        """Notes all uses."""
-        if isinstance(s, For) and s.kind in THREADS:
-            for loop in nest_of(s)[0]:
-                self.together([loop.min, loop.extent])
-            Leaf(s, self.numbers, self.note).rewritten()
-            return
-        self.together([c for c in s.children() if isinstance(c, Expr)])
-        for c in s.children():
-            if isinstance(c, Stmt):
-                self.look(c)
-
-    def together(self, exprs: Sequence[Expr]) -> None:
-        for e in exprs:
-            for n in nodes(e):
-                if isinstance(n, Load) and n.buffer in self.storage:
-                    self.storage[n.buffer].why = _TOGETHER
 
     def note(self, use: Use) -> None:
         found = self.storage.get(use.buffer)

@@ -11,12 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from parhelion.analysis.linear import Linear, linear
-from parhelion.ir.build import add, block, const_int
+from parhelion.ir.build import add, block, const_int, imm, int32, sub
 from parhelion.ir.expr import Broadcast, Expr, Load, Ramp, Var
-from parhelion.ir.rewrite import Rewriter, substitute
-from parhelion.ir.stmt import Allocate, Atomic, Block, For, If, LetStmt, Stmt, Store
+from parhelion.ir.rewrite import Rewriter, nodes, substitute
+from parhelion.ir.stmt import (
+    Allocate,
+    Atomic,
+    Block,
+    For,
+    If,
+    LetStmt,
+    MemoryKind,
+    Stmt,
+    Store,
+)
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.kernel_loops import nest_of
+from parhelion.lower.kernel_loops import THREADS, nest_of
 from parhelion.lower.lanes import lane
 from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32, Type
@@ -48,9 +58,43 @@ class Use:
 Replaced = Callable[[Use], Expr | None]
 
 
-def thread_numbers(dimensions: int) -> list[Var]:
-    """Variables for the numbers of a thread along each dimension, outermost first."""
-    return [Var(f"thread.{d}", INT32) for d in range(dimensions)]
+def thread_numbers(counts: Sequence[int | None]) -> list[Var]:
+    """Variables for the numbers of a thread along each dimension, outermost first.
+    counts: how many threads there are; None where that is not constant."""
+    return [
+        Var(f"thread.{d}", INT32, lo=int32(0), hi=None if n is None else int32(n - 1))
+        for d, n in enumerate(counts)
+    ]
+
+
+def shared_storage(body: Stmt) -> dict[BufferSym, list[Allocate]]:
+    """What a block allocates in shared memory. Copies of a body allocate one buffer in
+    several places."""
+    found: dict[BufferSym, list[Allocate]] = {}
+    stack = [body]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, For) and s.kind in THREADS:
+            continue
+        if isinstance(s, Allocate) and s.kind is MemoryKind.SHARED:
+            found.setdefault(s.buffer, []).append(s)
+        stack += reversed([c for c in s.children() if isinstance(c, Stmt)])
+    return found
+
+
+def read_together(body: Stmt) -> set[BufferSym]:
+    """What all threads of a block load together, in what stands at block level."""
+    found: set[BufferSym] = set()
+    stack = [body]
+    while stack:
+        s = stack.pop()
+        exprs = [c for c in s.children() if isinstance(c, Expr)]
+        if isinstance(s, For) and s.kind in THREADS:
+            exprs = [e for loop in nest_of(s)[0] for e in (loop.min, loop.extent)]
+        else:
+            stack += [c for c in s.children() if isinstance(c, Stmt)]
+        found |= {n.buffer for e in exprs for n in nodes(e) if isinstance(n, Load)}
+    return found
 
 
 class Leaf:
@@ -64,6 +108,10 @@ class Leaf:
         self.env: dict[Var, Expr] = {}
         for loop, number in zip(self.loops, numbers, strict=True):
             self.env[loop.var] = add(substitute(loop.min, self.env), number)
+        #: What the numbers, and counters of serial loops, are in terms of the program.
+        self.back: dict[Var, Expr] = {}
+        for loop, number in zip(self.loops, numbers, strict=True):
+            self.back[number] = sub(loop.var, loop.min)
         self.atomic = self.guarded = False
         self.inner: tuple[For, ...] = ()
 
@@ -91,6 +139,7 @@ class Leaf:
         if isinstance(s, For):
             low, extent = self.expr(s.min), self.expr(s.extent)
             outer, self.inner = self.inner, (*self.inner, s)
+            self.count(s)
             body = self.stmt(s.body)
             self.inner = outer
             return For(s.var, low, extent, s.kind, body)
@@ -100,6 +149,17 @@ class Leaf:
         other = s.map(lambda c: self.expr(c) if isinstance(c, Expr) else self.stmt(c))
         self.atomic, self.guarded = before
         return other
+
+    def count(self, loop: For) -> None:
+        """Has the variable of a serial loop be where it begins and a counter, of which
+        bounds are known wherever that is."""
+        extent = const_int(loop.extent)
+        if extent is None or extent < 1:
+            return
+        zero, last = imm(0, loop.var.type), imm(extent - 1, loop.var.type)
+        counter = Var("counter", loop.var.type, lo=zero, hi=last)
+        self.env[loop.var] = add(substitute(loop.min, self.env), counter)
+        self.back[counter] = sub(loop.var, loop.min)
 
     def expr(self, e: Expr) -> Expr:
         return _Loads(self).go(e)
@@ -118,7 +178,7 @@ class Leaf:
             self.inner,
         )
         made = self.replaced(use)
-        return self.expr(at) if made is None else made
+        return self.expr(at) if made is None else substitute(made, self.back)
 
     def places(self, index: Expr) -> tuple[Linear, ...]:
         """The place of each lane."""
@@ -145,4 +205,11 @@ class _Loads(Rewriter):
         return Load(n.type, n.buffer, index, predicate)
 
 
-__all__ = ["Leaf", "Replaced", "Use", "thread_numbers"]
+__all__ = [
+    "Leaf",
+    "Replaced",
+    "Use",
+    "read_together",
+    "shared_storage",
+    "thread_numbers",
+]
