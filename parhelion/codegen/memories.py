@@ -18,12 +18,8 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.stmt import HEAPS, MemoryKind
+from parhelion.lower.allocate import MOST_IN_FRAME, MOST_ON_STACK
 from parhelion.types import INT32, INT64
-
-#: An AUTO allocation of a known size up to this many bytes lives on the stack.
-STACK_LIMIT = 16 * 1024
-#: All stack allocations of one function together stay below this many bytes.
-FRAME_LIMIT = 256 * 1024
 
 
 class Cached(Memory[Function]):
@@ -43,8 +39,8 @@ class Stack(Memory[Function]):
     def takes(self, f: Function, s: S.Allocate, size: int | None) -> bool:
         if size is None or s.kind in HEAPS:
             return False
-        wanted = s.kind is MemoryKind.STACK or size <= STACK_LIMIT
-        return wanted and f.frame + size <= FRAME_LIMIT
+        wanted = s.kind is MemoryKind.STACK or size <= MOST_ON_STACK
+        return wanted and f.frame + size <= MOST_IN_FRAME
 
     def allocate(self, f: Function, s: S.Allocate, size: int | None) -> None:
         assert size is not None
@@ -216,4 +212,4 @@ def _release(f: Function) -> None:
     f.pointers.pop(buffer, None)
 
 
-__all__ = ["FRAME_LIMIT", "MEMORIES", "STACK_LIMIT"]
+__all__ = ["MEMORIES"]

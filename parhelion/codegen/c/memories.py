@@ -10,9 +10,7 @@ from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
 from parhelion.ir.stmt import HEAPS, MemoryKind
-
-#: Storage of a known size up to this many bytes is an array.
-_MOST_IN_ARRAY = 16 * 1024
+from parhelion.lower.allocate import MOST_ON_STACK
 
 
 class Array(Memory[Text]):
@@ -22,7 +20,7 @@ class Array(Memory[Text]):
     def takes(self, f: Text, s: S.Allocate, size: int | None) -> bool:
         if size is None or s.kind is MemoryKind.HEAP:
             return False
-        return s.kind is MemoryKind.STACK or size <= _MOST_IN_ARRAY
+        return s.kind is MemoryKind.STACK or size <= MOST_ON_STACK
 
     def allocate(self, f: Text, s: S.Allocate, size: int | None) -> None:
         assert size is not None
