@@ -7,7 +7,8 @@ well where the kernel would not come to it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache, partial
 
 from parhelion.analysis.rank import reads_data, tree_size
 from parhelion.ir.build import block, conjunction, imm, lnot, lor, lt
@@ -22,11 +23,19 @@ _LARGEST = 400
 def slope(e: Expr, v: Var) -> int | None:
     """The k for which an expression is k times a variable and what does not depend on
     it; None if it is none, or not seen to be."""
-    if v not in free_vars(e):
-        return 0
-    if e is v:
-        return 1
-    parts = [slope(c, v) for c in e.children() if isinstance(c, Expr)]
+    return _slope(e, v, {v: 1})
+
+
+def _slope(e: Expr, v: Var, found: dict[Expr, int | None]) -> int | None:
+    """As `slope`. found: of what is inside, which a tree may have many times."""
+    if e in found:
+        return found[e]
+    made = found[e] = _slope_of(e, v, found) if v in free_vars(e) else 0
+    return made
+
+
+def _slope_of(e: Expr, v: Var, found: dict[Expr, int | None]) -> int | None:
+    parts = [_slope(c, v, found) for c in e.children() if isinstance(c, Expr)]
     known = [k for k in parts if k is not None]
     if len(known) < len(parts):
         return None
@@ -74,16 +83,26 @@ def known_to_host(e: Expr, inside: Collection[Var]) -> Expr | None:
     return None if reads_data(e) else e
 
 
+#: A condition that the host knows, or None.
+Condition = Callable[[], Expr | None]
+
+
+def _denied(cond: Condition) -> Expr | None:
+    known = cond()
+    return None if known is None else lnot(known)
+
+
 class LiftedChecks(Rewriter):
     """checks: those of the host. body: what is left. around: under which conditions a
-    statement runs; None among them if the host does not know one."""
+    statement runs, each found when a check first asks for it, as most kernels have
+    none; it is None if the host does not know it."""
 
     def __init__(self, inside: frozenset[Var]) -> None:
         super().__init__()
         self.inside = inside
         self.checks: list[Assert] = []
         self.body: Stmt = NOP
-        self.around: list[Expr | None] = []
+        self.around: list[Condition] = []
 
     def runs(self, loop: For) -> Expr | None:
         """Whether a loop has an iteration."""
@@ -93,33 +112,37 @@ class LiftedChecks(Rewriter):
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
 
-    def within(self, cond: Expr | None, s: Stmt) -> Stmt:
+    def within(self, cond: Condition, s: Stmt) -> Stmt:
         self.around.append(cond)
         made = self.go(s)
         self.around.pop()
         return made
 
     def on_for(self, n: For) -> Stmt:
-        body = self.within(self.runs(n), n.body)
+        body = self.within(cache(partial(self.runs, n)), n.body)
         return For(n.var, n.min, n.extent, n.kind, body)
 
     def on_block(self, n: Block) -> Stmt:
         return block(*[self.go(item) for item in n.items])
 
     def on_if(self, n: If) -> Stmt:
-        cond = known_to_host(n.cond, self.inside)
+        cond = cache(partial(known_to_host, n.cond, self.inside))
         then = self.within(cond, n.then)
         if n.otherwise is None:
             return If(n.cond, then, None)
-        denied = None if cond is None else lnot(cond)
+        denied = cache(partial(_denied, cond))
         return If(n.cond, then, self.within(denied, n.otherwise))
 
     def on_assert(self, n: Assert) -> Stmt:
         cond = known_to_host(n.cond, self.inside)
+        if cond is None:
+            return n
         args = [known_to_host(a, self.inside) for a in n.args]
-        around = [e for e in self.around if e is not None]
         known = [a for a in args if a is not None]
-        if cond is None or len(around) < len(self.around) or len(known) < len(args):
+        if len(known) < len(args):
+            return n
+        around = [e for find in self.around if (e := find()) is not None]
+        if len(around) < len(self.around):
             return n
         if around:
             cond = lor(lnot(conjunction(around)), cond)
@@ -133,7 +156,7 @@ def lift_checks(
     """Takes the checks that the host can make out of what a block does. loops: those
     over blocks. inside: what all loops of the kernel bind."""
     found = LiftedChecks(frozenset(inside))
-    found.around = [found.runs(loop) for loop in loops]
+    found.around = [cache(partial(found.runs, loop)) for loop in loops]
     found.body = found.go(body)
     return found
 
