@@ -27,6 +27,12 @@ class TypeCode(enum.IntEnum):
     BFloat = 4
 
 
+#: The kinds again: to look up a member of an enumeration takes CPython 3.11 as long as
+#: a call, and types are asked for their kind hundreds of thousands of times a compile.
+_INT, _UINT, _FLOAT = TypeCode.Int, TypeCode.UInt, TypeCode.Float
+_HANDLE, _BFLOAT = TypeCode.Handle, TypeCode.BFloat
+
+
 class Type:
     """The type of a pixel or a vector of them; made by `Int`, `UInt`, `Float`, `Bool`,
     ….
@@ -40,10 +46,11 @@ class Type:
     (8, 255, <parhelion.Type uint16>)
     """
 
-    __slots__ = ("kind", "width", "count", "__weakref__")
+    __slots__ = ("kind", "width", "count", "_range", "__weakref__")
     kind: TypeCode
     width: int
     count: int
+    _range: tuple[int | float, int | float]
 
     _table: dict[tuple[int, int, int], Type] = {}
 
@@ -69,6 +76,7 @@ class Type:
             )
         made = object.__new__(cls)
         made.kind, made.width, made.count = TypeCode(code), bits, lanes
+        made._range = _range_of(made.kind, bits)
         return cls._table.setdefault(key, made)
 
     def __reduce__(self) -> tuple[type[Type], tuple[TypeCode, int, int]]:
@@ -99,31 +107,31 @@ class Type:
 
     def is_int(self) -> bool:
         """Returns whether this is a signed integer."""
-        return self.kind is TypeCode.Int
+        return self.kind is _INT
 
     def is_uint(self) -> bool:
         """Returns whether this is an unsigned integer, as a Bool is."""
-        return self.kind is TypeCode.UInt
+        return self.kind is _UINT
 
     def is_bool(self) -> bool:
         """Returns whether this is a Bool."""
-        return self.kind is TypeCode.UInt and self.width == 1
+        return self.kind is _UINT and self.width == 1
 
     def is_float(self) -> bool:
         """Returns whether this is a float of any kind."""
-        return self.kind is TypeCode.Float or self.kind is TypeCode.BFloat
+        return self.kind is _FLOAT or self.kind is _BFLOAT
 
     def is_bfloat(self) -> bool:
         """Returns whether this is a brain float."""
-        return self.kind is TypeCode.BFloat
+        return self.kind is _BFLOAT
 
     def is_handle(self) -> bool:
         """Returns whether this is a pointer."""
-        return self.kind is TypeCode.Handle
+        return self.kind is _HANDLE
 
     def is_int_or_uint(self) -> bool:
         """Returns whether this is an integer or a Bool."""
-        return self.kind is TypeCode.Int or self.kind is TypeCode.UInt
+        return self.kind is _INT or self.kind is _UINT
 
     def is_scalar(self) -> bool:
         """Returns whether there is one lane."""
@@ -156,19 +164,11 @@ class Type:
     # Ranges. The limits are Python numbers; `lang` wraps them for users.
     def lowest(self) -> int | float:
         """Returns the least value of one lane; minus infinity for floats."""
-        if self.kind is TypeCode.Int:
-            return -(1 << (self.width - 1))
-        if self.kind is TypeCode.UInt:
-            return 0
-        return float("-inf")
+        return self._range[0]
 
     def highest(self) -> int | float:
         """Returns the greatest value of one lane; infinity for floats."""
-        if self.kind is TypeCode.Int:
-            return (1 << (self.width - 1)) - 1
-        if self.kind is TypeCode.UInt:
-            return (1 << self.width) - 1
-        return float("inf")
+        return self._range[1]
 
     if TYPE_CHECKING:  # `lang.functions` provides them: they build expressions
 
@@ -206,16 +206,14 @@ class Type:
                 self.width > 16 or other.width <= 11
             )
         return mantissa >= _MANTISSA[other.kind, other.width] and not (
-            self.kind is TypeCode.Float
-            and self.width == 16
-            and other.kind is TypeCode.BFloat
+            self.kind is _FLOAT and self.width == 16 and other.kind is _BFLOAT
         )
 
     def wrap(self, value: int) -> int:
         """Returns `value` modulo two to the width, in the range of this integer
         type."""
         value &= (1 << self.width) - 1
-        if self.kind is TypeCode.Int and value >> (self.width - 1):
+        if self.kind is _INT and value >> (self.width - 1):
             value -= 1 << self.width
         return value
 
@@ -226,9 +224,9 @@ class Type:
 
         if self.is_bool():
             return np.dtype(np.bool_)
-        if self.kind is TypeCode.Handle:
+        if self.kind is _HANDLE:
             return np.dtype(np.uint64)
-        if self.kind is TypeCode.BFloat:
+        if self.kind is _BFLOAT:
             return np.dtype(np.uint16)
         letter = {TypeCode.Int: "i", TypeCode.UInt: "u", TypeCode.Float: "f"}
         return np.dtype(f"{letter[self.kind]}{self.width // 8}")
@@ -267,6 +265,15 @@ class Type:
         return f"<parhelion.Type {self}>"
 
 
+def _range_of(kind: TypeCode, width: int) -> tuple[int | float, int | float]:
+    """The least and the greatest value of one lane."""
+    if kind is _INT:
+        return -(1 << (width - 1)), (1 << (width - 1)) - 1
+    if kind is _UINT:
+        return 0, (1 << width) - 1
+    return -math.inf, math.inf
+
+
 _WIDTHS: dict[TypeCode, tuple[int, ...]] = {
     TypeCode.Int: (8, 16, 32, 64),
     TypeCode.UInt: (1, 8, 16, 32, 64),
@@ -293,7 +300,7 @@ def round_float(value: int | float, to: Type) -> float:
         value = _as_double(value, to)
     if to.width == 64:
         return value
-    if to.kind is TypeCode.BFloat:
+    if to.kind is _BFLOAT:
         return _round_to_bfloat16(value)
     code = "e" if to.width == 16 else "f"
     try:

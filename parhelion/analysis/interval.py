@@ -34,6 +34,7 @@ from parhelion.analysis.ranges import (
     chosen,
     div_intervals,
     fits,
+    interval_of,
     is_index_type,
     max_intervals,
     min_intervals,
@@ -127,7 +128,7 @@ def _finite(e: Expr, depth: int) -> bool:
 
 
 def _imm(n: Imm, get: Get) -> Fact:
-    return Interval(n.value, n.value), True
+    return interval_of((n.value, n.value)), True
 
 
 def _float_imm(n: FloatImm, get: Get) -> Fact:
@@ -144,9 +145,9 @@ def _var(n: Var, get: Get) -> Fact:
         is_tame = True
     if t.is_int_or_uint():
         if n.lo is not None:
-            known = known.intersect(Interval(get(n.lo)[0].lo, None))
+            known = known.intersect(interval_of((get(n.lo)[0].lo, None)))
         if n.hi is not None:
-            known = known.intersect(Interval(None, get(n.hi)[0].hi))
+            known = known.intersect(interval_of((None, get(n.hi)[0].hi)))
     if known.lo is not None and known.hi is not None:
         if known.lo > known.hi:  # Never in scope: nothing to be said.
             return type_fact(t)[0], is_tame
@@ -185,8 +186,11 @@ def _add(n: Add, get: Get) -> Fact:
     t = n.type
     if t.is_float():
         return _float_arithmetic(t, a, b, float.__add__)
-    both = add_intervals(a, b)
-    return checked(t, both.lo, both.hi, ta and tb)
+    al, ah = a
+    bl, bh = b
+    lo = None if al is None or bl is None else al + bl
+    hi = None if ah is None or bh is None else ah + bh
+    return checked(t, lo, hi, ta and tb)
 
 
 def _sub(n: Sub, get: Get) -> Fact:
@@ -195,8 +199,11 @@ def _sub(n: Sub, get: Get) -> Fact:
     t = n.type
     if t.is_float():
         return _float_arithmetic(t, a, b, float.__sub__)
-    both = add_intervals(a, scale_interval(b, -1))
-    return checked(t, both.lo, both.hi, ta and tb)
+    al, ah = a
+    bl, bh = b
+    lo = None if al is None or bh is None else al - bh
+    hi = None if ah is None or bl is None else ah - bl
+    return checked(t, lo, hi, ta and tb)
 
 
 def _mul(n: Mul, get: Get) -> Fact:
@@ -486,12 +493,15 @@ def tame(e: Expr) -> bool:
 __all__ = [
     "FULL",
     "Fact",
+    "Get",
     "Interval",
+    "Number",
     "add_intervals",
     "compute_fact",
     "constant_interval",
     "fact",
     "fits",
+    "interval_of",
     "is_index_type",
     "never_nan",
     "scale_interval",

@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from parhelion.analysis.interval import (
+    FULL,
+    Get,
     Interval,
-    add_intervals,
-    constant_interval,
+    Number,
+    fact,
+    interval_of,
     is_index_type,
-    scale_interval,
     tame,
 )
 from parhelion.analysis.rank import sort_key, tree_size
@@ -77,15 +79,25 @@ class Linear:
 
     def interval(self) -> Interval:
         """Constant bounds, each atom taken by itself."""
-        total = Interval(self.const, self.const)
-        for atom, c in self.terms.items():
-            total = add_intervals(total, scale_interval(constant_interval(atom), c))
-            if total.lo is None and total.hi is None:
-                break
-        return total
+        return sum_interval(self, fact)
 
     def __repr__(self) -> str:
         return f"Linear({self.const}, {self.terms})"
+
+
+def sum_interval(form: Linear, get: Get) -> Interval:
+    """Constant bounds of a form, each atom taken by itself as `get` tells of it."""
+    lo: Number | None = form.const
+    hi: Number | None = form.const
+    for atom, k in form.terms.items():
+        least, most = get(atom)[0]
+        if k < 0:
+            least, most = most, least
+        lo = None if lo is None or least is None else lo + least * k
+        hi = None if hi is None or most is None else hi + most * k
+        if lo is None and hi is None:
+            return FULL
+    return interval_of((lo, hi))
 
 
 _set_linear = Expr._linear.__set__  # type: ignore[attr-defined]

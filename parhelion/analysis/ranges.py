@@ -7,11 +7,12 @@ type.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from parhelion.ir.build import floor_div
 from parhelion.ir.expr import Expr
-from parhelion.types import Type, TypeCode
+from parhelion.types import Type
 
 Number = int | float
 
@@ -47,6 +48,11 @@ class Interval(NamedTuple):
         )
 
 
+#: The interval of a pair of bounds: made in C, which takes half as long.
+interval_of: Callable[[tuple[Number | None, Number | None]], Interval] = partial(
+    tuple.__new__, Interval
+)
+
 FULL = Interval(None, None)
 BOOL_RANGE = Interval(0, 1)
 
@@ -59,7 +65,7 @@ _TYPE_FACTS: dict[Type, Fact] = {}
 
 def is_index_type(t: Type) -> bool:
     """Whether arithmetic of `t` may be assumed not to overflow: int32 and int64."""
-    return t.kind is TypeCode.Int and t.width >= 32
+    return t.is_int() and t.width >= 32
 
 
 def type_interval(t: Type) -> Interval:
@@ -70,7 +76,7 @@ def type_interval(t: Type) -> Interval:
 def type_fact(t: Type) -> Fact:
     found = _TYPE_FACTS.get(t)
     if found is None:
-        if t.kind is TypeCode.UInt or (t.kind is TypeCode.Int and t.width < 32):
+        if t.is_uint() or (t.is_int() and t.width < 32):
             found = Interval(t.lowest(), t.highest()), True
         else:
             found = FULL, False
@@ -88,9 +94,9 @@ def checked(t: Type, lo: Number | None, hi: Number | None, operands_tame: bool) 
     if not fits(t, lo, hi):
         known = type_fact(t)[0]
         return known, False
-    if lo is not None and hi is not None:
-        return Interval(lo, hi), True
-    return (Interval(lo, hi), True) if operands_tame else (FULL, False)
+    if operands_tame or lo is not None and hi is not None:
+        return interval_of((lo, hi)), True
+    return FULL, False
 
 
 def chosen(interval: Interval, tame_operands: bool) -> Fact:
@@ -100,19 +106,21 @@ def chosen(interval: Interval, tame_operands: bool) -> Fact:
 
 
 def add_intervals(a: Interval, b: Interval) -> Interval:
-    return Interval(
-        None if a.lo is None or b.lo is None else a.lo + b.lo,
-        None if a.hi is None or b.hi is None else a.hi + b.hi,
-    )
+    al, ah = a
+    bl, bh = b
+    lo = None if al is None or bl is None else al + bl
+    hi = None if ah is None or bh is None else ah + bh
+    return interval_of((lo, hi))
 
 
 def scale_interval(a: Interval, k: int) -> Interval:
     """k * a, exactly."""
     if k == 0:
         return Interval(0, 0)
-    lo = None if a.lo is None else a.lo * k
-    hi = None if a.hi is None else a.hi * k
-    return Interval(lo, hi) if k > 0 else Interval(hi, lo)
+    lo, hi = a
+    lo = None if lo is None else lo * k
+    hi = None if hi is None else hi * k
+    return interval_of((lo, hi) if k > 0 else (hi, lo))
 
 
 def mul_intervals(a: Interval, b: Interval) -> Interval:
@@ -186,14 +194,20 @@ def min_intervals(a: Interval, b: Interval) -> Interval:
         lo = None
     else:
         lo = min(a.lo, b.lo)
-    his = [h for h in (a.hi, b.hi) if h is not None]
-    return Interval(lo, min(his) if his else None)
+    if a.hi is None:
+        hi = b.hi
+    else:
+        hi = a.hi if b.hi is None else min(a.hi, b.hi)
+    return interval_of((lo, hi))
 
 
 def max_intervals(a: Interval, b: Interval) -> Interval:
-    los = [v for v in (a.lo, b.lo) if v is not None]
+    if a.lo is None:
+        lo = b.lo
+    else:
+        lo = a.lo if b.lo is None else max(a.lo, b.lo)
     if a.hi is None or b.hi is None:
         hi = None
     else:
         hi = max(a.hi, b.hi)
-    return Interval(max(los) if los else None, hi)
+    return interval_of((lo, hi))

@@ -12,7 +12,8 @@ expressions may tie (Vars of one name); they keep the order they came in.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import NamedTuple
 from zlib import crc32
 
@@ -50,6 +51,9 @@ class Rank(NamedTuple):
     choices: int
 
 
+#: Made in C, which takes half as long.
+_rank_of: Callable[[tuple[bool, bool, int, int]], Rank] = partial(tuple.__new__, Rank)
+
 _LEAF = Rank(False, True, 1, 0)
 _MOST = 1_000_000
 _DATA = (Load, FuncCall, ImageLoad, Extern)
@@ -76,12 +80,18 @@ def rank(e: Expr) -> Rank:
             pure = info is not None and info.pure
             data = info is not None and info.data
         for child in e.children():
-            r = rank(child)
-            data = data or r.data
-            pure = pure and r.pure
-            size += r.size
-            choices += r.choices
-        made = Rank(data, pure, min(size, _MOST), min(choices, _MOST))
+            try:
+                of_child = child._rank
+            except AttributeError:
+                of_child = rank(child)
+            reads, plain, nodes, chosen = of_child
+            data = data or reads
+            pure = pure and plain
+            size += nodes
+            choices += chosen
+        if size > _MOST:
+            size, choices = _MOST, min(choices, _MOST)
+        made = _rank_of((data, pure, size, choices))
     _set_rank(e, made)
     return made
 

@@ -15,7 +15,7 @@ from parhelion.ir.build import cast as build_cast
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Broadcast, Cast, Expr, FloatImm, Imm, Max, Min, Mul, Sub
 from parhelion.ir.scalars import binary, cast_value
-from parhelion.types import Type, TypeCode
+from parhelion.types import Type
 
 
 class SymInterval(NamedTuple):
@@ -75,7 +75,7 @@ def number(e: Expr | None) -> int | float | None:
 
 def is_index(t: Type) -> bool:
     """Whether arithmetic of `t` is taken not to overflow."""
-    return t.kind is TypeCode.Int and t.width >= 32
+    return t.is_int() and t.width >= 32
 
 
 def plus(a: Expr, b: Expr, k: int = 1) -> Expr:

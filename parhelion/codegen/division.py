@@ -15,7 +15,7 @@ from parhelion.codegen.types import integers, suffix, value_type
 from parhelion.codegen.writer import Function
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr
-from parhelion.types import Float, Int, Type, TypeCode, UInt
+from parhelion.types import Float, Int, Type, UInt
 
 
 def _bools(t: Type) -> str:
@@ -24,7 +24,7 @@ def _bools(t: Type) -> str:
 
 def not_negative(e: Expr) -> bool:
     """Whether an integer expression is certainly at least zero."""
-    if e.type.kind is TypeCode.UInt:
+    if e.type.is_uint():
         return True
     found = constant_interval(e)
     # An interval that leaves the type's range assumes that nothing wraps: arithmetic
@@ -70,7 +70,7 @@ def _by_constant(f: Function, a: Expr, c: int) -> str:
     text = f.value(a)
     if c == 1:
         return text
-    if t.kind is TypeCode.UInt:
+    if t.is_uint():
         if c & (c - 1) == 0:
             return f.op(f"lshr {vt} {text}, {integers(t, c.bit_length() - 1)}")
         return f.op(f"udiv {vt} {text}, {integers(t, c)}")
@@ -102,7 +102,7 @@ def _divmod(f: Function, a: Expr, b: Expr) -> tuple[str, str]:
         return quotient, rest
     if t.count > 1 and 8 <= t.width <= 32:
         pair = _in_floats(f, a, b)
-    elif t.kind is TypeCode.UInt:
+    elif t.is_uint():
         pair = _unsigned(f, f.value(a), f.value(b), t)
     else:
         pair = _signed(f, a, b)
@@ -158,7 +158,7 @@ def _in_floats(f: Function, x: Expr, y: Expr) -> tuple[str, str]:
     vt, bt = value_type(t), _bools(t)
     real = Float(32 if t.width <= 16 else 64, lanes)
     rt = value_type(real)
-    signed = t.kind is TypeCode.Int
+    signed = t.is_int()
     none = integers(t, 0)
     a = f.value(x)
     b = f.op(f"freeze {vt} {f.value(y)}")
@@ -196,7 +196,7 @@ def _to_integer(f: Function, a: str, real: Type, t: Type) -> str:
         wide = Int(32, lanes)
         text = f.op(f"fptosi {rt} {a} to {value_type(wide)}")
         return f.op(f"trunc {value_type(wide)} {text} to {vt}")
-    if t.kind is TypeCode.UInt:
+    if t.is_uint():
         return f.op(f"fptoui {rt} {a} to {value_type(UInt(32, lanes))}")
     most = "splat (double 0x41E0000000000000)"  # 2**31
     over = f.op(f"fcmp oge {rt} {a}, {most}")

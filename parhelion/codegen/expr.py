@@ -37,7 +37,7 @@ def in_float32(f: Function, e: Expr, result: Type) -> str:
     """A node over BFloat operands, computed in float32 and rounded to `result`."""
 
     def widen(a: Expr) -> Expr:
-        if a.type.kind is TypeCode.BFloat:
+        if a.type.is_bfloat():
             return build.cast(Float(32, a.type.count), a)
         return a
 
@@ -53,7 +53,7 @@ def _arithmetic(op: str, float_op: str) -> None:
         if t.kind is TypeCode.Float:
             a, b = f.value(e.a), f.value(e.b)
             return f.op(f"{float_op} {value_type(t)} {a}, {b}")
-        if t.kind is TypeCode.BFloat:
+        if t.is_bfloat():
             return in_float32(f, e, t)
         return f.op(f"{op} {value_type(t)} {f.value(e.a)}, {f.value(e.b)}")
 
@@ -70,7 +70,7 @@ def div(f: Function, e: E.Div) -> str:
     t = e.type
     if t.kind is TypeCode.Float:
         return f.op(f"fdiv {value_type(t)} {f.value(e.a)}, {f.value(e.b)}")
-    if t.kind is TypeCode.BFloat:
+    if t.is_bfloat():
         return in_float32(f, e, t)
     return divide(f, e.a, e.b)
 
@@ -88,7 +88,7 @@ def mod(f: Function, e: E.Mod) -> str:
 def extremum(f: Function, name: str, t: Type, a: str, b: str) -> str:
     """The "min" or "max" of two values of type `t`."""
     vt = value_type(t)
-    if t.kind is TypeCode.BFloat:
+    if t.is_bfloat():
         wide = Float(32, t.count)
         a, b = convert(f, a, t, wide), convert(f, b, t, wide)
         return convert(f, extremum(f, name, wide, a, b), wide, t)
@@ -98,7 +98,7 @@ def extremum(f: Function, name: str, t: Type, a: str, b: str) -> str:
         return f.op(f"select {bool_type(t)} {test}, {vt} {b}, {vt} {a}")
     if t.width == 1:
         return f.op(f"{'and' if name == 'min' else 'or'} {vt} {a}, {b}")
-    if t.kind is TypeCode.Int:
+    if t.is_int():
         return intrinsic(f, f"s{name}", t, a, b)
     if t.width == 64 and t.count > 1 and f.target.compares_signed:
         return _by_signed(f, name, t, a, b)
@@ -144,12 +144,12 @@ def intrinsic(f: Function, name: str, t: Type, *args: str, extra: str = "") -> s
 def _comparison(kind: type[E.EQ], of_int: str, of_float: str) -> None:
     def emit(f: Function, e: E.EQ) -> str:
         t = e.a.type
-        if t.kind is TypeCode.BFloat:
+        if t.is_bfloat():
             return in_float32(f, e, e.type)
         a, b = f.value(e.a), f.value(e.b)
         if t.kind is TypeCode.Float:
             return f.op(f"fcmp {of_float} {value_type(t)} {a}, {b}")
-        sign = "s" if t.kind is TypeCode.Int else "u"
+        sign = "s" if t.is_int() else "u"
         test = of_int if of_int in ("eq", "ne") else sign + of_int
         return f.op(f"icmp {test} {value_type(t)} {a}, {b}")
 
@@ -231,7 +231,7 @@ def convert(f: Function, a: str, old: Type, new: Type) -> str:
         return a
     if new.width < old.width:
         return f.op(f"trunc {source} {a} to {to}")
-    extend = "sext" if old.kind is TypeCode.Int else "zext"
+    extend = "sext" if old.is_int() else "zext"
     return f.op(f"{extend} {source} {a} to {to}")
 
 
@@ -251,14 +251,14 @@ def _handle(f: Function, a: str, old: Type, new: Type) -> str:
 def _to_float(f: Function, a: str, old: Type, new: Type) -> str:
     """Integers to floats, rounded to nearest."""
     lanes = new.count
-    if new.kind is TypeCode.BFloat:
+    if new.is_bfloat():
         # Through a float32 rounded to odd, so that the second rounding is right.
         if old.width <= 16:
             return _to_bfloat(f, _to_float(f, a, old, Float(32, lanes)), lanes)
         exact = a if old.width <= 32 else _exact_as_double(f, a, old)
         wide = _to_float(f, exact, old, Float(64, lanes))
         return _to_bfloat(f, round_to_odd(f, wide, lanes), lanes)
-    op = "sitofp" if old.kind is TypeCode.Int else "uitofp"
+    op = "sitofp" if old.is_int() else "uitofp"
     if new.width == 16 and old.width > 16:
         # Values that float32 cannot hold exactly are infinite as float16.
         single = Float(32, lanes)
@@ -280,7 +280,7 @@ def _exact_as_double(f: Function, a: str, t: Type) -> str:
     high = f.op(f"and {vt} {a}, {integers(t, -2048)}")
     odd = f.op(f"or {vt} {high}, {sticky}")
     # From -2**53 to 2**53; unsigned ones up to there.
-    least = 1 << 53 if t.kind is TypeCode.Int else 0
+    least = 1 << 53 if t.is_int() else 0
     moved = f.op(f"add {vt} {a}, {integers(t, least)}")
     exact = f.op(f"icmp ule {vt} {moved}, {integers(t, least + (1 << 53))}")
     return f.op(f"select {bt} {exact}, {vt} {a}, {vt} {odd}")
@@ -288,13 +288,13 @@ def _exact_as_double(f: Function, a: str, t: Type) -> str:
 
 def _from_float(f: Function, a: str, old: Type, new: Type) -> str:
     source, to, lanes = value_type(old), value_type(new), new.count
-    if old.kind is TypeCode.BFloat:
+    if old.is_bfloat():
         bits, single = UInt(32, lanes), Float(32, lanes)
         wide = f.op(f"zext {source} {a} to {value_type(bits)}")
         wide = f.op(f"shl {value_type(bits)} {wide}, {integers(bits, 16)}")
         text = f.op(f"bitcast {value_type(bits)} {wide} to {value_type(single)}")
         return convert(f, text, single, new)
-    if new.kind is TypeCode.BFloat:
+    if new.is_bfloat():
         if old.width == 64:
             return _to_bfloat(f, round_to_odd(f, a, lanes), lanes)
         single = Float(32, lanes)
@@ -312,7 +312,7 @@ def _from_float(f: Function, a: str, old: Type, new: Type) -> str:
     # A value out of range gives poison; frozen it is some number. Narrow types go
     # through int32, so that scalar and vector code wrap alike.
     through = new if new.width >= 32 else Type(TypeCode.Int, 32, lanes)
-    op = "fptosi" if through.kind is TypeCode.Int else "fptoui"
+    op = "fptosi" if through.is_int() else "fptoui"
     text = f.op(f"{op} {source} {a} to {value_type(through)}")
     text = f.op(f"freeze {value_type(through)} {text}")
     return convert(f, text, through, new)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
-from parhelion.types import Int, Type, TypeCode, UInt
+from parhelion.types import Int, Type, UInt
 
 #: What rounds a product of two Q15 numbers, and the bits that it then drops.
 _HALF, _DROPPED = 1 << 14, 15
@@ -24,7 +24,7 @@ def narrowed(e: E.Cast) -> Expr | None:
         return None
     if t.count == 1 or t.width not in (8, 16):
         return None
-    if t.kind is TypeCode.UInt:
+    if t.is_uint():
         return _saturated(e.a, t)
     return _q15(e.a, t) if t.width == 16 else None
 
@@ -35,7 +35,7 @@ def _saturated(e: Expr, t: Type) -> Expr | None:
     op = None
     if isinstance(value, E.Add) and high == (1 << t.width) - 1 and low in (None, 0):
         op = "saturating_add"
-    elif isinstance(value, E.Sub) and low == 0 and value.type.kind is TypeCode.Int:
+    elif isinstance(value, E.Sub) and low == 0 and value.type.is_int():
         if high is None or high >= (1 << t.width) - 1:
             op = "saturating_sub"
     if op is None:

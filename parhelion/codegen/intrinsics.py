@@ -280,7 +280,7 @@ def _halving_sub(f: Function, e: E.Intrinsic) -> str:
 def _absolute(f: Function, e: E.Intrinsic) -> str:
     a = e.args[0]
     t = a.type
-    if t.kind is TypeCode.BFloat:
+    if t.is_bfloat():
         return f.op(f"and {value_type(t)} {f.value(a)}, {integers(_bits(t), 0x7FFF)}")
     if t.is_float():
         return intrinsic(f, "fabs", t, f.value(a))
@@ -357,7 +357,7 @@ def _saturating_cast(f: Function, e: E.Intrinsic) -> str:
 
 def _saturate_float(f: Function, a: Expr, new: Type) -> str:
     old = a.type
-    if old.kind is TypeCode.BFloat or (old.width == 16 and new.width <= 16):
+    if old.is_bfloat() or (old.width == 16 and new.width <= 16):
         single = Float(32, old.count)
         return f.value(E.Intrinsic(new, "saturating_cast", (E.Cast(single, a),)))
     text = f.value(a)
@@ -486,7 +486,7 @@ _ROUNDING = {
 @lowers(*_ROUNDING)
 def _rounding(f: Function, e: E.Intrinsic) -> str:
     t = e.type
-    if t.kind is TypeCode.BFloat:
+    if t.is_bfloat():
         return in_float32(f, E.Intrinsic(Float(32, t.count), e.op, e.args), t)
     if t.is_int_or_uint():
         return f.value(e.args[0])
@@ -499,7 +499,7 @@ def _classify(f: Function, e: E.Intrinsic) -> str:
     t = a.type
     if not t.is_float():
         return integers(e.type, 1 if e.op == "is_finite" else 0)
-    if t.kind is TypeCode.BFloat:
+    if t.is_bfloat():
         wide = E.Cast(Float(32, t.count), a)
         return f.value(E.Intrinsic(e.type, e.op, (wide,)))
     text, vt = f.value(a), value_type(t)

@@ -23,7 +23,7 @@ _FLOAT = {16: "half", 32: "float", 64: "double"}
 def _scalar(t: Type) -> str:
     if t.kind is TypeCode.Float:
         return _FLOAT[t.width]
-    if t.kind is TypeCode.Handle:
+    if t.is_handle():
         return "ptr"
     return f"i{t.width}"
 
@@ -56,7 +56,7 @@ def suffix(t: Type) -> str:
     if found is None:
         if t.kind is TypeCode.Float:
             found = f"f{t.width}"
-        elif t.kind is TypeCode.Handle:
+        elif t.is_handle():
             found = "p0"
         else:
             found = f"i{t.width}"
@@ -75,7 +75,7 @@ def int_text(value: int, t: Type) -> str:
 
 def float_text(bits: int, t: Type) -> str:
     """A float constant of scalar type `t`, by its own bits."""
-    if t.kind is TypeCode.BFloat:
+    if t.is_bfloat():
         return str(bits)
     if t.width == 16:
         return f"0xH{bits:04X}"
@@ -115,7 +115,7 @@ def zero(t: Type) -> str:
         return "zeroinitializer"
     if t.kind is TypeCode.Float:
         return "0.0" if t.width > 16 else "0xH0000"
-    if t.kind is TypeCode.Handle:
+    if t.is_handle():
         return "null"
     return int_text(0, t)
 

@@ -10,7 +10,7 @@ from parhelion.codegen.writer import Function, emits
 from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E
-from parhelion.types import Float, Type, TypeCode
+from parhelion.types import Float, Type
 
 
 def shuffle(f: Function, t: Type, a: str, b: str, mask: Sequence[int]) -> str:
@@ -259,7 +259,7 @@ def _fold_all(f: Function, e: E.VectorReduce) -> str:
     t = e.value.type
     name = e.op
     if name in ("min", "max"):
-        name = ("s" if t.kind is TypeCode.Int else "u") + name
+        name = ("s" if t.is_int() else "u") + name
     vt, st = value_type(t), value_type(e.type)
     at = f.module.declare(f"llvm.vector.reduce.{name}.{suffix(t)}", st, vt)
     return f.op(f"call {st} {at}({vt} {f.value(e.value)})")
@@ -271,7 +271,7 @@ def combine(f: Function, op: str, a: str, b: str, t: Type) -> str:
         return f.op(f"{op} {value_type(t)} {a}, {b}")
     if op in ("min", "max"):
         return extremum(f, op, t, a, b)
-    if t.kind is TypeCode.BFloat:
+    if t.is_bfloat():
         wide = Float(32, t.count)
         a, b = convert(f, a, t, wide), convert(f, b, t, wide)
         return convert(f, combine(f, op, a, b, wide), wide, t)

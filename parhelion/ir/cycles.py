@@ -25,9 +25,13 @@ _PLAIN = (tuple, list, dict, set, frozenset)
 _OURS = ("parhelion.ir.", "parhelion.schedule.")
 
 
-def _is_ours(o: object) -> bool:
-    kind = type(o)
-    return kind in _PLAIN or kind.__module__.startswith(_OURS)
+class _Classes(dict[type, bool]):
+    """Of which classes objects are looked into."""
+
+    def __missing__(self, kind: type) -> bool:
+        ours = kind in _PLAIN or kind.__module__.startswith(_OURS)
+        self[kind] = ours
+        return ours
 
 
 def sweep_cycles(young: bool = False) -> int:
@@ -62,6 +66,7 @@ def _sweep(objects: list[Any], since: int) -> tuple[int, list[Any]]:
     held_by_table = len(objects)
     places = {id(o): i for i, o in enumerate(objects)}
     edges: list[list[int]] = []
+    ours = _Classes()
     inside = [1] * held_by_table
     for o in objects:  # which grows
         to: list[int] = []
@@ -69,7 +74,7 @@ def _sweep(objects: list[Any], since: int) -> tuple[int, list[Any]]:
             at = places.get(id(child))
             if at is None:
                 if (
-                    not _is_ours(child)
+                    not ours[type(child)]
                     or id(child) in older
                     or not gc.is_tracked(child)
                 ):

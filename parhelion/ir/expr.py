@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from parhelion.errors import internal_assert
 from parhelion.ir.node import Node, node
-from parhelion.types import Bool, Type, TypeCode, round_float
+from parhelion.types import Bool, Type, round_float
 
 if TYPE_CHECKING:
     from parhelion.ir.function import Function
@@ -60,7 +60,7 @@ class FloatImm(Expr):
 
     @property
     def value(self) -> float:
-        if self.type.kind is TypeCode.BFloat:
+        if self.type.is_bfloat():
             return float(struct.unpack("f", struct.pack("I", self.bits << 16))[0])
         code = {16: "He", 32: "If", 64: "Qd"}[self.type.width]
         return float(struct.unpack(code[1], struct.pack(code[0], self.bits))[0])
@@ -69,7 +69,7 @@ class FloatImm(Expr):
 def float_bits(value: int | float, to: Type) -> int:
     """The bits of `value` rounded to the float type `to`."""
     rounded = round_float(value, to)
-    if to.kind is TypeCode.BFloat:
+    if to.is_bfloat():
         return int(struct.unpack("I", struct.pack("f", rounded))[0]) >> 16
     code = {16: "He", 32: "If", 64: "Qd"}[to.width]
     return int(struct.unpack(code[0], struct.pack(code[1], rounded))[0])

@@ -19,7 +19,7 @@ SHORT: dict[tuple[TypeCode, int], str] = {
 
 def integer(e: E.Imm) -> str:
     t = e.type
-    if t.kind is TypeCode.Int and t.width == 32:
+    if t.is_int() and t.width == 32:
         return str(e.value)
     if t.is_bool() and e.value in (0, 1):
         return "true" if e.value else "false"

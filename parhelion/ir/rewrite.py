@@ -7,7 +7,7 @@ through (`Visitor`) or rebuilt with `map` (`Rewriter`). "Unchanged" is identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -53,16 +53,18 @@ class Rewriter:
 
     def go(self, n: _N) -> _N:
         kind = type(n)
+        made: Any
         if self.MEMO and isinstance(n, Expr):
-            found = self.memo.get(n)
-            if found is not None:
-                return cast(_N, found)  # type: ignore[redundant-cast]
+            made = self.memo.get(n)
+            if made is not None:
+                return made  # type: ignore[no-any-return]
             handler = self._table.get(kind)
             made = handler(self, n) if handler else n.map(self.go)
             self.memo[n] = made
-            return cast(_N, made)
+            return made  # type: ignore[no-any-return]
         handler = self._table.get(kind)
-        return cast(_N, handler(self, n) if handler else n.map(self.go))
+        made = handler(self, n) if handler else n.map(self.go)
+        return made  # type: ignore[no-any-return]
 
     def on_block(self, n: Block) -> Stmt:
         items = [self.go(item) for item in n.items]
@@ -120,9 +122,10 @@ _set_free = Expr._free.__set__  # type: ignore[attr-defined]
 def free_vars(n: Expr) -> frozenset[Var]:
     """The Vars that an expression mentions and does not bind (cached on the node)."""
     try:
-        return cast("frozenset[Var]", n._free)  # type: ignore[attr-defined]
+        return n._free  # type: ignore[attr-defined,no-any-return]
     except AttributeError:
-        pass
+        if type(n) is Var:
+            return frozenset((n,))
     try:
         return _find_free(n)
     except RecursionError:
@@ -142,7 +145,7 @@ def free_vars(n: Expr) -> frozenset[Var]:
 
 def _find_free(n: Expr) -> frozenset[Var]:
     try:
-        return cast("frozenset[Var]", n._free)  # type: ignore[attr-defined]
+        return n._free  # type: ignore[attr-defined,no-any-return]
     except AttributeError:
         pass
     found: frozenset[Var]
@@ -154,7 +157,13 @@ def _find_free(n: Expr) -> frozenset[Var]:
     else:
         found = _NO_VARS
         for child in n.children():
-            free = _find_free(child)
+            if type(child) is Var:
+                free = frozenset((child,))
+            else:
+                try:
+                    free = child._free
+                except AttributeError:
+                    free = _find_free(child)
             if found is _NO_VARS:
                 found = free
             elif free and not free <= found:
@@ -171,8 +180,8 @@ class _Substitute(Rewriter):
 
     def go(self, n: _N) -> _N:
         # A memo shared with statements would keep every loop body alive.
-        made: Expr | Stmt = self.expr(n) if isinstance(n, Expr) else self.stmt(n)
-        return cast(_N, made)
+        made: Any = self.expr(n) if isinstance(n, Expr) else self.stmt(n)
+        return made  # type: ignore[no-any-return]
 
     def expr(self, e: Expr) -> Expr:
         if isinstance(e, Var):

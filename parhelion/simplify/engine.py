@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from parhelion.analysis.facts import Facts
-from parhelion.analysis.interval import Interval, add_intervals, scale_interval
-from parhelion.analysis.linear import Linear, linear
+from parhelion.analysis.interval import Interval
+from parhelion.analysis.linear import Linear, linear, sum_interval
 from parhelion.ir.expr import Expr, Imm, Max, Min, Var
 
 
@@ -27,12 +27,7 @@ class Engine(Protocol):
 
 def form_interval(form: Linear, facts: Facts) -> Interval:
     """Constant bounds of a linear form under facts, each atom taken by itself."""
-    total = Interval(form.const, form.const)
-    for atom, k in form.terms.items():
-        total = add_intervals(total, scale_interval(facts.interval(atom), k))
-        if total.lo is None and total.hi is None:
-            return total
-    return total
+    return sum_interval(form, facts.fact)
 
 
 def known_sign(form: Linear, facts: Facts) -> bool | None:

@@ -14,7 +14,7 @@ from parhelion.codegen.writer import Function
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
-from parhelion.types import INT32, Int, Type, TypeCode, UInt
+from parhelion.types import INT32, Int, Type, UInt
 
 #: By the number of 32-bit lanes: the feature that is needed, and the intrinsic, which
 #: adds the products of neighbours.
@@ -30,9 +30,7 @@ def _is_short(e: Expr) -> bool:
     if not isinstance(e, E.Cast):
         return False
     t = e.a.type
-    return (t.kind is TypeCode.Int and t.width <= 16) or (
-        t.kind is TypeCode.UInt and t.width <= 8
-    )
+    return (t.is_int() and t.width <= 16) or (t.is_uint() and t.width <= 8)
 
 
 def short_product(f: Function, e: E.Mul) -> str | None:
