@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from parhelion.errors import FormaError, HalideError, Site, here
+from parhelion.errors import FormaError, HalideError, Site, TypeMismatchError, here
 from parhelion.forma import kept
 from parhelion.forma import tree as T
 from parhelion.forma.spans import Source, Span
@@ -16,8 +17,11 @@ LONGEST = 1_000_000
 def parse(text: str, file: str = "<forma>") -> T.Program:
     """Return the tree of a program, which messages call `file`.
 
-    Raises FormaError, with the place, for what is no Forma.
+    Raises FormaError, with the place, for what is no Forma, and TypeMismatchError for
+    what is no text.
     """
+    if not isinstance(text, str):
+        raise _no_program(text)
     source = Source(text, file)
     if len(text) > LONGEST:
         raise Span(source, 0, 1).error(
@@ -41,7 +45,10 @@ def parse(text: str, file: str = "<forma>") -> T.Program:
 
 
 def parse_file(path: str | Path) -> T.Program:
-    """Return the tree of the program in a file. Raises FormaError and OSError."""
+    """Return the tree of the program in a file. Raises FormaError and OSError, and
+    TypeMismatchError for what is no path."""
+    if not isinstance(path, str | os.PathLike):
+        raise _no_program(path)
     data = Path(path).read_bytes()
     try:
         text = data.decode("utf-8-sig")
@@ -54,6 +61,15 @@ def parse_file(path: str | Path) -> T.Program:
             hint="save the program as UTF-8",
         ) from None
     return parse(text.replace("\r\n", "\n"), str(path))
+
+
+def _no_program(given: object) -> TypeMismatchError:
+    """The error for what is neither a text nor a path."""
+    return TypeMismatchError(
+        f"a program of Forma is a text, the path of a file, or a function under"
+        f" @forma.program, not {given!r:.60}",
+        at=here(),
+    )
 
 
 __all__ = ["LONGEST", "parse", "parse_file"]

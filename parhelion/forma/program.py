@@ -56,7 +56,7 @@ def compile(
     """Compiles a Forma program to a function of NumPy arrays.
 
     source: the program's text, the path of its file, or what `forma.program` makes. (A
-        text has a semicolon, which paths in a str must not have.)
+        text has a semicolon, or several lines, which paths in a str must not have.)
     scheduler: "Strips", which fuses stages as the paper does, and computes groups in
         lines of those that read them, in parallel and in vectors; "Forma", the paper's,
         which stores each group whole; None, for each stage by itself, one point after
@@ -67,7 +67,8 @@ def compile(
         NumPy. Else ``a * b + c`` is rounded once, which is faster.
 
     Raises FormaError for what is wrong with the program, OSError for a file that cannot
-    be read, and HalideError for a scheduler that there is not.
+    be read, TypeMismatchError for what is no program, and HalideError for a scheduler
+    that there is not.
 
     >>> import numpy as np
     >>> from parhelion import forma
@@ -82,10 +83,10 @@ def compile(
     """
     if isinstance(source, Twin):
         graph, name = check(source), source.name
-    elif isinstance(source, Path) or ";" not in source:
-        graph, name = check_file(source), Path(source).stem
-    else:
+    elif isinstance(source, str) and _is_text(source):
         graph, name = check(source), "program"
+    else:
+        graph, name = check_file(source), Path(source).stem
     return Program(
         graph,
         name=name,
@@ -94,6 +95,11 @@ def compile(
         target=target,
         strict_float=strict_float,
     )
+
+
+def _is_text(source: str) -> bool:
+    """Whether a str is a program, and no path of one."""
+    return not source.strip() or any([mark in source for mark in ";\n\0"])
 
 
 class Program:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parhelion import forma
-from parhelion.errors import FormaError
+from parhelion.errors import FormaError, TypeMismatchError
 from tests.forma.listings import CROP
 from tests.forma.test_calls import IMAGE, MIXED, SHIFT, SWAP
 
@@ -183,3 +183,28 @@ def test_sizes_need_what_they_depend_on() -> None:
         program.sizes(M=3)
     with pytest.raises(FormaError, match="no parameter 'K'"):
         program.sizes(M=3, N=4, K=3)
+
+
+READERS: dict[str, Any] = {
+    "check": forma.check,
+    "check_file": forma.check_file,
+    "compile": forma.compile,
+    "parse": forma.parse,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("given", [5, None, b"return x;", ["return x;"]])
+def test_what_is_no_program(name: str, given: Any) -> None:
+    with pytest.raises(TypeMismatchError) as caught:
+        READERS[name](given)
+    first, place, *_ = str(caught.value).splitlines()
+    assert first.startswith("a program of Forma is a text, the path of a file, or a")
+    assert first.endswith(f", not {given!r}")
+    assert place.startswith(f"  --> {__file__}:")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "/* a\n", "\0", "}\n"])
+def test_a_text_without_a_semicolon_is_no_path(text: str) -> None:
+    with pytest.raises(FormaError):
+        forma.compile(text)
