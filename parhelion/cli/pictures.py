@@ -31,6 +31,8 @@ _GREY = (0.299, 0.587, 0.114)
 
 def read(path: Path) -> Array:
     """A file's pixels, planar: (H, W) or (C, H, W); an array of any shape from .npy."""
+    if path.is_dir():
+        raise Problem(f"{str(path)!r} is a folder; an image file is wanted")
     if not path.is_file():
         raise Problem(f"there is no file {str(path)!r}")
     try:

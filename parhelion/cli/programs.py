@@ -180,6 +180,8 @@ def split(place: str) -> tuple[Path, str]:
     if not colon or not name.isidentifier():
         file, name = place, ""
     path = Path(file)
+    if path.is_dir():
+        raise Problem(f"{file!r} is a folder; a file of Python is wanted")
     if not path.is_file():
         raise Problem(f"there is no file {file!r}")
     return path, name

@@ -267,6 +267,12 @@ def test_messages(own: Path, tmp_path: Path) -> None:
     assert refused("run", f"{own}:dark", "none.png", out) == (
         "there is no file 'none.png'"
     )
+    assert refused("run", tmp_path, PHOTO, out) == (
+        f"'{tmp_path}' is a folder; a file of Python is wanted"
+    )
+    assert refused("run", f"{own}:dark", tmp_path, out) == (
+        f"'{tmp_path}' is a folder; an image file is wanted"
+    )
     assert refused("run", f"{own}:dark", PHOTO, tmp_path / "o.xyz").startswith(
         f"{tmp_path / 'o.xyz'}: the name of an image file says what kind it is\n"
         "  there is: .png"
