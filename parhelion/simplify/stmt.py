@@ -16,7 +16,7 @@ from parhelion.analysis.facts import Facts
 from parhelion.analysis.interval import is_index_type
 from parhelion.analysis.rank import is_pure, reads_data
 from parhelion.ir.build import add, block, const_int, imm, is_const, lnot, sub
-from parhelion.ir.expr import Add, Broadcast, Expr, Imm, Intrinsic, Load, Var
+from parhelion.ir.expr import Add, Broadcast, Expr, Imm, Intrinsic, Load, Ramp, Var
 from parhelion.ir.intrinsics import LIKELY
 from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars, substitute
@@ -220,11 +220,21 @@ class _StmtSimplifier:
         if _shorthand(value) or self.uses.inlinable(n, value):
             self.gone[n.var] = value
             return None
+        if type(value) is Ramp and is_const(value.stride):
+            return self.base(n, value, use)
         if value is n.var.value:
             return n if value is n.value else LetStmt(n.var, value)
         fresh = self.renewed(n.var, value)
         self.uses.lets[fresh] = use
         return LetStmt(fresh, value)
+
+    def base(self, n: LetStmt, value: Ramp, use: _Use) -> LetStmt:
+        """The let of a vector of coordinates becomes that of the first of them, so that
+        loads and stores at these show that they are dense, or have a stride."""
+        first = Var(n.var.name, value.base.type, value=value.base)
+        self.gone[n.var] = Ramp(first, value.stride, value.lanes)
+        self.uses.lets[first] = use
+        return LetStmt(first, value.base)
 
     def renewed(self, var: Var, value: Expr | None) -> Var:
         """A Var in place of `var`, whose facts speak of Vars in scope."""
@@ -391,9 +401,12 @@ class _StmtSimplifier:
 
 
 def _shorthand(value: Expr) -> bool:
-    """Whether a let's value is as good as a name: a constant, or a Var plus one."""
+    """Whether a let's value is as good as a name: a constant, or a Var plus one; or a
+    vector of coordinates that begins with such a value."""
     if type(value) is Var or is_const(value):
         return True
+    if type(value) is Ramp and is_const(value.stride):
+        return _shorthand(value.base)
     if type(value) is not Add or type(value.b) is not Imm:
         return False
     return type(value.a) is Var and is_index_type(value.type)

@@ -77,6 +77,22 @@ def test_a_let_used_twice_stays() -> None:
     assert simplify(s) is s
 
 
+@pytest.mark.parametrize("first", [E.Mul(a, b), E.Add(a, int32(3)), a])
+def test_a_let_of_coordinates_names_the_first_of_them(first: Expr) -> None:
+    t = let("t", E.Ramp(first, int32(2), 4))
+    two = E.Broadcast(int32(2), 4)
+    s = block(
+        t,
+        Store(out, E.Broadcast(a, 4), t.var, None),
+        Store(out, E.Broadcast(b, 4), E.Add(t.var, two), None),
+    )
+    made = simplify(s)
+    indices = [one.index for one in nodes(made) if isinstance(one, Store)]
+    assert [type(index) for index in indices] == [E.Ramp, E.Ramp]
+    lets = [one.value for one in nodes(made) if isinstance(one, LetStmt)]
+    assert lets == ([first] if type(first) is E.Mul else [])
+
+
 def test_a_let_is_not_put_into_a_loop() -> None:
     t = let("t", E.Mul(a, b))
     i = Var("i", INT32, lo=int32(0), hi=int32(9))
