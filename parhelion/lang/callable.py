@@ -150,6 +150,12 @@ class _Image:
             return self.known.get(key) or self._array(given, key)
         buffer = given if isinstance(given, Buffer) else Buffer(given)
         layout = buffer._lay
+        if layout is None and not buffer.defined():
+            raise InvalidBufferError(
+                f"the argument {self.name!r} of the Callable has no pixels: it is"
+                f" {given!r}",
+                at=here(),
+            )
         if layout is None or layout is not self.good:
             layout = self.check(self.sym, buffer, self.name)
             # One with a copy would keep the image.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -230,3 +231,19 @@ def test_arguments_that_the_code_does_not_use() -> None:
         out[:] = 9
         call(given, out)
         assert out.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("given", [None, hl.Buffer()])
+def test_what_has_no_pixels_is_named(given: Any) -> None:
+    image, f, i = hl.ImageParam(hl.Int(32), 1, "image"), hl.Func("f"), hl.Var("i")
+    f[i] = image[i]
+    call = f.compile_to_callable([image])
+    array = np.zeros(3, np.int32)
+    for name, args in (("image", (given, array)), ("f", (array, given))):
+        with pytest.raises(hl.InvalidBufferError) as caught:
+            call(*args)
+        first, place, *_ = str(caught.value).splitlines()
+        assert re.sub(r"\$\d+", "", first) == (
+            f"the argument '{name}' of the Callable has no pixels: it is {given!r}"
+        )
+        assert place.startswith(f"  --> {__file__}:")
