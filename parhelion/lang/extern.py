@@ -31,6 +31,9 @@ _C_TYPES: dict[tuple[TypeCode, int], Any] = {
     (TypeCode.Float, 64): ctypes.c_double,
 }
 
+#: No program has anything at lower addresses, so that null pointers show.
+_FIRST_PAGE = 4096
+
 _Pointer: Any = ctypes.CFUNCTYPE(None).__mro__[1]
 
 #: What stands for a C function: its name in this process or in the C library, a
@@ -95,6 +98,10 @@ def address_of(function: CPointer, what: str) -> tuple[str, str, int]:
         raise DefinitionError(f"{what}: {address} is no address", at=here())
     if address == 0:
         raise DefinitionError(f"{what}: the function is a null pointer", at=here())
+    if address < _FIRST_PAGE:
+        raise DefinitionError(
+            f"{what}: there is no function at the address {address}", at=here()
+        )
     return f"{name}@{address:x}", name, address
 
 

@@ -95,6 +95,12 @@ def test_bad_functions() -> None:
     for address in (-1, 2**64):
         with pytest.raises(hl.DefinitionError, match=f"{address} is no address"):
             hl.extern_function(address, hl.Float(32), [hl.Float(32)])
+    for number in (1, 5, 4095):  # a slip: it was called, and ended the process
+        with pytest.raises(hl.DefinitionError, match=f"at the address {number}\\n"):
+            hl.extern_function(number, hl.Float(32), [hl.Float(32)])
+    f = hl.Func("f")
+    with pytest.raises(hl.DefinitionError, match="no function at the address 5"):
+        f.define_extern(5, [], hl.Int(32), [x])
     with pytest.raises(hl.DefinitionError, match="null pointer"):
         hl.extern_function(0, hl.Float(32), [hl.Float(32)])
     with pytest.raises(hl.TypeMismatchError, match="argument 0 is of type float16"):
