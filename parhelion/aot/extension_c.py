@@ -232,8 +232,36 @@ static int ph_open_tensor(ph_array *a, const ph_image *want, PyObject *given) {
     return ph_finish(a, want, (char *)t->data + t->byte_offset);
 }
 
+// Whether it is a masked array of NumPy's that hides elements: its buffer has the
+// values behind the mask. To look for what is not there takes longer than a small
+// image, so that one type without masks, as a rule NumPy's array, is remembered.
+static int ph_hides(PyObject *given) {
+    static PyObject *plain;
+    PyObject *type = (PyObject *)Py_TYPE(given), *mask, *any;
+    int hides;
+    if (type == plain) return 0;
+    if (!PyObject_HasAttrString(type, "mask") ||
+        !PyObject_HasAttrString(type, "filled")) {
+        if (!plain) plain = Py_NewRef(type);
+        return 0;
+    }
+    mask = PyObject_GetAttrString(given, "mask");
+    any = mask ? PyObject_CallMethod(mask, "any", NULL) : NULL;
+    hides = any ? PyObject_IsTrue(any) : -1;
+    Py_XDECREF(mask);
+    Py_XDECREF(any);
+    return hides;
+}
+
 static int ph_open(ph_array *a, const ph_image *want, PyObject *given) {
+    int hides;
     memset(a, 0, sizeof *a);
+    hides = ph_hides(given);
+    if (hides < 0) return -1;
+    if (hides)
+        return ph_fail(PyExc_TypeError, want,
+                       "has no mask, and the array hides some of its elements by one: "
+                       "array.filled(value) is one with a value in their places");
     if (PyObject_CheckBuffer(given)) return ph_open_view(a, want, given);
     if (PyObject_HasAttrString(given, "__dlpack__"))
         return ph_open_tensor(a, want, given);

@@ -416,6 +416,12 @@ CASES: list[tuple[Use, type[Exception], str]] = [
         "the output 'output' and 'image' share memory",
     ),
     (
+        lambda f, e: f.soft(np.ma.masked_array(good, good >= 0), 1, out),
+        TypeError,
+        "the input 'image' has no mask, and the array hides some of its elements by "
+        "one: array.filled(value) is one with a value in their places",
+    ),
+    (
         lambda f, e: f.soft(good, 1, out[:, ::2]),
         ValueError,
         "soft: the stride of output.dim(0) must be 1, but it is 2",
