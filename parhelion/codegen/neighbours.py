@@ -53,7 +53,7 @@ def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]
                     and all([v in f.vars for v in free_vars(n.index)])
                     and f.level(n.index.base) <= deepest
                 ):
-                    other, offset = address(f, e.buffer, n.index.base)
+                    other, offset = _place(f, e.buffer, n.index.base)
                     if other == pointer:
                         found.add(offset)
         if isinstance(item, S.LetStmt):
@@ -63,6 +63,19 @@ def _found(f: Function, e: E.Load, pointer: str, stride: Expr | int) -> set[int]
                 break
             stored.add(item.buffer)
     return found
+
+
+def _place(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
+    """The `address` of an element, which every load of a run asks for again."""
+    start, level = f.pointers[buffer]
+    key = ("place", start, index)
+    known = f.memo.get(key)
+    if known is None:
+        pointer, offset = address(f, buffer, index)
+        level = max(level, f.level(index))
+        known = f.remember(key, f"{pointer} {offset}", level, index)
+    pointer, _, places = known.partition(" ")
+    return pointer, int(places)
 
 
 def _named(stride: Expr) -> Expr | int:

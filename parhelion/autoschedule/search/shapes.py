@@ -232,11 +232,11 @@ def row_blocks(
     alone = model.shared(first, tuple(others))
     for rows in _ROWS:
         if rows * 4 > extents[row] or rows > most:
-            continue
+            break
         both = model.shared(first, tuple(sorted([*others, (row, rows)])))
-        if any(b > 0.8 * a for a, b in zip(alone, both, strict=True)):
-            continue
         if rows * weight * max(both) > _MOST_WEIGHT * model.machine.registers:
+            break  # more rows only have more to compute
+        if any(b > 0.8 * a for a, b in zip(alone, both, strict=True)):
             continue
         block = list(loops.block)
         block[row] = rows
