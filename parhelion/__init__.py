@@ -280,6 +280,8 @@ if TYPE_CHECKING:
     )
     from parhelion.runtime.profile import FuncProfile as FuncProfile
     from parhelion.runtime.profile import Profile as Profile
+    from parhelion.runtime.profile_device import CopyProfile as CopyProfile
+    from parhelion.runtime.profile_device import KernelProfile as KernelProfile
     from parhelion.runtime.streams import cuda_stream as cuda_stream
     from parhelion.runtime.trace import TraceEvent as TraceEvent
 
@@ -315,6 +317,7 @@ _LATER = {
         "memoization_cache_statistics",
     ),
     "runtime.profile": ("FuncProfile", "Profile"),
+    "runtime.profile_device": ("CopyProfile", "KernelProfile"),
     "runtime.streams": ("cuda_stream",),
     "runtime.trace": ("TraceEvent",),
 }

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from parhelion.codegen import closures, effects
 from parhelion.codegen.kernel_image import IMAGE
+from parhelion.codegen.kernel_traffic import Uses, traffic
 from parhelion.codegen.module import DeviceKernel
+from parhelion.codegen.nvptx.named import computed
 from parhelion.codegen.structs import ON_DEVICE, READS, WRITES
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function, ScopeKind
@@ -22,6 +24,9 @@ from parhelion.ir.expr import Expr, StringImm, Var
 from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.kernel_loops import block_loops
+from parhelion.lower.launch_sizes import threads_of
+from parhelion.lower.shared import lay_out_shared
 from parhelion.types import INT32, Handle
 
 #: The bytes that an address of the device is a multiple of for the widest vectors.
@@ -69,7 +74,7 @@ def launch(f: Function, s: S.For) -> None:
     if f.module.write_kernel is None:
         _simulate(f, s, buffers)
     else:
-        _launch(f, f.module.write_kernel(s))
+        _launch(f, s, f.module.write_kernel(s))
     for buffer in buffers:
         f.forget_loads(buffer)
 
@@ -85,11 +90,70 @@ def _simulate(f: Function, s: S.For, buffers: Sequence[BufferSym]) -> None:
     f.pointers.update({b: (_address(f, b), f.top) for b in buffers})
     f.module.runtime("ph_device_launched")
     f.out("  call void @ph_device_launched()")
+    entry = _started_here(f, s) if f.module.profiled else ""
     closures.parallel_loop(f, _simulated(s))
+    if entry:
+        _ended(f, entry, "null")
     f.pointers.update(host)
 
 
-def _launch(f: Function, kernel: DeviceKernel) -> None:
+def _started_here(f: Function, s: S.For) -> str:
+    """Notes the start of a kernel that is simulated."""
+    func = computed(s)
+    blocks, body = block_loops(s)
+    counts = [f.value(loop.extent) for loop in reversed(blocks)]
+    threads = [
+        f.value(build.maximum(e, build.int32(1)))
+        for e in threads_of(body, blocks, func)
+    ]
+    name, shared = f.module.kernel_name(func), lay_out_shared(_Own().go(body)).size
+    return _started(f, s, (name, func), _triple(f, counts), _triple(f, threads), shared)
+
+
+def _started(
+    f: Function, s: S.For, names: tuple[str, str], grid: str, block: str, shared: int
+) -> str:
+    """Notes that a kernel begins to run, in code that is profiled; returns the entry of
+    the run time's that says so. names: the kernel's, and that of its Func."""
+    m = f.module
+    _, buffers = closures.uses(f, s)
+    found = traffic(s)
+    totals = [
+        _bytes(f, {b: n for b, n in used.items() if b in buffers})
+        for used in (found.reads, found.writes)
+    ]
+    name, func = [m.string(one) for one in names]
+    m.runtime("ph_device_started")
+    return f.op(
+        f"call ptr @ph_device_started(ptr %ctx, ptr {_interface(f)}, ptr {name}, "
+        f"ptr {func}, ptr {grid}, ptr {block}, i32 {shared}, "
+        f"i64 {totals[0]}, i64 {totals[1]})"
+    )
+
+
+def _ended(f: Function, entry: str, record: str) -> None:
+    f.module.runtime("ph_device_ended")
+    f.out(
+        f"  call void @ph_device_ended(ptr %ctx, ptr {_interface(f)}, "
+        f"ptr {entry}, ptr {record})"
+    )
+
+
+def _bytes(f: Function, uses: Uses) -> str:
+    """The bytes of elements that are used, of each buffer at most all that it has."""
+    total = "0"
+    f.module.runtime("ph_device_bytes")
+    for buffer, count in uses.items():
+        text = f.op(f"call i64 @ph_device_bytes(ptr {f.structs[buffer]})")
+        if count is not None:
+            asked = f.value(build.mul(count, build.int64(buffer.type.bytes())))
+            at = f.module.declare("llvm.smin.i64", "i64", "i64, i64")
+            text = f.op(f"call i64 {at}(i64 {text}, i64 {asked})")
+        total = text if total == "0" else f.op(f"add i64 {total}, {text}")
+    return total
+
+
+def _launch(f: Function, s: S.For, kernel: DeviceKernel) -> None:
     """Asks the run time for a kernel, unless the grid has no blocks."""
     counts = [f.value(e) for e in kernel.grid]
     some = "true"
@@ -121,11 +185,17 @@ def _launch(f: Function, kernel: DeviceKernel) -> None:
         place = f.op(f"getelementptr ptr, ptr {given}, i64 {i}") if i else given
         f.out(f"  store ptr {cell}, ptr {place}, align 8")
     f.module.runtime("ph_device_launch")
+    entry, record = "", _record(f, kernel)
+    if f.module.profiled:
+        names = kernel.name, kernel.func
+        entry = _started(f, s, names, grid, block, kernel.shared)
     status = f.op(
         f"call i32 @ph_device_launch(ptr %ctx, ptr {_interface(f)}, "
         f"ptr {record}, ptr {grid}, ptr {block}, "
         f"i32 {kernel.shared}, ptr {given})"
     )
+    if entry:
+        _ended(f, entry, record)
     _check(f, status, f"the kernel of '{kernel.func}'")
     f.out(f"  br label %{done}")
     f.append(f.pop())
@@ -176,6 +246,16 @@ def _simulated(kernel: S.For) -> S.For:
     made = _Loops().go(kernel)
     assert isinstance(made, S.For)
     return S.For(made.var, made.min, made.extent, ForKind.PARALLEL, made.body)
+
+
+class _Own(Rewriter):
+    """Leaves out storage that is nobody's: the simulation's, for its checks."""
+
+    def go(self, n: _N) -> _N:
+        return n if isinstance(n, Expr) else super().go(n)
+
+    def on_allocate(self, n: S.Allocate) -> Stmt:
+        return S.NOP if n.buffer.func is None else n
 
 
 class _Loops(Rewriter):

@@ -238,6 +238,16 @@ class Module:
         self._names[wish] = 0 if n is None else n + 1
         return wish if n is None else self.unique(f"{wish}.{n}")
 
+    def kernel_name(self, wish: str) -> str:
+        """A name for a kernel that PTX takes, and that no other of the module has."""
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", wish)
+        if not plain[:1].isalpha():
+            plain = f"k_{plain}"
+        n = 0
+        while f"{plain}_{n}" in self._names:
+            n += 1
+        return self.unique(f"{plain}_{n}")
+
     # Metadata.
     def _node(self, text: str) -> str:
         self._metadata.append(text)

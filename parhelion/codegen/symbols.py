@@ -20,6 +20,11 @@ DEVICE: Mapping[str, Symbol] = {
     "ph_device_free": Symbol("void", "ptr, ptr", "nounwind"),
     "ph_device_launch": Symbol("i32", "ptr, ptr, ptr, ptr, ptr, i32, ptr"),
     "ph_device_launched": Symbol("void", "", "nounwind"),
+    "ph_device_started": Symbol(
+        "ptr", "ptr, ptr, ptr, ptr, ptr, ptr, i32, i64, i64", "nounwind"
+    ),
+    "ph_device_ended": Symbol("void", "ptr, ptr, ptr, ptr", "nounwind"),
+    "ph_device_bytes": Symbol("i64", "ptr", "nounwind"),
 }
 
 SYMBOLS: Mapping[str, Symbol] = {

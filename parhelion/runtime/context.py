@@ -41,6 +41,8 @@ class Context(ctypes.Structure):
     profile is the record of a call that is profiled (`profile_ir`); no other code looks
     at it.
     stream is the stream of a device that works for the call; null is its default one.
+    log is where a call that is profiled notes what it does on devices
+    (`device_log_ir`); null for all others.
     """
 
     _fields_ = [
@@ -55,6 +57,7 @@ class Context(ctypes.Structure):
         ("helpers", ctypes.c_int32),
         ("profile", ctypes.c_void_p),
         ("stream", ctypes.c_void_p),
+        ("log", ctypes.c_void_p),
     ]
 
 

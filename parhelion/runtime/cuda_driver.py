@@ -20,10 +20,49 @@ from parhelion.runtime.cuda_ir import DEVICE_VARIABLE, DRIVER_VARIABLE, LIBRARY
 #: The numbers of a device's attributes (cuda.h, `CUdevice_attribute`).
 _THREADS, _SHARED, _WARP, _PROCESSORS = 1, 8, 10, 16
 _MAJOR, _MINOR, _SHARED_MOST = 75, 76, 97
+_CLOCK, _BUS = 36, 37
+_RESIDENT, _ALL_SHARED, _REGISTERS, _BLOCKS, _RESERVED = 39, 81, 82, 106, 111
+
+#: Registers are given to the warps of a block in portions of so many, and shared memory
+#: to blocks in portions of so many bytes (NVIDIA's occupancy calculator, compute
+#: capability 8.0 and 9.0).
+_REGISTER_PORTION, _SHARED_PORTION = 256, 128
+_PARTS = 4
 
 #: Those of an address (`CUpointer_attribute`), and the kind of a device's memory.
 _MEMORY_TYPE, _ORDINAL = 2, 9
 _ON_DEVICE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Processor:
+    """What one streaming multiprocessor holds at once: threads, blocks, registers of
+    32 bits, bytes of shared memory, of which the system takes `reserved` for each
+    block."""
+
+    threads: int
+    blocks: int
+    registers: int
+    shared: int
+    reserved: int
+
+    def resident(self, threads: int, registers: int, shared: int, warp: int) -> int:
+        """How many blocks of so many threads fit in, of so many registers each, with
+        so many bytes of shared memory."""
+        warps = -(-threads // warp)
+        of_warp = _rounded(registers * warp, _REGISTER_PORTION)
+        of_block = _rounded(shared + self.reserved, _SHARED_PORTION)
+        most = [self.blocks, self.threads // (warps * warp)]
+        if of_warp:
+            # The registers are in `_PARTS`, of which each serves warps of its own.
+            most.append(self.registers // _PARTS // of_warp * _PARTS // warps)
+        if of_block:
+            most.append(self.shared // of_block)
+        return min(most)
+
+
+def _rounded(n: int, portion: int) -> int:
+    return -(-n // portion) * portion
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +72,8 @@ class Gpu:
     capability: major and minor number, (9, 0). threads: the most of a block. shared:
     the bytes that the threads of a block share by default; shared_most: where a kernel
     asks for it. warp: how many threads go together. processors: how many blocks run at
-    once at least. memory: in bytes.
+    once at least. memory: in bytes. bandwidth: of the memory, bytes in a second at
+    most; 0 if the driver does not tell. processor: the limits of one.
     """
 
     name: str
@@ -44,12 +84,22 @@ class Gpu:
     warp: int
     processors: int
     memory: int
+    bandwidth: float
+    processor: Processor
 
     @property
     def arch(self) -> str:
         """The name of its architecture, "sm_90"."""
         major, minor = self.capability
         return f"sm_{major}{minor}"
+
+    def occupancy(self, threads: int, registers: int, shared: int) -> float:
+        """Which part of the threads that the GPU can hold at once it holds, running a
+        kernel: 0 to 1. threads: of a block. registers: of a thread. shared: bytes of a
+        block."""
+        p = self.processor
+        blocks = p.resident(threads, registers, shared, self.warp)
+        return blocks * _rounded(threads, self.warp) / p.threads
 
     def device(self) -> Device:
         """What kernels are made for."""
@@ -172,6 +222,19 @@ def _gpu(library: Any, number: int) -> Gpu:
         _call(library, "cuDeviceGetAttribute", ctypes.byref(value), which, device)
         return value.value
 
+    processor = Processor(
+        attribute(_RESIDENT),
+        attribute(_BLOCKS),
+        attribute(_REGISTERS),
+        attribute(_ALL_SHARED),
+        attribute(_RESERVED),
+    )
+    try:
+        # The clock is in kHz, and memory sends twice in each of its cycles.
+        bandwidth = 2e3 * attribute(_CLOCK) * attribute(_BUS) / 8
+    except _Error:
+        bandwidth = 0.0
+
     return Gpu(
         name.value.decode("utf-8", "replace"),
         (attribute(_MAJOR), attribute(_MINOR)),
@@ -181,7 +244,9 @@ def _gpu(library: Any, number: int) -> Gpu:
         attribute(_WARP),
         attribute(_PROCESSORS),
         memory.value,
+        bandwidth,
+        processor,
     )
 
 
-__all__ = ["Driver", "Gpu", "driver", "gpu_of"]
+__all__ = ["Driver", "Gpu", "Processor", "driver", "gpu_of"]

@@ -53,6 +53,7 @@ FUNCTIONS: dict[str, str] = {
     "cuModuleUnload": "ptr",
     "cuModuleGetFunction": "ptr, ptr, ptr",
     "cuFuncSetAttribute": "ptr, i32, i32",
+    "cuFuncGetAttribute": "ptr, i32, ptr",
     "cuLaunchKernel": "ptr, i32, i32, i32, i32, i32, i32, i32, ptr, ptr, ptr",
 }
 
@@ -77,7 +78,10 @@ CUDA = """
   ptr @ph.cuda.to_device,
   ptr @ph.cuda.to_host,
   ptr @ph.cuda.launch,
-  ptr @ph.cuda.finish
+  ptr @ph.cuda.finish,
+  ptr @ph.cuda.mark,
+  ptr @ph.cuda.elapsed,
+  ptr @ph.cuda.registers
 }
 
 ; The process that has the driver ready, 0 before; its device, and the context there.

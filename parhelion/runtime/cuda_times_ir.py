@@ -1,7 +1,8 @@
 """How long kernels take on NVIDIA's GPUs, as LLVM IR: an event before each, one after.
 
 Events stand in the stream and cost it little, so that what is measured is what runs
-without them. They are read when all has been launched. A part of `cuda_ir`.
+without them. They are read when all has been launched. A part of `cuda_ir`. The marks
+of `device_log_ir` are such events, too.
 """
 
 from __future__ import annotations
@@ -120,6 +121,96 @@ tell:
 out:
   call void @ph.cuda.leave()
   ret i32 0
+}
+
+; Puts an event into the stream; 0 where that cannot be done.
+define internal void @ph.cuda.mark(ptr %ctx, ptr %place) {
+  store i64 0, ptr %place
+  %s = call i32 @ph.cuda.enter()
+  %good = icmp eq i32 %s, 0
+  br i1 %good, label %make, label %not
+not:
+  ret void
+make:
+  %slot = alloca ptr
+  %r = call i32 @ph.cuEventCreate(ptr %slot, i32 0)
+  %made = icmp eq i32 %r, 0
+  br i1 %made, label %record, label %out
+record:
+  %event = load ptr, ptr %slot
+  %stream = call ptr @ph.cuda.stream(ptr %ctx)
+  %q = call i32 @ph.cuEventRecord(ptr %event, ptr %stream)
+  %number = ptrtoint ptr %event to i64
+  store i64 %number, ptr %place
+  br label %out
+out:
+  call void @ph.cuda.leave()
+  ret void
+}
+
+; Nanoseconds between two events, which end with it.
+define internal i64 @ph.cuda.elapsed(i64 %began, i64 %ended) {
+  %ms = alloca float
+  store float -1.0, ptr %ms
+  %s = call i32 @ph.cuda.enter()
+  %good = icmp eq i32 %s, 0
+  br i1 %good, label %look, label %not
+not:
+  ret i64 -1
+look:
+  %before = inttoptr i64 %began to ptr
+  %after = inttoptr i64 %ended to ptr
+  %no1 = icmp eq i64 %began, 0
+  %no2 = icmp eq i64 %ended, 0
+  %no = or i1 %no1, %no2
+  br i1 %no, label %first, label %wait
+wait:
+  %w = call i32 @ph.cuEventSynchronize(ptr %after)
+  %waited = icmp eq i32 %w, 0
+  br i1 %waited, label %measure, label %first
+measure:
+  %e = call i32 @ph.cuEventElapsedTime(ptr %ms, ptr %before, ptr %after)
+  br label %first
+first:
+  br i1 %no1, label %second, label %drop1
+drop1:
+  %d1 = call i32 @ph.cuEventDestroy_v2(ptr %before)
+  br label %second
+second:
+  br i1 %no2, label %out, label %drop2
+drop2:
+  %d2 = call i32 @ph.cuEventDestroy_v2(ptr %after)
+  br label %out
+out:
+  call void @ph.cuda.leave()
+  %value = load float, ptr %ms
+  %wide = fpext float %value to double
+  %scaled = fmul double %wide, 1000000.0
+  %nanos = fptosi double %scaled to i64
+  ret i64 %nanos
+}
+
+; The registers of each thread of a kernel that was launched; 0 if it is not known.
+define internal i32 @ph.cuda.registers(ptr %ctx, ptr %kernel) {
+  %n = alloca i32
+  store i32 0, ptr %n
+  %pslot = getelementptr { ptr, ptr, ptr, i32 }, ptr %kernel, i64 0, i32 2
+  %slot = load ptr, ptr %pslot
+  %f = load atomic ptr, ptr %slot acquire, align 8
+  %unknown = icmp eq ptr %f, null
+  br i1 %unknown, label %not, label %enter
+not:
+  ret i32 0
+enter:
+  %s = call i32 @ph.cuda.enter()
+  %good = icmp eq i32 %s, 0
+  br i1 %good, label %ask, label %not
+ask:
+  ; CU_FUNC_ATTRIBUTE_NUM_REGS
+  %r = call i32 @ph.cuFuncGetAttribute(ptr %n, i32 4, ptr %f)
+  call void @ph.cuda.leave()
+  %told = load i32, ptr %n
+  ret i32 %told
 }
 """
 

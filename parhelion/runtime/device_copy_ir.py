@@ -199,9 +199,21 @@ rows:
   %counted = select i1 %tohost, i64 TO_HOST, i64 TO_DEVICE
   %measured = add i64 %counted, 1
   call void @ph.device.count(i64 %counted, i64 1)
+  %kind = select i1 %tohost, i64 2, i64 1
+  %log = call ptr @ph.device.log(ptr %ctx)
+  %silent = icmp eq ptr %log, null
+  br i1 %silent, label %call, label %note
+note:
+  ; What is copied to the device is written there.
+  %all = call i64 @ph_device_bytes(ptr %buffer)
+  %in.bytes = select i1 %tohost, i64 %all, i64 0
+  %out.bytes = select i1 %tohost, i64 0, i64 %all
+  %entry = call ptr @ph.device.begin(ptr %ctx, ptr %interface, i64 %kind, \
+i64 %in.bytes, i64 %out.bytes)
   br label %call
 call:
-  %at = phi i64 [ 0, %rows ], [ %at.next, %step ]
+  %at = phi i64 [ 0, %rows ], [ 0, %note ], [ %at.next, %step ]
+  %noted = phi ptr [ null, %rows ], [ %entry, %note ], [ %noted, %step ]
   %on = add i64 %device, %at
   %in = getelementptr i8, ptr %host, i64 %at
   br i1 %tohost, label %from, label %to
@@ -249,6 +261,7 @@ wrap:
   %q1 = add i32 %q, 1
   br label %advance
 wait:
+  call void @ph.device.end(ptr %ctx, ptr %interface, ptr %noted)
   %pfinish = getelementptr %ph.interface, ptr %interface, i64 0, i32 6
   %finish = load ptr, ptr %pfinish
   %waited = call i32 %finish(ptr %ctx)

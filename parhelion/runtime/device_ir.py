@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from parhelion.codegen import structs
 from parhelion.ir.device_status import Kind
-from parhelion.runtime import cuda_ir, device_copy_ir, simulated_ir
+from parhelion.runtime import cuda_ir, device_copy_ir, device_log_ir, simulated_ir
 
 #: What is counted, in this order (`ph_device_counters`): copies and bytes to the
 #: device, those to the host, launches, and blocks that were allocated.
@@ -42,7 +42,11 @@ STRUCTS = """
 ; i32 to_host(ctx, ptr to, i64 from, i64 width, i64 height, i64 pitch)
 ; i32 launch(ctx, kernel, grid, block, i32 shared, arguments)
 ; i32 finish(ctx): returns when all is done
-%ph.interface = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr }
+; void mark(ctx, ptr place): stores a mark of the present time of the stream's work
+; i64 elapsed(i64 began, i64 ended): nanoseconds between two marks, which end with it;
+;     negative where that is not known
+; i32 registers(ctx, kernel): of each thread; 0 where that is not known
+%ph.interface = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
 
 declare i64 @llvm.abs.i64(i64, i1)
 declare i32 @llvm.smin.i32(i32, i32)
@@ -52,6 +56,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @getpid()
+declare ptr @calloc(i64, i64)
 declare i32 @strcmp(ptr, ptr)
 """
 
@@ -403,11 +408,12 @@ def device_runtime() -> str:
         STRUCTS,
         DEVICE,
         device_copy_ir.COPY,
+        device_log_ir.LOG,
         simulated_ir.SIMULATED,
         cuda_ir.text(),
     )
     text = "\n".join(parts)
-    words = names() | simulated_ir.names() | cuda_ir.names()
+    words = names() | simulated_ir.names() | cuda_ir.names() | device_log_ir.names()
     for word in sorted(words, key=len, reverse=True):
         text = text.replace(word, words[word])
     return text

@@ -39,6 +39,7 @@ freed_by_forks(_LOCK, RUNTIME)
 NAMES = provided(__name__)
 _CONTROLS = (
     "ph_device_counters",
+    "ph_device_take_log",
     "ph_cuda_start",
     "ph_cuda_log",
     "ph_cuda_unload",

@@ -23,7 +23,15 @@ from parhelion.ir.names import plain_name, shown_names
 from parhelion.ir.pipeline import FIRST_FUNC, OVERHEAD, WAITING
 from parhelion.runtime import profile_ir
 from parhelion.runtime.after_fork import DATA, RUNTIME, freed_by_forks
+from parhelion.runtime.device_log import Entry as Noted
+from parhelion.runtime.device_log import noted
 from parhelion.runtime.helpers import provided
+from parhelion.runtime.profile_device import (
+    CopyProfile,
+    KernelProfile,
+    copies_of,
+    kernels_of,
+)
 
 #: Nanoseconds from one look at the threads to the next.
 PERIOD = 1_000_000
@@ -104,6 +112,8 @@ class Profile:
     overhead: the seconds in code that belongs to no Func.
     waiting: the seconds in which no thread was at work.
     peak: how many bytes of the heap were in use at most at one time.
+    kernels: a KernelProfile for each kernel of a GPU that was launched, in their order.
+    to_device, to_host: a CopyProfile of the copies each way.
 
     >>> f = hl.Func("f")
     >>> f[x, y] = hl.sin(x * y)
@@ -121,6 +131,9 @@ class Profile:
     overhead: float
     waiting: float
     peak: int
+    kernels: tuple[KernelProfile, ...] = ()
+    to_device: CopyProfile = CopyProfile()
+    to_host: CopyProfile = CopyProfile()
 
     def __getitem__(self, name: str) -> FuncProfile:
         """Returns the FuncProfile of that name, with or without the number that makes
@@ -144,7 +157,8 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The record of one run. totals: `TOTAL_WORDS` words for each number of a Func."""
+    """The record of one run. totals: `TOTAL_WORDS` words for each number of a Func.
+    device: what it did on devices."""
 
     pipeline: str
     told: Told
@@ -152,6 +166,7 @@ class Run:
     looks: int
     peak: int
     totals: tuple[int, ...]
+    device: tuple[Noted, ...] = ()
 
     def total(self, number: int, word: int) -> int:
         return self.totals[number * profile_ir.TOTAL_WORDS + word]
@@ -200,6 +215,7 @@ def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
         return seconds * share / whole if whole else 0.0
 
     threads = sum([_sum(run, profile_ir.THREADS) for run in runs])
+    on_device = [e for run in runs for e in run.device]
     return Profile(
         shown.get(pipeline) or plain_name(pipeline),
         len(runs),
@@ -210,6 +226,8 @@ def profile_of(pipeline: str, runs: Sequence[Run]) -> Profile:
         spent(OVERHEAD),
         spent(WAITING),
         max([run.peak for run in runs], default=0),
+        kernels_of(on_device, count),
+        *copies_of(on_device, count),
     )
 
 
@@ -249,7 +267,33 @@ def table(p: Profile) -> str:
         if seconds:
             share = f"{100 * seconds / p.seconds:.1f} %"
             lines.append((name, _time(seconds), share, *[""] * (len(titles) - 3)))
-    return "\n".join([head, *aligned([titles, *lines]), *_doubts(p)])
+    of_kernels = _kernels(p)
+    return "\n".join([head, *aligned([titles, *lines]), *of_kernels, *_doubts(p)])
+
+
+def _kernels(p: Profile) -> list[str]:
+    """What a table says of kernels and copies."""
+    titles = ["kernels", "time", "launches", "blocks", "threads", "registers"]
+    titles += ["shared", "occupancy", "read", "written", "of bandwidth"]
+    rows = [
+        (
+            *(k.name, _time(k.seconds), _count(k.launches), str(k.blocks)),
+            *(str(k.threads), str(k.registers or "")),
+            size_text(k.shared) if k.shared else "",
+            "" if k.occupancy is None else f"{100 * k.occupancy:.0f} %",
+            *(size_text(k.read), size_text(k.written)),
+            "" if k.achieved is None else f"{100 * k.achieved:.1f} %",
+        )
+        for k in p.kernels
+    ]
+    told = aligned([titles, *rows]) if rows else []
+    for where, c in (("the device", p.to_device), ("the host", p.to_host)):
+        if c.copies:
+            told.append(
+                f"  copies to {where}: {_count(c.copies)}, {size_text(c.bytes)},"
+                f" {_time(c.seconds)}"
+            )
+    return told
 
 
 def _on_demand(f: FuncProfile) -> tuple[str, str]:
@@ -486,7 +530,10 @@ class Entry:
         token = _WANTED.set(None)
         try:
             record = ctypes.addressof(block) + shift
-            with _watched(wanted, self._pipeline) as watcher:
+            with (
+                _watched(wanted, self._pipeline) as watcher,
+                noted(context) as on_device,
+            ):
                 code = int(
                     self._run(watcher.address, record, self._address, context, argv)
                 )
@@ -505,6 +552,7 @@ class Entry:
             word(profile_ir.LOOKS),
             word(profile_ir.HEAP_PEAK),
             self._totals.unpack_from(block, shift + profile_ir.TOTALS),
+            tuple(on_device),
         )
         if wanted is None:
             print(table(profile_of(self._pipeline, [run])))

@@ -41,6 +41,10 @@ def test_pipelines(part: int, tmp_path: Path) -> None:
     assert all(launched.values()), launched
 
 
+def test_profiles(tmp_path: Path) -> None:
+    assert run(["profile"], tmp_path)["profile"] == 4
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_random_schedules(part: int, tmp_path: Path) -> None:
     """A few of those that the simulator is tested with."""

@@ -162,6 +162,36 @@ def numbers() -> tuple[hl.Func, list[int]]:
     return f, [50]
 
 
+def check_profile() -> None:
+    """The stand-in's clock moves by a millisecond for each block that is launched, its
+    kernels take 40 registers, and its memory gives 1.024e12 bytes a second."""
+    x, y, tx, ty = hl.vars("x y tx ty")
+    image = np.arange(70 * 45, dtype=np.int32).reshape(45, 70)
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.Buffer(image)[x, y] + 1
+    g[x, y] = f[x, y] * 2
+    f.compute_root().gpu_tile(x, y, tx, ty, 16, 8)
+    g.gpu_tile(x, y, tx, ty, 32, 32)
+    profile = hl.Pipeline([g]).profile([70, 45], repeat=2)
+    one, two = profile.kernels
+    assert (one.name, one.func, two.func) == ("f_0", "f", "g")
+    assert (one.launches, one.blocks, one.threads, one.registers) == (1, 30, 128, 40)
+    assert abs(one.seconds - 0.030) < 1e-6 and abs(two.seconds - 0.006) < 1e-6
+    assert one.read == one.written == image.nbytes
+    assert abs(one.bandwidth - 2 * image.nbytes / 0.030) < 1
+    assert abs((one.achieved or 0) - one.bandwidth / 1.024e12) < 1e-12
+    # 65536 registers are 48 warps of 40 each, which is 12 blocks of 4, of 64 warps.
+    assert one.occupancy == 48 / 64
+    assert two.occupancy == 32 / 64
+    down = profile.to_device
+    assert (down.copies, down.bytes) == (1, image.nbytes)
+    assert "12.3 KB" in str(profile) and "75 %" in str(profile)
+
+
+#: Checks of their own.
+OWN = {"profile": check_profile}
+
+
 def main(library: str, names: list[str]) -> None:
     os.environ |= {
         "PARHELION_GPU": "sm_80",
@@ -192,6 +222,8 @@ def main(library: str, names: list[str]) -> None:
         elif "/" in name:
             app, number = name.split("/")
             check_app(app, int(number))
+        elif name in OWN:
+            OWN[name]()
         else:
             check(*known[name]())
         print(name, len(_LAUNCHED) - before, flush=True)

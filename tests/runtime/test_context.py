@@ -30,13 +30,14 @@ class Told:
 
 
 def test_layouts_are_those_of_the_generated_code() -> None:
-    assert ctypes.sizeof(context.Context) == 120
+    assert ctypes.sizeof(context.Context) == 128
     assert context.Context.args.offset == 16
     assert context.Context.print_fn.offset == 80
     assert context.Context.most_threads.offset == 96
     assert context.Context.helpers.offset == 100
     assert context.Context.profile.offset == 104
     assert context.Context.stream.offset == 112
+    assert context.Context.log.offset == 120
     assert ctypes.sizeof(context.RawBuffer) == 56
     assert context.RawBuffer.host.offset == 16
     assert context.RawBuffer.type.offset == 32

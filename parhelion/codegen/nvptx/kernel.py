@@ -14,35 +14,33 @@ from parhelion.codegen import closures, intrinsics, memory, stmt
 from parhelion.codegen.lets import bound_twice
 from parhelion.codegen.module import DeviceKernel
 from parhelion.codegen.nvptx import refusals
-from parhelion.codegen.nvptx.memories import label
 from parhelion.codegen.nvptx.module import (
     KernelFunction,
     Kernels,
 )
-from parhelion.codegen.nvptx.statements import (
-    DIMENSIONS,
-    MOST_THREADS,
-    bind_counter,
-)
+from parhelion.codegen.nvptx.named import computed
+from parhelion.codegen.nvptx.statements import bind_counter
 from parhelion.codegen.nvptx.wide import wide_places
 from parhelion.codegen.types import value_type
-from parhelion.errors import InternalError, ScheduleError
+from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.rewrite import free_vars, nodes, substitute
-from parhelion.ir.stmt import ForKind, Stmt
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.extents import most_of
-from parhelion.lower.kernel_loops import block_loops, nest_of
+from parhelion.lower.kernel_loops import block_loops
+from parhelion.lower.launch_sizes import (
+    DIMENSIONS,
+    MOST_BLOCKS,
+    MOST_THREADS,
+    threads_of,
+)
 from parhelion.lower.shared import lay_out_shared
 
 #: Importing these registers the emitters of their nodes.
 REGISTERED = (intrinsics, memory, stmt)
-
-#: Blocks that a grid may have along x, y and z.
-MOST_BLOCKS = ((1 << 31) - 1, 65535, 65535)
 
 
 def write_kernel(kernels: Kernels, s: S.For) -> DeviceKernel:
@@ -68,7 +66,7 @@ def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
     refusals.check(s, func, strict=kernels.strict_float)
     blocks, body = block_loops(s)
     layout = lay_out_shared(body)
-    threads = _threads(body, blocks, func)
+    threads = threads_of(body, blocks, func)
     counts = [build.const_int(t) for t in threads]
     free, buffers = _uses(kernels, body, blocks)
     mins: dict[Var, Expr] = {}
@@ -127,17 +125,6 @@ def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
     return DeviceKernel(name, func, tuple(given), grid, threads, layout.size)
 
 
-def computed(s: Stmt) -> str:
-    """What the user calls the Func that a kernel computes for others than itself."""
-    name = "a Func"
-    for n in nodes(s):
-        if isinstance(n, S.Store) and n.buffer.role != "internal":
-            return label(n.buffer)
-        if isinstance(n, S.Store):
-            name = label(n.buffer)
-    return name
-
-
 def _uses(
     kernels: Kernels, body: Stmt, blocks: Sequence[S.For]
 ) -> tuple[list[Var], list[BufferSym]]:
@@ -186,74 +173,4 @@ def _bind_blocks(
         f.bind(loop.var, text, 0)
 
 
-# Threads.
-
-
-def _threads(body: Stmt, blocks: Sequence[S.For], func: str) -> tuple[Expr, ...]:
-    """How many threads a block has along each dimension, for the host: the most that a
-    nest has."""
-    nests: list[S.For] = []
-    lets: dict[Var, Expr] = {}
-    inner: set[Var] = {loop.var for loop in blocks}
-    stack: list[Stmt] = [body]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, S.LetStmt):
-            lets[s.var] = s.value
-        elif isinstance(s, S.For):
-            if s.kind is not ForKind.SERIAL:
-                nests.append(s)
-                continue
-            inner.add(s.var)
-        stack.extend([c for c in reversed(s.children()) if isinstance(c, Stmt)])
-    if not nests:
-        raise InternalError(f"the kernel of {func} has no threads")
-    dimensions = {len(nest_of(nest)[0]) for nest in nests}
-    if len(dimensions) != 1:
-        raise InternalError(f"nests of {sorted(dimensions)} loops in the kernel {func}")
-    counts: list[Expr | None] = [None] * dimensions.pop()
-    for nest in nests:
-        loops = nest_of(nest)[0]
-        for d, loop in enumerate(reversed(loops)):
-            more = _extent(loop, lets, inner, func)
-            known = counts[d]
-            counts[d] = more if known is None else _larger(known, more)
-    made = [c for c in counts if c is not None]
-    for d, count in enumerate(made):
-        known_count = build.const_int(count)
-        if known_count is not None and known_count > MOST_THREADS[d]:
-            raise ScheduleError(
-                f"the kernel of {func} has {known_count} threads along"
-                f" {DIMENSIONS[d]}, and a block has at most {MOST_THREADS[d]} there"
-            )
-    return tuple(made)
-
-
-def _larger(a: Expr, b: Expr) -> Expr:
-    return a if a is b else build.maximum(a, b)
-
-
-def _extent(loop: S.For, lets: dict[Var, Expr], inner: set[Var], func: str) -> Expr:
-    """How many iterations a loop over threads has, or at most has where that depends on
-    the block."""
-    extent = loop.extent
-    while True:
-        opened = {v: lets[v] for v in free_vars(extent) if v in lets}
-        if not opened:
-            break
-        extent = substitute(extent, opened)
-    loads = any(isinstance(n, E.Load) for n in nodes(extent))
-    if inner.isdisjoint(free_vars(extent)) and not loads:
-        return extent
-    most = most_of(extent)
-    if most is None:
-        raise ScheduleError(
-            f"how many threads the kernel of {func} has depends on the block, and no"
-            f" constant bounds it: {extent!r}",
-            hint="split the loop by a constant factor, and give the inner loop to the"
-            " threads",
-        )
-    return build.int32(max(most, 0))
-
-
-__all__ = ["MOST_BLOCKS", "computed", "write_kernel"]
+__all__ = ["write_kernel"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parhelion.codegen.nvptx.module import WIDEST, kernel_function
+from parhelion.codegen.nvptx.named import label
 from parhelion.codegen.storage import Memory
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
@@ -71,11 +72,6 @@ def _constant(buffer: BufferSym, size: int | None) -> int:
     return size
 
 
-def label(buffer: BufferSym) -> str:
-    """What the user calls that which a buffer holds."""
-    return str(buffer.func.label) if buffer.func is not None else buffer.name
-
-
 MEMORIES: tuple[Memory[Function], ...] = (Shared(), Thread())
 
-__all__ = ["MEMORIES", "THREAD_LIMIT", "label"]
+__all__ = ["MEMORIES", "THREAD_LIMIT"]

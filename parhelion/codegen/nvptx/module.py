@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from parhelion.analysis.modulus import alignment
@@ -41,16 +40,6 @@ class Kernels(Module):
         self.aligned: frozenset[BufferSym] = frozenset()
         self.places: Places = {}
         self.shared: frozenset[BufferSym] = frozenset()
-
-    def kernel_name(self, wish: str) -> str:
-        """A name for a kernel that PTX takes, and that no other of the module has."""
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", wish)
-        if not plain[:1].isalpha():
-            plain = f"k_{plain}"
-        n = 0
-        while f"{plain}_{n}" in self._names:
-            n += 1
-        return self.unique(f"{plain}_{n}")
 
     def shared_array(self) -> str:
         """The address of the block's shared memory."""

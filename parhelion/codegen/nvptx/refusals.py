@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parhelion.codegen.intrinsics import library_call
-from parhelion.codegen.nvptx.memories import label
+from parhelion.codegen.nvptx.named import label
 from parhelion.errors import InternalError, ScheduleError
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S

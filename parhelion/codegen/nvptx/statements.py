@@ -19,12 +19,8 @@ from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.lower.kernel_loops import THREADS, nest_of
+from parhelion.lower.launch_sizes import DIMENSIONS, MOST_THREADS
 from parhelion.types import INT32
-
-#: The dimensions of threads and blocks, innermost first.
-DIMENSIONS = "xyz"
-#: Threads that a block may have along each of them.
-MOST_THREADS = (1024, 1024, 64)
 
 
 def _for(f: Function, s: S.For) -> None:
@@ -101,4 +97,4 @@ STATEMENTS: Mapping[type[Stmt], Writer[Function]] = {
     S.Atomic: _atomic,
 }
 
-__all__ = ["DIMENSIONS", "MOST_THREADS", "STATEMENTS", "bind_counter"]
+__all__ = ["STATEMENTS", "bind_counter"]
