@@ -13,11 +13,12 @@ from parhelion.codegen import closures, effects
 from parhelion.codegen.kernel_image import IMAGE
 from parhelion.codegen.kernel_traffic import Uses, traffic
 from parhelion.codegen.module import DeviceKernel
-from parhelion.codegen.nvptx.named import computed
+from parhelion.codegen.nvptx import refusals
+from parhelion.codegen.nvptx.reports import RECORD, RECORD_BYTES, can_fail
 from parhelion.codegen.structs import ON_DEVICE, READS, WRITES
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function, ScopeKind
-from parhelion.errors import InternalError
+from parhelion.errors import InternalError, ScheduleError
 from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, StringImm, Var
@@ -25,6 +26,7 @@ from parhelion.ir.rewrite import _N, Rewriter
 from parhelion.ir.stmt import ForKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.kernel_loops import block_loops
+from parhelion.lower.kernel_names import computed
 from parhelion.lower.launch_sizes import threads_of
 from parhelion.lower.shared import lay_out_shared
 from parhelion.types import INT32, Handle
@@ -35,6 +37,8 @@ _WIDEST = 16
 
 def sync(f: Function, s: S.Sync) -> None:
     """Has the run time make the copy that is used next the one it must be."""
+    if not s.device:
+        _look(f)
     what = ON_DEVICE * s.device + READS * s.reads + WRITES * s.writes
     f.module.runtime("ph_device_sync")
     struct, interface = f.structs[s.buffer], _interface(f)
@@ -48,6 +52,14 @@ def sync(f: Function, s: S.Sync) -> None:
 def enter(f: Function, body: Stmt) -> list[tuple[BufferSym, str]]:
     """Begins the use of the caller's buffers that have a copy on the device: failures
     leave them from now on. Returns them with their structs."""
+    if f.module.write_kernel is not None and any(map(can_fail, _kernels(body))):
+        f.report = f.alloca("i64, align 8")
+        f.entry.append(f"  store i64 0, ptr {f.report}, align 8")
+        f.module.runtime("ph_device_drop")
+        f.live.append((RECORD, f.report))
+        f.releases[f.report] = (
+            f"call void @ph_device_drop(ptr %ctx, ptr {_interface(f)}, ptr {f.report})"
+        )
     kept = [(b, f.structs[b]) for b in _synced(body) if b in f.structs]
     for buffer, struct in kept:
         f.module.runtime("ph_device_leave")
@@ -57,13 +69,47 @@ def enter(f: Function, body: Stmt) -> list[tuple[BufferSym, str]]:
 
 
 def leave(f: Function, kept: list[tuple[BufferSym, str]]) -> None:
-    """Ends the use of the caller's buffers: what is newest on the device is copied."""
+    """Ends the use of the caller's buffers: what is newest on the device is copied,
+    unless a kernel has failed."""
+    _look(f)
     for buffer, struct in reversed(kept):
         last = f.live.pop()
         if last != (buffer, struct):
             raise InternalError(f"{last[0].name} lives longer than the program")
         status = f.op(f"call i32 @ph_device_leave(ptr %ctx, ptr {struct}, i32 0)")
         _check(f, status, _name(buffer))
+    if f.report:
+        f.live.pop()
+        f.out(f"  {f.releases[f.report]}")
+
+
+def _look(f: Function) -> None:
+    """Leaves if a kernel has failed."""
+    if not f.report:
+        return
+    f.module.runtime("ph_device_look")
+    record = f.alloca(f"[{RECORD_BYTES} x i8], align 8")
+    status = f.op(
+        f"call i32 @ph_device_look(ptr %ctx, ptr {_interface(f)}, ptr {f.report}, "
+        f"ptr {record})"
+    )
+    _check(f, status, "what kernels report")
+    code = f.op(f"load i32, ptr {record}, align 8")
+    good = f.op(f"icmp eq i32 {code}, 0")
+    bad, ok = f.label("reported"), f.label("ok")
+    f.out(f"  br i1 {good}, label %{ok}, label %{bad}{f.module.LIKELY}")
+    before = f.block
+    f.push(ScopeKind.BRANCH)
+    f.start(bad)
+    at = f.op(f"getelementptr i8, ptr {record}, i64 4")
+    site = f.op(f"load i32, ptr {at}, align 4")
+    at = f.op(f"getelementptr i8, ptr {record}, i64 8")
+    count = f.op(f"load i32, ptr {at}, align 8")
+    values = f.op(f"getelementptr i8, ptr {record}, i64 16")
+    effects.fail_with(f, code, site, count, values)
+    f.cold.extend(f.pop())
+    f.block = before
+    f.start(ok)
 
 
 def launch(f: Function, s: S.For) -> None:
@@ -72,6 +118,8 @@ def launch(f: Function, s: S.For) -> None:
     for buffer in buffers:
         f.forget_loads(buffer)
     if f.module.write_kernel is None:
+        strict = f.module.strict_float
+        refusals.check(s, computed(s), strict=strict, simulated=True)
         _simulate(f, s, buffers)
     else:
         _launch(f, s, f.module.write_kernel(s))
@@ -81,6 +129,13 @@ def launch(f: Function, s: S.For) -> None:
 
 def _address(f: Function, buffer: BufferSym) -> str:
     """Where on the device the element of a buffer with index 0 is."""
+    if buffer is RECORD:
+        f.module.runtime("ph_device_report")
+        status = f.op(
+            f"call i32 @ph_device_report(ptr %ctx, ptr {_interface(f)}, ptr {f.report})"
+        )
+        _check(f, status, "what kernels report")
+        return f.op(f"load ptr, ptr {f.report}, align 8")
     f.module.runtime("ph_device_address")
     return f.op(f"call ptr @ph_device_address(ptr {f.structs[buffer]})")
 
@@ -155,6 +210,12 @@ def _bytes(f: Function, uses: Uses) -> str:
 
 def _launch(f: Function, s: S.For, kernel: DeviceKernel) -> None:
     """Asks the run time for a kernel, unless the grid has no blocks."""
+    if RECORD in kernel.parameters and not f.report:
+        raise ScheduleError(
+            f"the kernel of {kernel.func} has a require in it and is launched by a"
+            " thread of its own (async_), to which it could not report",
+            hint="leave out async_, or check before the kernel",
+        )
     counts = [f.value(e) for e in kernel.grid]
     some = "true"
     for text in counts:
@@ -284,6 +345,12 @@ def _check(f: Function, status: str, name: str) -> None:
 def _name(buffer: BufferSym) -> str:
     name = buffer.name if buffer.func is None else buffer.func.label
     return f"the device's copy of '{name}'"
+
+
+def _kernels(s: Stmt) -> list[S.For]:
+    if isinstance(s, S.For) and s.kind is ForKind.GPU_BLOCK:
+        return [s]
+    return [k for c in s.children() if isinstance(c, Stmt) for k in _kernels(c)]
 
 
 def _synced(s: Stmt) -> list[BufferSym]:

@@ -62,9 +62,9 @@ def unless(f: Function, cond: str, code: str, args: tuple[Expr, ...]) -> None:
     f.start(ok)
 
 
-def _raise(f: Function, code: str, args: tuple[Expr, ...]) -> None:
-    _fail_function(f)
-    site = len(f.module.failures)
+def told(f: Function, args: tuple[Expr, ...]) -> tuple[list[str | Type], list[str]]:
+    """What a failure tells: of each argument its text, or the type of a number, and the
+    numbers as 64 bits."""
     kinds: list[str | Type] = []
     texts: list[str] = []
     for arg in args:
@@ -79,6 +79,12 @@ def _raise(f: Function, code: str, args: tuple[Expr, ...]) -> None:
                 text, t = extract(f, text, t, 0), t.element_of()
             kinds.append(t)
             texts.append(_as_bits(f, text, t))
+    return kinds, texts
+
+
+def _raise(f: Function, code: str, args: tuple[Expr, ...]) -> None:
+    site = len(f.module.failures)
+    kinds, texts = told(f, args)
     f.module.failures.append(FailureSite(code, tuple(kinds)))
     record = "null"
     if texts:
@@ -86,9 +92,15 @@ def _raise(f: Function, code: str, args: tuple[Expr, ...]) -> None:
     for i, text in enumerate(texts):
         at = f.op(f"getelementptr i64, ptr {record}, i64 {i}") if i else record
         f.out(f"  store i64 {text}, ptr {at}, align 8")
+    fail_with(f, str(CODES[code]), str(site), str(len(texts)), record)
+
+
+def fail_with(f: Function, code: str, site: str, count: str, args: str) -> None:
+    """Leaves with a failure whose numbers are values, the arguments an address."""
+    _fail_function(f)
     result = f.op(
-        f"call i32 @parhelion.fail(ptr %ctx, i32 {CODES[code]}, i32 {site}, "
-        f"i32 {len(texts)}, ptr {record})"
+        f"call i32 @parhelion.fail(ptr %ctx, i32 {code}, i32 {site}, "
+        f"i32 {count}, ptr {args})"
     )
     leave(f, result)
 

@@ -76,6 +76,8 @@ def _emit(lowered: Lowered, target: Target, interruptible: bool) -> Emitted:
     if lowered.device is not None and not lowered.device.simulated:
         machine = gpu_target(lowered.device.arch)
         kernels = Kernels(machine, strict_float=lowered.strict_float)
+        # What kernels report is told by the host.
+        kernels.failures = module.failures
         module.write_kernel = partial(write_kernel, kernels)
     f = Function(
         module,

@@ -25,6 +25,9 @@ DEVICE: Mapping[str, Symbol] = {
     ),
     "ph_device_ended": Symbol("void", "ptr, ptr, ptr, ptr", "nounwind"),
     "ph_device_bytes": Symbol("i64", "ptr", "nounwind"),
+    "ph_device_report": Symbol("i32", "ptr, ptr, ptr"),
+    "ph_device_look": Symbol("i32", "ptr, ptr, ptr, ptr"),
+    "ph_device_drop": Symbol("void", "ptr, ptr, ptr", "nounwind"),
 }
 
 SYMBOLS: Mapping[str, Symbol] = {

@@ -120,6 +120,8 @@ class Function:
         self.pointers: dict[BufferSym, tuple[str, int]] = {}
         #: The `halide_buffer_t` of what has one.
         self.structs: dict[BufferSym, str] = {}
+        #: The cell that says where kernels report failures, "" if none can fail.
+        self.report = ""
         #: Heap allocations to free when the function is left.
         self.live: list[tuple[BufferSym, str]] = []
         #: The statements being written one after another, and which is in hand.

@@ -165,6 +165,27 @@ FAILURES: dict[str, Failure] = {
     "require": Failure(PipelineRuntimeError, "requirement failed: {0}"),
     # (what the device was used for, status: see `ir.device_status`)
     "device_failed": Failure(PipelineRuntimeError, "{0}: the device's status is {1}"),
+    # (func, blocks, dimension, most)
+    "grid_too_large": Failure(
+        ScheduleError,
+        "the kernel of {0} has {1} blocks along {2}, and a grid has at most {3} there",
+        "give its blocks more of the loop (a larger factor of its split), or fuse the"
+        " loops over blocks: along x there may be 2147483647",
+    ),
+    # (func, threads, dimension, most)
+    "block_too_long": Failure(
+        ScheduleError,
+        "the kernel of {0} has {1} threads along {2}, and a block has at most {3}"
+        " there",
+        "split the loop, and give its outer part to the blocks: gpu_tile does both",
+    ),
+    # (func, threads, most)
+    "block_too_large": Failure(
+        ScheduleError,
+        "the kernel of {0} has blocks of {1} threads, and {2} are the most",
+        "split the loops over threads, and give the outer parts to the blocks:"
+        " gpu_tile does both",
+    ),
     # (func, element)
     "kernel_race": Failure(
         PipelineRuntimeError,

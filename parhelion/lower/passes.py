@@ -36,6 +36,7 @@ from parhelion.lower.interleave import interleave_phases
 from parhelion.lower.interleave_stores import interleave_stores
 from parhelion.lower.kernels import shape_kernels
 from parhelion.lower.lane_sums import sum_by_lanes
+from parhelion.lower.launch_checks import check_launches
 from parhelion.lower.options import PLAIN, LowerOptions
 from parhelion.lower.padding import pad_shared
 from parhelion.lower.partition import partition_loops
@@ -318,6 +319,12 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: place_barriers(s),
         "threads of a block wait where a value goes from one to another",
         "behind all that copies, moves or names what the threads use",
+    ),
+    Pass(
+        "check_launches",
+        lambda s, c: check_launches(s, c.options.device),
+        "kernels have no more blocks and threads than GPUs launch",
+        "behind all that changes how many there are",
     ),
     Pass(
         "check_kernels",

@@ -15,7 +15,13 @@ from __future__ import annotations
 
 from parhelion.codegen import structs
 from parhelion.ir.device_status import Kind
-from parhelion.runtime import cuda_ir, device_copy_ir, device_log_ir, simulated_ir
+from parhelion.runtime import (
+    cuda_ir,
+    device_copy_ir,
+    device_log_ir,
+    device_report_ir,
+    simulated_ir,
+)
 
 #: What is counted, in this order (`ph_device_counters`): copies and bytes to the
 #: device, those to the host, launches, and blocks that were allocated.
@@ -409,11 +415,13 @@ def device_runtime() -> str:
         DEVICE,
         device_copy_ir.COPY,
         device_log_ir.LOG,
+        device_report_ir.REPORT,
         simulated_ir.SIMULATED,
         cuda_ir.text(),
     )
     text = "\n".join(parts)
     words = names() | simulated_ir.names() | cuda_ir.names() | device_log_ir.names()
+    words |= device_report_ir.names()
     for word in sorted(words, key=len, reverse=True):
         text = text.replace(word, words[word])
     return text

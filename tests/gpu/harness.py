@@ -127,6 +127,32 @@ _SCALARS: dict[str, Any] = {
 }
 
 
+class _Barrier:
+    """As a GPU's: threads that have ended are waited for no more."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.here, self.round = count, 0, 0
+        self.changed = threading.Condition()
+
+    def wait(self) -> None:
+        with self.changed:
+            self.here += 1
+            mine = self.round
+            self._look()
+            self.changed.wait_for(lambda: self.round != mine)
+
+    def leave(self) -> None:
+        with self.changed:
+            self.count -= 1
+            self._look()
+
+    def _look(self) -> None:
+        if self.here and self.here == self.count:
+            self.here = 0
+            self.round += 1
+            self.changed.notify_all()
+
+
 class Emulation:
     """The kernels of a module's text, compiled for the CPU.
 
@@ -163,7 +189,7 @@ class Emulation:
             self._block(lambda: function(*values), block, list(_points(threads)))
 
     def _block(self, call: Any, block: Any, threads: Sequence[Any]) -> None:
-        barrier = threading.Barrier(len(threads))
+        barrier = _Barrier(len(threads))
         failures: list[BaseException] = []
 
         def run(tid: tuple[int, ...]) -> None:
@@ -172,6 +198,7 @@ class Emulation:
                 call()
             except Exception as error:
                 failures.append(error)
+            barrier.leave()
 
         workers = [threading.Thread(target=run, args=(tid,)) for tid in threads]
         if not self.at_once:

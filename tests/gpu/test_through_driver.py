@@ -45,6 +45,10 @@ def test_profiles(tmp_path: Path) -> None:
     assert run(["profile"], tmp_path)["profile"] == 4
 
 
+def test_requirements(tmp_path: Path) -> None:
+    assert run(["require"], tmp_path)["require"] == 5
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_random_schedules(part: int, tmp_path: Path) -> None:
     """A few of those that the simulator is tested with."""

@@ -188,8 +188,39 @@ def check_profile() -> None:
     assert "12.3 KB" in str(profile) and "75 %" in str(profile)
 
 
+def checked(limit: int) -> hl.Func:
+    """A kernel with a barrier, whose threads require something before it and after."""
+    x, y, tx, ty = hl.vars("x y tx ty")
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.require(x < limit, x + 10 * y, "x is", x, "at y", y)
+    g[x, y] = f[x, y] + hl.require(y < 20, f[x + 1, y], "y is", y)
+    g.gpu_tile(x, y, tx, ty, 16, 8)
+    f.compute_at(g, x).gpu_threads(x, y)
+    return g
+
+
+def check_require() -> None:
+    for limit, message in ((100, ""), (20, "x is 20 at y"), (20, "x is"), (100, "")):
+        try:
+            got = np.asarray(checked(limit).realize([30, 12]))
+        except hl.PipelineRuntimeError as error:
+            assert message and f"requirement failed: {message}" in str(error), error
+            assert error.failure == "require"
+            continue
+        assert not message
+        expected = np.add.outer(20 * np.arange(12), 2 * np.arange(30) + 1)
+        np.testing.assert_array_equal(got, expected)
+    g = checked(100)
+    try:
+        g.realize([30, 21])
+    except hl.PipelineRuntimeError as error:
+        assert "y is 20" in str(error)
+    else:
+        raise AssertionError("nothing was said of y")
+
+
 #: Checks of their own.
-OWN = {"profile": check_profile}
+OWN = {"profile": check_profile, "require": check_require}
 
 
 def main(library: str, names: list[str]) -> None:

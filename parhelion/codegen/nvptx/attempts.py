@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from parhelion.codegen.addresses import address, offset_pointer, read
 from parhelion.codegen.backend import Attempt, Key
+from parhelion.codegen.nvptx.reports import require
 from parhelion.codegen.types import value_type, zero
 from parhelion.codegen.writer import Function
 from parhelion.ir import build
@@ -47,6 +48,9 @@ def _aligned(f: Function, e: E.Load) -> str | None:
     return read(f, e.buffer, offset_pointer(f, pointer, t, offset), t, align)
 
 
-EMITTERS: Mapping[Key, tuple[Attempt, ...]] = {E.Load: (_predicated, _aligned)}
+EMITTERS: Mapping[Key, tuple[Attempt, ...]] = {
+    E.Load: (_predicated, _aligned),
+    "require": (require,),
+}
 
 __all__ = ["EMITTERS"]

@@ -18,7 +18,7 @@ from parhelion.codegen.nvptx.module import (
     KernelFunction,
     Kernels,
 )
-from parhelion.codegen.nvptx.named import computed
+from parhelion.codegen.nvptx.reports import RECORD, can_fail
 from parhelion.codegen.nvptx.statements import bind_counter
 from parhelion.codegen.nvptx.wide import wide_places
 from parhelion.codegen.types import value_type
@@ -31,6 +31,7 @@ from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.kernel_loops import block_loops
+from parhelion.lower.kernel_names import computed
 from parhelion.lower.launch_sizes import (
     DIMENSIONS,
     MOST_BLOCKS,
@@ -91,6 +92,10 @@ def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
         texts.append(f"ptr addrspace(1) {' '.join(marks)} {text}")
         inside.append((buffer, text))
         given.append(buffer)
+    if can_fail(body):
+        texts.append(f"ptr addrspace(1) align 8 %b{len(given)}")
+        inside.append((RECORD, f"%b{len(given)}"))
+        given.append(RECORD)
     numbers: list[tuple[Var, str]] = []
     for var, value in [*[(v, v) for v in free], *mins.items()]:
         if var.type.is_handle():

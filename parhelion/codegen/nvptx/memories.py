@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from parhelion.codegen.nvptx.module import WIDEST, kernel_function
-from parhelion.codegen.nvptx.named import label
 from parhelion.codegen.storage import Memory
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function
@@ -11,6 +10,7 @@ from parhelion.errors import ScheduleError
 from parhelion.ir import stmt as S
 from parhelion.ir.stmt import MemoryKind
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.kernel_names import label
 
 #: What one thread may have, in bytes: a GPU has as much for each that runs.
 THREAD_LIMIT = 512 << 10

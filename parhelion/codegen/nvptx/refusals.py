@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from parhelion.codegen.intrinsics import library_call
-from parhelion.codegen.nvptx.named import label
 from parhelion.errors import InternalError, ScheduleError
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -11,6 +10,7 @@ from parhelion.ir.expr import Expr
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.node import Node
 from parhelion.ir.stmt import ForKind, MemoryKind, Stmt
+from parhelion.lower.kernel_names import label
 
 _ON_CPU = "compute {} on the CPU: give none of the loops around it to a GPU"
 
@@ -29,9 +29,10 @@ _OF_THE_HOST: dict[type[Stmt], str] = {
 _OWN = (MemoryKind.SHARED, MemoryKind.STACK, MemoryKind.REGISTER, MemoryKind.AUTO)
 
 
-def check(s: Stmt, func: str, *, strict: bool) -> None:
+def check(s: Stmt, func: str, *, strict: bool, simulated: bool = False) -> None:
     """Raises ScheduleError for the first of what cannot be in a kernel. func: what the
-    user calls the Func that the kernel computes, where nothing else is known."""
+    user calls the Func that the kernel computes, where nothing else is known.
+    simulated: whether the kernel has the simulation's checks in it."""
     seen: set[Node] = set()
     stack: list[tuple[Node, str]] = [(s, func)]
     while stack:
@@ -44,7 +45,7 @@ def check(s: Stmt, func: str, *, strict: bool) -> None:
         elif isinstance(n, S.Store):
             name = label(n.buffer)
         if isinstance(n, Stmt):
-            _check_stmt(n, name)
+            _check_stmt(n, name, simulated)
         elif isinstance(n, Expr):
             _check_expr(n, name, strict)
         stack.extend([(c, name) for c in reversed(n.children())])
@@ -57,7 +58,7 @@ def _refuse(name: str, what: str) -> None:
     )
 
 
-def _check_stmt(s: Stmt, name: str) -> None:
+def _check_stmt(s: Stmt, name: str, simulated: bool) -> None:
     what = _OF_THE_HOST.get(type(s))
     if what is not None:
         _refuse(name, f"{what}; kernels cannot")
@@ -69,7 +70,7 @@ def _check_stmt(s: Stmt, name: str) -> None:
             f"is stored in memory of the kind {s.kind.value!r}, which a kernel cannot"
             " ask for",
         )
-    if isinstance(s, S.Assert | S.Sync):
+    if isinstance(s, S.Sync) or (isinstance(s, S.Assert) and not simulated):
         raise InternalError(f"a kernel has a {type(s).__name__} in it")
 
 
@@ -82,7 +83,7 @@ def _check_expr(e: Expr, name: str, strict: bool) -> None:
         return
     if e.op in ("streamed", "line_aligned", "lines_apart"):
         raise InternalError(f"a kernel has stores past the caches ({e.op})")
-    if not INTRINSICS[e.op].pure:
+    if not INTRINSICS[e.op].pure and e.op != "require":
         what = "is traced or prints" if e.op == "trace" else f"has {e.op!r}"
         _refuse(name, f"{what}, which only code of the CPU can do")
     called = library_call(e, strict)
@@ -90,8 +91,7 @@ def _check_expr(e: Expr, name: str, strict: bool) -> None:
         _refuse(
             name,
             f"uses {called} of {e.args[0].type if e.args else e.type}, which is a"
-            " function of the C library; there is none on the device (float32 and"
-            " narrower have one)",
+            " function of the C library; there is none on the device",
         )
 
 
