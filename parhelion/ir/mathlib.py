@@ -13,18 +13,19 @@ nothing is said of special values they are those of C's Annex F.
 |---|---|---|
 | exp | 1.0 | 1.2 |
 | log | 1.0 | 1.0 |
-| pow | 0.6 | C library |
-| sin, cos | 1.5 for abs(x) < 2**28, then decaying | C library |
-| tan | 3.5, same range | C library |
-| asin, acos | 2.5 | C library |
-| atan | 2.0 | 1.5 |
-| atan2 | 2.5 | C library |
-| sinh, cosh, tanh | 1.0 | C library |
-| asinh, acosh, atanh | 1.0 | C library |
-| erf | 1.5 | C library |
+| pow | 0.6 | 1.3 |
+| sin, cos | 1.5 for abs(x) < 2**28, then decaying | 0.8 for abs(x) < 2**52 |
+| tan | 3.5, same range | 2.5, same range |
+| asin, acos | 2.5 | 2.3 |
+| atan | 2.0 | 2.0 |
+| atan2 | 2.5 | 2.0 |
+| sinh, cosh, tanh | 1.0 | 2.5 |
+| asinh, acosh, atanh | 1.0 | 2.5 |
+| erf | 1.5 | 1.2 |
 
-float16 and bfloat16 compute in float32 and round. `expand` returns None where the C
-library is called. The `fast_` functions state their errors below.
+float16 and bfloat16 compute in float32 and round; those of float64 are in `mathlib64`.
+No function is the C library's, so that kernels of GPUs have the same. The `fast_`
+functions state their errors below; those of float64 are no faster than the others.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from parhelion.ir import build
+from parhelion.ir import build, mathlib64
 from parhelion.ir.expr import Expr
 from parhelion.ir.fastmath import (
     fast_cos,
@@ -81,19 +82,6 @@ _EXP = (
     0.008368808776140213,
     0.0013845647918060422,
 )
-_EXP64 = (
-    0.5,
-    0.1666666666666669,
-    0.04166666666666685,
-    0.008333333333311765,
-    0.0013888888888755543,
-    0.00019841269908725564,
-    2.4801587619089724e-05,
-    2.755722325285392e-06,
-    2.75569976934459e-07,
-    2.5117710196387898e-08,
-    2.095314868368287e-09,
-)
 _LOG = (
     0.3333333134651184,
     -0.250008225440979,
@@ -104,18 +92,8 @@ _LOG = (
     0.1277841031551361,
     -0.07663075625896454,
 )
-_LOG64 = (
-    0.666666666666671,
-    0.3999999999954016,
-    0.285714287194082,
-    0.22222200599104047,
-    0.18183471439209545,
-    0.15316184942314226,
-    0.1477652301007003,
-)
 #: ln 2 in two parts; multiples of the first by small integers are exact.
 _LN2 = (0.693359375, -2.1219444e-4)
-_LN2_64 = (6.93147180369123816490e-01, 1.90821492927058770002e-10)
 
 
 def _scaled(p: V, k: V) -> V:
@@ -132,24 +110,13 @@ def exp(x: V) -> V:
     return _scaled(p, k.to(_I32))
 
 
-def exp64(x: V) -> V:
-    clamped = x.most(-746.0).least(710.0)
-    k = (clamped * (1 / math.log(2))).call("round")
-    r = clamped - k * _LN2_64[0] - k * _LN2_64[1]
-    p = r * r * horner(r, _EXP64) + r + 1.0
-    return _scaled(p, k.to(_I64))
-
-
 def _split(x: V) -> tuple[V, V]:
     """A positive float as ``m * 2**k`` with m in [sqrt(1/2), sqrt(2)): (m - 1, k)."""
-    wide = x.type.width == 64
-    digits, least = (52, 2.0**-1022) if wide else (23, 2.0**-126)
-    root = 0x3FE6A09E667F3BCD if wide else 0x3F3504F3
-    tiny = x < least
-    bits = choose(tiny, x * 2.0**digits, x).as_int()
-    k = (bits - root) >> digits
-    m = (bits - (k << digits)).as_float()
-    back = choose(tiny, V(k.of(-digits)), V(k.of(0)))
+    tiny = x < 2.0**-126
+    bits = choose(tiny, x * 2.0**23, x).as_int()
+    k = (bits - 0x3F3504F3) >> 23
+    m = (bits - (k << 23)).as_float()
+    back = choose(tiny, V(k.of(-23)), V(k.of(0)))
     return m - 1.0, (k + back).to(x.type.element_of())
 
 
@@ -164,15 +131,6 @@ def log(x: V) -> V:
     ff = f * f
     tail = ff * f * horner(f, _LOG) - ff * 0.5 + k * _LN2[1]
     return _log_limits(x, f + tail + k * _LN2[0])
-
-
-def log64(x: V) -> V:
-    f, k = _split(x)
-    s = f / (f + 2.0)
-    z = s * s
-    half = f * f * 0.5
-    rest = s * (half + z * horner(z, _LOG64)) + k * _LN2_64[1]
-    return _log_limits(x, k * _LN2_64[0] - ((half - rest) - f))
 
 
 # float32 functions that compute in float64: errors of these parts are about 2**-37.
@@ -325,26 +283,11 @@ _ATAN = (
     0.10611283779144287,
     -0.06116241216659546,
 )
-_ATAN64 = (
-    -0.33333333333333326,
-    0.19999999999997098,
-    -0.14285714285317075,
-    0.11111111083805401,
-    -0.09090907988540105,
-    0.07692279271045191,
-    -0.06666175824066803,
-    0.058765284262606,
-    -0.05215261836221721,
-    0.044909015600543015,
-    -0.033182917993607536,
-    0.014901907660264488,
-)
 _TAN_PI_8 = math.sqrt(2) - 1
 
 
 def _atan_of_ratio(n: V, d: V) -> V:
     """Arc tangent of n / d for 0 <= n, d, both finite or one infinite, not both 0."""
-    wide = n.type.width == 64
     # Beyond tan(pi/8) turn by pi/4, beyond tan(3 pi/8) by pi/2.
     turn = n > d * _TAN_PI_8
     over = n > d * (1 / _TAN_PI_8)
@@ -352,9 +295,9 @@ def _atan_of_ratio(n: V, d: V) -> V:
     bottom = choose(over, n, choose(turn, n + d, d))
     t = top / bottom
     z = t * t
-    p = t * z * horner(z, _ATAN64 if wide else _ATAN)
+    p = t * z * horner(z, _ATAN)
     # pi/4 and pi/2 with what their rounding lost.
-    lost = 3.061616997868383e-17 if wide else -2.1855694143368964e-08
+    lost = -2.1855694143368964e-08
     angle = choose(over, math.pi / 2, choose(turn, V(n.of(math.pi / 4)), 0.0))
     rest = choose(over, 2 * lost, choose(turn, V(n.of(lost)), 0.0))
     return angle + (t + (p + rest))
@@ -527,11 +470,12 @@ _FLOAT32: dict[str, _Make] = {
     "fast_inverse_sqrt": inverse_sqrt,
 }
 _FLOAT64: dict[str, _Make] = {
-    "exp": exp64,
-    "log": log64,
-    "atan": atan,
-    "fast_exp": exp64,
-    "fast_log": log64,
+    **{name: getattr(mathlib64, name) for name in mathlib64.__all__},
+    "fast_exp": mathlib64.exp,
+    "fast_log": mathlib64.log,
+    "fast_pow": mathlib64.pow,
+    "fast_sin": mathlib64.sin,
+    "fast_cos": mathlib64.cos,
     "fast_inverse": inverse,
     "fast_inverse_sqrt": inverse_sqrt,
 }

@@ -31,7 +31,7 @@ from tests.codegen.test_arithmetic import (
     huge_shift,
     outside,
 )
-from tests.gpu.harness import assembled, kernels_of, simulate
+from tests.gpu.harness import ARCHS, assembled, kernels_of, simulate
 
 #: Threads of a block. Each computes so many elements as a vector has.
 THREADS = 32
@@ -164,16 +164,24 @@ def _functions(t: Type) -> dict[str, Make]:
 
 
 @pytest.mark.parametrize(
-    ("t", "least"), [(Float(32), 20), (Float(64), 3), (Float(16), 20), (BFloat(), 20)]
+    ("t", "least"), [(Float(32), 20), (Float(64), 20), (Float(16), 20), (BFloat(), 20)]
 )
 def test_functions(t: Type, least: int) -> None:
-    """All of float32 and narrower types, and what float64 has: as on the CPU."""
+    """All of all types, as on the CPU."""
     makes = _functions(t)
     assert len(makes) >= least
     a, b, _, results = compute(makes, (t, t), 1)
     _, wanted = elementwise.run(list(makes.values()), a, b, (t, t), 1)
     for name, got, want in zip(makes, results, wanted, strict=True):
         np.testing.assert_array_equal(got, want, err_msg=f"{name} of {t}")
+
+
+def test_ptx_of_functions() -> None:
+    """Those of float64, of which none is a call."""
+    t = Float(64)
+    loop, _, _ = kernel(list(_functions(t).values()), (t, t), 1, THREADS)
+    ptx, kernels = assembled(loop)
+    assert "call" not in ptx and ".extern" not in ptx and len(kernels) == len(ARCHS)
 
 
 def test_no_contraction_and_ieee() -> None:

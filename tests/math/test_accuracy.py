@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -183,24 +184,152 @@ def test_odd_functions_keep_the_sign_of_zero(op: str, strict: bool) -> None:
     assert (np.signbit(got) == np.signbit(x)).all()
 
 
-@pytest.mark.parametrize(
-    ("op", "f"), [("exp", np.exp), ("log", np.log), ("atan", np.arctan)]
-)
-@pytest.mark.parametrize("strict", [True, False])
-def test_float64(op: str, f: Any, strict: bool) -> None:
+def _everywhere() -> Array:
+    """float64 over all signs and exponents, and over ranges where much happens."""
     rng = np.random.default_rng(5)
     bits = rng.integers(0, 1 << 63, 60000, dtype=np.int64) * 2
-    x = np.concatenate([bits.view(np.float64), rng.uniform(-745, 710, 40000)])
+    x = np.concatenate([bits.view(np.float64), rng.uniform(-745, 712, 40000)])
     x = np.concatenate([x, rng.uniform(-2, 2, 40000), rng.uniform(0.5, 2, 40000)])
-    x = np.append(x, [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, 5e-324, 709.8])
+    near = rng.uniform(-1, 1, 20000) * 10.0 ** rng.uniform(-9, 0, 20000)
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 5e-324, 709.8, 0.5]
+    return np.concatenate([x, near, 1 + near, special])
+
+
+#: Of each function what NumPy computes in extended precision, and the bound.
+FLOAT64 = {
+    "exp": (np.exp, 1.2),
+    "log": (np.log, 1.0),
+    "asin": (np.arcsin, 2.3),
+    "acos": (np.arccos, 2.3),
+    "atan": (np.arctan, 2.0),
+    "sinh": (np.sinh, 2.5),
+    "cosh": (np.cosh, 2.5),
+    "tanh": (np.tanh, 2.5),
+    "asinh": (np.arcsinh, 2.5),
+    "acosh": (np.arccosh, 2.5),
+    "atanh": (np.arctanh, 2.5),
+}
+
+
+@pytest.mark.parametrize("op", FLOAT64)
+@pytest.mark.parametrize("strict", [True, False])
+def test_float64(op: str, strict: bool) -> None:
+    f, bound = FLOAT64[op]
+    x = _everywhere()
     with np.errstate(all="ignore"):
         want = f(x.astype(np.longdouble))
-        error = ulps(compute(op, F64, x, x, strict), want)
+        got = compute(op, F64, x, x, strict)
+        error = ulps(got, want)
     worst = int(np.argmax(error))
-    assert error[worst] <= {"exp": 1.2, "log": 1.0, "atan": 1.5}[op], (
-        x[worst],
-        error[worst],
+    assert error[worst] <= bound, (x[worst], error[worst])
+    # Zeros have signs, too.
+    zero = (want == 0) & (x == 0)
+    assert (np.signbit(got[zero]) == np.signbit(want[zero])).all()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("op", ["sin", "cos", "tan"])
+def test_float64_trigonometry(op: str, strict: bool) -> None:
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-1, 1, 60000) * 2.0 ** rng.uniform(-30, 52, 60000)
+    # Next to multiples of pi/2, where digits cancel.
+    whole = np.round(2.0 ** rng.uniform(0, 50, 20000)) * (np.pi / 2)
+    x = np.concatenate(
+        [x, rng.uniform(-10, 10, 40000), whole, [0.0, 6381956970095103.0]]
     )
+    x = x[np.abs(x) < 2.0**52]
+    f: Callable[[Array], Array] = getattr(np, op)
+    error = ulps(compute(op, F64, x, x, strict), f(x.astype(np.longdouble)))
+    worst = int(np.argmax(error))
+    assert error[worst] <= (2.5 if op == "tan" else 0.8), (x[worst], error[worst])
+    special = np.array([-0.0, 0.0, math.inf, -math.inf, math.nan] + [1e300] * 11)
+    got = compute(op, F64, special, special, strict)
+    assert np.isnan(got[2:5]).all()
+    if op != "cos":
+        assert np.signbit(got[:2]).tolist() == [True, False]
+    if op != "tan":
+        assert np.abs(got[5:]).max() <= 1
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_float64_pow(strict: bool) -> None:
+    rng = np.random.default_rng(7)
+    bits = rng.integers(0, 1 << 63, 60000, dtype=np.int64)
+    x = np.concatenate([bits.view(np.float64), rng.uniform(0, 4, 40000)])
+    x = np.concatenate([x, 1 + rng.uniform(-0.1, 0.1, 40000)])
+    y = rng.normal(size=len(x)) * 10.0 ** rng.uniform(-3, 3, len(x))
+    y = np.where(rng.integers(0, 3, len(x)) == 0, np.round(y), y)
+    with np.errstate(all="ignore"):
+        want = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
+        error = ulps(compute("pow", F64, x, y, strict), want)
+    worst = int(np.argmax(error))
+    assert error[worst] <= 1.3, (x[worst], y[worst], error[worst])
+
+
+def _grid64() -> tuple[Array, Array]:
+    values = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 1e308, 5e-324, 1e-308, math.inf]
+    values += [9007199254740993.0, 9007199254740992.0 * 4, 1e30]
+    values += [-v for v in values] + [math.nan]
+    x, y = np.meshgrid(np.array(values), np.array(values))
+    return x.ravel(), y.ravel()
+
+
+@pytest.mark.parametrize("op", ["pow", "atan2"])
+def test_float64_special_values_of_two(op: str) -> None:
+    x, y = _grid64()
+    with np.errstate(all="ignore"):
+        f = np.power if op == "pow" else np.arctan2
+        want = f(x.astype(np.longdouble), y.astype(np.longdouble))
+        got = compute(op, F64, x, y)
+        error = ulps(got, want)
+    worst = int(np.argmax(error))
+    assert error[worst] <= 2.0, (x[worst], y[worst], got[worst], want[worst])
+    exact = np.abs(want) < np.longdouble(2) ** -1075
+    assert (np.signbit(got[exact]) == np.signbit(want[exact])).all()
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_float64_atan2(strict: bool) -> None:
+    rng = np.random.default_rng(8)
+    bits = rng.integers(0, 1 << 63, (2, 60000), dtype=np.int64).view(np.float64)
+    y = np.concatenate([bits[0], rng.uniform(-10, 10, 60000)])
+    x = np.concatenate([-bits[1], rng.uniform(-10, 10, 60000)])
+    with np.errstate(all="ignore"):
+        want = np.arctan2(y.astype(np.longdouble), x.astype(np.longdouble))
+        error = ulps(compute("atan2", F64, y, x, strict), want)
+    worst = int(np.argmax(error))
+    assert error[worst] <= 2.0, (y[worst], x[worst], error[worst])
+
+
+def _erf(a: float) -> Decimal:
+    """The error function, by its series in 60 digits."""
+    x = Decimal(a)
+    term = total = x
+    n = 0
+    while abs(term) > Decimal(10) ** -50:
+        n += 1
+        term = -term * x * x / n
+        total += term / (2 * n + 1)
+    return 2 * total / _PI.sqrt()
+
+
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
+
+
+def test_float64_erf() -> None:
+    rng = np.random.default_rng(9)
+    x = np.concatenate([rng.uniform(-1, 1, 150), rng.uniform(1, 2, 150)])
+    x = np.concatenate([x, rng.uniform(2, 6, 20), 10.0 ** rng.uniform(-300, 0, 32)])
+    got = compute("erf", F64, x, x)
+    with localcontext() as digits:
+        digits.prec = 60
+        for one, value in zip(x.tolist(), got.tolist(), strict=True):
+            off = abs(Decimal(value) - _erf(one)) / Decimal(math.ulp(value))
+            assert off <= Decimal("1.2"), (one, value, off)
+    special = np.array([0.0, -0.0, math.inf, -math.inf, math.nan, 7.0] + [-9.0] * 10)
+    got = compute("erf", F64, special, special)
+    assert got[:4].tolist() == [0, 0, 1, -1] and np.isnan(got[4]) and got[5] == 1
+    assert np.signbit(got[:2]).tolist() == [False, True] and got[6] == -1
 
 
 @pytest.mark.parametrize("strict", [True, False])
