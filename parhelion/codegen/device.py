@@ -246,7 +246,7 @@ def _launch(f: Function, s: S.For, kernel: DeviceKernel) -> None:
         place = f.op(f"getelementptr ptr, ptr {given}, i64 {i}") if i else given
         f.out(f"  store ptr {cell}, ptr {place}, align 8")
     f.module.runtime("ph_device_launch")
-    entry, record = "", _record(f, kernel)
+    entry = ""
     if f.module.profiled:
         names = kernel.name, kernel.func
         entry = _started(f, s, names, grid, block, kernel.shared)
