@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -173,15 +174,17 @@ def test_an_undefined_func() -> None:
         hl.Func("f").set_coverage(0.1)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (16, 4), (64, 16)])
-@pytest.mark.parametrize("piece", [(1, 1), (7, 30), (256, 64)])
-def test_tiles_that_patches_touch(
-    size: tuple[int, int], piece: tuple[int, int]
-) -> None:
-    """As many as patches at random places do."""
+TILES = [(1, 1), (16, 4), (64, 16)]
+
+
+@cache
+def touched(piece: tuple[int, int]) -> tuple[dict[tuple[int, int], float], float]:
+    """Which share of tiles of each size patches at random places touch, and which share
+    of an image they cover, in the mean."""
     random = np.random.default_rng(3)
     shape, c = (1024, 1024), 0.15
-    shares, covered = [], []
+    shares: dict[tuple[int, int], list[float]] = {size: [] for size in TILES}
+    covered = []
     for _ in range(12 if piece[0] < 100 else 60):
         mask = np.zeros(shape, bool)
         count = round(-np.log(1 - c) * mask.size / (piece[0] * piece[1]))
@@ -191,8 +194,20 @@ def test_tiles_that_patches_touch(
         area = (shape[1] + piece[0]) * (shape[0] + piece[1]) / mask.size
         for i, j in zip(lefts[: round(count * area)], tops, strict=False):
             mask[max(j, 0) : j + piece[1], max(i, 0) : i + piece[0]] = True
-        tiles = mask.reshape(1024 // size[1], size[1], 1024 // size[0], size[0])
-        shares.append(tiles.any(axis=(1, 3)).mean())
+        for size, found in shares.items():
+            tiles = mask.reshape(1024 // size[1], size[1], 1024 // size[0], size[0])
+            found.append(tiles.any(axis=(1, 3)).mean())
         covered.append(mask.mean())
-    told = share_touched(Coverage(float(np.mean(covered)), piece), size, shape)
-    assert np.mean(shares) == pytest.approx(told, rel=0.12)
+    means = {size: float(np.mean(found)) for size, found in shares.items()}
+    return means, float(np.mean(covered))
+
+
+@pytest.mark.parametrize("size", TILES)
+@pytest.mark.parametrize("piece", [(1, 1), (7, 30), (256, 64)])
+def test_tiles_that_patches_touch(
+    size: tuple[int, int], piece: tuple[int, int]
+) -> None:
+    """As many as patches at random places do."""
+    shares, covered = touched(piece)
+    told = share_touched(Coverage(covered, piece), size, (1024, 1024))
+    assert shares[size] == pytest.approx(told, rel=0.12)

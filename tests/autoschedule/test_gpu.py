@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pytest
 
 import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
+from benchmarks.case import Image
 from benchmarks.cases import ORDER, case
 from parhelion.autoschedule.kernels.facts import Kernel, kernels_for
 from parhelion.autoschedule.result import AutoSchedulerResults
@@ -101,6 +104,24 @@ def test_schedules_of_applications_are_legal(name: str, scheduler: str) -> None:
     assert len(left) == (2 if name == "hist" else 0)
 
 
+@cache
+def on_the_cpu(name: str) -> tuple[Mapping[str, Image], Image]:
+    """Small inputs of an application, and what code for the CPU computes of them."""
+    small = case(name).at
+    assert small is not None
+    one = small(SMALL[name])
+    images = one.inputs()
+    (output,) = one.outputs
+    plain = one.algorithm(hl)
+    set_estimates(one, plain, images)
+    params = hl.AutoschedulerParams("Mullapudi2016", {"machine": "xeon"})
+    hl.Pipeline([plain.output]).apply_autoscheduler(hl.get_host_target(), params)
+    one.bind(hl, plain, images)
+    wanted = output.new()
+    plain.output.realize(wanted.buffer(hl))
+    return images, wanted
+
+
 @pytest.mark.parametrize("scheduler", SCHEDULERS)
 @pytest.mark.parametrize("name", SMALL)
 def test_the_simulator_computes_what_the_cpu_does(
@@ -109,18 +130,10 @@ def test_the_simulator_computes_what_the_cpu_does(
     """Of images for which the schedule is made, and of those of another size."""
     small = case(name).at
     assert small is not None
+    images, wanted = on_the_cpu(name)
     for told in (SMALL[name], 4 * SMALL[name]):
         one, other = small(SMALL[name]), small(told)
-        images = one.inputs()
         (output,) = one.outputs
-        plain = one.algorithm(hl)
-        set_estimates(one, plain, images)
-        on_cpu = hl.AutoschedulerParams("Mullapudi2016", {"machine": "xeon"})
-        pipeline = hl.Pipeline([plain.output])
-        pipeline.apply_autoscheduler(hl.get_host_target(), on_cpu)
-        one.bind(hl, plain, images)
-        wanted = output.new()
-        plain.output.realize(wanted.buffer(hl))
         app = one.algorithm(hl)
         set_estimates(other, app, other.inputs())
         scheduled(app.output, scheduler)

@@ -45,6 +45,11 @@ RGB = np.dtype([("r", np.int16), ("g", np.int16), ("b", np.int16)])
 IMAGE = np.arange(12, dtype=np.int32).reshape(3, 4)
 
 
+@pytest.fixture(scope="module")
+def pyramid() -> forma.Program:
+    return forma.compile(PYRAMID)
+
+
 def test_arguments_by_place_and_by_name() -> None:
     f = forma.compile(SHIFT)
     wanted = 10 * IMAGE + 7
@@ -65,7 +70,9 @@ def test_it_says_what_it_takes() -> None:
         " -> int[N, M]"
     )
     assert repr(f).startswith("<parhelion.forma.Program program(x: int[N, M], by: int")
-    pyramid = forma.compile(PYRAMID)
+
+
+def test_a_large_program_says_what_it_computes(pyramid: forma.Program) -> None:
     assert pyramid.sizes(M=20, N=9)["gaussian<2>"] == (5, 2)
     assert "laplacian<0>" in pyramid.funcs
     assert len(pyramid.fusion.groups) == 12
@@ -192,11 +199,10 @@ def test_threads() -> None:
     assert not wrong
 
 
-def test_a_report_names_lines_of_forma() -> None:
-    report = forma.compile(PYRAMID).report(np.zeros((64, 64), np.float32))
+def test_a_report_names_lines_of_forma(pyramid: forma.Program) -> None:
+    report = pyramid.report(np.zeros((64, 64), np.float32))
     assert "gaussian_1_" in str(report)
-    f = forma.compile(PYRAMID)
-    sites = [one._function.site for one in f.funcs.values()]
+    sites = [one._function.site for one in pyramid.funcs.values()]
     assert {site.file for site in sites if site is not None} == {"<forma>"}
 
 
