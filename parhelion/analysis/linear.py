@@ -108,37 +108,53 @@ _ATOM = Linear(0, {})
 
 
 def linear(e: Expr) -> Linear:
-    """The linear form of an integer expression (cached on what may be none)."""
+    """The linear form of an integer expression (cached on it)."""
     try:
         known: Linear = e._linear  # type: ignore[attr-defined]
-        return known if known is not _ATOM else Linear(0, {e: 1})
     except AttributeError:
-        pass
+        known = _find_linear(e)
+        _set_linear(e, known)
+    return known if known is not _ATOM else Linear(0, {e: 1})
+
+
+def add_linear(terms: dict[Expr, int], e: Expr, k: int) -> int:
+    """Adds the terms of `k` times an integer expression to `terms`, where some may come
+    to zero; returns its constant."""
+    try:
+        form: Linear = e._linear  # type: ignore[attr-defined]
+    except AttributeError:
+        form = _find_linear(e)
+        _set_linear(e, form)
+    if form is _ATOM:
+        terms[e] = terms.get(e, 0) + k
+        return 0
+    for atom, c in form.terms.items():
+        terms[atom] = terms.get(atom, 0) + k * c
+    return k * form.const
+
+
+def _find_linear(e: Expr) -> Linear:
+    """The form of an expression; `_ATOM` in place of one that would hold the node
+    itself."""
     kind = type(e)
     if kind is Imm:
         return Linear(e.value, {})  # type: ignore[attr-defined]
     if kind is Add or kind is Sub:
         if e.type.count == 1 and e.type.is_int_or_uint() and tame(e):
-            a, b = linear(e.a), linear(e.b)  # type: ignore[attr-defined]
-            made = a + b if kind is Add else a - b
-            _set_linear(e, made)
-            return made
+            p, q = e.a, e.b  # type: ignore[attr-defined]
+            if type(q) is Imm:
+                return linear(p).shifted(q.value if kind is Add else -q.value)
+            return linear(p).plus(linear(q), 1 if kind is Add else -1)
     elif kind is Mul:
         if e.type.count == 1 and e.type.is_int_or_uint() and tame(e):
             a, b = linear(e.a), linear(e.b)  # type: ignore[attr-defined]
-            if not b.terms or not a.terms:
-                made = a.scaled(b.const) if not b.terms else b.scaled(a.const)
-                _set_linear(e, made)
-                return made
+            if not b.terms:
+                return a.scaled(b.const)
+            if not a.terms:
+                return b.scaled(a.const)
     elif kind is Div:
-        split = _split_div(e)  # type: ignore[arg-type]
-        if split is not None:
-            _set_linear(e, split)
-            return split
-    if kind is Mul or kind is Div:
-        _set_linear(e, _ATOM)
-    # An atom; its form is not cached, as it would hold the node itself.
-    return Linear(0, {e: 1})
+        return _split_div(e) or _ATOM  # type: ignore[arg-type]
+    return _ATOM
 
 
 def _split_div(e: Div) -> Linear | None:

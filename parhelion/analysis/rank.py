@@ -69,7 +69,11 @@ def rank(e: Expr) -> Rank:
     try:
         return e._rank  # type: ignore[attr-defined,no-any-return]
     except AttributeError:
-        pass
+        return _find_rank(e)
+
+
+def _find_rank(e: Expr) -> Rank:
+    """As `rank`, of a node whose rank is not known."""
     kind = type(e)
     if kind is Var or kind is Imm or kind is FloatImm:
         made = _LEAF
@@ -83,7 +87,7 @@ def rank(e: Expr) -> Rank:
             try:
                 of_child = child._rank
             except AttributeError:
-                of_child = rank(child)
+                of_child = _find_rank(child)
             reads, plain, nodes, chosen = of_child
             data = data or reads
             pure = pure and plain

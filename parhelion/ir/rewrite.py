@@ -140,20 +140,17 @@ def free_vars(n: Expr) -> frozenset[Var]:
             stack += waiting
         else:
             _find_free(stack.pop())
-    return _find_free(n)
+    return free_vars(n)
 
 
 def _find_free(n: Expr) -> frozenset[Var]:
-    try:
-        return n._free  # type: ignore[attr-defined,no-any-return]
-    except AttributeError:
-        pass
+    """As `free_vars`, of a node whose free Vars are not known."""
     found: frozenset[Var]
     if isinstance(n, Var):
         # A set that holds its own node would be a cycle; it is rebuilt each time.
         return frozenset((n,))
     if isinstance(n, Let):
-        found = _find_free(n.value) | (_find_free(n.body) - {n.var})
+        found = free_vars(n.value) | (free_vars(n.body) - {n.var})
     else:
         found = _NO_VARS
         for child in n.children():

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from parhelion.analysis.facts import Facts, unmarked
-from parhelion.analysis.linear import Linear, linear
+from parhelion.analysis.linear import Linear, add_linear
 from parhelion.analysis.rank import rank, reads_data, sort_key, tree_size
 from parhelion.ir.build import FALSE, TRUE, const_int, imm, is_const
 from parhelion.ir.expr import (
@@ -148,10 +148,7 @@ class ExprSimplifier:
             if type(leaf) is Imm:
                 const += k * leaf.value
             elif k:
-                form = linear(self.go(leaf))
-                const += k * form.const
-                for atom, c in form.terms.items():
-                    terms[atom] = terms.get(atom, 0) + k * c
+                const += add_linear(terms, self.go(leaf), k)
         return const
 
     def combined(self, kind: Any, a: Expr, b: Expr) -> Expr:
