@@ -1,5 +1,5 @@
-"""The kernels of the 2016 paper's applications, scheduled for a GPU by themselves:
-ptxas takes all of them for two architectures, and they call nothing."""
+"""The kernels of the 2016 paper's applications, scheduled for a GPU by themselves: they
+fit any device, ptxas takes all of them for two architectures, and they call nothing."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from parhelion.lower.options import LowerOptions
 from parhelion.lower.passes import lower
 from tests.gpu.harness import ARCHS, assembled
 from tests.gpu.test_pipelines import kernels
+from tests.support.legal_kernels import assert_legal
 from tests.support.spec import spec_of
 
 
 @pytest.mark.parametrize("name", ORDER)
-def test_kernels_are_assembled(name: str) -> None:
+def test_kernels_are_legal_and_assembled(name: str) -> None:
     one = case(name)
     app = one.algorithm(hl)
     set_estimates(one, app, one.inputs())
     pipeline = hl.Pipeline([app.output])
-    pipeline.apply_autoscheduler(target(), hl.AutoschedulerParams("Mullapudi2016"))
+    params = hl.AutoschedulerParams("Mullapudi2016")
+    found = pipeline.apply_autoscheduler(target(), params)
+    assert_legal(name, app.output, found, target())
     options = LowerOptions(device=device_of("sm_80"))
     loops = kernels(lower(spec_of(app.output), name=name, options=options).body)
     assert loops
