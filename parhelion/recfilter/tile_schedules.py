@@ -93,7 +93,7 @@ def schedule_within(
     axis = tiles.axes[0]
     rest = [d for d in (*tiles.others, axis.outer) if d is not v]
     for one in walks:
-        schedule_walk(f, one, v, rest, n)
+        schedule_walk(f, one, v, rest, n, across_tiles=v is axis.outer)
     if not dense:
         f.reorder_storage(v, axis.inner, *rest)
 
