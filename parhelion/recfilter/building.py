@@ -274,8 +274,8 @@ class Builder:
             schedule_edges(edges, self.dims, position, t)
         else:
             self.by_tags.takes(FULL)
-            given = (self.dims, position, edges.count, edges.func)
-            self.by_tags.add(sums_at_edges(edges.read, *given))
+            given = (edges.read, self.dims, position, edges)
+            self.by_tags.add(sums_at_edges(*given))
         return edges
 
     def _untiled(

@@ -14,6 +14,7 @@ from parhelion.lang.rdom import RVar
 from parhelion.lang.var import Var
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.directives import FULL, INTER, INTRA, RESIDUAL, Class
+from parhelion.recfilter.edges import SummedEdges
 from parhelion.recfilter.tags import Kind, VarTag
 from parhelion.recfilter.tiling import Axis, Residual, Run, Tiles
 from parhelion.recfilter.walks import Walk
@@ -21,6 +22,8 @@ from parhelion.schedule.directives import TailStrategy
 
 #: What is outside of the image in the last tile is not written.
 LAST_TILE = TailStrategy.GuardWithIf
+#: Pixels that a thread of a GPU adds at a time to what filters find at the edges.
+_AT_EDGES = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,15 +171,18 @@ def free_points(
 
 
 def sums_at_edges(
-    f: Func, dims: Sequence[RecFilterDim], position: int, count: int, own: Func
+    f: Func, dims: Sequence[RecFilterDim], position: int, edges: SummedEdges
 ) -> list[Staged]:
-    """The stage of what filters find at the edges: `count` values in place of a
-    dimension, each a sum of pixels, which `own` computes."""
+    """The stage of what filters find at the edges, some values in place of a dimension,
+    each a sum of pixels, which each point of a kernel computes."""
+    for k, r in enumerate(edges.domains):
+        # As a loop, it takes all registers that there are.
+        edges.func.update(k).unroll(r.x, _AT_EDGES)
     loops = [Loop(d, Kind.FULL, d.extent) for d in dims]
     slots = f.args()[position]
-    loops[position] = Loop(slots, Kind.TAIL, count, free=True)
-    f.bound(slots, 0, count)
-    return [replace(_staged(f, FULL, loops, []), own=[own])]
+    loops[position] = Loop(slots, Kind.TAIL, edges.count, free=True)
+    f.bound(slots, 0, edges.count)
+    return [replace(_staged(f, FULL, loops, []), own=[edges.func])]
 
 
 def whole_lines(
