@@ -24,6 +24,7 @@ STAGE_METHODS = frozenset(
         *("allow_race_conditions", "compute_with", "partition", "never_partition"),
         *("never_partition_all", "always_partition", "tile_scan"),
         *("gpu_blocks", "gpu_threads", "gpu_lanes", "gpu_tile", "gpu"),
+        "gpu_single_thread",
     )
 )
 #: Directives on a Func as a whole, and on its storage.

@@ -13,11 +13,12 @@ from parhelion.errors import InternalError
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.function import Definition, Function
-from parhelion.ir.stmt import ForKind
+from parhelion.ir.stmt import ForKind, MemoryKind
 from parhelion.lang.func import Func
 from parhelion.schedule.args import is_rvar, nameable
 from parhelion.schedule.directives import (
     Fuse,
+    MemoryType,
     Place,
     Split,
     StageSchedule,
@@ -29,6 +30,7 @@ _DIRECTIVE = {
     ForKind.VECTORIZED: "vectorize",
     ForKind.UNROLLED: "unroll",
 }
+_ON_GPU = {ForKind.GPU_THREAD: "gpu_threads", ForKind.GPU_BLOCK: "gpu_blocks"}
 
 
 def schedule_text(out: Func, others: Collection[Function]) -> str:
@@ -67,6 +69,8 @@ def _whole(script: Script, f: Function) -> None:
         script.add(f, -1, "reorder_storage", *order)
     for k, kept in s.storage.items():
         script.add(f, -1, "bound_storage", f.args[k], _number(kept.bound))
+    if s.memory is MemoryKind.HEAP:
+        script.add(f, -1, "store_in", MemoryType.Heap)
 
 
 def _number(e: Expr | None) -> int:
@@ -112,6 +116,12 @@ class _Loops:
         for v in order:
             if kinds[v] in _DIRECTIVE:
                 self.add(_DIRECTIVE[kinds[v]], v)
+        for kind, method in _ON_GPU.items():
+            loops = [v for v in order if kinds[v] is kind]
+            if loops:
+                self.add(method, *loops)
+        if s.single_thread:
+            self.add("gpu_single_thread")
 
     def add(self, method: str, *args: object) -> None:
         given = [self.named.get(a, a) if isinstance(a, Var) else a for a in args]

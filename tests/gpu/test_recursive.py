@@ -15,6 +15,7 @@ import parhelion as hl
 from parhelion.recfilter import RecFilter, RecFilterDim
 from parhelion.runtime import devices
 from tests.fuzz.recursive import Case, Drawn, computed, image_of, reference
+from tests.recfilter.test_printing import check as printed_again
 
 Array = NDArray[Any]
 CUDA = hl.get_host_target().with_feature(hl.TargetFeature.CUDA)
@@ -216,6 +217,25 @@ def test_a_cpu_between_kernels() -> None:
     f.inter_schedule().vectorize(f.inner(0), 4)
     assert launches(f) == 3
     assert np.array_equal(np.asarray(f.realize()), wanted)
+
+
+@pytest.mark.parametrize(
+    ("extents", "widths"), [((75, 50), (16, 8)), ((1003,), (32,)), ((40, 9), (0, 0))]
+)
+def test_a_printed_schedule_has_the_same_kernels(
+    extents: tuple[int, ...],
+    widths: tuple[int, ...],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    dims = [RecFilterDim("xy"[k], n) for k, n in enumerate(extents)]
+    f = RecFilter("f", "mirror" if len(dims) == 2 else "zero")
+    f[tuple(dims)] = hl.f32(dims[0])
+    for d, width in zip(dims, widths, strict=True):
+        f.add_filter(+d, [0.5, 0.5])
+        if width:
+            f.split(d, width)
+    f.as_func(CUDA)
+    assert "gpu_" in printed_again(f, capsys)
 
 
 # In pipelines.
