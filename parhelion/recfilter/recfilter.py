@@ -19,13 +19,15 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import word
 from parhelion.lang.expr import Expr
 from parhelion.lang.func import Func
+from parhelion.lang.functions import select
 from parhelion.lang.pipeline import Destination
 from parhelion.lang.target_api import Target, check_target
 from parhelion.lang.tuples import Tuple
+from parhelion.lang.var import Var
 from parhelion.recfilter.building import Builder
 from parhelion.recfilter.by_tags import ByTags, points
 from parhelion.recfilter.defining import dimensions_of, filtered_values
-from parhelion.recfilter.dims import Direction, RecFilterDim, whole_number
+from parhelion.recfilter.dims import Direction, RecFilterDim, another, whole_number
 from parhelion.recfilter.directives import Directive
 from parhelion.recfilter.explaining import explanation
 from parhelion.recfilter.filters import (
@@ -478,26 +480,51 @@ class RecFilter(Rearranged):
 
     def _built(self, by_tags: ByTags) -> Func:
         """The Func of the filters, its stages scheduled or collected."""
-        made: list[Func] = []
-        for k in range(len(self._values)):
+        values = self._in_one(by_tags)
+        for k in range(0 if values else len(self._values)):
             name = self._name if len(self._values) == 1 else f"{self._name}_v{k}"
             builder, below, filters = self._plan(name, by_tags)
             source = self._first(below, k, by_tags.on_gpu)
-            made.append(builder.build(source, filters))
-        if len(made) == 1:
-            return made[0]
+            made = builder.build(source, filters)
+            if len(self._values) == 1:
+                return made
+            values.append(made[self._dims])
         out = Func(self._name)
-        out[self._dims] = Tuple(*[f[self._dims] for f in made])
+        out[self._dims] = Tuple(*values)
         for d in self._dims:
             out.bound(d, 0, d.extent)
         points(out, self._dims, self._type(), by_tags)
         return out.compute_root()
 
+    def _in_one(self, by_tags: ByTags) -> list[Any]:
+        """What several values become in the same kernels, as a dimension of the image;
+        none of a CPU, and where coefficients have the dimensions of the image alone."""
+        count = len(self._values)
+        if count == 1 or by_tags.on_gpu is None:
+            return []
+        which = RecFilterDim(another(self._dims, Var("v"), "s").name(), count)
+        dims = (*self._dims, which)
+        builder, below, filters = self._plan(f"{self._name}_values", by_tags, dims)
+        if not all([f.is_constant for f in filters]):
+            return []
+        f, last = Func(f"{self._name}_in"), count - 1
+        every = [self._first(below, k, by_tags.on_gpu) for k in range(count)]
+        at = [one(*self._dims) for one in every]
+        value = at[last]
+        for k in reversed(range(last)):
+            value = select(which == k, at[k], value)
+        f[dims] = value
+        made = builder.build(of_func(f), filters)
+        return [made[(*self._dims, k)] for k in range(count)]
+
     def _plan(
-        self, name: str, by_tags: ByTags
+        self,
+        name: str,
+        by_tags: ByTags,
+        dims: tuple[RecFilterDim, ...] | None = None,
     ) -> tuple[Builder, RecFilter | None, list[Filter]]:
         """What builds the Funcs, the last one of this name, the RecFilter that is read,
-        and all filters that are computed."""
+        and all filters that are computed. dims: those of the RecFilter, or more."""
         filters, below = self._filters, self._source
         if self._border != "zero":
             # What is left of a filter goes on beyond the edges: the next one along its
@@ -510,7 +537,7 @@ class RecFilter(Rearranged):
             widths = on_gpu.widths(self._dims, filters, joint, t) | widths
         builder = Builder(
             name,
-            self._dims,
+            dims or self._dims,
             t,
             self._border,
             widths,

@@ -161,12 +161,29 @@ def test_tuples() -> None:
     f.add_filter(+x, [1, 1])
     f.add_filter(-y, [1, 1])
     f.split(x, 16, y, 16)
-    made = f.realize(target=CUDA)
+    # One more than for one value, where the values part again.
+    assert launches(f) == 6
+    made = f.realize()
     assert isinstance(made, tuple)
     one, three = made
     wanted = image.cumsum(1)[::-1].cumsum(0)[::-1]
     assert np.array_equal(np.asarray(one), wanted)
     assert np.array_equal(np.asarray(three), 3 * wanted)
+
+
+def test_tuples_with_coefficients_that_vary() -> None:
+    x, y = RecFilterDim("x", 40), RecFilterDim("y", 30)
+    image = rng.integers(0, 9, (30, 40)).astype(np.int32)
+    inp = hl.Buffer(image)
+    f = RecFilter("f")
+    f[x, y] = hl.Tuple(inp[x, y], 3 * inp[x, y])
+    f.add_filter(+x, [1, x % 2])
+    made = f.realize(target=CUDA)
+    assert isinstance(made, tuple)
+    wanted = image.copy()
+    wanted[:, 1::2] += image[:, ::2]
+    assert np.array_equal(np.asarray(made[0]), wanted)
+    assert np.array_equal(np.asarray(made[1]), 3 * wanted)
 
 
 def test_a_cascade_and_one_of_it() -> None:
