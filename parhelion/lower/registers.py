@@ -150,8 +150,7 @@ class _Storage:
 
 class _Block:
     """What one block does. kept: of storage that becomes the threads', the number of
-    each constant place. strides: how far apart the numbers of threads are that are
-    neighbours along each dimension."""
+    each constant place."""
 
     def __init__(self, device: Device, body: Stmt) -> None:
         self.device = device
@@ -168,9 +167,6 @@ class _Block:
             Leaf(leaf, self.numbers, self.note).rewritten()
         for buffer, storage in self.storage.items():
             self.decide(buffer, storage)
-        known = [n or 1 for n in counts]
-        self.strides = [_product(known[d + 1 :]) for d in range(len(known))]
-        self.threads = _product(known)
 
     def note(self, use: Use) -> None:
         found = self.storage.get(use.buffer)
@@ -210,26 +206,32 @@ class _Block:
         if isinstance(s, Allocate) and s.buffer in self.kept:
             count = max(len(self.kept[s.buffer]), 1)
             if self.device.simulated:
-                count *= self.threads
+                count *= _product(self.storage[s.buffer].threads)
             extents = (int32(count),)
             return Allocate(s.buffer, extents, s.condition, MemoryKind.REGISTER, 0)
         return s.map(lambda c: c if isinstance(c, Expr) else self.rewritten(c))
 
     def leaf(self, s: For) -> Stmt:
-        row: Expr = int32(0)
-        if self.device.simulated:
-            for loop, stride in zip(nest_of(s)[0], self.strides, strict=True):
-                row = add(row, mul(sub(loop.var, loop.min), int32(stride)))
-
         def replaced(use: Use) -> Expr | None:
             numbers = self.kept.get(use.buffer)
             if numbers is None:
                 return None
             places = [numbers[form.const] for form in use.lanes]
+            row = self.row(s, self.storage[use.buffer].threads)
             first = cast(use.type, mul(row, int32(len(numbers))))
             return concat([add(first, imm(k, use.type)) for k in places])
 
         return Leaf(s, self.numbers, replaced).rewritten()
+
+    def row(self, s: For, threads: Sequence[int]) -> Expr:
+        """Which row of simulated storage is that of a thread. threads: how many have
+        one, along each dimension; the block may have more."""
+        row: Expr = int32(0)
+        if self.device.simulated:
+            for d, loop in enumerate(nest_of(s)[0]):
+                stride = _product(threads[d + 1 :])
+                row = add(row, mul(sub(loop.var, loop.min), int32(stride)))
+        return row
 
 
 def _product(numbers: Sequence[int]) -> int:

@@ -204,6 +204,23 @@ def test_fewer_threads_along_a_dimension() -> None:
     same(g, [32, 6])
 
 
+def test_a_block_with_a_number_of_threads_that_the_host_knows() -> None:
+    """Rows of simulated storage are those of the threads that use it, of which there
+    are constants; another stage has as many threads as a Param says."""
+    e, f, g, n = hl.Func("e"), hl.Func("f"), hl.Func("g"), hl.Param(hl.Int(32), "n")
+    n.set(24)
+    r = hl.RDom([(0, n)])
+    e[x, y] = image(64, 64)[x, y] * 3
+    f[x, y] = image(64, 64)[x, y] * 2
+    g[x, y] = f[x, y] + hl.sum(e[hl.clamp(r, 0, 63), y])
+    g.gpu_tile(x, y, tx, ty, 16, 8)
+    f.compute_at(g, x).gpu_threads(x, y)
+    e.compute_at(g, x).bound_storage(x, 64).gpu_threads(x, y)
+    assert places(g)["f"] == (MemoryKind.REGISTER, 1)
+    wanted = interpret(g._function, [(0, 32), (0, 16)])[0].T
+    np.testing.assert_array_equal(np.asarray(g.realize([32, 16])), wanted)
+
+
 def test_edges_of_an_image_that_no_tile_divides() -> None:
     g, f = pointwise()
     f.store_in(hl.MemoryType.Register)
