@@ -138,6 +138,10 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
         "Bool: what a loads is in its page not less than args[2] bytes before what b"
         " loads, nor in the same line",
     ),
+    "from_lane": _pure(
+        3,
+        "a of lane b of as many as args[2] that go together; all of a warp ask at once",
+    ),
     "guarded": _pure(2, "a pixel, which is read only where args[1] holds, else 0"),
     "undef": _pure(0, "any value; a store of it is dropped"),
     # Effects.

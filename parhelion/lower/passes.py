@@ -45,6 +45,7 @@ from parhelion.lower.profiling import mark_profile
 from parhelion.lower.registers import keep_in_registers
 from parhelion.lower.relocate import Origins, relocate_storage
 from parhelion.lower.remove_marks import remove_marks
+from parhelion.lower.shuffles import exchange_in_warps
 from parhelion.lower.single_blocks import drop_single_blocks
 from parhelion.lower.skip_unasked import skip_unasked
 from parhelion.lower.stages import StagedPipeline
@@ -271,6 +272,12 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: keep_in_registers(s, c.options.device),
         "storage of a block that is used by each thread apart becomes the threads' own",
         "all places are in their simplest form, and those of unrolled loops constants",
+    ),
+    Pass(
+        "exchange_in_warps",
+        lambda s, c: exchange_in_warps(s, c.options.device),
+        "what lanes of a warp hand on to each other goes from register to register",
+        "behind those that each thread has for itself; before what is left is padded",
     ),
     Pass(
         "pad_shared",

@@ -98,17 +98,23 @@ class _Kernels(Rewriter):
 
 
 @dataclass(slots=True)
-class _Storage:
+class Own:
     """What is known of an allocation. why: why it cannot be a thread's, empty as long
     as it can. steps: the factors of the numbers of a thread; None of those that no use
-    has told. threads: how many there are along each dimension. places: all constants.
+    has told. threads: how many there are along each dimension. places: of each
+    constant, how many threads use it along each dimension.
     """
 
     allocate: Allocate
+    dimensions: int
     why: str = ""
-    steps: list[int | None] = field(default_factory=list)
-    threads: list[int] = field(default_factory=list)
-    places: set[int] = field(default_factory=set)
+    steps: list[int | None] = field(init=False)
+    threads: list[int] = field(init=False)
+    places: dict[int, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.steps = [None] * self.dimensions
+        self.threads = [1] * self.dimensions
 
     def note(self, use: Use, numbers: Sequence[Expr]) -> None:
         if use.atomic:
@@ -123,7 +129,8 @@ class _Storage:
             return
         self.threads = [max(a, b) for a, b in zip(self.threads, known, strict=True)]
         for form in use.lanes:
-            self.places.add(form.const)
+            some = self.places.setdefault(form.const, [1] * self.dimensions)
+            some[:] = [max(a, b) for a, b in zip(some, known, strict=True)]
             for d, number in enumerate(numbers):
                 # A single thread along a dimension has the number 0.
                 step = form.terms.get(number, 0)
@@ -135,17 +142,36 @@ class _Storage:
 
     def meet(self) -> bool:
         """Whether two threads use one element."""
+        if not self.may_meet():
+            return False
+        if all([some == self.threads for some in self.places.values()]):
+            return True
+        users: dict[int, tuple[int, ...]] = {}
+        for place, some in self.places.items():
+            for thread in itertools.product(*map(range, some)):
+                at = place + self.moved(thread)
+                if users.setdefault(at, thread) != thread:
+                    return True
+        return False
+
+    def may_meet(self) -> bool:
+        """Whether two would if all threads used all places."""
         reach = max(self.places) - min(self.places)
         every = [range(1 - n, n) for n in self.threads]
         for apart in itertools.product(*every):
             if not any(apart):
                 continue
-            moved = sum([(s or 0) * k for s, k in zip(self.steps, apart, strict=True)])
+            moved = self.moved(apart)
             if abs(moved) <= reach and any(
                 [c + moved in self.places for c in self.places]
             ):
                 return True
         return False
+
+    def moved(self, apart: Sequence[int]) -> int:
+        """How far the places of a thread are from those of one that has lower numbers
+        by so many."""
+        return sum([(s or 0) * k for s, k in zip(self.steps, apart, strict=True)])
 
 
 class _Block:
@@ -156,13 +182,13 @@ class _Block:
         self.device = device
         counts = thread_counts(body)
         self.numbers = thread_numbers(counts)
-        self.storage: dict[BufferSym, _Storage] = {}
+        self.storage: dict[BufferSym, Own] = {}
         self.kept: dict[BufferSym, dict[int, int]] = {}
         together = read_together(body)
         for buffer, found in shared_storage(body).items():
             why = _TOGETHER if buffer in together else ""
             n = len(counts)
-            self.storage[buffer] = _Storage(found[0], why, [None] * n, [1] * n)
+            self.storage[buffer] = Own(found[0], n, why)
         for leaf in leaves(body):
             Leaf(leaf, self.numbers, self.note).rewritten()
         for buffer, storage in self.storage.items():
@@ -173,7 +199,7 @@ class _Block:
         if found is not None:
             found.note(use, self.numbers)
 
-    def decide(self, buffer: BufferSym, s: _Storage) -> None:
+    def decide(self, buffer: BufferSym, s: Own) -> None:
         f = buffer.func
         wish = MemoryKind.AUTO if f is None else f.schedule.memory
         if not s.why and s.places and s.meet():
@@ -241,4 +267,4 @@ def _product(numbers: Sequence[int]) -> int:
     return total
 
 
-__all__ = ["MOST", "keep_in_registers"]
+__all__ = ["MOST", "Own", "keep_in_registers"]

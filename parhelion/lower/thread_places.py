@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from parhelion.analysis.linear import Linear, linear
 from parhelion.ir.build import add, block, const_int, imm, int32, sub
-from parhelion.ir.expr import Broadcast, Expr, Load, Ramp, Var
+from parhelion.ir.expr import LE, LT, And, Broadcast, Expr, Load, Ramp, Var
 from parhelion.ir.rewrite import Rewriter, nodes, substitute
 from parhelion.ir.stmt import (
     Allocate,
@@ -56,6 +56,8 @@ class Use:
 
 #: What a use has in place of its index; None if it stays.
 Replaced = Callable[[Use], Expr | None]
+#: What stands in place of a load; None if it stays one.
+Loaded = Callable[[Use, Load], Expr | None]
 
 
 def thread_numbers(counts: Sequence[int | None]) -> list[Var]:
@@ -99,9 +101,17 @@ def read_together(body: Stmt) -> set[BufferSym]:
 
 class Leaf:
     """One nest of threads. `replaced` is asked of each use, in the order of the
-    program. env: what its lets and loops over threads are."""
+    program, and `loaded`, if given, of each load before. env: what its lets and loops
+    over threads are."""
 
-    def __init__(self, leaf: Stmt, numbers: Sequence[Var], replaced: Replaced) -> None:
+    def __init__(
+        self,
+        leaf: Stmt,
+        numbers: Sequence[Var],
+        replaced: Replaced,
+        loaded: Loaded | None = None,
+    ) -> None:
+        self.loaded = loaded
         self.loops, self.body = nest_of(leaf)
         self.numbers, self.replaced = numbers, replaced
         self.extents = tuple([const_int(loop.extent) for loop in self.loops])
@@ -143,12 +153,42 @@ class Leaf:
             body = self.stmt(s.body)
             self.inner = outer
             return For(s.var, low, extent, s.kind, body)
-        before = self.atomic, self.guarded
-        self.atomic = self.atomic or isinstance(s, Atomic)
-        self.guarded = self.guarded or isinstance(s, If)
+        if isinstance(s, If):
+            return self.branch(s)
+        before = self.atomic
+        self.atomic = before or isinstance(s, Atomic)
         other = s.map(lambda c: self.expr(c) if isinstance(c, Expr) else self.stmt(c))
-        self.atomic, self.guarded = before
+        self.atomic = before
         return other
+
+    def branch(self, s: If) -> Stmt:
+        cond, before = self.expr(s.cond), (self.guarded, self.extents)
+        self.guarded = True
+        self.narrow(s.cond)
+        then = self.stmt(s.then)
+        self.extents = before[1]
+        otherwise = None if s.otherwise is None else self.stmt(s.otherwise)
+        self.guarded = before[0]
+        return If(cond, then, otherwise)
+
+    def narrow(self, cond: Expr) -> None:
+        """Leaves out the threads along a dimension for whose numbers a condition does
+        not hold. (Where only the first is left, places do not tell its number.)"""
+        if isinstance(cond, And):
+            self.narrow(cond.a)
+            self.narrow(cond.b)
+        if not isinstance(cond, LE | LT) or not cond.a.type.is_int():
+            return
+        if cond.a.type.count > 1:
+            return
+        form = self.form(sub(cond.a, cond.b))
+        for d, number in enumerate(self.numbers):
+            known = self.extents[d]
+            if form.terms == {number: 1} and known is not None:
+                most = isinstance(cond, LE) - form.const
+                extents = [*self.extents]
+                extents[d] = max(min(known, most), 1)
+                self.extents = tuple(extents)
 
     def count(self, loop: For) -> None:
         """Has the variable of a serial loop be where it begins and a counter, of which
@@ -166,7 +206,12 @@ class Leaf:
 
     def index(self, n: Load | Store, b: BufferSym, at: Expr, predicated: bool) -> Expr:
         """The place of a use from now on."""
-        use = Use(
+        use = self.use(n, b, at, predicated)
+        made = self.replaced(use)
+        return self.expr(at) if made is None else substitute(made, self.back)
+
+    def use(self, n: Load | Store, b: BufferSym, at: Expr, predicated: bool) -> Use:
+        return Use(
             b,
             at.type.element_of(),
             self.places(at),
@@ -177,8 +222,6 @@ class Leaf:
             predicated,
             self.inner,
         )
-        made = self.replaced(use)
-        return self.expr(at) if made is None else substitute(made, self.back)
 
     def places(self, index: Expr) -> tuple[Linear, ...]:
         """The place of each lane."""
@@ -200,6 +243,11 @@ class _Loads(Rewriter):
         self.leaf = leaf
 
     def on_load(self, n: Load) -> Expr:
+        leaf, predicated = self.leaf, n.predicate is not None
+        if leaf.loaded is not None:
+            made = leaf.loaded(leaf.use(n, n.buffer, n.index, predicated), n)
+            if made is not None:
+                return substitute(made, leaf.back)
         predicate = None if n.predicate is None else self.go(n.predicate)
         index = self.leaf.index(n, n.buffer, n.index, n.predicate is not None)
         return Load(n.type, n.buffer, index, predicate)
@@ -207,6 +255,7 @@ class _Loads(Rewriter):
 
 __all__ = [
     "Leaf",
+    "Loaded",
     "Replaced",
     "Use",
     "read_together",

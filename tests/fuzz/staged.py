@@ -66,7 +66,32 @@ class Drawn:
     lanes: bool
 
 
+def draw_lanes(rng: random.Random) -> Drawn:
+    """A stage that lanes of a warp read from each other, along lines of a block."""
+    threads = rng.choice((8, 16, 32))
+    across = Axis(threads, rng.choice((1, 1, 2)), False, False)
+    down = Axis(32 // threads * rng.choice((1, 2)), rng.choice((1, 2)), False, False)
+    reads = [(rng.randrange(-2, 3), 0) for _ in range(rng.choice((1, 2, 3)))]
+    size = (across.tile * rng.choice((1, 2)), down.tile * rng.choice((1, 2)))
+    return Drawn(
+        rng.randrange(len(_TYPES)),
+        (size[0] + rng.choice((0, 0, 0, 3)), size[1]),
+        across,
+        down,
+        tuple(reads),
+        False,
+        True,
+        0,
+        4,
+        0,
+        rng.randrange(len(_TAILS)),
+        True,
+    )
+
+
 def draw(rng: random.Random) -> Drawn:
+    if rng.random() < 0.15:
+        return draw_lanes(rng)
     lanes = rng.random() < 0.25
     across = Axis(
         rng.choice((8, 16, 32)) if lanes else rng.choice((1, 3, 4, 8, 16, 32)),
@@ -175,7 +200,8 @@ def schedule(c: Drawn, made: dict[str, Any]) -> None:
     if memory is not None:
         f.store_in(memory)
     if c.own:
-        threads.give(f, x, y, auto, [], [])
+        # Lanes that are shifted inwards would store elements twice.
+        threads.give(f, x, y, hl.TailStrategy.GuardWithIf if c.lanes else auto, [], [])
     else:
         f.gpu_threads(x, y)
     if c.depth:

@@ -86,6 +86,30 @@ _CALLED: dict[str, Any] = {
     for d, axis in enumerate("xyz")
 }
 _CALLED["sim_barrier"] = _WAITS(lambda _: _HERE.barrier.wait())
+
+
+class Warp:
+    """Lanes that hand on values to each other: each shows its own, and takes another's
+    when all have."""
+
+    def __init__(self, lanes: int) -> None:
+        self.shown = [0] * lanes
+        self.barrier = threading.Barrier(lanes)
+
+
+def _shuffle(mask: int, value: int, lane: int, clamp: int) -> int:
+    warp, me = _HERE.warp, _HERE.lane
+    assert mask == -1 and clamp & 31 == 31
+    warp.shown[me] = value
+    warp.barrier.wait()
+    apart = (clamp >> 8) & 31
+    taken = warp.shown[(me & apart) | (lane & ~apart & 31)]
+    warp.barrier.wait()
+    return int(taken)
+
+
+_SHUFFLES = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int32] * 4)
+_CALLED["sim_shuffle"] = _SHUFFLES(_shuffle)
 for _name, _fn in _CALLED.items():
     llvm.add_symbol(_name, ctypes.cast(_fn, ctypes.c_void_p).value)
 
@@ -95,6 +119,7 @@ def on_cpu(text: str, shared: int) -> str:
     text = text.replace("nvptx64-nvidia-cuda", host_target().triple)
     text = re.sub(r"@llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.(\w)", r"@sim_\1_\2", text)
     text = text.replace("@llvm.nvvm.barrier.cta.sync.aligned.all", "@sim_barrier")
+    text = text.replace("@llvm.nvvm.shfl.sync.idx.i32", "@sim_shuffle")
     text = text.replace(
         "external addrspace(3) global [0 x i8]",
         f"global [{max(shared, 1)} x i8] zeroinitializer",
@@ -167,7 +192,9 @@ class Emulation:
         self.engine = llvm.create_mcjit_compiler(parsed, _machine())
         self.engine.finalize_object()
         # Threads that meet at barriers, or update memory together, run at once.
-        self.at_once = any(w in text for w in ("sim_barrier", "cmpxchg", "atomicrmw"))
+        self.at_once = any(
+            w in text for w in ("sim_barrier", "sim_shuffle", "cmpxchg", "atomicrmw")
+        )
 
     def launch(
         self,
@@ -190,21 +217,24 @@ class Emulation:
 
     def _block(self, call: Any, block: Any, threads: Sequence[Any]) -> None:
         barrier = _Barrier(len(threads))
+        count = len(threads)
+        warps = [Warp(min(32, count - k)) for k in range(0, count, 32)]
         failures: list[BaseException] = []
 
-        def run(tid: tuple[int, ...]) -> None:
+        def run(number: int, tid: tuple[int, ...]) -> None:
             _HERE.tid, _HERE.ctaid, _HERE.barrier = tid, block, barrier
+            _HERE.warp, _HERE.lane = warps[number // 32], number % 32
             try:
                 call()
             except Exception as error:
                 failures.append(error)
             barrier.leave()
 
-        workers = [threading.Thread(target=run, args=(tid,)) for tid in threads]
+        workers = [threading.Thread(target=run, args=of) for of in enumerate(threads)]
         if not self.at_once:
             workers = []
-            for tid in threads:
-                run(tid)
+            for number, tid in enumerate(threads):
+                run(number, tid)
         for worker in workers:
             worker.start()
         for worker in workers:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from parhelion.codegen.addresses import address, offset_pointer, read
+from parhelion.codegen.addresses import (
+    address,
+    from_memory,
+    offset_pointer,
+    read,
+    to_memory,
+)
 from parhelion.codegen.backend import Attempt, Key
 from parhelion.codegen.nvptx.reports import require
-from parhelion.codegen.types import value_type, zero
+from parhelion.codegen.types import memory_type, value_type, zero
 from parhelion.codegen.writer import Function
+from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E
+
+#: The bits of a register, and the lanes of a warp.
+_REGISTER, _WARP = 32, 32
 
 
 def _predicated(f: Function, e: E.Load) -> str | None:
@@ -48,8 +58,40 @@ def _aligned(f: Function, e: E.Load) -> str | None:
     return read(f, e.buffer, offset_pointer(f, pointer, t, offset), t, align)
 
 
+def _from_lane(f: Function, e: E.Intrinsic) -> str:
+    """Another lane's register. Lanes go together in groups, each of which counts from
+    0; groups of fewer than a warp are told by a mask in the last operand (PTX ISA,
+    "shfl.sync")."""
+    value, lane, across = e.args
+    count = build.const_int(across)
+    if count is None:
+        raise InternalError("lanes of a number that is no constant go together")
+    t = e.type
+    text, bits = to_memory(f, f.value(value), t), memory_type(t)
+    if t.width < _REGISTER or bits != "i32":
+        narrow = f"i{t.width}"
+        if bits != narrow:
+            text = f.op(f"bitcast {bits} {text} to {narrow}")
+        if t.width < _REGISTER:
+            text = f.op(f"zext {narrow} {text} to i32")
+    at = f.module.declare(
+        "llvm.nvvm.shfl.sync.idx.i32",
+        "i32",
+        "i32, i32, i32, i32",
+        "convergent nounwind",
+    )
+    clamp = ((_WARP - count) << 8) | (_WARP - 1)
+    found = f.op(f"call i32 {at}(i32 -1, i32 {text}, i32 {f.value(lane)}, i32 {clamp})")
+    if t.width < _REGISTER:
+        found = f.op(f"trunc i32 {found} to i{t.width}")
+    if bits != f"i{t.width}":
+        found = f.op(f"bitcast i{t.width} {found} to {bits}")
+    return from_memory(f, found, t)
+
+
 EMITTERS: Mapping[Key, tuple[Attempt, ...]] = {
     E.Load: (_predicated, _aligned),
+    "from_lane": (_from_lane,),
     "require": (require,),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from parhelion.codegen.intrinsics import library_call
+from parhelion.codegen.nvptx.attempts import EMITTERS
 from parhelion.errors import InternalError, ScheduleError
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
@@ -86,7 +87,7 @@ def _check_expr(e: Expr, name: str, strict: bool) -> None:
     if not INTRINSICS[e.op].pure and e.op != "require":
         what = "is traced or prints" if e.op == "trace" else f"has {e.op!r}"
         _refuse(name, f"{what}, which only code of the CPU can do")
-    called = library_call(e, strict)
+    called = None if e.op in EMITTERS else library_call(e, strict)
     if called is not None:
         _refuse(
             name,
