@@ -28,10 +28,13 @@ from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.pipeline import ArgKind, Lowered
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.target import Target
+from parhelion.runtime.context import CONTEXT_BYTES, Context
 from parhelion.types import Type
 
-#: The context that compiled code is given (see `runtime.context.Context`), in bytes.
-_CONTEXT, _SITE, _ARGS, _PRINT, _USER = 120, 4, 16, 80, 88
+#: The context that compiled code is given: its bytes, and where its fields are.
+_CONTEXT = CONTEXT_BYTES
+_SITE, _ARGS = Context.site.offset, Context.args.offset
+_PRINT, _USER = Context.print_fn.offset, Context.user.offset
 #: Bytes of the longest message.
 _MESSAGE = 1024
 
