@@ -282,6 +282,7 @@ if TYPE_CHECKING:
     from parhelion.runtime.profile import Profile as Profile
     from parhelion.runtime.profile_device import CopyProfile as CopyProfile
     from parhelion.runtime.profile_device import KernelProfile as KernelProfile
+    from parhelion.runtime.streams import cuda_device as cuda_device
     from parhelion.runtime.streams import cuda_stream as cuda_stream
     from parhelion.runtime.trace import TraceEvent as TraceEvent
 
@@ -318,7 +319,7 @@ _LATER = {
     ),
     "runtime.profile": ("FuncProfile", "Profile"),
     "runtime.profile_device": ("CopyProfile", "KernelProfile"),
-    "runtime.streams": ("cuda_stream",),
+    "runtime.streams": ("cuda_device", "cuda_stream"),
     "runtime.trace": ("TraceEvent",),
 }
 _HOME = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parhelion.codegen import closures, effects
-from parhelion.codegen.kernel_image import IMAGE
+from parhelion.codegen.kernel_image import DEVICES, IMAGE
 from parhelion.codegen.kernel_traffic import Uses, traffic
 from parhelion.codegen.module import DeviceKernel
 from parhelion.codegen.nvptx import refusals
@@ -290,7 +290,8 @@ def _record(f: Function, kernel: DeviceKernel, called: str) -> str:
     """What the run time must know to find a kernel in the image (`runtime.cuda_ir`)."""
     m = f.module
     name = m.string(called)
-    slot = m.add_global(f"{called}.slot", "internal global i64 0")
+    slots = f"internal global [{DEVICES} x i64] zeroinitializer"
+    slot = m.add_global(f"{called}.slots", slots)
     return m.add_global(
         f"{called}.record",
         "private constant { ptr, ptr, ptr, i32 } "

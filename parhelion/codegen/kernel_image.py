@@ -8,6 +8,9 @@ from __future__ import annotations
 #: The constant that holds the code of all kernels of a module.
 IMAGE = "parhelion.image"
 
+#: How many devices a process can use, of which each has the code for itself.
+DEVICES = 16
+
 
 def image(ptx: str) -> str:
     """The constants that hold the code of a module's kernels, as LLVM's text. Whoever
@@ -18,10 +21,10 @@ def image(ptx: str) -> str:
     )
     return (
         f'@{IMAGE}.text = private constant [{len(raw)} x i8] c"{text}", align 16\n'
-        f"@{IMAGE}.slot = internal global i64 0\n"
+        f"@{IMAGE}.slots = internal global [{DEVICES} x i64] zeroinitializer\n"
         f"@{IMAGE} = constant {{ ptr, i64, ptr }} "
-        f"{{ ptr @{IMAGE}.text, i64 {len(raw)}, ptr @{IMAGE}.slot }}\n"
+        f"{{ ptr @{IMAGE}.text, i64 {len(raw)}, ptr @{IMAGE}.slots }}\n"
     )
 
 
-__all__ = ["IMAGE", "image"]
+__all__ = ["DEVICES", "IMAGE", "image"]

@@ -66,7 +66,8 @@ _TOLD: dict[Kind, tuple[str, str]] = {
     ),
     Kind.OTHER_DEVICE: (
         "its pixels are on another device",
-        "copy_to_host() and device_free() before it is used here",
+        "copy_to_host() and device_free() before it is used here, or use it inside of"
+        " `with hl.cuda_device(n)` for the GPU n that it is on",
     ),
     Kind.NO_HOST: (
         "its pixels are needed in memory, but it has none but those on the device",

@@ -229,9 +229,7 @@ class DeviceMemory:
         from parhelion.runtime import dlpack
 
         if self._device is not None and self._device.on_cuda:
-            from parhelion.runtime import devices
-
-            return dlpack.CUDA, devices.ordinal()
+            return dlpack.CUDA, self._device.number
         return dlpack.CPU, 0
 
 
@@ -311,7 +309,9 @@ def _check_place(address: int) -> None:
         raise InvalidBufferError(
             f"an array is on GPU {number}, but kernels run on GPU {ours}",
             at=here(),
-            hint=f"copy it to GPU {ours}, or start with {DEVICE_VARIABLE}={number}",
+            hint=f"copy it to GPU {ours}, work on GPU {number} inside of"
+            f" `with hl.cuda_device({number})`, or start with"
+            f" {DEVICE_VARIABLE}={number}",
         )
 
 

@@ -52,6 +52,7 @@ from parhelion.runtime.program import (
     build,
     check_demands,
     compiling,
+    current_device,
     device_for,
     fitted,
     lowered_for,
@@ -169,7 +170,8 @@ class Runner:
         outputs, where their layouts are not known yet."""
         found = variant_for(self._promises, layouts, options)
         if self.device is not None:
-            found = replace(found, device=self.device)
+            # Another one than before, perhaps (`cuda_device`).
+            found = replace(found, device=current_device())
         if self._small:
             asked = dict(zip(self.targets, boxes, strict=False))
             sizes = []

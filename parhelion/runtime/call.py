@@ -22,6 +22,7 @@ from parhelion.runtime.context import (
     BUFFER,
     BUFFER_BYTES,
     CONTEXT_BYTES,
+    DEVICE,
     DIMENSION_BYTES,
     ERROR_HEAD,
     HOST_OFFSET,
@@ -43,6 +44,7 @@ from parhelion.types import Type
 _ARGS: int = Context.args.offset
 _MOST_THREADS: int = Context.most_threads.offset
 _STREAM: int = Context.stream.offset
+_DEVICE: int = Context.device.offset
 _NUMBER = struct.Struct("=i")
 _POINTER = struct.Struct("=Q")
 _NO_ERROR = bytes(ERROR_HEAD.size)
@@ -179,6 +181,7 @@ class Call:
             frame.most_threads = most
         if self._on_devices:
             _POINTER.pack_into(frame.memory, _STREAM, STREAM.get())
+            _NUMBER.pack_into(frame.memory, _DEVICE, DEVICE.get())
         told, lent = frame.told, False
         for i, place in self._buffers:
             layout: Layout = values[place]  # type: ignore[assignment]

@@ -26,6 +26,9 @@ DRIVER_LOGS: list[Callable[[], str]] = []
 
 #: The driver's handle of the stream that calls use; 0 for the default one.
 STREAM: ContextVar[int] = ContextVar("parhelion.cuda_stream", default=0)
+#: The number of the GPU that calls work on, plus one; 0 for the one that HL_GPU_DEVICE
+#: names, or the first.
+DEVICE: ContextVar[int] = ContextVar("parhelion.cuda_device", default=0)
 
 
 class Context(ctypes.Structure):
@@ -43,6 +46,7 @@ class Context(ctypes.Structure):
     stream is the stream of a device that works for the call; null is its default one.
     log is where a call that is profiled notes what it does on devices
     (`device_log_ir`); null for all others.
+    device is the number of the GPU that it works on, plus one; 0 for the usual one.
     """
 
     _fields_ = [
@@ -58,6 +62,8 @@ class Context(ctypes.Structure):
         ("profile", ctypes.c_void_p),
         ("stream", ctypes.c_void_p),
         ("log", ctypes.c_void_p),
+        ("device", ctypes.c_int32),
+        ("unused", ctypes.c_int32),
     ]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from parhelion.ir.device import Device
 from parhelion.ir.device_status import Kind, error_name, explain, status
 from parhelion.runtime.after_fork import DATA, freed_by_forks
+from parhelion.runtime.context import DEVICE
 from parhelion.runtime.cuda_ir import DEVICE_VARIABLE, DRIVER_VARIABLE, LIBRARY
 
 #: The numbers of a device's attributes (cuda.h, `CUdevice_attribute`).
@@ -127,8 +128,11 @@ class Driver:
         return f"{what}: {remedy}"
 
     def chosen(self) -> Gpu | None:
-        """The GPU that kernels run on: the first, or the one that HL_GPU_DEVICE gives
-        the number of; None if there is no such."""
+        """The GPU that kernels run on: the one that `cuda_device` says, or
+        HL_GPU_DEVICE by its number, or the first; None if there is no such."""
+        said = DEVICE.get() - 1
+        if said >= 0:
+            return self.gpus[said] if said < len(self.gpus) else None
         told = os.environ.get(DEVICE_VARIABLE, "0").strip() or "0"
         number = int(told) if told.isascii() and told.isdecimal() else -1
         return self.gpus[number] if 0 <= number < len(self.gpus) else None

@@ -4,20 +4,21 @@ The library, libcuda.so.1, is loaded when a device is first used, so that code f
 links and loads on computers that have none. The environment's PARHELION_CUDA_DRIVER
 names another file, HL_GPU_DEVICE the number of the device (0).
 
-All work goes to the device's primary context, which other libraries in the process use,
-too, and to the stream that the call's context names, or the default stream. The current
-context of the calling thread is left as it was.
+All work goes to the primary context of a device (`cuda_devices_ir`), which other
+libraries in the process use, too, and to the stream that the call's context names, or
+the default stream. The current context of the calling thread is left as it was.
 
-In compiled modules, an *image* is { ptr text, i64 length, ptr slot }: PTX that ends
-with a zero byte, and where the driver's module is kept, 0 at first. A *kernel* is
-{ ptr name, ptr image, ptr slot, i32 most }: a name that ends with a zero byte, its
-image, where the driver's function is kept, 0 at first, and the most bytes of shared
-memory that a launch asks for.
+In compiled modules, an *image* is { ptr text, i64 length, ptr slots }: PTX that ends
+with a zero byte, and where the driver's module is kept for each device, 0 at first. A
+*kernel* is { ptr name, ptr image, ptr slots, i32 most }: a name that ends with a zero
+byte, its image, where the driver's function is kept for each device, 0 at first, and
+the most bytes of shared memory that a launch asks for.
 """
 
 from __future__ import annotations
 
-from parhelion.runtime.context import Context
+from parhelion.runtime.cuda_devices_ir import DEVICES
+from parhelion.runtime.cuda_devices_ir import names as device_names
 from parhelion.runtime.cuda_pool_ir import POOL
 from parhelion.runtime.cuda_pool_ir import names as pool_names
 from parhelion.runtime.cuda_times_ir import TIMES
@@ -38,6 +39,7 @@ FUNCTIONS: dict[str, str] = {
     "cuCtxPushCurrent_v2": "ptr",
     "cuCtxPopCurrent_v2": "ptr",
     "cuCtxSynchronize": "",
+    "cuPointerGetAttribute": "ptr, i32, i64",
     "cuMemAlloc_v2": "ptr, i64",
     "cuMemFree_v2": "i64",
     "cuMemcpyHtoDAsync_v2": "i64, ptr, i64, ptr",
@@ -72,6 +74,7 @@ MOST_PITCH = (1 << 31) - 1
 CUDA = """
 @ph.str.cuda = private constant [5 x i8] c"cuda\\00"
 @ph_device_cuda = constant %ph.interface {
+  HALIDE_TABLE,
   ptr @ph.str.cuda,
   ptr @ph.cuda.allocate,
   ptr @ph.cuda.free,
@@ -81,13 +84,10 @@ CUDA = """
   ptr @ph.cuda.finish,
   ptr @ph.cuda.mark,
   ptr @ph.cuda.elapsed,
-  ptr @ph.cuda.registers
+  ptr @ph.cuda.registers,
+  ptr @ph.cuda.here
 }
 
-; The process that has the driver ready, 0 before; its device, and the context there.
-@ph.cuda.process = internal global i32 0
-@ph.cuda.device = internal global i32 0
-@ph.cuda.context = internal global ptr null
 @ph.cuda.mutex = internal global [64 x i8] zeroinitializer, align 64
 @ph.cuda.log = internal global [LOG_BYTES x i8] zeroinitializer
 
@@ -112,151 +112,6 @@ other:
   ret i32 %status
 }
 
-; Makes the driver ready, once. What has failed is tried again by the next call.
-define internal i32 @ph.cuda.start() {
-  %process = call i32 @getpid()
-  %known = load atomic i32, ptr @ph.cuda.process acquire, align 4
-  %ready = icmp eq i32 %known, %process
-  br i1 %ready, label %fine, label %look
-fine:
-  ret i32 0
-look:
-  %first = icmp eq i32 %known, 0
-  br i1 %first, label %wait, label %forked
-forked:
-  %no = call i32 @ph.cuda.status(i32 3, i32 NO_DEVICE)
-  ret i32 %no
-wait:
-  %l = call i32 @pthread_mutex_lock(ptr @ph.cuda.mutex)
-  %now = load i32, ptr @ph.cuda.process
-  %done = icmp eq i32 %now, %process
-  br i1 %done, label %out, label %open
-open:
-  %opened = call i32 @ph.cuda.open()
-  %good = icmp eq i32 %opened, 0
-  br i1 %good, label %tell, label %out
-tell:
-  store atomic i32 %process, ptr @ph.cuda.process release, align 4
-  br label %out
-out:
-  %status = phi i32 [ 0, %wait ], [ %opened, %open ], [ 0, %tell ]
-  %u = call i32 @pthread_mutex_unlock(ptr @ph.cuda.mutex)
-  ret i32 %status
-}
-
-define internal i32 @ph.cuda.open() {
-  %count = alloca i32
-  %device = alloca i32
-  %end = alloca ptr
-  %total = alloca i64
-  %named = call ptr @getenv(ptr @ph.str.driver_variable)
-  %unnamed = icmp eq ptr %named, null
-  %path = select i1 %unnamed, ptr @ph.str.library, ptr %named
-  %library = call ptr @dlopen(ptr %path, i32 2)
-  %missing = icmp eq ptr %library, null
-  br i1 %missing, label %none, label %functions
-none:
-  ret i32 NO_DRIVER
-functions:
-  %i = phi i64 [ 0, %0 ], [ %i1, %found ]
-  %pname = getelementptr [FUNCTION_COUNT x ptr], ptr @ph.cuda.names, i64 0, i64 %i
-  %name = load ptr, ptr %pname
-  %f = call ptr @dlsym(ptr %library, ptr %name)
-  %lacks = icmp eq ptr %f, null
-  br i1 %lacks, label %old, label %found
-old:
-  ret i32 OLD_DRIVER
-found:
-  %pf = getelementptr [FUNCTION_COUNT x ptr], ptr @ph.cuda.functions, i64 0, i64 %i
-  store ptr %f, ptr %pf
-  %i1 = add i64 %i, 1
-  %more = icmp ult i64 %i1, FUNCTION_COUNT
-  br i1 %more, label %functions, label %init
-init:
-  %r0 = call i32 @ph.cuInit(i32 0)
-  %ok0 = icmp eq i32 %r0, 0
-  br i1 %ok0, label %ask, label %failed
-ask:
-  %r1 = call i32 @ph.cuDeviceGetCount(ptr %count)
-  %ok1 = icmp eq i32 %r1, 0
-  br i1 %ok1, label %choose, label %failed
-choose:
-  %asked = call ptr @getenv(ptr @ph.str.device_variable)
-  %free = icmp eq ptr %asked, null
-  br i1 %free, label %chosen, label %parse
-parse:
-  %given = call i64 @strtol(ptr %asked, ptr %end, i32 10)
-  %stop = load ptr, ptr %end
-  %rest = load i8, ptr %stop
-  %number = icmp eq i8 %rest, 0
-  %wanted = select i1 %number, i64 %given, i64 -1
-  br label %chosen
-chosen:
-  %n = phi i64 [ 0, %choose ], [ %wanted, %parse ]
-  %have = load i32, ptr %count
-  %have64 = sext i32 %have to i64
-  %exists = icmp ult i64 %n, %have64
-  br i1 %exists, label %get, label %failed
-get:
-  %n32 = trunc i64 %n to i32
-  %r2 = call i32 @ph.cuDeviceGet(ptr %device, i32 %n32)
-  %ok2 = icmp eq i32 %r2, 0
-  br i1 %ok2, label %retain, label %failed
-retain:
-  %d = load i32, ptr %device
-  store i32 %d, ptr @ph.cuda.device
-  %r3 = call i32 @ph.cuDevicePrimaryCtxRetain(ptr @ph.cuda.context, i32 %d)
-  %ok3 = icmp eq i32 %r3, 0
-  br i1 %ok3, label %measure, label %failed
-measure:
-  %r4 = call i32 @ph.cuDeviceTotalMem_v2(ptr %total, i32 %d)
-  %ok4 = icmp eq i32 %r4, 0
-  br i1 %ok4, label %share, label %failed
-share:
-  %all = load i64, ptr %total
-  %part = udiv i64 %all, KEPT_SHARE
-  %x = cmpxchg ptr @ph.cuda.limit, i64 -1, i64 %part monotonic monotonic
-  ret i32 0
-failed:
-  %r = phi i32 [ %r0, %init ], [ %r1, %ask ], [ 101, %chosen ], [ %r2, %get ], \
-[ %r3, %retain ], [ %r4, %measure ]
-  %status = call i32 @ph.cuda.status(i32 %r, i32 NO_DEVICE)
-  ret i32 %status
-}
-
-; Makes the context current, on top of what is; @ph.cuda.leave takes it off again.
-define internal i32 @ph.cuda.enter() {
-  %s = call i32 @ph.cuda.start()
-  %good = icmp eq i32 %s, 0
-  br i1 %good, label %push, label %out
-push:
-  %context = load ptr, ptr @ph.cuda.context
-  %r = call i32 @ph.cuCtxPushCurrent_v2(ptr %context)
-  %t = call i32 @ph.cuda.status(i32 %r, i32 NO_DEVICE)
-  br label %out
-out:
-  %status = phi i32 [ %s, %0 ], [ %t, %push ]
-  ret i32 %status
-}
-
-define internal void @ph.cuda.leave() {
-  %before = alloca ptr
-  %r = call i32 @ph.cuCtxPopCurrent_v2(ptr %before)
-  ret void
-}
-
-; The stream of a call: null is the default one.
-define internal ptr @ph.cuda.stream(ptr %ctx) {
-  %none = icmp eq ptr %ctx, null
-  br i1 %none, label %default, label %ask
-default:
-  ret ptr null
-ask:
-  %p = getelementptr i8, ptr %ctx, i64 STREAM_OFFSET
-  %stream = load ptr, ptr %p
-  ret ptr %stream
-}
-
 define internal i32 @ph.cuda.to_device(ptr %ctx, i64 %to, ptr %from, i64 %width, \
 i64 %height, i64 %pitch) {
   %r = call i32 @ph.cuda.copy(ptr %ctx, ptr %from, i64 %to, i64 %width, i64 %height, \
@@ -274,13 +129,13 @@ i64 %pitch, i1 true)
 ; Copies rows from one side to the other.
 define internal i32 @ph.cuda.copy(ptr %ctx, ptr %host, i64 %device, i64 %width, \
 i64 %height, i64 %pitch, i1 %tohost) {
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter_at(ptr %ctx, i64 %device)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %on, label %not
 not:
   ret i32 %s
 on:
-  %stream = call ptr @ph.cuda.stream(ptr %ctx)
+  %stream = call ptr @ph.cuda.stream_at(ptr %ctx, i64 %device)
   %one = icmp eq i64 %height, 1
   %vast = icmp ugt i64 %pitch, MOST_PITCH
   %single = or i1 %one, %vast
@@ -310,7 +165,10 @@ plane:
 i64 %pitch, ptr %stream, i1 %tohost)
   br label %out
 out:
-  %e = phi i32 [ %r, %copied ], [ 0, %next ], [ %q, %plane ]
+  %e0 = phi i32 [ %r, %copied ], [ 0, %next ], [ %q, %plane ]
+  %w = call i32 @ph.cuda.settle(ptr %ctx, i64 %device)
+  %went = icmp eq i32 %e0, 0
+  %e = select i1 %went, i32 %w, i32 %e0
   call void @ph.cuda.leave()
   %status = call i32 @ph.cuda.status(i32 %e, i32 COPY_FAILED)
   ret i32 %status
@@ -350,7 +208,7 @@ i64 %pitch, ptr %stream, i1 %tohost) {
 }
 
 define internal i32 @ph.cuda.finish(ptr %ctx) {
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter(ptr %ctx)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %on, label %not
 not:
@@ -364,11 +222,12 @@ on:
 }
 
 ; The driver's module of an image, loaded at its first use; the mutex is held.
-define internal i32 @ph.cuda.module(ptr %image, ptr %module) {
+define internal i32 @ph.cuda.module(ptr %image, i64 %device, ptr %module) {
   %options = alloca [2 x i32]
   %values = alloca [2 x ptr]
   %pslot = getelementptr { ptr, i64, ptr }, ptr %image, i64 0, i32 2
-  %slot = load ptr, ptr %pslot
+  %slots = load ptr, ptr %pslot
+  %slot = getelementptr ptr, ptr %slots, i64 %device
   %have = load ptr, ptr %slot
   %loaded = icmp ne ptr %have, null
   br i1 %loaded, label %known, label %load
@@ -398,10 +257,11 @@ out:
 }
 
 ; The driver's function of a kernel.
-define internal i32 @ph.cuda.function(ptr %kernel, ptr %function) {
+define internal i32 @ph.cuda.function(ptr %kernel, i64 %device, ptr %function) {
   %module = alloca ptr
   %pslot = getelementptr { ptr, ptr, ptr, i32 }, ptr %kernel, i64 0, i32 2
-  %slot = load ptr, ptr %pslot
+  %slots = load ptr, ptr %pslot
+  %slot = getelementptr ptr, ptr %slots, i64 %device
   %seen = load atomic ptr, ptr %slot acquire, align 8
   %known = icmp ne ptr %seen, null
   br i1 %known, label %have, label %lock
@@ -412,7 +272,7 @@ lock:
   %l = call i32 @pthread_mutex_lock(ptr @ph.cuda.mutex)
   %pimage = getelementptr { ptr, ptr, ptr, i32 }, ptr %kernel, i64 0, i32 1
   %image = load ptr, ptr %pimage
-  %r0 = call i32 @ph.cuda.module(ptr %image, ptr %module)
+  %r0 = call i32 @ph.cuda.module(ptr %image, i64 %device, ptr %module)
   %ok0 = icmp eq i32 %r0, 0
   br i1 %ok0, label %find, label %out
 find:
@@ -447,13 +307,14 @@ out:
 define internal i32 @ph.cuda.launch(ptr %ctx, ptr %kernel, ptr %grid, ptr %block, \
 i32 %shared, ptr %arguments) {
   %function = alloca ptr
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter(ptr %ctx)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %on, label %not
 not:
   ret i32 %s
 on:
-  %found = call i32 @ph.cuda.function(ptr %kernel, ptr %function)
+  %device = call i64 @ph.cuda.number(ptr %ctx)
+  %found = call i32 @ph.cuda.function(ptr %kernel, i64 %device, ptr %function)
   %there = icmp eq i32 %found, 0
   br i1 %there, label %run, label %out
 run:
@@ -484,27 +345,45 @@ out:
 ; Ends the use of an image, when its kernels have run: for who unloads compiled code.
 define void @ph_cuda_unload(ptr %image) {
   %pslot = getelementptr { ptr, i64, ptr }, ptr %image, i64 0, i32 2
-  %slot = load ptr, ptr %pslot
+  %slots = load ptr, ptr %pslot
+  br label %look
+look:
+  %n = phi i64 [ 0, %0 ], [ %n1, %next ]
+  %slot = getelementptr ptr, ptr %slots, i64 %n
   %module = load ptr, ptr %slot
   %unloaded = icmp eq ptr %module, null
-  br i1 %unloaded, label %out, label %enter
+  br i1 %unloaded, label %next, label %start
+start:
+  %s0 = call i32 @ph.cuda.start()
+  %ready = icmp eq i32 %s0, 0
+  br i1 %ready, label %enter, label %next
 enter:
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter_number(i64 %n)
   %good = icmp eq i32 %s, 0
-  br i1 %good, label %unload, label %out
+  br i1 %good, label %unload, label %next
 unload:
   store ptr null, ptr %slot
   %w = call i32 @ph.cuCtxSynchronize()
   %r = call i32 @ph.cuModuleUnload(ptr %module)
   call void @ph.cuda.leave()
-  br label %out
+  br label %next
+next:
+  %n1 = add i64 %n, 1
+  %more = icmp ult i64 %n1, MOST_DEVICES
+  br i1 %more, label %look, label %out
 out:
   ret void
 }
 
 ; Makes the driver ready, and makes the device's context if it has none: a status.
-define i32 @ph_cuda_start() {
-  %s = call i32 @ph.cuda.start()
+define i32 @ph_cuda_start(ptr %ctx) {
+  %s = call i32 @ph.cuda.enter(ptr %ctx)
+  %good = icmp eq i32 %s, 0
+  br i1 %good, label %leave, label %out
+leave:
+  call void @ph.cuda.leave()
+  br label %out
+out:
   ret i32 %s
 }
 
@@ -534,7 +413,7 @@ def text() -> str:
         f"@ph.cuda.functions = internal global [{count} x ptr] zeroinitializer\n"
     )
     calls = [_call(i, *one) for i, one in enumerate(FUNCTIONS.items())]
-    return "\n".join((*strings, tables, *calls, CUDA, TIMES, POOL))
+    return "\n".join((*strings, tables, *calls, CUDA, DEVICES, TIMES, POOL))
 
 
 def _call(place: int, name: str, types: str) -> str:
@@ -556,9 +435,9 @@ def names() -> dict[str, str]:
     lost = " ".join([f"i32 {number}, label %lost" for number in LOST])
     return {
         **pool_names(),
+        **device_names(),
         "LOST_CASES": f"i32 2, label %memory {lost}",
         "FUNCTION_COUNT": str(len(FUNCTIONS)),
-        "STREAM_OFFSET": str(Context.stream.offset),
         "USUAL_SHARED": str(USUAL_SHARED),
         "LOG_BYTES": str(LOG_BYTES),
         "MOST_PITCH": str(MOST_PITCH),

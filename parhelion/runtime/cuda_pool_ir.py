@@ -29,11 +29,11 @@ BUCKETS = 256
 
 POOL = """
 ; next in its list, address, bytes, class (negative: not to be kept), the stream that
-; used it last.
-%ph.cuda.block = type { ptr, i64, i64, i32, ptr }
+; used it last, the number of its device.
+%ph.cuda.block = type { ptr, i64, i64, i32, ptr, i64 }
 
 @ph.cuda.used = internal global [BUCKETS x ptr] zeroinitializer
-@ph.cuda.lists = internal global [CLASSES x ptr] zeroinitializer
+@ph.cuda.lists = internal global [MOST_DEVICES x [CLASSES x ptr]] zeroinitializer
 @ph.cuda.kept = internal global i64 0
 @ph.cuda.limit = internal global i64 -1
 @ph.cuda.memory = internal global [64 x i8] zeroinitializer, align 64
@@ -81,14 +81,15 @@ define internal ptr @ph.cuda.bucket(i64 %address) {
   ret ptr %p
 }
 
-; Takes a kept block of a class or a little more out of its list, or null.
-define internal ptr @ph.cuda.take(i32 %class) {
+; Takes a device's kept block of a class or a little more out of its list, or null.
+define internal ptr @ph.cuda.take(i64 %device, i32 %class) {
   %unkept = icmp slt i32 %class, 0
   br i1 %unkept, label %none, label %look
 look:
   %up = phi i32 [ 0, %0 ], [ %up1, %larger ]
   %c = add i32 %class, %up
-  %list = getelementptr [CLASSES x ptr], ptr @ph.cuda.lists, i64 0, i32 %c
+  %list = getelementptr [MOST_DEVICES x [CLASSES x ptr]], ptr @ph.cuda.lists, i64 0, \
+i64 %device, i32 %c
   %b = load ptr, ptr %list
   %empty = icmp eq ptr %b, null
   br i1 %empty, label %larger, label %found
@@ -113,7 +114,7 @@ none:
 }
 
 define internal i32 @ph.cuda.allocate(ptr %ctx, i64 %bytes, ptr %address) {
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter(ptr %ctx)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %on, label %not
 not:
@@ -131,7 +132,8 @@ on:
 define internal i32 @ph.cuda.give(ptr %ctx, i64 %bytes, ptr %address) {
   %stream = call ptr @ph.cuda.stream(ptr %ctx)
   %class = call i32 @ph.cuda.class(i64 %bytes)
-  %b = call ptr @ph.cuda.take(i32 %class)
+  %device = call i64 @ph.cuda.number(ptr %ctx)
+  %b = call ptr @ph.cuda.take(i64 %device, i32 %class)
   %found = icmp ne ptr %b, null
   br i1 %found, label %again, label %new
 again:
@@ -148,7 +150,7 @@ lost:
   call void @free(ptr %b)
   ret i32 %waited
 new:
-  %node = call ptr @malloc(i64 40)
+  %node = call ptr @malloc(i64 48)
   %nonode = icmp eq ptr %node, null
   br i1 %nonode, label %poor, label %ask
 poor:
@@ -162,7 +164,7 @@ ask:
   br i1 %out, label %retry, label %asked
 retry:
   ; Without what is kept, and no more than is asked for.
-  %freed = call i64 @ph.cuda.release()
+  %freed = call i64 @ph.cuda.release(i64 %device)
   %r1 = call i32 @ph.cuMemAlloc_v2(ptr %address, i64 %bytes)
   br label %asked
 asked:
@@ -182,6 +184,8 @@ made:
   store i64 %has, ptr %n2
   %n3 = getelementptr %ph.cuda.block, ptr %node, i64 0, i32 3
   store i32 %its, ptr %n3
+  %n5 = getelementptr %ph.cuda.block, ptr %node, i64 0, i32 5
+  store i64 %device, ptr %n5
   br label %use
 use:
   %block = phi ptr [ %b, %again ], [ %b, %wait ], [ %node, %made ]
@@ -196,13 +200,13 @@ use:
 }
 
 define internal i32 @ph.cuda.free(ptr %ctx, i64 %address) {
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter_at(ptr %ctx, i64 %address)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %on, label %not
 not:
   ret i32 %s
 on:
-  %stream = call ptr @ph.cuda.stream(ptr %ctx)
+  %stream = call ptr @ph.cuda.stream_at(ptr %ctx, i64 %address)
   %l = call i32 @pthread_mutex_lock(ptr @ph.cuda.memory)
   %bucket = call ptr @ph.cuda.bucket(i64 %address)
   br label %walk
@@ -240,7 +244,10 @@ keep:
   store i64 %more, ptr @ph.cuda.kept
   %plast = getelementptr %ph.cuda.block, ptr %b, i64 0, i32 4
   store ptr %stream, ptr %plast
-  %list = getelementptr [CLASSES x ptr], ptr @ph.cuda.lists, i64 0, i32 %class
+  %pdevice = getelementptr %ph.cuda.block, ptr %b, i64 0, i32 5
+  %device = load i64, ptr %pdevice
+  %list = getelementptr [MOST_DEVICES x [CLASSES x ptr]], ptr @ph.cuda.lists, i64 0, \
+i64 %device, i32 %class
   %head = load ptr, ptr %list
   store ptr %head, ptr %b
   store ptr %b, ptr %list
@@ -254,15 +261,18 @@ out:
   ret i32 %status
 }
 
-; Gives back all that is kept; how many bytes that were. The context is current, the
-; mutex held.
-define internal i64 @ph.cuda.release() {
+; Gives back all that is kept of a device; how many bytes that were. Its context is
+; current, the mutex held.
+define internal i64 @ph.cuda.release(i64 %device) {
   br label %lists
 lists:
   %c = phi i64 [ 0, %0 ], [ %c1, %emptied ]
-  %list = getelementptr [CLASSES x ptr], ptr @ph.cuda.lists, i64 0, i64 %c
+  %sum = phi i64 [ 0, %0 ], [ %sum1, %emptied ]
+  %list = getelementptr [MOST_DEVICES x [CLASSES x ptr]], ptr @ph.cuda.lists, i64 0, \
+i64 %device, i64 %c
   br label %blocks
 blocks:
+  %sum1 = phi i64 [ %sum, %lists ], [ %sum2, %give ]
   %b = load ptr, ptr %list
   %empty = icmp eq ptr %b, null
   br i1 %empty, label %emptied, label %give
@@ -271,6 +281,9 @@ give:
   store ptr %next, ptr %list
   %pat = getelementptr %ph.cuda.block, ptr %b, i64 0, i32 1
   %at = load i64, ptr %pat
+  %pbytes = getelementptr %ph.cuda.block, ptr %b, i64 0, i32 2
+  %bytes = load i64, ptr %pbytes
+  %sum2 = add i64 %sum1, %bytes
   %r = call i32 @ph.cuMemFree_v2(i64 %at)
   call void @free(ptr %b)
   br label %blocks
@@ -279,29 +292,46 @@ emptied:
   %more = icmp ult i64 %c1, CLASSES
   br i1 %more, label %lists, label %out
 out:
-  %sum = load i64, ptr @ph.cuda.kept
-  store i64 0, ptr @ph.cuda.kept
-  ret i64 %sum
+  %kept = load i64, ptr @ph.cuda.kept
+  %less = sub i64 %kept, %sum1
+  store i64 %less, ptr @ph.cuda.kept
+  ret i64 %sum1
 }
 
-; The same for any thread. Where the driver was never used, nothing is kept.
+; The same of all devices, for any thread. Where the driver was never used, nothing is
+; kept.
 define i64 @ph_cuda_release_memory() {
   %process = call i32 @getpid()
   %known = load atomic i32, ptr @ph.cuda.process acquire, align 4
   %ready = icmp eq i32 %known, %process
-  br i1 %ready, label %enter, label %none
+  br i1 %ready, label %device, label %none
 none:
   ret i64 0
+device:
+  %n = phi i64 [ 0, %0 ], [ %n1, %next ]
+  %sum = phi i64 [ 0, %0 ], [ %sum1, %next ]
+  %p = getelementptr [MOST_DEVICES x ptr], ptr @ph.cuda.contexts, i64 0, i64 %n
+  %context = load atomic ptr, ptr %p acquire, align 8
+  %unused = icmp eq ptr %context, null
+  br i1 %unused, label %next, label %enter
 enter:
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter_number(i64 %n)
   %good = icmp eq i32 %s, 0
-  br i1 %good, label %on, label %none
+  br i1 %good, label %on, label %next
 on:
   %l = call i32 @pthread_mutex_lock(ptr @ph.cuda.memory)
-  %sum = call i64 @ph.cuda.release()
+  %more = call i64 @ph.cuda.release(i64 %n)
   %u = call i32 @pthread_mutex_unlock(ptr @ph.cuda.memory)
   call void @ph.cuda.leave()
-  ret i64 %sum
+  %grown = add i64 %sum, %more
+  br label %next
+next:
+  %sum1 = phi i64 [ %sum, %device ], [ %sum, %enter ], [ %grown, %on ]
+  %n1 = add i64 %n, 1
+  %others = icmp ult i64 %n1, MOST_DEVICES
+  br i1 %others, label %device, label %out
+out:
+  ret i64 %sum1
 }
 
 ; How many bytes are kept.

@@ -83,7 +83,7 @@ out:
 ; void told(user, name, float milliseconds), negative where it is not known.
 define i32 @ph_cuda_take_times(ptr %told, ptr %user) {
   %ms = alloca float
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter(ptr null)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %take, label %not
 not:
@@ -126,7 +126,7 @@ out:
 ; Puts an event into the stream; 0 where that cannot be done.
 define internal void @ph.cuda.mark(ptr %ctx, ptr %place) {
   store i64 0, ptr %place
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter(ptr %ctx)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %make, label %not
 not:
@@ -152,7 +152,7 @@ out:
 define internal i64 @ph.cuda.elapsed(i64 %began, i64 %ended) {
   %ms = alloca float
   store float -1.0, ptr %ms
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter(ptr null)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %look, label %not
 not:
@@ -195,14 +195,16 @@ define internal i32 @ph.cuda.registers(ptr %ctx, ptr %kernel) {
   %n = alloca i32
   store i32 0, ptr %n
   %pslot = getelementptr { ptr, ptr, ptr, i32 }, ptr %kernel, i64 0, i32 2
-  %slot = load ptr, ptr %pslot
+  %slots = load ptr, ptr %pslot
+  %device = call i64 @ph.cuda.number(ptr %ctx)
+  %slot = getelementptr ptr, ptr %slots, i64 %device
   %f = load atomic ptr, ptr %slot acquire, align 8
   %unknown = icmp eq ptr %f, null
   br i1 %unknown, label %not, label %enter
 not:
   ret i32 0
 enter:
-  %s = call i32 @ph.cuda.enter()
+  %s = call i32 @ph.cuda.enter(ptr %ctx)
   %good = icmp eq i32 %s, 0
   br i1 %good, label %ask, label %not
 ask:

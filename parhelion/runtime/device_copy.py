@@ -47,6 +47,7 @@ class DeviceCopy:
         "_layout",
         "_lock",
         "_name",
+        "_number",
         "_owner",
         "_struct",
         "_type",
@@ -62,6 +63,7 @@ class DeviceCopy:
         self._layout: Layout | None = None
         self._dims: Any = None
         self._owner: object = None
+        self._number = 0
         self._struct: RawBuffer | None = None
         self._lock = threading.RLock()
 
@@ -86,6 +88,11 @@ class DeviceCopy:
         from parhelion.runtime import devices
 
         return self.interface == devices.cuda()
+
+    @property
+    def number(self) -> int:
+        """The number of the GPU that the copy is on, if it is on one."""
+        return self._number
 
     def dirty(self) -> int:
         """HOST_DIRTY if the pixels in memory are or may be newer, DEVICE_DIRTY if those
@@ -158,6 +165,8 @@ class DeviceCopy:
             struct, dirty = self._new_struct(), self.dirty()
             struct.flags = (int(struct.flags) & ~_DIRTY) | dirty
             what = ON_DEVICE | READS if copied else ON_DEVICE
+            if not struct.device:
+                self._number = devices.ordinal()
             devices.sync(struct, interface, what, self._what())
             if self._away == _HOST:
                 self._away = _NONE
@@ -168,6 +177,9 @@ class DeviceCopy:
         struct, self._owner = self._new_struct(), owner
         struct.device, struct.device_interface = address, interface
         struct.flags = DEVICE_DIRTY
+        from parhelion.runtime import devices
+
+        self._number = devices.ordinal()
         self._away = _DEVICE
 
     def free(self) -> None:
@@ -227,6 +239,9 @@ class DeviceCopy:
             if not struct.device:
                 struct.device = device + self._whole().host - layout.host
                 struct.device_interface = interface
+                from parhelion.runtime import devices
+
+                self._number = devices.ordinal()
                 struct.flags = flags & (_DIRTY | OWNED) | KEEPS
             elif self._is_whole(layout):
                 struct.flags = (int(struct.flags) & ~_DIRTY) | flags & _DIRTY

@@ -187,9 +187,9 @@ rows:
   %bytes = mul i64 %width, %height
   %pinterface = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 1
   %interface = load ptr, ptr %pinterface
-  %pto = getelementptr %ph.interface, ptr %interface, i64 0, i32 3
+  %pto = getelementptr %ph.interface, ptr %interface, i64 0, i32 4
   %todevice = load ptr, ptr %pto
-  %pback = getelementptr %ph.interface, ptr %interface, i64 0, i32 4
+  %pback = getelementptr %ph.interface, ptr %interface, i64 0, i32 5
   %back = load ptr, ptr %pback
   %device0 = load i64, ptr %buffer
   %device = add i64 %device0, %low
@@ -262,7 +262,7 @@ wrap:
   br label %advance
 wait:
   call void @ph.device.end(ptr %ctx, ptr %interface, ptr %noted)
-  %pfinish = getelementptr %ph.interface, ptr %interface, i64 0, i32 6
+  %pfinish = getelementptr %ph.interface, ptr %interface, i64 0, i32 7
   %finish = load ptr, ptr %pfinish
   %waited = call i32 %finish(ptr %ctx)
   ret i32 %waited

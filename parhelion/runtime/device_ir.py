@@ -16,6 +16,7 @@ from __future__ import annotations
 from parhelion.codegen import structs
 from parhelion.ir.device_status import Kind
 from parhelion.runtime import (
+    cuda_devices_ir,
     cuda_ir,
     device_copy_ir,
     device_log_ir,
@@ -40,6 +41,7 @@ STRUCTS = """
 ; halide_dimension_t: min, extent, stride, flags.
 %ph.dimension = type { i32, i32, i32, i32 }
 
+; what Halide's public header has in its struct of this name: 15 functions, a pointer
 ; name
 ; i32 allocate(ctx, i64 bytes, ptr address): stores the address of a block
 ; i32 free(ctx, i64 address)
@@ -52,7 +54,9 @@ STRUCTS = """
 ; i64 elapsed(i64 began, i64 ended): nanoseconds between two marks, which end with it;
 ;     negative where that is not known
 ; i32 registers(ctx, kernel): of each thread; 0 where that is not known
-%ph.interface = type { ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
+; i32 here(ctx, i64 address): whether memory is of the device that the call works on
+%ph.interface = type { [16 x ptr], ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, \
+ptr }
 
 declare i64 @llvm.abs.i64(i64, i1)
 declare i32 @llvm.smin.i32(i32, i32)
@@ -117,7 +121,7 @@ define internal i32 @ph.device.make(ptr %ctx, ptr %interface, ptr %buffer) {
   %span = extractvalue { i64, i64 } %reach, 1
   %none = icmp eq i64 %span, 0
   %bytes = select i1 %none, i64 1, i64 %span
-  %pallocate = getelementptr %ph.interface, ptr %interface, i64 0, i32 1
+  %pallocate = getelementptr %ph.interface, ptr %interface, i64 0, i32 2
   %allocate = load ptr, ptr %pallocate
   %r = call i32 %allocate(ptr %ctx, i64 %bytes, ptr %slot)
   %good = icmp eq i32 %r, 0
@@ -147,8 +151,10 @@ look:
 no:
   ret i1 false
 compare:
-  %aname = load ptr, ptr %a
-  %bname = load ptr, ptr %b
+  %pa = getelementptr %ph.interface, ptr %a, i64 0, i32 1
+  %aname = load ptr, ptr %pa
+  %pb = getelementptr %ph.interface, ptr %b, i64 0, i32 1
+  %bname = load ptr, ptr %pb
   %order = call i32 @strcmp(ptr %aname, ptr %bname)
   %equal = icmp eq i32 %order, 0
   ret i1 %equal
@@ -206,7 +212,16 @@ check:
   %pinterface = getelementptr %ph.buffer, ptr %buffer, i64 0, i32 1
   %its = load ptr, ptr %pinterface
   %same = call i1 @ph.device.alike(ptr %its, ptr %interface)
-  br i1 %same, label %there, label %elsewhere
+  br i1 %same, label %which, label %elsewhere
+which:
+  %phere = getelementptr %ph.interface, ptr %its, i64 0, i32 11
+  %here = load ptr, ptr %phere
+  %reach = call { i64, i64 } @ph.device.reach(ptr %buffer)
+  %low = extractvalue { i64, i64 } %reach, 0
+  %block = add i64 %device, %low
+  %near = call i32 %here(ptr %ctx, i64 %block)
+  %ours = icmp ne i32 %near, 0
+  br i1 %ours, label %there, label %elsewhere
 elsewhere:
   ret i32 OTHER_DEVICE
 there:
@@ -300,7 +315,7 @@ look:
   br i1 %foreign, label %forget, label %free
 free:
   %interface = load ptr, ptr %pinterface
-  %pfree = getelementptr %ph.interface, ptr %interface, i64 0, i32 2
+  %pfree = getelementptr %ph.interface, ptr %interface, i64 0, i32 3
   %f = load ptr, ptr %pfree
   %reach = call { i64, i64 } @ph.device.reach(ptr %buffer)
   %low = extractvalue { i64, i64 } %reach, 0
@@ -379,7 +394,7 @@ some:
   %more = icmp ult i64 %i1, 3
   br i1 %more, label %look, label %run
 run:
-  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 5
+  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 6
   %f = load ptr, ptr %p
   %r = call i32 %f(ptr %ctx, ptr %kernel, ptr %grid, ptr %block, i32 %shared, \
 ptr %arguments)
@@ -400,7 +415,7 @@ define void @ph_device_launched() {
 
 ; Waits until all that was launched is done.
 define i32 @ph_device_finish(ptr %ctx, ptr %interface) {
-  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 6
+  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 7
   %f = load ptr, ptr %p
   %r = call i32 %f(ptr %ctx)
   ret i32 %r
@@ -408,8 +423,13 @@ define i32 @ph_device_finish(ptr %ctx, ptr %interface) {
 """
 
 
-def device_runtime() -> str:
-    """The whole module, for processors with pointers of 64 bits."""
+def device_runtime(api: str = "", table: str = "zeroinitializer") -> str:
+    """The whole module, for processors with pointers of 64 bits.
+
+    api: the text of functions for programs without Python, which define what stream a
+    call works on; "" where the call's context says all. table: those that Halide's
+    struct has, as the first field of an interface.
+    """
     parts = (
         STRUCTS,
         DEVICE,
@@ -418,10 +438,11 @@ def device_runtime() -> str:
         device_report_ir.REPORT,
         simulated_ir.SIMULATED,
         cuda_ir.text(),
+        api or cuda_devices_ir.STREAM,
     )
     text = "\n".join(parts)
     words = names() | simulated_ir.names() | cuda_ir.names() | device_log_ir.names()
-    words |= device_report_ir.names()
+    words |= device_report_ir.names() | {"HALIDE_TABLE": f"[16 x ptr] {table}"}
     for word in sorted(words, key=len, reverse=True):
         text = text.replace(word, words[word])
     return text

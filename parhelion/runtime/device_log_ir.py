@@ -83,7 +83,7 @@ out:
 }
 
 define internal void @ph.device.mark(ptr %ctx, ptr %interface, ptr %place) {
-  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 7
+  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 8
   %f = load ptr, ptr %p
   call void %f(ptr %ctx, ptr %place)
   ret void
@@ -122,7 +122,7 @@ define void @ph_device_ended(ptr %ctx, ptr %interface, ptr %e, ptr %kernel) {
   %nothing = or i1 %unasked, %unknown
   br i1 %nothing, label %out, label %ask
 ask:
-  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 9
+  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 10
   %f = load ptr, ptr %p
   %n = call i32 %f(ptr %ctx, ptr %kernel)
   %p8 = getelementptr %ph.device.entry, ptr %e, i64 0, i32 8
@@ -186,7 +186,7 @@ some:
   %ended = load i64, ptr %p10
   %p11 = getelementptr %ph.device.entry, ptr %e, i64 0, i32 11
   %interface = load ptr, ptr %p11
-  %pe = getelementptr %ph.interface, ptr %interface, i64 0, i32 8
+  %pe = getelementptr %ph.interface, ptr %interface, i64 0, i32 9
   %elapsed = load ptr, ptr %pe
   %nanos = call i64 %elapsed(i64 %began, i64 %ended)
   call void %told(ptr %user, i64 %kind, ptr %name, ptr %func, i64 %read, \

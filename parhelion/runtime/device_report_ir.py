@@ -24,7 +24,7 @@ define i32 @ph_device_report(ptr %ctx, ptr %interface, ptr %slot) {
 fine:
   ret i32 0
 make:
-  %pallocate = getelementptr %ph.interface, ptr %interface, i64 0, i32 1
+  %pallocate = getelementptr %ph.interface, ptr %interface, i64 0, i32 2
   %allocate = load ptr, ptr %pallocate
   %r = call i32 %allocate(ptr %ctx, i64 RECORD_BYTES, ptr %slot)
   %good = icmp eq i32 %r, 0
@@ -34,7 +34,7 @@ not:
   ret i32 %r
 clear:
   %at = load i64, ptr %slot
-  %pto = getelementptr %ph.interface, ptr %interface, i64 0, i32 3
+  %pto = getelementptr %ph.interface, ptr %interface, i64 0, i32 4
   %to = load ptr, ptr %pto
   %q = call i32 %to(ptr %ctx, i64 %at, ptr @ph.device.clear, i64 RECORD_BYTES, i64 1, \
 i64 RECORD_BYTES)
@@ -51,7 +51,7 @@ define i32 @ph_device_look(ptr %ctx, ptr %interface, ptr %slot, ptr %into) {
 fine:
   ret i32 0
 copy:
-  %pback = getelementptr %ph.interface, ptr %interface, i64 0, i32 4
+  %pback = getelementptr %ph.interface, ptr %interface, i64 0, i32 5
   %back = load ptr, ptr %pback
   %r = call i32 %back(ptr %ctx, ptr %into, i64 %at, i64 RECORD_BYTES, i64 1, \
 i64 RECORD_BYTES)
@@ -70,7 +70,7 @@ define void @ph_device_drop(ptr %ctx, ptr %interface, ptr %slot) {
   %none = icmp eq i64 %at, 0
   br i1 %none, label %out, label %free
 free:
-  %pfree = getelementptr %ph.interface, ptr %interface, i64 0, i32 2
+  %pfree = getelementptr %ph.interface, ptr %interface, i64 0, i32 3
   %f = load ptr, ptr %pfree
   %r = call i32 %f(ptr %ctx, i64 %at)
   store i64 0, ptr %slot

@@ -18,6 +18,7 @@ from parhelion.codegen.target import host_target, named_device
 from parhelion.errors import here
 from parhelion.runtime.after_fork import RUNTIME, freed_by_forks
 from parhelion.runtime.context import (
+    DEVICE,
     DRIVER_LOGS,
     STREAM,
     Context,
@@ -119,9 +120,13 @@ def reset_counts() -> None:
 def interface() -> int:
     """The interface of the device that kernels are made for here: the simulated one
     where PARHELION_GPU says so, else that of NVIDIA's GPUs."""
+    return symbols()["ph_device_simulated" if is_simulated() else "ph_device_cuda"]
+
+
+def is_simulated() -> bool:
+    """Whether kernels are simulated here, as PARHELION_GPU says."""
     device = named_device()
-    simulated = device is not None and device.simulated
-    return symbols()["ph_device_simulated" if simulated else "ph_device_cuda"]
+    return device is not None and device.simulated
 
 
 def cuda() -> int:
@@ -131,8 +136,9 @@ def cuda() -> int:
 
 def start(about: str) -> None:
     """Makes the GPU ready. Raises PipelineRuntimeError if there is none."""
-    kind = ctypes.CFUNCTYPE(_I32)
-    check(kind(symbols()["ph_cuda_start"])(), about)
+    kind = ctypes.CFUNCTYPE(_I32, _P)
+    context = Context(device=DEVICE.get())
+    check(kind(symbols()["ph_cuda_start"])(ctypes.addressof(context)), about)
 
 
 def is_cuda(interface: int) -> bool:
@@ -141,7 +147,10 @@ def is_cuda(interface: int) -> bool:
 
 
 def ordinal() -> int:
-    """The number of the GPU that kernels run on (HL_GPU_DEVICE)."""
+    """The number of the GPU that kernels run on: what `cuda_device` says, or
+    HL_GPU_DEVICE."""
+    if DEVICE.get():
+        return DEVICE.get() - 1
     told = os.environ.get(DEVICE_VARIABLE, "").strip()
     return int(told) if told.isascii() and told.isdecimal() else 0
 
@@ -163,16 +172,21 @@ def sync(buffer: RawBuffer, interface: int, what: int, about: str) -> None:
     about: what it is, for the message. Raises PipelineRuntimeError if that fails.
     """
     kind = ctypes.CFUNCTYPE(_I32, _P, _P, _P, _I32)
-    at, context = ctypes.addressof(buffer), Context(stream=STREAM.get() or None)
+    at, context = ctypes.addressof(buffer), _context(STREAM.get())
     ctx = ctypes.addressof(context)
     check(kind(symbols()["ph_device_sync"])(ctx, interface, at, what), about)
+
+
+def _context(stream: int) -> Context:
+    """The context of a call on a stream of the device in use."""
+    return Context(stream=stream or None, device=DEVICE.get())
 
 
 def finish(interface: int, about: str, stream: int = 0) -> None:
     """Waits until a device has done all that it was given, on one stream. Raises
     PipelineRuntimeError if some of that has failed."""
     kind = ctypes.CFUNCTYPE(_I32, _P, _P)
-    context = Context(stream=stream or None)
+    context = _context(stream)
     at = ctypes.addressof(context)
     check(kind(symbols()["ph_device_finish"])(at, interface), about)
 
@@ -268,6 +282,7 @@ __all__ = [
     "free",
     "interface",
     "is_cuda",
+    "is_simulated",
     "ordinal",
     "release_memory",
     "reset_counts",

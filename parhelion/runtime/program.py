@@ -243,12 +243,16 @@ def of_variant(spec: PipelineSpec, variant: Variant) -> PipelineSpec:
 
 
 def device_for(functions: Sequence[Function]) -> Device | None:
-    """What the kernels of Funcs are made for here: what PARHELION_GPU names, else the
-    GPU that they are to run on. None if they have none, or if there is nothing."""
+    """What the kernels of Funcs are made for here; None if they have none, or if there
+    is nothing."""
+    return current_device() if has_kernels(functions) else None
+
+
+def current_device() -> Device | None:
+    """What kernels are made for: what PARHELION_GPU names, else the GPU that they are
+    to run on; None if there is nothing."""
     from parhelion.codegen.target import named_device
 
-    if not has_kernels(functions):
-        return None
     named = named_device()
     if named is not None:
         return named

@@ -15,6 +15,7 @@ ALIGNMENT = 256
 SIMULATED = """
 @ph.str.simulated = private constant [10 x i8] c"simulated\\00"
 @ph_device_simulated = constant %ph.interface {
+  HALIDE_TABLE,
   ptr @ph.str.simulated,
   ptr @ph.simulated.allocate,
   ptr @ph.simulated.free,
@@ -24,7 +25,8 @@ SIMULATED = """
   ptr @ph.simulated.finish,
   ptr @ph.simulated.mark,
   ptr @ph.simulated.elapsed,
-  ptr @ph.simulated.registers
+  ptr @ph.simulated.registers,
+  ptr @ph.simulated.here
 }
 
 declare i32 @posix_memalign(ptr, i64, i64)
@@ -109,6 +111,10 @@ define internal i64 @ph.simulated.elapsed(i64 %began, i64 %ended) {
   %took = sub i64 %ended, %began
   %r = select i1 %failed, i64 -1, i64 %took
   ret i64 %r
+}
+
+define internal i32 @ph.simulated.here(ptr %ctx, i64 %address) {
+  ret i32 1
 }
 
 define internal i32 @ph.simulated.registers(ptr %ctx, ptr %kernel) {

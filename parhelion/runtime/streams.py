@@ -1,13 +1,13 @@
-"""Streams of a GPU: on which one the work of pipelines goes."""
+"""Which GPU works, and on which of its streams the work of pipelines goes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from parhelion.errors import TypeMismatchError, here
+from parhelion.errors import PipelineRuntimeError, TypeMismatchError, here
 from parhelion.runtime import devices
-from parhelion.runtime.context import STREAM
+from parhelion.runtime.context import DEVICE, STREAM
 
 
 def cuda_stream(stream: object) -> AbstractContextManager[None]:
@@ -24,6 +24,56 @@ def cuda_stream(stream: object) -> AbstractContextManager[None]:
     ...     edges = f.realize([640, 480])
     """
     return _on(_handle(stream))
+
+
+def cuda_device(number: int) -> AbstractContextManager[None]:
+    """Has the pipelines that run inside a ``with`` block work on another GPU.
+
+    Takes its number, as nvidia-smi and CuPy count them. The block holds for this Python
+    thread or asyncio task alone; inside, work goes to the GPU's default stream, unless
+    `cuda_stream` inside of it says otherwise. Kernels are compiled for that GPU, and
+    Buffers are copied to it; one whose copy is on another GPU is an error there, until
+    it is freed (``copy_to_host`` and ``device_free``). In main memory all Buffers can
+    be read anywhere. Raises TypeMismatchError for what is no number, and
+    PipelineRuntimeError if there is no such GPU. A simulation has the number 0 alone.
+
+    >>> with hl.cuda_device(1):  # doctest: +SKIP
+    ...     edges = f.realize([640, 480])
+    """
+    if type(number) is not int or number < 0:
+        raise TypeMismatchError(
+            f"a GPU's number is wanted, not {number!r:.60}",
+            at=here(),
+            hint="they are counted from 0, as nvidia-smi does",
+        )
+    if devices.is_simulated():
+        count, what = 1, "the simulation is one device"
+    else:
+        # Whoever uses one GPU does not ask for their number.
+        from parhelion.runtime.cuda_driver import driver
+
+        found = driver()
+        devices.check(found.status, f"GPU {number}")
+        count = len(found.gpus)
+        what = f"there are {count}" if count != 1 else "there is one"
+    if number >= count:
+        raise PipelineRuntimeError(
+            f"there is no GPU {number}: {what}",
+            at=here(),
+            hint="they are counted from 0; CUDA_VISIBLE_DEVICES says which a process"
+            " sees",
+        )
+    return _at(number)
+
+
+@contextmanager
+def _at(number: int) -> Iterator[None]:
+    device, stream = DEVICE.set(number + 1), STREAM.set(0)
+    try:
+        yield
+    finally:
+        STREAM.reset(stream)
+        DEVICE.reset(device)
 
 
 @contextmanager
@@ -58,4 +108,4 @@ def _handle(stream: object) -> int:
     return handle
 
 
-__all__ = ["cuda_stream"]
+__all__ = ["cuda_device", "cuda_stream"]

@@ -3,6 +3,8 @@ what kernels require of their values, and what they cannot do."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -145,3 +147,17 @@ def test_a_kernel_of_another_thread_cannot_report(
     f.compute_root().async_().gpu_tile(x, y, tx, ty, 8, 8)
     with pytest.raises(hl.ScheduleError):
         g.realize([8, 8])
+
+
+def test_a_simulation_is_one_device(simulator: None) -> None:
+    f = hl.Func("f")
+    f[x, y] = x + y
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    with hl.cuda_device(0):
+        assert np.asarray(f.realize([9, 9]))[8, 8] == 16
+    with pytest.raises(hl.PipelineRuntimeError, match="there is no GPU 1: the simul"):
+        hl.cuda_device(1)
+    wrongs: list[Any] = [-1, "0", True]
+    for wrong in wrongs:
+        with pytest.raises(hl.TypeMismatchError, match="number is wanted"):
+            hl.cuda_device(wrong)

@@ -49,6 +49,10 @@ def test_requirements(tmp_path: Path) -> None:
     assert run(["require"], tmp_path)["require"] == 5
 
 
+def test_two_devices(tmp_path: Path) -> None:
+    assert run(["devices"], tmp_path)["devices"] == 8
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_random_schedules(part: int, tmp_path: Path) -> None:
     """A few of those that the simulator is tested with."""

@@ -219,6 +219,77 @@ def check_require() -> None:
         raise AssertionError("nothing was said of y")
 
 
+def check_devices(fake: ctypes.CDLL) -> None:
+    """Two devices, with contexts, modules, memory and streams of their own: the
+    stand-in refuses what is another's."""
+    x, y, tx, ty = hl.vars("x y tx ty")
+    image = hl.Buffer(np.arange(300, dtype=np.int32).reshape(15, 20))
+    param = hl.ImageParam(hl.Int(32), 2, "image")
+    f = hl.Func("f")
+    f[x, y] = param[x, y] * 2 + 1
+    f.gpu_tile(x, y, tx, ty, 8, 8)
+    param.set(image)
+    launched = [0, 0]
+
+    def run(device: int) -> hl.Buffer:
+        got = f.realize([20, 15])
+        assert isinstance(got, hl.Buffer)
+        launched[device] += 1
+        assert [fake.fake_launches(n) for n in (0, 1)] == launched
+        assert got.has_device_allocation()
+        assert got.__dlpack_device__() == (2, device)
+        return got
+
+    expected = np.arange(300).reshape(15, 20) * 2 + 1
+    first = run(0)
+    with hl.cuda_device(1):
+        # The array may have changed, and is copied to the other device; what was made
+        # on the first is read there.
+        image.device_free()
+        second = run(1)
+        assert np.array_equal(np.asarray(first), expected)
+        with hl.cuda_device(0):
+            image.device_free()
+            run(0)
+        image.device_free()
+        run(1)
+        image.device_free()
+        with hl.cuda_stream(77):
+            run(1)
+            told = fake.fake_told().decode()
+            assert "on 0x4d" in told.splitlines()[-1]
+        image.device_free()
+    assert np.array_equal(np.asarray(second), expected)
+    # A result on the other device is no argument here.
+    with hl.cuda_device(1):
+        there = run(1)
+    param.set(there)
+    try:
+        f.realize([20, 15])
+    except hl.PipelineRuntimeError as error:
+        assert "its pixels are on another device" in str(error)
+        assert "hl.cuda_device(n)" in str(error)
+    else:
+        raise AssertionError("a Buffer on another device was taken")
+    with hl.cuda_device(1):
+        run(1)
+    there.copy_to_host()
+    there.device_free()
+    got = run(0)
+    assert np.array_equal(np.asarray(got), 2 * expected + 1)
+    for number, message in ((2, "there is no GPU 2: there are 2"), (-1, "not -1")):
+        try:
+            hl.cuda_device(number)
+        except hl.HalideError as error:
+            assert message in str(error), error
+        else:
+            raise AssertionError(number)
+    with hl.cuda_device(1):
+        pass
+    del first, second, there, got
+    assert hl.release_memory() > 0
+
+
 #: Checks of their own.
 OWN = {"profile": check_profile, "require": check_require}
 
@@ -231,7 +302,9 @@ def main(library: str, names: list[str]) -> None:
     }
     # Held for as long as the driver may call it.
     launcher = _LAUNCHER(launch)
-    ctypes.CDLL(library).fake_launcher(launcher)
+    fake = ctypes.CDLL(library)
+    fake.fake_told.restype = ctypes.c_char_p
+    fake.fake_launcher(launcher)
     kernels.__dict__["ptx_of"] = watched(kernels.ptx_of)
     from tests.fuzz import staged
     from tests.fuzz.kernels import difference, draw
@@ -253,6 +326,8 @@ def main(library: str, names: list[str]) -> None:
         elif "/" in name:
             app, number = name.split("/")
             check_app(app, int(number))
+        elif name == "devices":
+            check_devices(fake)
         elif name in OWN:
             OWN[name]()
         else:

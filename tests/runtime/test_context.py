@@ -30,7 +30,7 @@ class Told:
 
 
 def test_layouts_are_those_of_the_generated_code() -> None:
-    assert ctypes.sizeof(context.Context) == 128
+    assert ctypes.sizeof(context.Context) == 136
     assert context.Context.args.offset == 16
     assert context.Context.print_fn.offset == 80
     assert context.Context.most_threads.offset == 96
@@ -38,6 +38,7 @@ def test_layouts_are_those_of_the_generated_code() -> None:
     assert context.Context.profile.offset == 104
     assert context.Context.stream.offset == 112
     assert context.Context.log.offset == 120
+    assert context.Context.device.offset == 128
     assert ctypes.sizeof(context.RawBuffer) == 56
     assert context.RawBuffer.host.offset == 16
     assert context.RawBuffer.type.offset == 32

@@ -208,8 +208,8 @@ def test_contradictions_and_other_devices_are_statuses() -> None:
     assert sync(b, DEVICE_WRITES) == 0  # says that all of it is new
     assert kind_of(sync(b, DEVICE_READS, Recorder().address)) is Kind.OTHER_DEVICE
     # That of another library, which has the run time as well, is of the same device.
-    table = (P * 7).from_address(DEVICE.interface)
-    twin = (P * 7)(*table)
+    table = (P * FIELDS).from_address(DEVICE.interface)
+    twin = (P * FIELDS)(*table)
     assert sync(b, DEVICE_READS, ctypes.addressof(twin)) == 0
     assert b.device_interface == DEVICE.interface
     free(b)
@@ -292,6 +292,10 @@ def _bytes_of(flat: Array, a: Array) -> Array:
     return np.lib.stride_tricks.as_strided(at, (*a.shape, a.itemsize), (*a.strides, 1))
 
 
+#: Of an interface: those of Halide's struct, a name, and functions.
+FIELDS = 16 + 1 + 10
+
+
 class Recorder:
     """A device interface that writes down what it is asked to do, and may fail."""
 
@@ -307,10 +311,14 @@ class Recorder:
             ctypes.CFUNCTYPE(i32, p, p, i64, i64, i64, i64)(self.to_host),
             ctypes.CFUNCTYPE(i32, p, p, p, p, i32, p)(self.launch),
             ctypes.CFUNCTYPE(i32, p)(self.finish),
+            ctypes.CFUNCTYPE(None, p, p)(lambda ctx, place: None),
+            ctypes.CFUNCTYPE(i64, i64, i64)(lambda began, ended: -1),
+            ctypes.CFUNCTYPE(i32, p, p)(lambda ctx, kernel: 0),
+            ctypes.CFUNCTYPE(i32, p, i64)(lambda ctx, address: 1),
         ]
         at = [ctypes.cast(f, P).value for f in self._functions]
         self._name = ctypes.create_string_buffer(b"recorder")
-        self.table = (P * 7)(ctypes.addressof(self._name), *at)
+        self.table = (P * FIELDS)(*[None] * 16, ctypes.addressof(self._name), *at)
         self.address = ctypes.addressof(self.table)
 
     def allocate(self, ctx: int, size: int, out: int) -> int:
@@ -470,7 +478,7 @@ def test_a_forked_child_finds_no_lock_held() -> None:
         return 0
 
     finish = ctypes.CFUNCTYPE(I32, P)(slow)
-    recorder.table[6] = ctypes.cast(finish, P).value
+    recorder.table[16 + 6] = ctypes.cast(finish, P).value
     b = struct_of(np.zeros(4))
     worker = threading.Thread(target=sync, args=(b, DEVICE_READS, recorder.address))
     worker.start()

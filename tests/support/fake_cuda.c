@@ -13,7 +13,7 @@
 #endif
 
 typedef int CUresult;
-typedef struct block { struct block *next; char *low; size_t bytes; } block;
+typedef struct block { struct block *next; char *low; size_t bytes; int device; } block;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char told[1 << 20];
@@ -23,8 +23,10 @@ static int failure, failures;
 static block *blocks;
 static size_t in_use, memory = (size_t)1 << 32;
 static int device_count = 2, initialised;
-static __thread int depth;
-static int context; // its address is the handle
+// The devices whose contexts are current, the last one on top.
+static __thread int depth, current[64];
+static int contexts[8]; // the address of one is its handle
+#define HERE current[depth - 1]
 
 void fake_reset(void) { length = 0; told[0] = 0; }
 const char *fake_told(void) { return told; }
@@ -38,7 +40,9 @@ void fake_devices(int count) { device_count = count; }
 size_t fake_in_use(void) { return in_use; }
 int fake_depth(void) { return depth; }
 // A function of a module: its name first, by which it is printed.
-typedef struct { char name[256]; const char *module; } kernel;
+typedef struct { char name[256]; const char *module; int device; } kernel;
+// The device of a module stands before its text.
+#define DEVICE_OF(module) ((const int *)(module))[-1]
 // Runs kernels in the driver's place: sizes are those of the grid, of a block, and the
 // bytes of shared memory.
 typedef int (*launcher)(const char *name, const char *module, const unsigned *sizes,
@@ -64,22 +68,27 @@ static CUresult call(const char *name, const char *format, ...) {
 #define CALL(...) do { int r_ = call(__VA_ARGS__); if (r_) return r_; } while (0)
 #define IN_CONTEXT if (depth < 1) return 201
 
-// Whether a range of bytes is within a block of the device's.
-static int inside(uint64_t at, size_t bytes) {
+// The device in whose block a range of bytes is; -1 if it is in none.
+static int device_of(uint64_t at, size_t bytes) {
     pthread_mutex_lock(&lock);
-    int found = 0;
+    int found = -1;
     for (block *b = blocks; b; b = b->next)
-        found |= at >= (uint64_t)b->low && at + bytes <= (uint64_t)b->low + b->bytes;
+        if (at >= (uint64_t)b->low && at + bytes <= (uint64_t)b->low + b->bytes)
+            found = b->device;
     pthread_mutex_unlock(&lock);
     return found;
 }
 
-static int owner; // the GPU that all memory is of
+// Whether a range of bytes is within a block of the current device's.
+static int inside(uint64_t at, size_t bytes) { return device_of(at, bytes) == HERE; }
+
+static int owner = -1; // the GPU that all memory is said to be of, if not -1
 void fake_owner(int device) { owner = device; }
 CUresult cuPointerGetAttribute(void *value, int attribute, uint64_t at) {
-    if (!inside(at, 1)) return 1;
+    int device = device_of(at, 1);
+    if (device < 0) return 1;
     if (attribute == 2) *(unsigned *)value = 2;
-    if (attribute == 9) *(int *)value = owner;
+    if (attribute == 9) *(int *)value = owner < 0 ? device : owner;
     return attribute == 2 || attribute == 9 ? 0 : 1;
 }
 CUresult cuInit(unsigned flags) {
@@ -129,18 +138,19 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, int device) {
 }
 CUresult cuDevicePrimaryCtxRetain(void **made, int device) {
     CALL("cuDevicePrimaryCtxRetain", "%d", device);
-    *made = &context;
+    *made = &contexts[device - 10];
     return 0;
 }
 CUresult cuCtxPushCurrent_v2(void *c) {
-    if (c != &context) return 201;
-    depth++;
+    int n = (int)((int *)c - contexts);
+    if (n < 0 || n >= device_count || depth == 64) return 201;
+    current[depth++] = n;
     return 0;
 }
 CUresult cuCtxPopCurrent_v2(void **c) {
     IN_CONTEXT;
+    *c = &contexts[HERE];
     depth--;
-    *c = &context;
     return 0;
 }
 #if !LACKS // as an old driver might
@@ -163,6 +173,7 @@ CUresult cuMemAlloc_v2(uint64_t *address, size_t bytes) {
     }
     memset(b->low, 0xCC, bytes < 65536 ? bytes : 65536);
     b->bytes = bytes;
+    b->device = HERE;
     b->next = blocks;
     blocks = b;
     in_use += bytes;
@@ -177,7 +188,7 @@ CUresult cuMemFree_v2(uint64_t address) {
     int r = 1;
     for (block **link = &blocks; *link; link = &(*link)->next) {
         block *b = *link;
-        if ((uint64_t)b->low != address) continue;
+        if ((uint64_t)b->low != address || b->device != HERE) continue;
         *link = b->next;
         in_use -= b->bytes;
         free(b->low);
@@ -276,22 +287,27 @@ CUresult cuModuleLoadDataEx(void **module, const char *text, unsigned n,
     for (unsigned i = 0; refused && i < n; i++)
         if (options[i] == 5) snprintf(values[i], (size_t)values[i + 1], "line 1: refused");
     if (refused) return refused;
-    *module = strdup(text);
+    int *made = malloc(sizeof(int) + strlen(text) + 1);
+    *made = HERE;
+    *module = strcpy((char *)(made + 1), text);
     return 0;
 }
 CUresult cuModuleUnload(char *module) {
     IN_CONTEXT;
     CALL("cuModuleUnload", "%.*s", first_line(module), module);
-    free(module);
+    if (DEVICE_OF(module) != HERE) return 400;
+    free((int *)module - 1);
     return 0;
 }
 CUresult cuModuleGetFunction(void **function, const char *module, const char *name) {
     IN_CONTEXT;
     CALL("cuModuleGetFunction", "%s", name);
+    if (DEVICE_OF(module) != HERE) return 400;
     if (!strstr(module, name)) return 500;
     kernel *made = malloc(sizeof *made);
     snprintf(made->name, sizeof made->name, "%s", name);
     made->module = module;
+    made->device = HERE;
     *function = made;
     return 0;
 }
@@ -308,6 +324,8 @@ CUresult cuFuncGetAttribute(int *value, int attribute, const char *function) {
     *value = 40;
     return 0;
 }
+static int launched[8]; // on each device
+int fake_launches(int device) { return launched[device]; }
 // The kernel "add": p[i] += n for all threads of a grid of one dimension.
 CUresult cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned gz,
                         unsigned bx, unsigned by, unsigned bz, unsigned shared,
@@ -317,6 +335,8 @@ CUresult cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned
          gx, gy, gz, bx, by, bz, shared, stream);
     if (extra || !gx || !gy || !gz || !bx || !by || !bz || gy > 65535) return 1;
     if (bx * by * bz > 1024) return 1;
+    if (((const kernel *)function)->device != HERE) return 400;
+    launched[HERE]++;
     clock_ms += gx * gy * gz;
     if (launching) {
         unsigned sizes[7] = {gx, gy, gz, bx, by, bz, shared};

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from parhelion.codegen.kernel_image import DEVICES
 from parhelion.runtime import devices, jit
 from parhelion.runtime.context import Context
 from parhelion.runtime.device_ir import device_runtime
@@ -59,7 +60,7 @@ class Driver(DeviceRuntime):
         self.fake.fake_memory.argtypes = [ctypes.c_size_t]
 
     def start(self) -> int:
-        return int(self.call("ph_cuda_start", ctypes.c_int32))
+        return int(self.call("ph_cuda_start", ctypes.c_int32, (ctypes.c_void_p, 0)))
 
     def told(self) -> list[str]:
         """The calls of the driver since this was asked last."""
@@ -86,8 +87,8 @@ class Image:
 
     def __init__(self, text: str) -> None:
         self._text = ctypes.create_string_buffer(text.encode())
-        self.slot = ctypes.c_void_p()
-        at = ctypes.addressof(self._text), len(text), ctypes.addressof(self.slot)
+        self.slots = (ctypes.c_void_p * DEVICES)()
+        at = ctypes.addressof(self._text), len(text), ctypes.addressof(self.slots)
         self._record = (ctypes.c_uint64 * 3)(*at)
         self.address = ctypes.addressof(self._record)
 
@@ -100,8 +101,8 @@ class Kernel:
 
     def __init__(self, image: Image, name: str, most_shared: int) -> None:
         self._name = ctypes.create_string_buffer(name.encode())
-        self._image, self.slot = image, ctypes.c_void_p()
-        at = (ctypes.addressof(self._name), image.address, ctypes.addressof(self.slot))
+        self._image, self.slots = image, (ctypes.c_void_p * DEVICES)()
+        at = (ctypes.addressof(self._name), image.address, ctypes.addressof(self.slots))
         self._record = (ctypes.c_uint64 * 4)(*at, most_shared)
         self.address = ctypes.addressof(self._record)
 
