@@ -26,6 +26,8 @@ from parhelion.ir.build import const_int
 from parhelion.ir.expr import FloatImm, Imm, float_bits
 from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.pipeline import ArgKind, Lowered
+from parhelion.ir.rewrite import nodes
+from parhelion.ir.stmt import Sync
 from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.target import Target
 from parhelion.runtime.context import CONTEXT_BYTES, Context
@@ -100,6 +102,8 @@ class _Entry:
     ) -> None:
         self.interface, self.lowered, self.target = interface, lowered, target
         self.target_name = target_name
+        #: The buffers that may be on a device, from where they are copied if need be.
+        self.on_devices = {s.buffer for s in nodes(lowered.body) if isinstance(s, Sync)}
         self.in_body: int | None = None  # its assertions, if the query has some too
         self.text = Text()
         self.lines: list[str] = []
@@ -223,6 +227,11 @@ class _Entry:
         for p in buffers:
             host = self._field(p, fields_of(self.target).host)
             none = self.op(f"icmp eq ptr {host}, null")
+            if p.argument.symbol in self.on_devices:
+                # A copy there will do; where it does not, the run time says so.
+                device = self.op(f"load i64, ptr {self.given[p.name]}, align 4")
+                nowhere = self.op(f"icmp eq i64 {device}, 0")
+                none = self.op(f"and i1 {none}, {nowhere}")
             said = f"the buffer '{p.name}' has no pixels in memory: its host is NULL"
             self.refuse(none, _NO_HOST, said)
         result = self.op(f"call i32 @{quoted(body)}(ptr {context}, ptr {argv})")
@@ -326,7 +335,7 @@ class _Entry:
         self.out(f"br i1 {asks}, label %{checked}, label %{check}")
         self.begin(check)
         self._check_shape(p)
-        if not p.is_output:
+        if not p.is_output and p.argument.symbol not in self.on_devices:
             self._check_current(p)
         self.out(f"br label %{checked}")
         self.begin(checked)

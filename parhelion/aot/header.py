@@ -6,6 +6,7 @@ that a caller may include both.
 
 from __future__ import annotations
 
+from parhelion.aot.devices_ir import HEADER
 from parhelion.aot.interface import Interface
 from parhelion.codegen.structs import C_STRUCTS
 
@@ -51,8 +52,9 @@ int64_t halide_release_memory(void);
 """
 
 
-def header_text(interface: Interface, target: str) -> str:
-    """The header of one pipeline, compiled for `target`."""
+def header_text(interface: Interface, target: str, devices: bool = False) -> str:
+    """The header of one pipeline, compiled for `target`. devices: whether it has
+    kernels."""
     name = interface.name
     guard = f"PARHELION_{name.upper()}_H"
     listed = "\n".join([f"//   {line}" for line in _explained(interface)])
@@ -65,7 +67,7 @@ def header_text(interface: Interface, target: str) -> str:
 #include <stdint.h>
 
 {C_STRUCTS}
-{_RUNTIME}
+{_RUNTIME}{HEADER if devices else ""}
 #ifdef __cplusplus
 extern "C" {{
 #endif

@@ -143,6 +143,11 @@ class ObjectModules:
         return bytes(self.linked().as_bitcode())
 
     @property
+    def on_devices(self) -> bool:
+        """Whether it has kernels."""
+        return self._kernels
+
+    @property
     def exports(self) -> tuple[str, ...]:
         name = self.interface.name
         return (name, f"{name}_argv", f"{name}_metadata")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 
+from parhelion.aot.devices_ir import device_api, halide_table
 from parhelion.aot.serial_ir import SERIAL
 from parhelion.ir.failures import HALIDE_CODES
 from parhelion.ir.target import Target, plainest
@@ -278,7 +279,8 @@ def aot_runtime(target: Target, needed: bool = False) -> str:
 def aot_devices(target: Target, needed: bool = False) -> str:
     """The module for devices, which only code with kernels calls. needed: as for
     `aot_runtime`."""
-    text = _shared(device_runtime(), "weak_odr" if needed else "linkonce_odr")
+    text = device_runtime(device_api(), halide_table())
+    text = _shared(text, "weak_odr" if needed else "linkonce_odr")
     return _for_all(text, plainest(target.triple))
 
 

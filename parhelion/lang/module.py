@@ -183,7 +183,8 @@ class Module:
             return self._c_text()
         program = self._program()
         if kind is OutputFileType.c_header:
-            return header_text(program.interface, str(self._target))
+            target = str(self._target)
+            return header_text(program.interface, target, devices=program.on_devices)
         if kind is OutputFileType.python_extension:
             text = (program.interface, str(self._target))
             return extension_text(self._symbol(), [text])

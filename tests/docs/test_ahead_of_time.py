@@ -12,17 +12,30 @@ import pytest
 import parhelion as hl
 from parhelion.lang.extension import write_extension
 from parhelion.runtime import cache
+from tests.aot.builds import HOST
 from tests.generator.test_extension import linked, loaded
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "ahead-of-time.md"
 
 
 def test_the_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    programs = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(programs) == 2
     monkeypatch.chdir(tmp_path)
-    exec(compile(program, str(PAGE), "exec"), {})  # noqa: S102
+    monkeypatch.setenv("PARHELION_GPU", "simulate")  # as the page sets it
+    scope: dict[str, object] = {}
+    for program in programs:
+        exec(compile(program, str(PAGE), "exec"), scope)  # noqa: S102
     written = sorted(p.name for p in tmp_path.iterdir())
-    assert written == ["bright.a", "bright.h", "bright_arm.h", "bright_arm.o"]
+    names = ["bright.a", "bright.h", "bright_arm.h", "bright_arm.o"]
+    assert written == [*names, "twice.h", "twice.o"]
+    # The program in C that keeps buffers on the device.
+    (source,) = re.findall(
+        r"```c\n(#include <stdio.h>.*?)```", PAGE.read_text(), re.DOTALL
+    )
+    (tmp_path / "main.c").write_text(source)
+    made = HOST.run(tmp_path / "main.c", [tmp_path / "twice.o"], tmp_path, [])
+    assert (made.returncode, made.stdout) == (0, "0 0 13\n"), made.stderr
 
 
 def test_the_cache_is_as_large_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
