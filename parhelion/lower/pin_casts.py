@@ -6,11 +6,16 @@ Bounds speak of numbers that are not NaN and of 32-bit sums that do not overflow
 pixel is computed; pixels may hold anything. Where such bounds are found of pixels,
 they are made true here, at the price of an integer minimum and maximum: in casts of
 floats, wherever they are, and in indices.
+
+Bounds of an index are found for the coordinates at hand; those of what a Func holds for
+any (`Regions.value_bounds`). So what is stored is kept inside of the latter alone: the
+former, of ``u8(clamp(v, 0, 255))`` say, where ``v`` is mixed of neighbours by
+coordinates, may be far more code than the value itself.
 """
 
 from __future__ import annotations
 
-from parhelion.analysis.bounds import Bounds, Values
+from parhelion.analysis.bounds import Bounds, Scope, SymInterval, Values
 from parhelion.analysis.interval import (
     constant_interval,
     is_index_type,
@@ -35,7 +40,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.function import ReductionDomain
-from parhelion.ir.rewrite import Rewriter, nodes
+from parhelion.ir.rewrite import Rewriter, free_vars, nodes
 from parhelion.lower.stages import StagedPipeline
 from parhelion.types import INT32, Float, UInt
 
@@ -43,7 +48,7 @@ from parhelion.types import INT32, Float, UInt
 def pin_casts(program: StagedPipeline, values: Values) -> None:
     """Rewrites the stages of `program`; `values` bounds what its Funcs hold."""
     indices = _Pin(values)
-    pixels = _PinPixels(indices, values)
+    pixels = _PinPixels(indices, values, _anywhere(program))
     for f in program.order:
         for s in program.stages[f]:
             exprs = (*s.exprs, s.predicate)
@@ -51,6 +56,18 @@ def pin_casts(program: StagedPipeline, values: Values) -> None:
                 s.args = tuple([indices.index(a) for a in s.args])
                 s.values = tuple([pixels.go(v) for v in s.values])
                 s.predicate = indices.go(s.predicate)
+
+
+def _anywhere(program: StagedPipeline) -> dict[Var, SymInterval]:
+    """All coordinates in the stages of `program`, unbounded."""
+    exprs = [e for f in program.order for s in program.stages[f] for e in s.exprs]
+    found = frozenset[Var]().union(*[free_vars(e) for e in exprs])
+    return {v: SymInterval(None, None) for v in found if _is_coordinate(v)}
+
+
+def _is_coordinate(v: Var) -> bool:
+    """Whether a Var changes within a call, as Params and sizes of images do not."""
+    return v.origin is None or isinstance(v.origin, ReductionDomain)
 
 
 def _loose(n: object) -> bool:
@@ -88,7 +105,7 @@ def _of_coordinates(e: Expr) -> bool:
             continue
         seen.add(n)
         if isinstance(n, Var):
-            if n.origin is None or isinstance(n.origin, ReductionDomain):
+            if _is_coordinate(n):
                 return True
             continue
         if not isinstance(n, FuncCall | ImageLoad):
@@ -125,9 +142,9 @@ def _may_wrap(index: Expr) -> bool:
 
 
 class _Pin(Rewriter):
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, scope: Scope | None = None) -> None:
         super().__init__()
-        self._bounds = Bounds({}, values)
+        self._bounds = Bounds(scope or {}, values)
         #: What has been pinned at both ends.
         self._held: set[Expr] = set()
 
@@ -190,8 +207,8 @@ class _PinPixels(_Pin):
     images of usual sizes are computed without sign: as pixels they wrap, and only as
     indices may they be taken not to."""
 
-    def __init__(self, indices: _Pin, values: Values) -> None:
-        super().__init__(values)
+    def __init__(self, indices: _Pin, values: Values, anywhere: Scope) -> None:
+        super().__init__(values, anywhere)
         self._indices = indices
         self._reach: dict[Expr, int | float] = {}
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import parhelion as hl
+from parhelion.interp import interpret
 
 SLOPE = 5.0
 
@@ -65,3 +66,51 @@ def test_regions_of_neighbours_that_overflow(slope: float) -> None:
     image.set(np.ones(16, np.float32))
     with pytest.raises(hl.BoundsError, match="overflows"):
         f.realize([16])
+
+
+def mixed(lanes: int) -> tuple[hl.Func, hl.ImageParam]:
+    """Neighbours of a pixel mixed by how far a coordinate is between them, zero beyond
+    the image, in whole numbers."""
+    x = hl.Var("x")
+    image = hl.ImageParam(hl.Float(32), 1, "image")
+    outside = hl.BoundaryConditions.constant_exterior(image, 0.0)
+    f = hl.Func("f")
+    at = hl.f32(x) * 0.75 - 3.5
+    left = hl.i32(hl.floor(at))
+    share = at - hl.floor(at)
+    near, next_ = outside[left], outside[left + 1]
+    f[x] = hl.u8(hl.clamp((near + (next_ - near) * share) * 200.0, 0.0, 255.0))
+    f.vectorize(x, lanes)
+    return f, image
+
+
+def test_what_is_stored_has_no_ends_by_coordinates(tmp_path: Path) -> None:
+    """They would be the same sum once more for each of them, of choices of the ends."""
+    f, image = mixed(16)
+    path = tmp_path / "f.stmt"
+    f.compile_to_lowered_stmt(str(path), [image], hl.StmtOutputFormat.Text)
+    text = path.read_text()
+    loops = text[text.index("produce f") :]
+    stores = loops.count("f[ramp(")
+    assert stores and loops.count("uint8x16(") == stores, loops
+
+
+def test_what_is_stored_is_what_the_definition_says() -> None:
+    f, image = mixed(16)
+    image.set(np.random.default_rng(3).uniform(-0.5, 1.5, 40).astype(np.float32))
+    want = interpret(f._function, [(0, 64)])[0]
+    assert np.array_equal(np.asarray(f.realize([64])), want)
+
+
+def test_what_is_stored_may_be_an_index_and_of_no_number() -> None:
+    """NaN is made zero, wherever the ends are for these coordinates."""
+    f, image = mixed(16)
+    x, z = hl.vars("x z")
+    table, g = hl.funcs("table g")
+    table[z] = hl.i32(z) * 3 + 1
+    g[x] = table[hl.i32(f[x])]
+    f.compute_root()
+    table.compute_root()
+    g.vectorize(x, 16)
+    image.set(np.full(40, np.nan, np.float32))
+    assert (np.asarray(g.realize([48])) == 1).all()
