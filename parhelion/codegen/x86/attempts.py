@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from parhelion.codegen.backend import GATHER, Attempt, Key
 from parhelion.codegen.x86.dot import dot, sum_with_dot
+from parhelion.codegen.x86.exponents import exp
 from parhelion.codegen.x86.interleaving import three_of_bytes
 from parhelion.codegen.x86.mul_shift import mul_shift
 from parhelion.codegen.x86.short_products import short_product
@@ -16,6 +17,8 @@ EMITTERS: dict[Key, tuple[Attempt, ...]] = {
     E.Mul: (short_product,),
     E.VectorReduce: (dot,),
     E.Shuffle: (three_of_bytes,),
+    "exp": (exp,),
+    "fast_exp": (exp,),
     "rounding_mul_shift_right": (mul_shift,),
     GATHER: (load_by_slope, look_up),
 }
