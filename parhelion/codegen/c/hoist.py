@@ -1,8 +1,9 @@
-"""What a loop of lanes computes the same in each of them, computed before it in C.
+"""What a loop computes the same in each iteration, computed before it in C.
 
 The functions that stand for quotients and remainders have branches, which C compilers
 do not move out of a loop, and with which they do not vectorise it. Rows of folded
-storage are counted by such remainders.
+storage are counted by such remainders. They go out of all loops that they stand in,
+other than those of threads and of branches: one takes longer than a vector of pixels.
 """
 
 from __future__ import annotations
@@ -13,22 +14,39 @@ from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.intrinsics import INTRINSICS
 from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.ir.stmt import ForKind
 from parhelion.lower.instantiate import instantiate
+
+#: Loops that names leave.
+_WITHIN = (ForKind.SERIAL, ForKind.VECTORIZED)
 
 
 def hoisted(loop: S.For) -> tuple[tuple[S.LetStmt, ...], S.For]:
-    """The names to be given before a loop, and the loop with them. What only a branch
-    computes stays there."""
-    body = loop.body
-    items = body.items if isinstance(body, S.Block) else (body,)
+    """The names to be given before a loop, and the loop with them."""
+    before, rest = _risen(loop.body, {loop.var})
+    return before, S.For(loop.var, loop.min, loop.extent, loop.kind, rest)
+
+
+def _risen(body: S.Stmt, moving: set[Var]) -> tuple[tuple[S.LetStmt, ...], S.Stmt]:
+    """The names to be given before a statement that is run again and again, and it with
+    them. moving: what differs each time. A branch's go too: they have no effects."""
+    items: list[S.Stmt] = []
+    for item in body.items if isinstance(body, S.Block) else (body,):
+        names: tuple[S.LetStmt, ...] = ()
+        if isinstance(item, S.For) and item.kind in _WITHIN:
+            names, item = hoisted(item)
+        elif isinstance(item, S.If) and item.otherwise is None:
+            names, inside = _risen(item.then, moving)
+            item = S.If(item.cond, inside, None)
+        items += [*names, item]
     before: list[S.LetStmt] = []
     kept: list[S.Stmt] = []
-    moving = {loop.var} | {n.var for n in nodes(loop.body) if isinstance(n, E.Let)}
+    moving = moving | {n.var for n in nodes(body) if isinstance(n, E.Let)}
     for item in items:
         if isinstance(item, S.LetStmt) and _stands(item.value, moving):
             before.append(item)
             continue
-        moving |= {n.var for n in nodes(item) if isinstance(n, S.LetStmt)}
+        moving |= {n.var for n in nodes(item) if isinstance(n, S.LetStmt | S.For)}
         kept.append(item)
     named: dict[Expr, Expr] = {}
     for item in kept:
@@ -41,7 +59,7 @@ def hoisted(loop: S.For) -> tuple[tuple[S.LetStmt, ...], S.For]:
                     named[n] = made
                     before.append(S.LetStmt(made, n))
     rest = instantiate(build.block(*kept), {}, named)
-    return tuple(before), S.For(loop.var, loop.min, loop.extent, loop.kind, rest)
+    return tuple(before), rest
 
 
 def _stands(e: Expr, moving: set[Var]) -> bool:

@@ -82,6 +82,26 @@ def _complement(f: Text, e: E.Intrinsic) -> Value:
     return f.narrowed(f"~{f.text(e.args[0], UNARY)}", e.type, UNARY)
 
 
+def _cut(f: Text, e: E.Intrinsic) -> Value | None:
+    """A quotient, or a remainder, that is cut towards zero, as those of C are."""
+    a, b = e.args
+    known = build.const_int(b)
+    if known is None or known <= 0:
+        return None  # C has none by zero, and none of the lowest number by -1
+    symbol = "/" if e.op == "div_round_to_zero" else "%"
+    text = f"{f.text(a, TIMES)} {symbol} {f.text(b, ATOM)}"
+    return f.narrowed(text, e.type, TIMES)
+
+
+def _half(f: Text, e: E.Intrinsic) -> Value | None:
+    """Half of a sum that an int holds."""
+    if e.type.width > 16:
+        return None
+    a, b = [f.text(one, SHIFT + 1) for one in e.args]
+    one = " + 1" if e.op == "rounding_halving_add" else ""
+    return f.narrowed(f"({a} + {b}{one}) >> 1", e.type, SHIFT)
+
+
 def _called(f: Text, e: E.Intrinsic) -> Value:
     """A support function of the operation's name."""
     given = ", ".join([f.text(a) for a in e.args])
@@ -235,6 +255,8 @@ INTRINSICS: Mapping[str, _Emit] = {
     **dict.fromkeys(_BITS, _bitwise),
     "bit_not": _complement,
     **dict.fromkeys(("shift_left", "shift_right"), _shift),
+    **dict.fromkeys(("div_round_to_zero", "mod_round_to_zero"), _cut),
+    **dict.fromkeys(("halving_add", "rounding_halving_add"), _half),
     **dict.fromkeys((*FUSED, "popcount", "clz", "ctz"), _called),
     **dict.fromkeys(_LIBRARY, _function),
     "abs": _absolute,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from parhelion.codegen.backend import Writer
 from parhelion.codegen.c import refusals
 from parhelion.codegen.c.hoist import hoisted
+from parhelion.codegen.c.limits import limited
 from parhelion.codegen.c.loops import (
     hindrance,
     holds_by_type,
@@ -14,6 +15,7 @@ from parhelion.codegen.c.loops import (
     simple_buffers,
     update_of,
 )
+from parhelion.codegen.c.straight import opened, straight
 from parhelion.codegen.c.text import AtOnce, Text, c_type
 from parhelion.codegen.storage import constant_size
 from parhelion.ir import build
@@ -36,8 +38,13 @@ def _let(f: Text, s: S.LetStmt) -> None:
 
 
 def _loop(f: Text, s: S.For) -> None:
+    if s.kind is ForKind.VECTORIZED:
+        s = limited(s)
     simd = s.kind is ForKind.VECTORIZED and is_simd(s)
     if simd:
+        body = straight(opened(s.body, s.var))
+        s = S.For(s.var, s.min, s.extent, s.kind, body)
+    if simd or s.kind is ForKind.SERIAL:
         before, s = hoisted(s)
         for one in before:
             _let(f, one)

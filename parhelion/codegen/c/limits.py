@@ -1,0 +1,62 @@
+"""Loops of lanes that end where their guard does, in C.
+
+The last vector of a row has a guard around each lane. C compilers make masks of it, and
+of the places in memory, which they do not see through a branch, gathers and scatters.
+"""
+
+from __future__ import annotations
+
+from parhelion.analysis.linear import built, difference
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Expr, Var
+from parhelion.ir.intrinsics import MARKS
+from parhelion.ir.rewrite import free_vars, nodes
+from parhelion.types import INT32
+
+
+def limited(loop: S.For) -> S.For:
+    """A loop whose body is a branch, without those of its conditions that hold for the
+    first lanes up to some one."""
+    body = loop.body
+    if not isinstance(body, S.If) or body.otherwise is not None:
+        return loop
+    end = build.add(loop.min, loop.extent)
+    rest: list[Expr] = []
+    for condition in _conditions(body.cond):
+        found = _end(condition, loop.var)
+        if found is None:
+            rest.append(condition)
+        else:
+            end = build.minimum(end, found)
+    then = body.then
+    for condition in reversed(rest):
+        then = S.If(condition, then, None)
+    extent = build.sub(end, loop.min)
+    return S.For(loop.var, loop.min, extent, loop.kind, then)
+
+
+def _conditions(e: Expr) -> list[Expr]:
+    """Those that hold together where one does."""
+    while isinstance(e, E.Intrinsic) and e.op in MARKS:
+        e = e.args[0]
+    return [*_conditions(e.a), *_conditions(e.b)] if isinstance(e, E.And) else [e]
+
+
+def _end(condition: Expr, lane: Var) -> Expr | None:
+    """Before which lane a condition holds, and from which on it does not; None if it is
+    another one."""
+    if not isinstance(condition, E.LT | E.LE) or condition.a.type is not INT32:
+        return None
+    form = difference(condition.b, condition.a)
+    if form.terms.get(lane) != -1:
+        return None
+    others = form.without(lane)
+    for atom in others.terms:
+        if lane in free_vars(atom) or any([isinstance(n, E.Load) for n in nodes(atom)]):
+            return None
+    return built(others.shifted(isinstance(condition, E.LE)), INT32)
+
+
+__all__ = ["limited"]

@@ -1,0 +1,202 @@
+"""C output: loops of lanes that C compilers make vectors of."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import parhelion as hl
+from tests.codegen.c_code import compiled, needs_cc
+
+x, y, xi = hl.vars("x y xi")
+GUARD = hl.TailStrategy.GuardWithIf
+
+
+def lanes(text: str) -> list[list[str]]:
+    """The loops of lanes, as their lines."""
+    found: list[list[str]] = []
+    depth = -1
+    for line in text.splitlines():
+        inside = len(line) - len(line.lstrip())
+        if depth >= 0 and inside > depth:
+            found[-1].append(line.strip())
+        elif line.strip() == "#pragma omp simd":
+            found.append([])
+            depth = inside
+        elif found and not found[-1]:
+            assert line.strip().startswith("for (")
+        else:
+            depth = -1
+    return found
+
+
+def same(f: hl.Func, call: object, sizes: list[int]) -> None:
+    expected = f.realize(sizes)
+    assert isinstance(expected, hl.Buffer) and callable(call)
+    out = hl.Buffer(expected.type(), sizes)
+    assert call(out) == 0
+    assert np.array_equal(np.asarray(out), np.asarray(expected))
+
+
+def guarded() -> hl.Func:
+    f = hl.Func("c_guarded")
+    f[x, y] = x * 7 + y
+    f.split(x, x, xi, 8, GUARD).vectorize(xi)
+    return f
+
+
+def test_a_guard_of_lanes_is_the_end_of_their_loop() -> None:
+    text = hl.Pipeline(guarded()).c_text([])
+    assert lanes(text) and re.search(r"c_guarded_s0_xi\w*_end", text)
+    assert not [line for loop in lanes(text) for line in loop if "if (" in line]
+
+
+@needs_cc
+def test_lanes_that_end_early(tmp_path: Path) -> None:
+    f = guarded()
+    call = compiled(f, [], tmp_path)
+    for width in (1, 7, 8, 9, 16, 23):
+        same(f, call, [width, 3])
+
+
+def test_other_guards_stay() -> None:
+    f = hl.Func("c_other")
+    f[x] = x
+    r = hl.RDom([(0, 64)])
+    r.where(r.x % 3 != 1)
+    f[r.x] += 5
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    f.update().split(r.x, ro, ri, 8).vectorize(ri)
+    text = hl.Pipeline(f).c_text([])
+    assert "% 3" in text or "mod_i32" in text
+    assert re.search(r"if \(.*1", text)
+
+
+def folded() -> hl.Func:
+    f, g = hl.Func("c_lines"), hl.Func("c_sums")
+    f[x, y] = x * y
+    g[x, y] = f[x, y] + f[x, y + 1] + f[x, y + 2]
+    g.split(x, x, xi, 8, GUARD).vectorize(xi)
+    f.store_root().compute_at(g, y).fold_storage(y, 3).split(x, x, xi, 8, GUARD)
+    f.vectorize(xi)
+    return g
+
+
+def test_rows_are_counted_outside_of_all_loops_along_them() -> None:
+    text = hl.Pipeline(folded()).c_text([])
+    body = text[text.index("int c_sums(") :]
+    counted, open_loops = 0, [""]
+    for line in body.splitlines():
+        if line.strip() == "}":
+            open_loops.pop()
+        if "mod_i32(" in line:
+            counted += 1
+            assert not [one for one in open_loops if "_s0_x" in one]
+        if line.endswith("{"):
+            open_loops.append(line)
+    assert counted > 6
+
+
+@needs_cc
+def test_rows_of_folded_storage(tmp_path: Path) -> None:
+    g = folded()
+    call = compiled(g, [], tmp_path)
+    for width in (5, 8, 19):
+        same(g, call, [width, 11])
+
+
+def chosen() -> hl.Func:
+    rng = np.random.default_rng(3)
+    a = hl.Buffer(rng.integers(-9, 9, 70).astype(np.int16), name="c_a")
+    b = hl.Buffer(rng.integers(-9, 9, 70).astype(np.int32), name="c_b")
+    f = hl.Func("c_chosen")
+    low = (b[x] < b[x + 1]) & (b[x] < b[x + 2])
+    high = (b[x] >= b[x + 3]) | (a[x + 4] > 2)
+    is_edge = hl.select(a[x] < a[x + 1], low, hl.select(a[x + 2] > 0, high, b[x] > 1))
+    f[x] = hl.select(is_edge, b[x + 5], hl.i32(a[x + 5]))
+    f.split(x, x, xi, 8, GUARD).vectorize(xi)
+    return f
+
+
+def test_choices_read_no_memory() -> None:
+    text = hl.Pipeline(chosen()).c_text([])
+    loops = lanes(text)
+    choices = [line for loop in loops for line in loop if " ? " in line]
+    assert choices
+    for line in choices:
+        assert "[" not in line.split(" = ", 1)[1]
+
+
+@needs_cc
+def test_what_is_chosen(tmp_path: Path) -> None:
+    f = chosen()
+    call = compiled(f, [], tmp_path)
+    for width in (3, 8, 64):
+        same(f, call, [width])
+
+
+@needs_cc
+@pytest.mark.parametrize("bits", [8, 16])
+def test_guards_of_narrow_stores(bits: int, tmp_path: Path) -> None:
+    f = hl.Func("c_narrow")
+    value = hl.select(x % 3 == 0, x * y, x - y)
+    f[x, y] = hl.cast(hl.UInt(bits), value)
+    f.split(x, x, xi, 16, GUARD).vectorize(xi).parallel(y)
+    call = compiled(f, [], tmp_path)
+    for width in (15, 16, 33):
+        same(f, call, [width, 5])
+
+
+@needs_cc
+@pytest.mark.parametrize("t", [hl.Int(8), hl.UInt(8), hl.Int(16), hl.UInt(16)])
+def test_halves_of_sums(t: hl.Type, tmp_path: Path) -> None:
+    ends = np.iinfo(f"{'' if t.is_int() else 'u'}int{t.bits()}")
+    numbers = [ends.min, ends.min + 1, 0, 1, 2, ends.max - 1, ends.max]
+    at = hl.Buffer(np.array(numbers, ends.dtype), name="c_ends")
+    f = hl.Func("c_halves")
+    a, b = at[x], at[y]
+    f[x, y] = (hl.halving_add(a, b), hl.rounding_halving_add(a, b))
+    one = hl.Func("c_one")
+    one[x, y] = f[x, y][0] ^ (f[x, y][1] << 1)
+    same(one, compiled(one, [], tmp_path), [len(numbers)] * 2)
+
+
+@needs_cc
+@pytest.mark.parametrize("t", [hl.Int(8), hl.Int(16), hl.Int(32), hl.Int(64)])
+def test_quotients_that_are_cut(t: hl.Type, tmp_path: Path) -> None:
+    ends = np.iinfo(f"int{t.bits()}")
+    numbers = [ends.min, ends.min + 1, -5, -4, -1, 0, 1, 3, 4, ends.max]
+    at = hl.Buffer(np.array(numbers, ends.dtype), name="c_numbers")
+    f = hl.Func("c_cut")
+    a = at[x]
+    found = hl.cast(t, 0)
+    for by in (1, 3, 4, 100, -1, -3, 0):
+        quotient, rest = hl.div_round_to_zero(a, by), hl.mod_round_to_zero(a, by)
+        found = found * 31 + quotient * 7 + rest
+    f[x] = found
+    same(f, compiled(f, [], tmp_path), [len(numbers)])
+
+
+def halves() -> hl.Func:
+    image = hl.Buffer(np.arange(400, dtype=np.int32) ** 2 % 251, name="c_row")
+    f = hl.Func("c_wide")
+    f[x] = hl.select(x % 2 == 0, image[x / 2], image[x / 2 + 1] * 3)
+    phase = hl.Var("phase")
+    f.bound(x, 0, 256).split(x, x, phase, 2).unroll(phase)
+    f.split(x, x, xi, 8).vectorize(xi)
+    return f
+
+
+def test_halves_of_doubles_are_places_of_a_row() -> None:
+    loops = lanes(hl.Pipeline(halves()).c_text([]))
+    assert loops
+    assert not [line for loop in loops for line in loop if ">> 1" in line]
+
+
+@needs_cc
+def test_phases(tmp_path: Path) -> None:
+    f = halves()
+    same(f, compiled(f, [], tmp_path), [256])
