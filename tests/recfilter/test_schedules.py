@@ -209,6 +209,20 @@ def test_filters_of_high_order_go_over_fewer_points_at_a_time(
     assert set(unrolled) == ({str(at_a_time - 1)} if at_a_time > 1 else set())
 
 
+@pytest.mark.parametrize(("order", "at_a_time"), [(1, 16), (9, 16), (10, 8), (16, 4)])
+def test_tiles_of_a_line_are_gone_over_more_points_at_a_time(
+    order: int, at_a_time: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Vectors are across tiles: there is no other line beside it."""
+    t = RecFilterDim("t", 40_000)
+    f = RecFilter("f")
+    f[t] = hl.u32(t)
+    f.add_filter(+t, [1, *[0] * (order - 1), 1])
+    f.print_loop_nest()
+    unrolled = re.findall(r"unrolled rt\S+ in \[0, (\d+)\]", capsys.readouterr().out)
+    assert set(unrolled) == {str(at_a_time - 1)}
+
+
 def test_the_loops(capsys: pytest.CaptureFixture[str]) -> None:
     smooth(hl.Buffer(image)).print_loop_nest()
     assert "produce smooth" in capsys.readouterr().out
