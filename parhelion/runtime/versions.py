@@ -31,7 +31,7 @@ def compiler() -> tuple[str, ...]:
 ROOT = Path(__file__).parent.parent
 _PASSES = [
     *("ir", "analysis", "simplify", "schedule", "lower"),
-    *("codegen", "codegen/x86", "codegen/nvptx", "runtime"),
+    *("codegen", "codegen/c", "codegen/x86", "codegen/nvptx", "runtime"),
 ]
 
 

@@ -54,6 +54,7 @@ def test_code_says_what_it_calls() -> None:
     assert "ph_par_for" in helpers_of(g)
 
 
+@pytest.mark.usefixtures("llvm_each_time")
 def test_another_part_of_the_run_time_can_provide_some(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
