@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from parhelion.analysis.recurrence import Recurrence
 from parhelion.ir.function import Function
 from parhelion.schedule.args import HasVar
+
+if TYPE_CHECKING:
+    from parhelion.analysis.recurrence import Recurrence
 
 #: Above this package: it makes Funcs.
 _SCANS = "parhelion.recfilter.scans"

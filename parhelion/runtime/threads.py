@@ -78,18 +78,12 @@ def _build() -> _Runtime:
         if _runtime is not None:
             return _runtime
         from parhelion.runtime import jit
-        from parhelion.runtime.pool_ir import runtime_ir
         from parhelion.runtime.versions import digest_of
 
-        architecture = host_target().arch
-        text = runtime_ir(architecture, Context.print_fn.offset, Context.user.offset)
         names = NAMES + _CONTROLS
-        name = digest_of(text, host_target())
-        # Level 0 takes 7 ms where level 2 takes 45, and all that runs here often is an
-        # atomic instruction for each chunk of iterations.
-        library, addresses = jit.load_kept(
-            name, names, lambda: jit.object_code(text, level=0)
-        )
+        # The text is made of files that the digest knows, and not where code is kept.
+        name = digest_of("the run time of this process", host_target())
+        library, addresses = jit.load_kept(name, names, _object_code)
         # Pool threads stand in this code until the process ends.
         jit.keep(library)
         made = _Runtime(library, addresses, {name: addresses[name] for name in NAMES})
@@ -101,6 +95,17 @@ def _build() -> _Runtime:
         _runtime = made
     _check_environment()
     return made
+
+
+def _object_code() -> bytes:
+    from parhelion.runtime import jit
+    from parhelion.runtime.pool_ir import runtime_ir
+
+    architecture = host_target().arch
+    text = runtime_ir(architecture, Context.print_fn.offset, Context.user.offset)
+    # Level 0 takes 7 ms where level 2 takes 45, and all that runs here often is an
+    # atomic instruction for each chunk of iterations.
+    return jit.object_code(text, level=0)
 
 
 def _instead() -> int:
