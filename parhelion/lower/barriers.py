@@ -17,14 +17,13 @@ from dataclasses import dataclass, replace
 from parhelion.analysis.linear import linear
 from parhelion.ir.build import add, block
 from parhelion.ir.expr import Expr, Let, Load, Var
-from parhelion.ir.rewrite import _N, Rewriter, free_vars, nodes, substitute
+from parhelion.ir.rewrite import free_vars, nodes, substitute
 from parhelion.ir.stmt import (
     Allocate,
     Atomic,
     Barrier,
     Block,
     For,
-    ForKind,
     If,
     LetStmt,
     MemoryKind,
@@ -33,9 +32,9 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.kernel_blocks import rewrite_blocks
 from parhelion.lower.kernel_loops import (
     THREADS,
-    block_loops,
     nest_of,
     thread_counts,
 )
@@ -45,21 +44,9 @@ from parhelion.types import INT32
 
 def place_barriers(s: Stmt) -> Stmt:
     """Puts barriers into all kernels, which have their normal form."""
-    return _Kernels().go(s)
-
-
-class _Kernels(Rewriter):
-    def go(self, n: _N) -> _N:
-        return n if isinstance(n, Expr) else super().go(n)
-
-    def on_for(self, n: For) -> Stmt:
-        if n.kind is not ForKind.GPU_BLOCK:
-            return n.map(self.go)
-        loops, body = block_loops(n)
-        made = _Place(thread_counts(body)).stmt(body, {})[0]
-        for loop in reversed(loops):
-            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
-        return made
+    return rewrite_blocks(
+        s, lambda _, body: _Place(thread_counts(body)).stmt(body, {})[0]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from parhelion.ir.build import (
 from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr, Let, Load, Reinterpret, StringImm, Var
 from parhelion.ir.function import Function
-from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import (
     Allocate,
     Assert,
@@ -52,7 +52,8 @@ from parhelion.ir.stmt import (
     Store,
 )
 from parhelion.ir.symbols import BufferSym
-from parhelion.lower.kernel_loops import THREADS, block_loops, leaves, nest_of
+from parhelion.lower.kernel_blocks import rewrite_blocks
+from parhelion.lower.kernel_loops import THREADS, leaves, nest_of
 from parhelion.lower.lanes import lane
 from parhelion.lower.shared import lay_out_shared
 from parhelion.lower.unroll import refused
@@ -75,35 +76,22 @@ def check_kernels(s: Stmt, device: Device | None) -> Stmt:
 
     Raises ScheduleError for a kernel that takes more shared memory than a block has.
     """
-    return s if device is None else _Kernels(device).go(s)
+    if device is None:
+        return s
+    return rewrite_blocks(s, lambda kernel, body: _checked(kernel, body, device))
 
 
-class _Kernels(Rewriter):
-    def __init__(self, device: Device) -> None:
-        super().__init__()
-        self.device = device
-
-    def go(self, n: _N) -> _N:
-        return n if isinstance(n, Expr) else super().go(n)
-
-    def on_for(self, n: For) -> Stmt:
-        if n.kind is not ForKind.GPU_BLOCK:
-            return n.map(self.go)
-        loops, body = block_loops(n)
-        size = lay_out_shared(body).size
-        if size > self.device.shared:
-            raise refused(
-                n,
-                f"is over blocks that share {size} bytes of memory at once, and the"
-                f" most is {self.device.shared}",
-                "compute less inside of the loops over blocks, or use smaller tiles",
-            )
-        if not self.device.simulated:
-            return n
-        made = _Checks(self.device.threads, body).kernel(body)
-        for loop in reversed(loops):
-            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
-        return made
+def _checked(kernel: For, body: Stmt, device: Device) -> Stmt:
+    """What a block does, with the checks of a simulation."""
+    size = lay_out_shared(body).size
+    if size > device.shared:
+        raise refused(
+            kernel,
+            f"is over blocks that share {size} bytes of memory at once, and the"
+            f" most is {device.shared}",
+            "compute less inside of the loops over blocks, or use smaller tiles",
+        )
+    return _Checks(device.threads, body).kernel(body) if device.simulated else body
 
 
 class _Checks:

@@ -27,14 +27,14 @@ from parhelion.analysis.linear import Linear, build
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr, Var
-from parhelion.ir.rewrite import _N, Rewriter, free_vars
-from parhelion.ir.stmt import Allocate, For, ForKind, Stmt
+from parhelion.ir.rewrite import free_vars
+from parhelion.ir.stmt import Allocate, For, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import constant_bytes
 from parhelion.lower.bank_conflicts import BANKS, WORD, lanes_of, waits
+from parhelion.lower.kernel_blocks import rewrite_blocks
 from parhelion.lower.kernel_loops import (
     THREADS,
-    block_loops,
     leaves,
     thread_counts,
 )
@@ -55,25 +55,9 @@ _SHORTEST = 4
 
 def pad_shared(s: Stmt, device: Device | None) -> Stmt:
     """Makes rows of shared memory longer in kernels, which have their normal form."""
-    return s if device is None else _Kernels(device).go(s)
-
-
-class _Kernels(Rewriter):
-    def __init__(self, device: Device) -> None:
-        super().__init__()
-        self.device = device
-
-    def go(self, n: _N) -> _N:
-        return n if isinstance(n, Expr) else super().go(n)
-
-    def on_for(self, n: For) -> Stmt:
-        if n.kind is not ForKind.GPU_BLOCK:
-            return n.map(self.go)
-        loops, body = block_loops(n)
-        made = _Block(self.device, body).rewritten(body)
-        for loop in reversed(loops):
-            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
-        return made
+    if device is None:
+        return s
+    return rewrite_blocks(s, lambda _, body: _Block(device, body).rewritten(body))
 
 
 @dataclass(slots=True)

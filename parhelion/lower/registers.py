@@ -28,13 +28,12 @@ from dataclasses import dataclass, field
 from parhelion.ir.build import add, cast, imm, int32, mul, sub
 from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr
-from parhelion.ir.rewrite import _N, Rewriter
-from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
+from parhelion.ir.stmt import Allocate, For, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.allocate import constant_bytes
+from parhelion.lower.kernel_blocks import rewrite_blocks
 from parhelion.lower.kernel_loops import (
     THREADS,
-    block_loops,
     leaves,
     nest_of,
     thread_counts,
@@ -76,25 +75,9 @@ def keep_in_registers(s: Stmt, device: Device | None) -> Stmt:
     Raises ScheduleError for storage that is wished in registers or on the stack and
     that several threads use, and for what is larger than the memory of a block.
     """
-    return s if device is None else _Kernels(device).go(s)
-
-
-class _Kernels(Rewriter):
-    def __init__(self, device: Device) -> None:
-        super().__init__()
-        self.device = device
-
-    def go(self, n: _N) -> _N:
-        return n if isinstance(n, Expr) else super().go(n)
-
-    def on_for(self, n: For) -> Stmt:
-        if n.kind is not ForKind.GPU_BLOCK:
-            return n.map(self.go)
-        loops, body = block_loops(n)
-        made = _Block(self.device, body).rewritten(body)
-        for loop in reversed(loops):
-            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
-        return made
+    if device is None:
+        return s
+    return rewrite_blocks(s, lambda _, body: _Block(device, body).rewritten(body))
 
 
 @dataclass(slots=True)

@@ -35,12 +35,12 @@ from parhelion.ir.build import (
 )
 from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr, Intrinsic, Load
-from parhelion.ir.rewrite import _N, Rewriter, nodes
+from parhelion.ir.rewrite import nodes
 from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym
+from parhelion.lower.kernel_blocks import rewrite_blocks
 from parhelion.lower.kernel_loops import (
     THREADS,
-    block_loops,
     leaves,
     nest_of,
     thread_counts,
@@ -65,30 +65,17 @@ _REGISTER = 32
 def exchange_in_warps(s: Stmt, device: Device | None) -> Stmt:
     """Gives storage in shared memory, of kernels in their normal form, to the lanes of
     warps that store its elements and read them from each other."""
-    return s if device is None else _Kernels(device).go(s)
+    if device is None:
+        return s
+    return rewrite_blocks(s, lambda _, body: _exchanged(body, device))
 
 
-class _Kernels(Rewriter):
-    def __init__(self, device: Device) -> None:
-        super().__init__()
-        self.device = device
-
-    def go(self, n: _N) -> _N:
-        return n if isinstance(n, Expr) else super().go(n)
-
-    def on_for(self, n: For) -> Stmt:
-        if n.kind is not ForKind.GPU_BLOCK:
-            return n.map(self.go)
-        loops, body = block_loops(n)
-        counts = [c for c in thread_counts(body) if c is not None]
-        if len(counts) < len(thread_counts(body)) or not _in_warps(counts, self.device):
-            return n
-        if _may_end(body):
-            return n
-        made = _Block(self.device, counts, body).rewritten(body)
-        for loop in reversed(loops):
-            made = For(loop.var, loop.min, loop.extent, loop.kind, made)
-        return made
+def _exchanged(body: Stmt, device: Device) -> Stmt:
+    """The same for what one block does."""
+    counts = [c for c in thread_counts(body) if c is not None]
+    if len(counts) < len(thread_counts(body)) or not _in_warps(counts, device):
+        return body
+    return body if _may_end(body) else _Block(device, counts, body).rewritten(body)
 
 
 def _in_warps(counts: Sequence[int], device: Device) -> bool:
