@@ -2,8 +2,8 @@
 
 What is checked: types agree; every Var is used within what binds it, and bound once;
 buffers are used within their allocation; Funcs within their `Realize`, and not at all
-once flattened; blocks are flat. It costs about as much as a pass, and is for tests and
-for debugging a pass rather than for every compile.
+once flattened; blocks are flat; kernels keep their normal form. It costs about as much
+as a pass, and is for tests and for debugging a pass rather than for every compile.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.stmt import Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.text import brief, text
+from parhelion.ir.verify_kernels import verify_kernels
 from parhelion.types import INT32, Type
 
 
@@ -34,10 +35,14 @@ class Form(enum.Enum):
     UNFORKED = "loop nests without threads"
     NESTS = "loop nests"  # Funcs and images at coordinates.
     FLAT = "flat"  # Buffers only; loops of all kinds.
+    SHAPED = "flat, kernels in normal form"
+    #: Kernels that are simulated check what they do.
+    CHECKED = "flat, kernels with their checks"
     FINAL = "final"  # Nothing left to unroll or vectorise, and no marks.
 
 
 _NESTS = (Form.UNFORKED, Form.NESTS)
+_SHAPED = (Form.SHAPED, Form.CHECKED, Form.FINAL)
 
 
 def verify(
@@ -83,6 +88,9 @@ class _Checker:
         if type(s) is S.Allocate:
             self.fail("an Allocate outside of a Block", s)
         self.stmt(s)
+        if self.form in _SHAPED:
+            checked = self.form is not Form.SHAPED
+            verify_kernels(s, self.fail, checked=checked)
 
     # Statements.
 

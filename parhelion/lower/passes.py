@@ -224,6 +224,7 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: shape_kernels(s, c.options.device),
         "in loops over the blocks of a GPU, those over threads go to the leaves",
         "with places in storage, and before copies of loops over threads are made",
+        leaves=Form.SHAPED,
     ),
     Pass(
         "unroll_loops",
@@ -338,6 +339,7 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: check_kernels(s, c.options.device),
         "kernels fit their shared memory; simulated ones check its uses for races",
         "behind barriers, which it counts",
+        leaves=Form.CHECKED,
     ),
     Pass(
         "sync_devices",
