@@ -119,7 +119,7 @@ def launch(f: Function, s: S.For) -> None:
         f.forget_loads(buffer)
     if f.module.write_kernel is None:
         strict = f.module.strict_float
-        refusals.check(s, computed(s), strict=strict, simulated=True)
+        refusals.check(s, computed(s), strict=strict)
         _simulate(f, s, buffers)
     else:
         _launch(f, s, f.module.write_kernel(s))

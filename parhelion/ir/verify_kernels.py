@@ -29,6 +29,9 @@ Fail = Callable[[str, Node], NoReturn]
 _THREADS = (ForKind.GPU_THREAD, ForKind.GPU_LANE)
 #: Loops that all threads of a block go through together, or one thread does.
 _SERIAL = (ForKind.SERIAL, ForKind.UNROLLED)
+#: Statements of block level, and of a thread, besides loops, lets and storage.
+_TOGETHER = (S.Block, S.If, S.Produce, S.Assert, S.Barrier)
+_OF_A_THREAD = (S.Block, S.If, S.Produce, S.Assert, S.Store, S.Atomic)
 #: Dimensions of a grid of blocks, and of a block of threads.
 _MOST = 3
 
@@ -112,10 +115,7 @@ class _Kernel:
         elif isinstance(s, S.Store):
             if self.books is None or s.buffer not in self.books:
                 self.fail(f"a store to {s.buffer.name} at block level", s)
-        elif isinstance(s, S.Assert):
-            if self.books is None:
-                self.fail("a check at block level", s)
-        elif not isinstance(s, S.Block | S.If | S.Produce | S.Barrier):
+        elif not isinstance(s, _TOGETHER):
             self.fail(f"{type(s).__name__} at block level of a kernel", s)
         for c in s.children():
             if isinstance(c, Stmt):
@@ -178,10 +178,7 @@ class _Kernel:
                 what = f"in memory of the kind {s.kind.value}"
                 self.fail(f"{s.buffer.name} {what} in a thread", s)
             self.constant(s)
-        elif isinstance(s, S.Assert):
-            if self.books is None:
-                self.fail("a check in a thread", s)
-        elif not isinstance(s, S.Block | S.If | S.Store | S.Produce | S.Atomic):
+        elif not isinstance(s, _OF_A_THREAD):
             self.fail(f"{type(s).__name__} in a thread", s)
         for c in s.children():
             if isinstance(c, Stmt):

@@ -1,8 +1,9 @@
-"""Checks in kernels, which cannot fail: the host makes them before.
+"""Checks in kernels that the host can make before, so that no kernel has to.
 
 A check of the size of storage that a kernel has says the same in all blocks, where the
 size depends on what the host knows alone. It becomes one of the host's, which holds as
-well where the kernel would not come to it.
+well where the kernel would not come to it. Any other stays in the kernel, whose threads
+end where it fails and report that (`codegen.nvptx.reports`).
 """
 
 from __future__ import annotations

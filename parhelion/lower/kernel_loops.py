@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from parhelion.ir.build import const_int
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.rewrite import free_vars, substitute
-from parhelion.ir.stmt import Block, For, ForKind, LetStmt, Stmt
+from parhelion.ir.stmt import Assert, Block, For, ForKind, LetStmt, Stmt
 from parhelion.lower.kernel_refusals import block_inside
 from parhelion.lower.unroll import refused
 
@@ -22,6 +22,16 @@ def has_threads(s: Stmt) -> bool:
     if isinstance(s, For) and s.kind in THREADS:
         return True
     return any([has_threads(c) for c in s.children() if isinstance(c, Stmt)])
+
+
+def has_checks(s: Stmt) -> bool:
+    """Whether a check is in a statement, in loops that a block's threads may go through
+    together."""
+    if isinstance(s, For) and s.kind not in (ForKind.SERIAL, ForKind.UNROLLED):
+        return False
+    if isinstance(s, Assert):
+        return True
+    return any([has_checks(c) for c in s.children() if isinstance(c, Stmt)])
 
 
 def block_loops(kernel: For) -> tuple[list[For], Stmt]:
@@ -151,6 +161,7 @@ __all__ = [
     "THREADS",
     "block_loops",
     "depths",
+    "has_checks",
     "has_threads",
     "leaves",
     "loop_vars",

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from parhelion.errors import ScheduleError, Site
-from parhelion.ir.expr import StringImm
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import (
     Allocate,
-    Assert,
     Demand,
     Evaluate,
     For,
@@ -42,10 +40,7 @@ def divergent(loop: For) -> ScheduleError:
 
 def refused_statement(s: Stmt, kernel: For) -> ScheduleError:
     what, f = "code of the host's", None
-    if isinstance(s, Assert):
-        told = [a.value for a in s.args if isinstance(a, StringImm)]
-        what = f"a check of {told[0]} ({s.code})" if told else f"a check ({s.code})"
-    elif isinstance(s, Evaluate):
+    if isinstance(s, Evaluate):
         what = "print or another call"
     elif isinstance(s, RunExtern):
         what, f = f"the foreign stage {s.func.label}", s.func
@@ -59,7 +54,7 @@ def refused_statement(s: Stmt, kernel: For) -> ScheduleError:
         what, f = f"the demand for {name}, which is computed on demand,", owner
     which = kernel.var.loop
     return ScheduleError(
-        f"{what} would have to run in a kernel, which cannot fail, print or call code",
+        f"{what} would have to run in a kernel, which cannot print or call code",
         at=_site(f) if f is not None else None if which is None else which.site,
         hint="compute the Func that needs it outside of the kernel, at the root",
     )

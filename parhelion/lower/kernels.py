@@ -48,6 +48,7 @@ from parhelion.ir.rewrite import _N, Rewriter, free_vars, substitute
 from parhelion.ir.stmt import (
     NOP,
     Allocate,
+    Assert,
     Atomic,
     Block,
     For,
@@ -68,6 +69,7 @@ from parhelion.lower.kernel_loops import (
     MOST_DIMENSIONS,
     THREADS,
     depths,
+    has_checks,
     has_threads,
     leaves,
     loop_vars,
@@ -88,7 +90,7 @@ from parhelion.types import INT32
 #: Loops that all threads of a block may go through together.
 _TOGETHER = (ForKind.SERIAL, ForKind.UNROLLED)
 #: What one thread may do, besides loops and storage of its own.
-_OF_A_THREAD = (Block, LetStmt, If, Store, Produce, Atomic)
+_OF_A_THREAD = (Block, LetStmt, If, Store, Produce, Atomic, Assert)
 
 
 def shape_kernels(s: Stmt, device: Device | None) -> Stmt:
@@ -140,10 +142,10 @@ class _Kernels(Rewriter):
 @dataclass(frozen=True, slots=True)
 class _Around:
     """What a statement will have around it in its leaf: loops over threads, and, inside
-    of these, lets and conditions."""
+    of these, lets and conditions, and checks: no thread that one fails for goes on."""
 
     loops: tuple[For, ...] = ()
-    inner: tuple[LetStmt | Expr, ...] = ()
+    inner: tuple[LetStmt | Assert | Expr, ...] = ()
 
     def is_empty(self) -> bool:
         return not self.loops and not self.inner
@@ -221,7 +223,7 @@ class _Kernel:
             if has_threads(s.body):
                 return self.walk(s.body, inside)
             return self.leaf(inside, s.body)
-        if not has_threads(s):
+        if not self.together(s, around):
             return self.leaf(around, s)
         if isinstance(s, Block):
             return self.block(s.items, around)
@@ -229,6 +231,8 @@ class _Kernel:
             return Produce(s.func, s.producing, self.walk(s.body, around))
         if isinstance(s, If):
             return self.branch(s, around)
+        if isinstance(s, Assert):
+            return s
         if not isinstance(s, For):
             raise refused_statement(s, self.kernel)
         if s.kind not in _TOGETHER:
@@ -251,6 +255,13 @@ class _Kernel:
             low = imm(0, low.type)
         return For(var, low, s.extent, s.kind, self.walk(body, around))
 
+    def together(self, s: Stmt, around: _Around) -> bool:
+        """Whether a statement is gone through at block level: it has loops over threads
+        in it, or a check that says the same in all threads. (What follows in another
+        nest of threads must not run where a check has failed, so that it is none of a
+        nest of one thread.)"""
+        return has_threads(s) or (around.is_empty() and has_checks(s))
+
     def branch(self, s: If, around: _Around) -> Stmt:
         """A condition that is the same for all threads stays; any other is asked again
         in each leaf."""
@@ -270,14 +281,15 @@ class _Kernel:
     def block(self, items: Sequence[Stmt], around: _Around) -> Stmt:
         out: list[Stmt] = []
         run: list[Stmt] = []
-        last = max([k for k, item in enumerate(items) if has_threads(item)])
+        last = max([k for k, s in enumerate(items) if self.together(s, around)])
         left = list(items)
         for k in range(len(left)):
             item = left[k]
             if k > last:
                 run.append(item)
                 continue
-            if isinstance(item, LetStmt | Allocate) or has_threads(item):
+            together = self.together(item, around)
+            if isinstance(item, LetStmt | Allocate | Assert) or together:
                 if run:
                     out.append(self.leaf(around, block(*run)))
                     run = []
@@ -291,8 +303,10 @@ class _Kernel:
                 if reads_data(item.value):
                     raise divergent(around.loops[-1])
                 around = replace(around, inner=(*around.inner, item))
-            elif has_threads(item):
+            elif together:
                 out.append(self.walk(item, around))
+            elif isinstance(item, Assert):
+                around = replace(around, inner=(*around.inner, item))
             else:
                 run.append(item)
         if run:
@@ -365,7 +379,7 @@ class _Kernel:
         """A nest of threads that all run a statement."""
         body = self.of_thread(s)
         for i in reversed(around.inner):
-            body = block(i, body) if isinstance(i, LetStmt) else If(i, body, None)
+            body = If(i, body, None) if isinstance(i, Expr) else block(i, body)
         values = around.values()
         headers: list[tuple[For, Expr, Expr]] = []
         conditions: list[Expr] = []

@@ -36,7 +36,7 @@ from parhelion.ir.build import (
 from parhelion.ir.device import Device
 from parhelion.ir.expr import Expr, Intrinsic, Load
 from parhelion.ir.rewrite import nodes
-from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
+from parhelion.ir.stmt import Allocate, Assert, For, ForKind, MemoryKind, Stmt
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.kernel_blocks import rewrite_blocks
 from parhelion.lower.kernel_loops import (
@@ -90,9 +90,14 @@ def _in_warps(counts: Sequence[int], device: Device) -> bool:
 
 
 def _may_end(body: Stmt) -> bool:
-    """Whether a thread may end before others, by a `require` that does not hold: no
-    lane may ask it for anything then."""
-    return any([isinstance(n, Intrinsic) and n.op == "require" for n in nodes(body)])
+    """Whether a thread may end before others, by a check or a `require` that does not
+    hold: no lane may ask it for anything then."""
+    return any(
+        [
+            isinstance(n, Assert) or (isinstance(n, Intrinsic) and n.op == "require")
+            for n in nodes(body)
+        ]
+    )
 
 
 @dataclass(slots=True)

@@ -247,19 +247,6 @@ def test_undefined_values_of_kernels_leave_what_was_there(inlined: bool) -> None
     assert np.array_equal(found, np.where(column > row, column * row, -7))
 
 
-def test_checks_in_kernels_are_named() -> None:
-    """How much of `f` a tile needs depends on where it is, so that the host cannot
-    check the bound."""
-    f, g = hl.funcs("f g")
-    f[x, y] = x + y
-    g[x, y] = f[x, hl.min(y + 3, 13)] + f[x, hl.max(y - 3, 5)]
-    g.gpu_tile(x, y, tx, ty, 8, 4)
-    f.compute_at(g, x).bound_storage(y, 16).gpu_threads(x, y)
-    with pytest.raises(hl.ScheduleError, match="a check of f .storage_bound") as error:
-        g.realize([16, 16])
-    assert "gpu_tile" in str(error.value)
-
-
 def test_barrier_between_atomic_updates() -> None:
     """A thread took the maximum in the second update while others still added in the
     first one."""

@@ -66,6 +66,10 @@ SOUND = {
         "gpu_thread (tx, 0, 8) { fown[0] = 1.0f }\n"
         "gpu_thread (tx, 0, 8) { fout[bx*8 + tx] = fown[0] }"
     ),
+    "checks": within(
+        'assert(bx < n, kernel_race, "w", bx)\ngpu_thread (tx, 0, 8) {\n'
+        'assert(tx < n, kernel_race, "w", tx)\nfout[tx] = 1.0f\n}'
+    ),
     "a condition of the block": within(f"if (bx < n) {{ {STORE} }}"),
 }
 
@@ -108,9 +112,6 @@ VIOLATIONS: dict[str, str] = {
     "ftile in a kernel, without a constant size": within(
         f"allocate ftile[float32 * n] in shared\n{STORE}"
     ),
-    "a check at block level": within(
-        f'let c = n\nassert(bx < n, kernel_race, "w", bx)\n{STORE}'
-    ),
     "Free at block level of a kernel": within(
         "allocate ftile[float32 * 8] in shared\n"
         "gpu_thread (tx, 0, 8) { ftile[tx] = 1.0f }\nfree ftile"
@@ -149,10 +150,6 @@ VIOLATIONS: dict[str, str] = {
     "fsum in a kernel, without a constant size": within(
         "gpu_thread (tx, 0, 8) {\nallocate fsum[float32 * n] in stack\n"
         "fsum[0] = 1.0f\n}"
-    ),
-    "a check in a thread": within(
-        "gpu_thread (tx, 0, 8) {\n"
-        'assert(bx < n, kernel_race, "w", bx)\nfout[tx] = 1.0f\n}'
     ),
     "Prefetch in a thread": within(
         "gpu_thread (tx, 0, 8) {\nprefetch fin[tx] for 8\nfout[tx] = 1.0f\n}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gpu import in_kernels
 from tests.gpu.test_simulated import CASES
 from tests.gpu.through_driver import PLACES
 from tests.support.fake_driver import library
@@ -47,6 +48,11 @@ def test_profiles(tmp_path: Path) -> None:
 
 def test_requirements(tmp_path: Path) -> None:
     assert run(["require"], tmp_path)["require"] == 5
+
+
+def test_checks(tmp_path: Path) -> None:
+    """Kernels that check what only they know, three times each."""
+    assert run(["checks"], tmp_path)["checks"] == 3 * len(in_kernels.CASES)
 
 
 def test_two_devices(tmp_path: Path) -> None:

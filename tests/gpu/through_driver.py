@@ -27,6 +27,7 @@ import parhelion as hl
 from parhelion.codegen.module import Emitted
 from parhelion.interp import interpret
 from parhelion.runtime import kernels
+from tests.gpu import in_kernels
 from tests.gpu.harness import Emulation
 
 #: What PTX's parameters are for ctypes, by LLVM's type.
@@ -290,8 +291,13 @@ def check_devices(fake: ctypes.CDLL) -> None:
     assert hl.release_memory() > 0
 
 
+def check_checks() -> None:
+    for build in in_kernels.CASES:
+        in_kernels.check(build)
+
+
 #: Checks of their own.
-OWN = {"profile": check_profile, "require": check_require}
+OWN = {"profile": check_profile, "require": check_require, "checks": check_checks}
 
 
 def main(library: str, names: list[str]) -> None:

@@ -30,10 +30,9 @@ _OF_THE_HOST: dict[type[Stmt], str] = {
 _OWN = (MemoryKind.SHARED, MemoryKind.STACK, MemoryKind.REGISTER, MemoryKind.AUTO)
 
 
-def check(s: Stmt, func: str, *, strict: bool, simulated: bool = False) -> None:
+def check(s: Stmt, func: str, *, strict: bool) -> None:
     """Raises ScheduleError for the first of what cannot be in a kernel. func: what the
-    user calls the Func that the kernel computes, where nothing else is known.
-    simulated: whether the kernel has the simulation's checks in it."""
+    user calls the Func that the kernel computes, where nothing else is known."""
     seen: set[Node] = set()
     stack: list[tuple[Node, str]] = [(s, func)]
     while stack:
@@ -46,7 +45,7 @@ def check(s: Stmt, func: str, *, strict: bool, simulated: bool = False) -> None:
         elif isinstance(n, S.Store):
             name = label(n.buffer)
         if isinstance(n, Stmt):
-            _check_stmt(n, name, simulated)
+            _check_stmt(n, name)
         elif isinstance(n, Expr):
             _check_expr(n, name, strict)
         stack.extend([(c, name) for c in reversed(n.children())])
@@ -59,7 +58,7 @@ def _refuse(name: str, what: str) -> None:
     )
 
 
-def _check_stmt(s: Stmt, name: str, simulated: bool) -> None:
+def _check_stmt(s: Stmt, name: str) -> None:
     what = _OF_THE_HOST.get(type(s))
     if what is not None:
         _refuse(name, f"{what}; kernels cannot")
@@ -71,8 +70,8 @@ def _check_stmt(s: Stmt, name: str, simulated: bool) -> None:
             f"is stored in memory of the kind {s.kind.value!r}, which a kernel cannot"
             " ask for",
         )
-    if isinstance(s, S.Sync) or (isinstance(s, S.Assert) and not simulated):
-        raise InternalError(f"a kernel has a {type(s).__name__} in it")
+    if isinstance(s, S.Sync):
+        raise InternalError("a kernel has a Sync in it")
 
 
 def _check_expr(e: Expr, name: str, strict: bool) -> None:

@@ -17,6 +17,7 @@ from parhelion.codegen.nvptx.module import KernelFunction, kernel_function
 from parhelion.codegen.vector import all_lanes
 from parhelion.codegen.writer import Function, ScopeKind
 from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr
 from parhelion.ir.failures import CODES
 from parhelion.ir.rewrite import nodes
@@ -32,7 +33,16 @@ RECORD_BYTES = 16 + 8 * MAX_FAILURE_ARGS
 
 def can_fail(s: Stmt) -> bool:
     """Whether something in a kernel may fail."""
-    return any(isinstance(n, E.Intrinsic) and n.op == "require" for n in nodes(s))
+    return any(
+        isinstance(n, S.Assert) or (isinstance(n, E.Intrinsic) and n.op == "require")
+        for n in nodes(s)
+    )
+
+
+def check(f: Function, s: S.Assert) -> None:
+    """Ends the thread unless a condition holds. Where it is one of block level, it says
+    the same in all threads of a block, which end together."""
+    _unless(kernel_function(f), f.value(s.cond), s.code, s.args)
 
 
 def require(f: Function, e: E.Intrinsic) -> str:
@@ -79,4 +89,4 @@ def _tell(f: KernelFunction, code: str, args: tuple[Expr, ...]) -> None:
     f.out("  ret void")
 
 
-__all__ = ["RECORD", "RECORD_BYTES", "can_fail", "require"]
+__all__ = ["RECORD", "RECORD_BYTES", "can_fail", "check", "require"]

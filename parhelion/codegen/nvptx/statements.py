@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from parhelion.codegen import atomic
 from parhelion.codegen.backend import Writer
+from parhelion.codegen.nvptx import reports
 from parhelion.codegen.nvptx.module import KernelFunction, kernel_function
 from parhelion.codegen.stmt import serial_loop
 from parhelion.codegen.writer import Function, ScopeKind
@@ -92,6 +93,7 @@ def _atomic(f: Function, s: S.Atomic) -> None:
 
 
 STATEMENTS: Mapping[type[Stmt], Writer[Function]] = {
+    S.Assert: reports.check,
     S.For: _for,
     S.Barrier: _barrier,
     S.Atomic: _atomic,
