@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from parhelion.autoschedule.calls import MAKERS, Call, FuncArg, LevelArg, Made, var_arg
+from parhelion.autoschedule.kernels.facts import gpu_of
 from parhelion.autoschedule.pipeline.freedom import Freedom
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError
-from parhelion.ir.device import Device
 from parhelion.ir.function import Function
 from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, TargetFeature, strict
@@ -25,9 +25,6 @@ from parhelion.schedule.legality import check_strict, resolve
 from parhelion.schedule.order import realization_order
 from parhelion.schedule.recomputing import unscheduled
 from parhelion.schedule.spec import PipelineSpec
-
-#: What any device takes that code is made for.
-_ANY_GPU = Device("sm_80")
 
 
 def refused(script: Script, target: Target | None = None) -> HalideError | None:
@@ -54,7 +51,7 @@ def _lower(outputs: Sequence[Function], target: Target) -> None:
         check_strict(realization_order(outputs))
     variant = runner.variant({}, Options(strict(target)))
     if target.has_feature(TargetFeature.CUDA):
-        variant = replace(variant, device=_ANY_GPU)
+        variant = replace(variant, device=gpu_of(target))
     with runner.lowered(variant):
         pass
 

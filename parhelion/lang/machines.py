@@ -108,8 +108,21 @@ def device_named_by(target: Target) -> Device | None:
     named = named_device()
     if named is not None or not target.has_feature(_F.CUDA):
         return named
+    capable = _capability(target)
+    return device_of(gpu_target(f"sm_{75 if capable is None else capable}").cpu)
+
+
+def device_promised_by(target: Target) -> Device | None:
+    """The GPU of the newest CUDACapability that a target has; None if it has none, so
+    that kernels are to run on any GPU, and on a simulation of one."""
+    capable = _capability(target)
+    return None if capable is None else device_of(f"sm_{capable}")
+
+
+def _capability(target: Target) -> int | None:
+    """The newest CUDACapability that a target has."""
     capable = [n for f, n in _CAPABILITIES.items() if target.has_feature(f)]
-    return device_of(gpu_target(f"sm_{max(capable, default=75)}").cpu)
+    return max(capable, default=None)
 
 
 def machine_of(target: Target) -> Machine:
@@ -150,4 +163,4 @@ def machine_of(target: Target) -> Machine:
     return make_target(triple, cpu, tuple(features))
 
 
-__all__ = ["machine_of"]
+__all__ = ["device_promised_by", "machine_of"]

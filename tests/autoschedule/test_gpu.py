@@ -13,7 +13,8 @@ import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.case import Image
 from benchmarks.cases import ORDER, case
-from parhelion.autoschedule.kernels.facts import Kernel, kernels_for
+from parhelion.autoschedule.gpu.cards import card
+from parhelion.autoschedule.kernels.facts import Kernel, gpu_of, kernels_for
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.interp import interpret
 from tests.support.legal_kernels import assert_legal
@@ -289,6 +290,24 @@ def test_what_the_user_has_scheduled_stays(
     nest = hl.Pipeline([g]).loop_nest()
     assert "x.xi in [0, 15]" in nest and len(kernels(g)) == 2
     assert np.array_equal(simulated(g, [50, 20], monkeypatch), wanted)
+
+
+def test_blocks_share_what_the_targets_gpu_has() -> None:
+    """More than 48 KiB where the target says that its GPUs have more; the search keeps
+    within it, too."""
+    f, g = hl.funcs("f g")
+    xi, yi = hl.vars("xi yi")
+    f[x, y] = x * y
+    g[x, y] = f[x, y] + f[x + 1, y + 1]
+    g.tile(x, y, xi, yi, 127, 127).gpu_blocks(x, y).gpu_threads(xi)
+    f.compute_at(g, x).gpu_threads(x)
+    ampere = TARGET.with_feature(hl.TargetFeature.CUDACapability80)
+    (one,) = kernels_for([g._function], ampere)
+    assert 64 << 10 <= one.shared <= gpu_of(ampere).shared == 163 << 10
+    with pytest.raises(hl.ScheduleError, match=r"takes \d+ bytes .* most is 49152"):
+        kernels_for([g._function], TARGET)
+    for target, most in ((TARGET, 48), (ampere, 163)):
+        assert card("a100").within(gpu_of(target)).device.shared == most << 10
 
 
 def test_without_cuda_nothing_is_a_kernel() -> None:

@@ -17,6 +17,7 @@ from parhelion.autoschedule.model.plan import Level
 from parhelion.autoschedule.pipeline.graph import Graph
 from parhelion.autoschedule.pipeline.regions import Regions
 from parhelion.autoschedule.pipeline.sizes import Sizes
+from parhelion.ir.device import SIMULATED
 
 SIDE = 4096
 x, y = hl.vars("x y")
@@ -91,8 +92,13 @@ def test_occupancy() -> None:
         assert it.resident_blocks(256, 0, 64) == 4
         assert it.resident_blocks(32, 0, 32) == it.blocks
         assert it.resident_blocks(1025, 0, 32) == 0
-        assert it.resident_blocks(128, (48 << 10) + 1, 32) == 0
-        assert 0 < it.resident_blocks(128, 48 << 10, 32) <= it.shared // (48 << 10)
+        most = it.device.shared
+        assert most == it.shared - it.reserved
+        assert it.resident_blocks(128, most + 1, 32) == 0
+        assert it.resident_blocks(128, most, 32) == 1
+        any_gpu = it.within(SIMULATED)
+        assert any_gpu.resident_blocks(128, (48 << 10) + 1, 32) == 0
+        assert any_gpu.resident_blocks(128, 48 << 10, 32) == it.shared // (49 << 10)
 
 
 def test_a_block_that_no_device_takes_costs_infinitely_much() -> None:
@@ -101,10 +107,11 @@ def test_a_block_that_no_device_takes_costs_infinitely_much() -> None:
     g[x, y] = f[x, y] + f[x + 100, y + 100]
     at = {f._function: Level.TILE}
     # 164 x 108 numbers of four bytes are 69 KB.
-    small, large = costs(
-        g, Shape((8, 8), (1, 1)), Shape((64, 8), (1, 1)), members=at
-    ).total
+    shapes = Shape((8, 8), (1, 1)), Shape((64, 8), (1, 1))
+    any_gpu = card("h100").within(SIMULATED)
+    small, large = costs(g, *shapes, members=at, of=any_gpu).total
     assert small < large == float("inf")
+    assert np.isfinite(costs(g, *shapes, members=at).total).all()
 
 
 def test_memory_that_is_faster_makes_streams_faster() -> None:

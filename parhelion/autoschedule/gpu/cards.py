@@ -1,13 +1,14 @@
 """What the schedulers know of a GPU: sizes of its parts, and how fast they are.
 
-The numbers are NVIDIA's own, in a file for each family of devices; what NVIDIA does not
-publish is marked there as an estimate. None of it has been measured by this project.
+The numbers are published ones, in a file for each family of devices, with their
+sources; what nobody publishes is marked there as an estimate. None of it has been
+measured by this project.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parhelion.ir.device import Device
 
@@ -48,6 +49,12 @@ class Card:
     answer: float
     launch: float
     link: float
+
+    def within(self, device: Device) -> Card:
+        """The card for kernels that are to run on another device as well: their blocks
+        share no more than either has."""
+        shared = min(self.device.shared, device.shared)
+        return replace(self, device=replace(self.device, shared=shared))
 
     def resident_blocks(self, threads: int, shared: int, registers: int) -> int:
         """How many blocks of so many threads, bytes of shared memory and registers a

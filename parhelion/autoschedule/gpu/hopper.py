@@ -1,22 +1,25 @@
 """NVIDIA's Hopper family: the H100 with SXM5 board.
 
 Sources: "NVIDIA H100 Tensor Core GPU Architecture" (whitepaper, 2022): SMs, lanes, L2
-cache, shared memory and bandwidth of memory; "NVIDIA H100 Tensor Core GPU Datasheet":
-67 TFLOPS in single precision, which is the clock; "CUDA C++ Programming Guide", table
-of technical specifications for compute capability 9.0: threads, blocks and registers.
-Estimates are: what the second-level cache gives (the A100's, in bytes a cycle), the two
-latencies, and the time between launches, which are of the order that microbenchmarks in
-the literature report.
+cache, shared memory, bandwidth of memory, and PCIe of generation 5 with 64 gigabytes a
+second each way; "NVIDIA H100 Tensor Core GPU Datasheet": 67 TFLOPS in single precision,
+which is the clock; "CUDA C++ Programming Guide", table of technical specifications for
+compute capability 9.0: threads, blocks, registers, and 227 KiB that a block may share
+where it asks for it. Of the second-level cache, Ultrasonics Sonochemistry 99, 106546
+(2023), Table 3, has 8986 gigabytes a second at 1.755 GHz, which are 5120 bytes a cycle;
+of an operation, a latency of 4 cycles.
+Estimates are: the latency of memory, of which that table has 400 cycles where nothing
+else is under way, and the time between launches.
 """
 
 from __future__ import annotations
 
 from parhelion.autoschedule.gpu.cards import Card
-from parhelion.ir.device import Device
+from parhelion.ir.device import device_of
 
 H100 = Card(
     name="NVIDIA H100 SXM5 80 GB",
-    device=Device("sm_90"),
+    device=device_of("sm_90"),
     processors=132,
     clock=1.98,
     lanes=128,
@@ -33,7 +36,7 @@ H100 = Card(
     wait=600,
     answer=4,
     launch=2500,
-    link=50,
+    link=64,
 )
 
 __all__ = ["H100"]

@@ -10,6 +10,7 @@ from parhelion.autoschedule.gpu.cards import CARDS, card
 from parhelion.autoschedule.gpu.directives import script_of
 from parhelion.autoschedule.gpu.model import KernelModel
 from parhelion.autoschedule.gpu.search import Kernel, KernelGroup, KernelSearch
+from parhelion.autoschedule.kernels.facts import gpu_of
 from parhelion.autoschedule.kernels.legal import refusal, unfit, without_kernels
 from parhelion.autoschedule.kernels.roles import host_note
 from parhelion.autoschedule.model.plan import Group, Level
@@ -53,7 +54,7 @@ def schedule(
 ) -> AutoSchedulerResults:
     """Finds a schedule for a target with the feature CUDA. Parameters: `PARAMETERS`."""
     told = PARAMETERS.read(params.extra)
-    chosen = card(str(told.get("gpu", CARDS[0])))
+    chosen = card(str(told.get("gpu", CARDS[0]))).within(gpu_of(target))
     search = KernelSearch(
         tuple(outputs),
         sizes,

@@ -9,6 +9,7 @@ from parhelion.ir.build import const_int
 from parhelion.ir.device import Device
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
+from parhelion.lang.machines import device_promised_by
 from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, strict
 from parhelion.lower.kernel_loops import block_loops, leaves, nest_of
@@ -17,8 +18,8 @@ from parhelion.runtime.program import Options
 from parhelion.schedule.legality import check_strict
 from parhelion.schedule.order import realization_order
 
-#: What any device takes that code is made for.
-ANY_GPU = Device("sm_80")
+#: What any device takes that code is made for, and a simulation of one.
+_ANY_GPU = Device("sm_80")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Kernel:
     around: tuple[str, ...] = ()
 
 
+def gpu_of(target: Target) -> Device:
+    """The limits of the GPU that kernels are for: of the target's newest
+    CUDACapability, whose blocks may share more than the 48 KiB of any GPU."""
+    return device_promised_by(target) or _ANY_GPU
+
+
 def kernels_for(outputs: Sequence[Function], target: Target) -> list[Kernel]:
     """Lowers a pipeline as it is scheduled, for a target with CUDA, and returns its
     kernels in their order. Raises what lowering raises."""
@@ -42,7 +49,7 @@ def kernels_for(outputs: Sequence[Function], target: Target) -> list[Kernel]:
     if strict(target):
         check_strict(realization_order(outputs))
     variant = runner.variant({}, Options(strict(target)))
-    with runner.lowered(replace(variant, device=ANY_GPU)) as lowered:
+    with runner.lowered(replace(variant, device=gpu_of(target))) as lowered:
         return [_described(*one) for one in _kernels(lowered.body, ())]
 
 
@@ -82,4 +89,4 @@ def _storage(s: Stmt) -> Iterator[tuple[str, int]]:
             yield from _storage(c)
 
 
-__all__ = ["ANY_GPU", "Kernel", "kernels_for"]
+__all__ = ["Kernel", "gpu_of", "kernels_for"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from parhelion.autoschedule.fallback import fallback
-from parhelion.autoschedule.kernels.facts import ANY_GPU, kernels_for
+from parhelion.autoschedule.kernels.facts import gpu_of, kernels_for
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError, ScheduleError
@@ -26,12 +26,13 @@ def refusal(
         return error, None if error.func is None else _named(script, error.func.name)
     except HalideError as error:
         return error, None
+    most = gpu_of(target).shared
     for kernel in found:
-        if kernel.shared > ANY_GPU.shared:
+        if kernel.shared > most:
             largest = max(kernel.storage, key=lambda one: one[1])[0]
             wanted = ScheduleError(
                 f"a kernel needs {kernel.shared} bytes of shared memory, and a block"
-                f" has {ANY_GPU.shared}"
+                f" has {most}"
             )
             return wanted, _named(script, largest)
     return None
