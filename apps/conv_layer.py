@@ -74,13 +74,20 @@ def schedule_gpu(hl: Module, app: App) -> None:
     load_on_gpu(hl, conv, image, weights, r["y"])
 
 
-def stage_on_gpu(hl: Module, relu: Module, conv: Module, r: list[Module]) -> None:
+def stage_on_gpu(
+    hl: Module,
+    relu: Module,
+    conv: Module,
+    r: list[Module],
+    tile: tuple[int, int] = (32, 2),
+) -> None:
     """Gives a convolution to blocks as `schedule_gpu` does. r: its reduction over
-    channels, x and y."""
+    channels, x and y. tile: the pixels of a block."""
     c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
     tc, tx, ty, xi, v = (hl.Var(name) for name in ("tc", "tx", "ty", "xi", "v"))
     ro, ri = hl.RVar("ro"), hl.RVar("ri")
-    relu.split(c, c, tc, 64).split(x, x, tx, 32).split(y, y, ty, 2).fuse(y, n, y)
+    relu.split(c, c, tc, 64).split(x, x, tx, tile[0]).split(y, y, ty, tile[1])
+    relu.fuse(y, n, y)
     relu.split(tc, tc, v, 4).split(tx, tx, xi, 8).reorder(v, xi, tc, tx, ty, c, x, y)
     relu.vectorize(v).unroll(xi).gpu_blocks(c, x, y).gpu_threads(tc, tx, ty)
     update = conv.compute_at(relu, c).update(0).split(r[0], ro, ri, 16)
@@ -96,13 +103,21 @@ def load_on_gpu(
 ) -> None:
     """Loads what a convolution reads into shared memory. line: its loop over lines of
     the window."""
-    _0, _1, _2, _3 = (hl.Var(f"_{k}") for k in range(4))
-    tx, ty, xo, v, u = (hl.Var(name) for name in ("tx", "ty", "xo", "v", "u"))
+    _0, _1, _2 = (hl.Var(f"_{k}") for k in range(3))
+    tx, xo, v = (hl.Var(name) for name in ("tx", "xo", "v"))
     image.compute_at(conv, line).split(_0, _0, v, 4)
     image.split(_1, xo, tx, 4, hl.TailStrategy.GuardWithIf)
     image.reorder(v, xo, _0, tx, _2).vectorize(v).gpu_threads(_0, tx, _2)
+    load_weights_on_gpu(hl, conv, weights, 4)
+
+
+def load_weights_on_gpu(hl: Module, conv: Module, weights: Module, across: int) -> None:
+    """Loads 64 x 16 weights into shared memory. across: the threads of a block along
+    its dimension y, as many as its tile has along x or fewer."""
+    _0, _1, _2, _3 = (hl.Var(f"_{k}") for k in range(4))
+    tx, ty, v, u = (hl.Var(name) for name in ("tx", "ty", "v", "u"))
     weights.compute_at(conv, hl.RVar("ro")).split(_0, _0, v, 4)
-    weights.split(_3, _3, u, 2).split(_3, ty, tx, 4)
+    weights.split(_3, _3, u, 2).split(_3, ty, tx, across)
     weights.reorder(v, u, _0, tx, ty, _1, _2).vectorize(v).unroll(u)
     weights.gpu_threads(_0, tx, ty)
 

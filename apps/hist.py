@@ -77,8 +77,9 @@ def schedule_rows(hl: Module, app: App) -> None:
 
 def schedule_gpu(hl: Module, app: App) -> None:
     """A block counts a line by atomic additions in its shared memory. The lines' counts
-    are added up by a thread for each level. The running sum, of 256 numbers one after
-    the other, is left to the host."""
+    are added up by a thread for each level. One block has the running sum of these: its
+    threads load and store the 256 numbers, of which one of them adds up each to those
+    before it, in memory that they share."""
     x, y, c, i = hl.Var("x"), hl.Var("y"), hl.Var("c"), hl.Var("i")
     tx, ty, ti, ri = hl.Var("tx"), hl.Var("ty"), hl.Var("ti"), hl.RVar("ri")
     funcs, rx = app.funcs, app.rvars["rx"]
@@ -89,8 +90,12 @@ def schedule_gpu(hl: Module, app: App) -> None:
     rows.update(0).atomic().split(rx, rx, ri, 128).gpu_threads(ri)
     hist.compute_root().gpu_tile(i, ti, 32)
     hist.update(0).gpu_tile(i, ti, 32)
-    funcs["cdf"].compute_root()
-    out = funcs["output"].bound(c, 0, 3)
+    cdf, out = funcs["cdf"], funcs["output"]
+    table = cdf.in_().compute_root().bound(i, 0, 256)
+    table.split(i, i, ti, 256).gpu_blocks(i).gpu_threads(ti)
+    hist.in_(cdf).compute_at(table, i).gpu_threads(i)
+    cdf.compute_at(table, i).gpu_threads(i).update(0).unscheduled()
+    out.bound(c, 0, 3)
     out.gpu_tile(x, y, tx, ty, 32, 8).reorder(c, tx, ty, x, y).unroll(c)
 
 

@@ -171,27 +171,71 @@ def schedule_gpu(hl: Module, app: App) -> None:
     """Convolutions as those of `conv_layer`, in blocks of 32 channels x 2 groups of
     pixels; padded images and the fully connected layers' sums with a thread for each
     value. The softmax, of a few thousand values, is the host's."""
+    for name in app.rvars:
+        if not name.startswith("dense"):
+            _convolve_in_registers(hl, app, name)
+    _schedule_rest_on_gpu(hl, app)
+
+
+def schedule_gpu_staged(hl: Module, app: App) -> None:
+    """Blocks of 64 channels x 16 x 4 pixels, of which each of 128 threads sums up 4 x 8
+    x 1 in registers. For each 16 channels of a pixel of the window they load the pixels
+    and the weights into shared memory. The first layer, whose window has three
+    channels, is as `schedule_gpu` has all of them."""
+    for name, r in app.rvars.items():
+        if name.startswith("dense"):
+            continue
+        if name == "1_1":
+            _convolve_in_registers(hl, app, name)
+            continue
+        conv, relu = app.funcs[f"conv_{name}"], app.funcs[f"relu_{name}"]
+        relu.compute_root()
+        conv_layer.stage_on_gpu(hl, relu, conv, [r.x, r.y, r.z], (16, 4))
+        _load_pixels(hl, conv, app.funcs[f"pad_{name}"].in_(conv))
+        weights = app.inputs[f"filter_{name}"].in_(conv)
+        conv_layer.load_weights_on_gpu(hl, conv, weights, 2)
+    _schedule_rest_on_gpu(hl, app)
+
+
+def _load_pixels(hl: Module, conv: Module, pixels: Module) -> None:
+    """Loads 16 channels of 16 x 4 pixels into shared memory, by 16 x 2 x 4 threads."""
+    c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
+    v, u, tc, tx = (hl.Var(name) for name in ("v", "u", "tc", "tx"))
+    pixels.compute_at(conv, hl.RVar("ro")).split(c, c, v, 4).split(x, x, tx, 4)
+    pixels.fuse(c, tx, tc).split(x, x, u, 2).reorder(v, u, tc, x, y, n)
+    pixels.vectorize(v).unroll(u).gpu_threads(tc, x, y)
+
+
+def _convolve_in_registers(hl: Module, app: App, name: str) -> None:
+    c, x, y, n = (hl.Var(name) for name in ("c", "x", "y", "n"))
+    tc, tx, xi = (hl.Var(name) for name in ("tc", "tx", "xi"))
+    conv, relu = app.funcs[f"conv_{name}"], app.funcs[f"relu_{name}"]
+    r = app.rvars[name]
+    relu.compute_root().split(x, x, xi, 4).fuse(y, n, y)
+    relu.split(c, c, tc, 32).split(x, x, tx, 2).reorder(xi, tc, tx, c, x, y)
+    relu.unroll(xi).gpu_blocks(c, x, y).gpu_threads(tc, tx)
+    conv.compute_at(relu, tc).unroll(x)
+    conv.update(0).reorder(x, r.x, r.y, r.z).unroll(x)
+
+
+def _schedule_rest_on_gpu(hl: Module, app: App) -> None:
+    """All but the convolutions."""
     c, x, y, n, i = (hl.Var(name) for name in ("c", "x", "y", "n", "i"))
-    tc, tx, xi, ti = (hl.Var(name) for name in ("tc", "tx", "xi", "ti"))
+    tc, tx, ti = (hl.Var(name) for name in ("tc", "tx", "ti"))
     funcs = app.funcs
     for name, r in app.rvars.items():
         if name.startswith("dense"):
             dense = funcs[name].compute_root().gpu_tile(i, ti, 64).gpu_blocks(n)
             dense.update(0).gpu_tile(i, ti, 64).reorder(r.x, ti, i, n).gpu_blocks(n)
-            continue
-        pad, conv, relu = (funcs[f"{what}_{name}"] for what in ("pad", "conv", "relu"))
-        pad.compute_root().fuse(y, n, y).gpu_tile(c, x, tc, tx, 32, 4).gpu_blocks(y)
-        relu.compute_root().split(x, x, xi, 4).fuse(y, n, y)
-        relu.split(c, c, tc, 32).split(x, x, tx, 2).reorder(xi, tc, tx, c, x, y)
-        relu.unroll(xi).gpu_blocks(c, x, y).gpu_threads(tc, tx)
-        conv.compute_at(relu, tc).unroll(x)
-        conv.update(0).reorder(x, r.x, r.y, r.z).unroll(x)
+        else:
+            pad = funcs[f"pad_{name}"].compute_root().fuse(y, n, y)
+            pad.gpu_tile(c, x, tc, tx, 32, 4).gpu_blocks(y)
     funcs["flat"].compute_root().gpu_tile(i, ti, 64).gpu_blocks(n)
     funcs["powers"].compute_root()
 
 
 SCHEDULES = {"root": schedule_root, "registers": schedule_registers}
-GPU_SCHEDULES = {"gpu": schedule_gpu}
+GPU_SCHEDULES = {"gpu": schedule_gpu, "gpu, staged": schedule_gpu_staged}
 
 
 def weights(net: Network = VGG16, seed: int = 3) -> dict[str, Array]:
