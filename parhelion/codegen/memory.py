@@ -317,7 +317,8 @@ def _store_piece(
 ) -> None:
     if t.count == 1:
         pointer, offset = address(f, buffer, index)
-        _store(f, buffer, offset_pointer(f, pointer, t, offset), text, t)
+        align = f.module.alignment(buffer, index, 0)
+        _store(f, buffer, offset_pointer(f, pointer, t, offset), text, t, align)
         return
     ramp = as_ramp(index)
     step = build.const_int(ramp[1]) if ramp is not None else None

@@ -88,6 +88,7 @@ def test_applications(names: list[str], tmp_path: Path) -> None:
     assert all(run(names, tmp_path).values())
 
 
-def test_versions_of_a_kernel(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["wide", "wide-unrolled"])
+def test_versions_of_a_kernel(name: str, tmp_path: Path) -> None:
     """Wide vectors where images lie at multiples of 16 bytes, and nowhere else."""
-    assert run(["wide"], tmp_path) == {"wide": len(PLACES)}
+    assert run([name], tmp_path) == {name: len(PLACES)}

@@ -27,13 +27,15 @@ Read = Callable[[hl.ImageParam], hl.Expr]
 
 
 def versions(
-    read: Read, kind: hl.Type = FLOAT, lanes: int = 4
+    read: Read, kind: hl.Type = FLOAT, lanes: int = 4, unrolled: bool = False
 ) -> tuple[list[str], list[Expr], list[str]]:
     """The PTX of both versions of a kernel that computes vectors of what `read` makes
-    of an image, the conditions of the second, and the buffers that it wants aligned."""
+    of an image, the conditions of the second, and the buffers that it wants aligned.
+    unrolled: whether the vectors are scalars side by side."""
     image, f = hl.ImageParam(kind, 2, "image"), hl.Func("f")
     f[x, y] = hl.cast(kind, read(image))
-    f.split(x, x, v, lanes).reorder(v, x, y).vectorize(v).gpu_tile(x, y, tx, ty, 8, 4)
+    f.split(x, x, v, lanes).reorder(v, x, y).gpu_tile(x, y, tx, ty, 8, 4)
+    f.unroll(v) if unrolled else f.vectorize(v)
     made = lower(spec_of(f), name="f", options=LowerOptions(device=Device("sm_80")))
     loops = kernels(made.body)
     ptx, told = assembled(*loops)
@@ -70,6 +72,37 @@ def test_types(kind: hl.Type, lanes: int, word: str) -> None:
     (plain, wide), _, _ = versions(lambda image: image[x, y], kind, lanes)
     assert f"ld.global.nc.{word}" in wide and f"st.global.{word}" in wide
     assert f"ld.global.nc.{word}" not in plain and f"st.global.{word}" not in plain
+
+
+@pytest.mark.parametrize(
+    "kind, lanes, word",
+    [
+        (hl.Float(32), 4, "v4.b32"),
+        (hl.Int(32), 8, "v4.b32"),
+        (hl.Float(64), 2, "v2.b64"),
+    ],
+    ids=str,
+)
+def test_scalars_side_by_side(kind: hl.Type, lanes: int, word: str) -> None:
+    """What an unrolled loop leaves: one load and one store of 16 bytes."""
+    (plain, wide), conditions, aligned = versions(
+        lambda image: image[x, y] + 1, kind, lanes, unrolled=True
+    )
+    assert f"global.nc.{word}" not in plain and f"st.global.{word}" not in plain
+    assert wide.count(f"ld.global.nc.{word}") == wide.count(f"st.global.{word}") >= 1
+    one = word.split(".")[1]
+    assert f"ld.global.nc.{one}" not in wide and f"st.global.{one}" not in wide
+    assert sorted(aligned) == ["f", "image"] and len(conditions) >= 4
+
+
+def test_scalars_of_a_stencil() -> None:
+    """Six neighbours are loaded by two accesses: four of them are at a multiple."""
+    (_, wide), _, _ = versions(
+        lambda image: image[x - 1, y] + image[x, y] + image[x + 1, y], unrolled=True
+    )
+    copies = wide.count("st.global.v4")
+    assert copies >= 1 and loads(wide, 4) == copies
+    assert loads(wide, 2) == copies and "ld.global.nc.b32" not in wide
 
 
 def test_neighbours_at_other_residues() -> None:

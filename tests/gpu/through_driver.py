@@ -122,15 +122,17 @@ PLACES = (
 )
 
 
-def check_wide() -> None:
-    """Which version of a kernel runs, by where images lie, and what it computes."""
+def check_wide(unrolled: bool) -> None:
+    """Which version of a kernel runs, by where images lie, and what it computes.
+    unrolled: whether its vectors are scalars side by side."""
     x, y, tx, ty, v = hl.vars("x y tx ty v")
     whole = hl.Buffer(np.arange(96 * 12, dtype=np.float32).reshape(12, 96))
     whole.copy_to_device()  # whose copy its crops share
     image = hl.ImageParam(hl.Float(32), 2, "image")
     f = hl.Func("wide")
     f[x, y] = image[x, y] * 2 + image[x + 2, y]
-    f.split(x, x, v, 4).reorder(v, x, y).vectorize(v).gpu_tile(x, y, tx, ty, 8, 4)
+    f.split(x, x, v, 4).reorder(v, x, y).gpu_tile(x, y, tx, ty, 8, 4)
+    f.unroll(v) if unrolled else f.vectorize(v)
     for corner, size, wide in PLACES:
         left = 94 - size[0] - corner[0]
         part = whole.cropped(
@@ -327,8 +329,8 @@ def main(library: str, names: list[str]) -> None:
                 staged.draw(random.Random(int(name.removeprefix("staged-")))), "sm_80"
             )
             assert not wrong, f"{name}: {wrong}"
-        elif name == "wide":
-            check_wide()
+        elif name in ("wide", "wide-unrolled"):
+            check_wide(name == "wide-unrolled")
         elif "/" in name:
             app, number = name.split("/")
             check_app(app, int(number))

@@ -5,7 +5,9 @@ A GPU loads and stores up to 16 bytes of a thread at once, from addresses that a
 multiples of as many. Where an image begins and how far apart its lines are is known
 when the pipeline runs: usually all is a multiple of 16 bytes, and the vectors of a
 kernel are as well. So such a kernel gets a second version, which the host launches if
-addresses, strides and mins are such multiples.
+addresses, strides and mins are such multiples. The same holds of scalars that a thread
+uses side by side, as unrolled loops leave them: where LLVM knows that the first is at a
+multiple, it makes one access of them.
 
 Of each place, an index, its residue modulo a power of two is found in terms of what the
 host knows: sums and multiples of residues are those of sums and multiples, a product
@@ -17,8 +19,8 @@ modulo a power of two stay right where int32 arithmetic wraps.)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import gcd
 
 from parhelion.analysis.linear import linear
@@ -53,7 +55,8 @@ _Condition = tuple[Expr, int]
 @dataclass(slots=True)
 class _Access:
     """A vector at a place whose residue is known: `rest` of the host's and a constant.
-    modulus: in elements, what it would be a multiple of at best."""
+    modulus: in elements, what it would be a multiple of at best. begins: whether a
+    whole vector begins here, as one of scalars does at the first of these."""
 
     buffer: BufferSym
     index: Expr
@@ -61,6 +64,7 @@ class _Access:
     rest: Expr
     constant: int
     conditions: dict[_Condition, None]
+    begins: bool = True
 
 
 @dataclass(slots=True)
@@ -120,10 +124,18 @@ def wide_places(kernels: Kernels, kernel: S.For) -> Wide | None:
     """What a second version of a kernel could rely on; None if nothing is gained."""
     lets, inside, own = _bound(kernel)
     found: list[_Access] = []
+    scalars: list[E.Load | S.Store] = []
     for n in nodes(kernel):
         if not isinstance(n, E.Load | S.Store) or n.buffer in own:
             continue
-        made = _access(kernels, n, _Residues(lets, inside))
+        if n.index.type.count == 1:
+            scalars.append(n)
+            continue
+        made = _access(n, _Residues(lets, inside))
+        if made is not None:
+            found.append(made)
+    for n, begins in _side_by_side(scalars):
+        made = _scalar(n, begins, _Residues(lets, inside))
         if made is not None:
             found.append(made)
     chosen = _residues(found)
@@ -168,11 +180,37 @@ def _bound(kernel: S.For) -> tuple[dict[Var, Expr], frozenset[Var], set[BufferSy
     return single, frozenset(inside), own
 
 
-def _access(kernels: Kernels, n: E.Load | S.Store, known: _Residues) -> _Access | None:
+def _side_by_side(
+    scalars: Sequence[E.Load | S.Store],
+) -> Iterator[tuple[E.Load | S.Store, bool]]:
+    """The scalars that are in a run of as many beside each other as the widest access
+    takes, and whether a run begins with them."""
+    runs: dict[object, dict[int, E.Load | S.Store]] = {}
+    for n in scalars:
+        if _is_masked(n):
+            continue
+        form = linear(n.index)
+        terms = frozenset(form.terms.items())
+        runs.setdefault((type(n), n.buffer, terms), {})[form.const] = n
+    for places in runs.values():
+        count = WIDEST // next(iter(places.values())).buffer.type.bytes()
+        if count < 2:
+            continue
+        first = [c for c in places if all([c + k in places for k in range(count)])]
+        inside = {c + k for c in first for k in range(count)}
+        for c in sorted(inside):
+            yield places[c], c in first
+
+
+def _is_masked(n: E.Load | S.Store) -> bool:
+    return not (n.predicate is None or build.is_true(n.predicate))
+
+
+def _access(n: E.Load | S.Store, known: _Residues) -> _Access | None:
     """A dense vector whose place is known to be a multiple of less than it has bytes,
     and in terms of the host's."""
     lanes = n.index.type.count
-    if lanes == 1 or not (n.predicate is None or build.is_true(n.predicate)):
+    if _is_masked(n):
         return None
     ramp = as_ramp(n.index)
     if ramp is None or build.const_int(ramp[1]) != 1:
@@ -182,6 +220,19 @@ def _access(kernels: Kernels, n: E.Load | S.Store, known: _Residues) -> _Access 
     modulus = min(total & -total, WIDEST) // size
     if modulus < 2:
         return None
+    return _at(n.buffer, base, modulus, known)
+
+
+def _scalar(n: E.Load | S.Store, begins: bool, known: _Residues) -> _Access | None:
+    """The same of a scalar in a run."""
+    modulus = WIDEST // n.buffer.type.bytes()
+    made = _at(n.buffer, n.index, modulus, known)
+    return None if made is None else replace(made, begins=begins)
+
+
+def _at(
+    buffer: BufferSym, base: Expr, modulus: int, known: _Residues
+) -> _Access | None:
     residue = known.of(base, modulus)
     if residue is None:
         return None
@@ -191,7 +242,7 @@ def _access(kernels: Kernels, n: E.Load | S.Store, known: _Residues) -> _Access 
         value = build.const_int(simplify(e))
         if value is not None and value % m:
             return None
-    return _Access(n.buffer, base, modulus, rest, form.const, known.conditions)
+    return _Access(buffer, base, modulus, rest, form.const, known.conditions)
 
 
 def _residues(found: Sequence[_Access]) -> dict[Expr, int]:
@@ -203,7 +254,7 @@ def _residues(found: Sequence[_Access]) -> dict[Expr, int]:
         most[a.rest] = max(most.get(a.rest, 1), a.modulus)
     for a in found:
         constant = 0 if build.const_int(a.rest) is not None else a.constant
-        counts.setdefault(a.rest, Counter())[constant % most[a.rest]] += 1
+        counts.setdefault(a.rest, Counter())[constant % most[a.rest]] += a.begins
     return {rest: min(c, key=lambda k: (-c[k], k)) for rest, c in counts.items()}
 
 
