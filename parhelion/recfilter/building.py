@@ -14,7 +14,7 @@ from parhelion.lang.ref import FuncRef
 from parhelion.lang.var import Var
 from parhelion.recfilter.by_tags import ByTags
 from parhelion.recfilter.dims import RecFilterDim
-from parhelion.recfilter.directives import FULL
+from parhelion.recfilter.directives import FULL, INTER
 from parhelion.recfilter.edges import ClampEdges, Edges, SummedEdges
 from parhelion.recfilter.filters import Filter
 from parhelion.recfilter.flowing import flowing, flows
@@ -317,7 +317,9 @@ class Builder:
     ) -> Func:
         dims, t = self.dims, self.type
         on_gpu = self.by_tags.on_gpu is not None
-        tiles = tiled(name, source, dims, groups, widths, t, edges, on_gpu)
+        in_groups = on_gpu and not self.by_tags.is_told(INTER)
+        given = (name, source, dims, groups, widths, t, edges, on_gpu, in_groups)
+        tiles = tiled(*given)
         at: list[Any] = list(dims)
         outers: list[Any] = []
         for a in tiles.axes:

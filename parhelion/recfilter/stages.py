@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from parhelion.lang.func import Func, Stage
 from parhelion.lang.rdom import RVar
 from parhelion.lang.var import Var
+from parhelion.recfilter.chains import Link
 from parhelion.recfilter.dims import RecFilterDim, another
 from parhelion.recfilter.directives import FULL, INTER, INTRA, RESIDUAL, Class
 from parhelion.recfilter.edges import SummedEdges
@@ -273,6 +274,22 @@ class _Tags:
             updates.append(self.loops({a.position: tail}, {a.position: scan}))
         return _staged(f, INTER, first, updates)
 
+    def link(self, one: Link) -> Staged:
+        """A Func that completes the tails of a line in groups."""
+        one.func.bound(one.values, 0, one.order)
+        first, update = [Loop(one.values, Kind.TAIL, one.order)], list[Loop]()
+        if one.domain is not None:
+            update.append(Loop(one.domain.x, Kind.TAIL, one.order))
+        if one.steps is not None:
+            first.append(Loop(one.steps, Kind.SCAN, one.step_count, idle=True))
+        if one.domain is not None:
+            update.append(Loop(one.domain.y, Kind.SCAN, one.step_count))
+        if one.sides is not None:
+            side = Loop(one.sides, Kind.OUTER, one.side_count)
+            first.append(side)
+            update.append(side)
+        return _staged(one.func, INTER, first, [] if one.domain is None else [update])
+
     def result(self, out: Func) -> Staged:
         """What reads the last stage, in tiles too."""
         inner: dict[int, Loop] = {}
@@ -336,8 +353,11 @@ def residual(tiles: Tiles, one: Residual, dims: Sequence[RecFilterDim]) -> list[
 
 
 def across_tiles(tiles: Tiles, dims: Sequence[RecFilterDim], g: int) -> list[Staged]:
-    """The stage that completes the tails of axis `g` from tile to tile."""
-    return [_Tags(tiles, dims).completed(g)]
+    """The stages that complete the tails of axis `g` from tile to tile."""
+    tags = _Tags(tiles, dims)
+    if tiles.links:
+        return [tags.link(one) for one in tiles.links]
+    return [tags.completed(g)]
 
 
 __all__ = [

@@ -25,6 +25,7 @@ from parhelion.lang.functions import max as max_
 from parhelion.lang.functions import min as min_
 from parhelion.lang.rdom import RDom
 from parhelion.lang.var import Var
+from parhelion.recfilter.chains import LEAST, Chain, Link, Value
 from parhelion.recfilter.coefficients import Matrix, Number, contributions, crossings
 from parhelion.recfilter.dims import Dim, another
 from parhelion.recfilter.edges import Edges, parts_of
@@ -110,7 +111,8 @@ class Tiles:
 
     others: the Vars of the dimensions that are in no tiles. loaded: what is filtered,
     by tiles, for the first and for the last pass of a GPU. domains: those of the
-    updates of `completed`, for each axis.
+    updates of `completed`, for each axis. links: what completes the tails of a line in
+    groups; then `completed` has no updates, and is inlined.
     """
 
     axes: tuple[Axis, ...]
@@ -120,6 +122,7 @@ class Tiles:
     residuals: list[Residual] = field(default_factory=list)
     completed: list[Func] = field(default_factory=list)
     domains: list[list[RDom]] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
     final: list[Run] = field(default_factory=list)
 
     def funcs(self) -> list[Func]:
@@ -129,6 +132,7 @@ class Tiles:
         made = [f for run in runs for f in run.stages]
         made += [run.tails for run in runs if run.tails is not None]
         made += [one.start for one in self.residuals]
+        made += [link.func for link in self.links]
         return [*self.loaded, *made, *self.completed]
 
 
@@ -145,9 +149,11 @@ class _Tiler:
         t: Type,
         edges: Edges | None,
         on_gpu: bool,
+        in_groups: bool,
     ) -> None:
         self.name, self.source, self.type = name, source, t
         self.dims, self.edges, self.on_gpu = tuple(dims), edges, on_gpu
+        self.in_groups = in_groups and edges is None and len(dims) == 1
         self.vars: list[Var] = list(dims)
         self.axes = tuple([self._axis(group, widths) for group in groups])
         tiled = {a.position for a in self.axes}
@@ -343,6 +349,9 @@ class _Tiler:
             return value
 
         f = Func(f"{self.name}_completed{self.dims[a.position].name()}")
+        if self.in_groups and a.count >= LEAST:
+            self._complete_in_groups(f, a, total)
+            return f
         own = self.args({a.position: a.slots})
         # A pass over all tails is a kernel more of a GPU: scans take them in there.
         f[own] = undef(self.type) if self.on_gpu else total(a.slots, a.outer)
@@ -369,6 +378,46 @@ class _Tiler:
             f[at] = value
         self.stages.domains.append(domains)
         return f
+
+    def _complete_in_groups(self, f: Func, a: Axis, total: Value) -> None:
+        """The same for a line without others beside it: a filter after the other, in
+        groups of tiles. total: what a tail is but for what comes into its tile."""
+        assert isinstance(a.count, int)
+        chain, last = Chain(f.name(), self.type), a.count - 1
+        table = self._crossings(a)
+        whole = crossings(
+            parts_of(a.filters), a.width, a.width, not self.type.is_float()
+        )
+        done: list[Value] = []
+
+        def step(n: int, o: Any) -> Any:
+            return o if a.filters[n].causal else last - o
+
+        for n in range(len(a.filters)):
+
+            def given(q: Any, s: Any, n: int = n) -> Any:
+                o, slot = step(n, s), a.starts[n] + q
+                value: Any = total(slot, o)
+                kind = select(o == last, 1, 0)
+                for e, earlier in enumerate(a.filters[:n]):
+                    other = o - 1 if earlier.causal else o + 1
+                    inside = other >= 0 if earlier.causal else other <= last
+                    for m in range(earlier.order):
+                        come = done[e](m, step(e, clamp(other, 0, last)))
+                        come = select(likely(inside), come, self.number(0))
+                        value = value + table[a.starts[e] + m, slot, kind] * come
+                return value
+
+            own = slice(a.starts[n], a.starts[n + 1])
+            # No step follows the one of the last tile, which may be narrower.
+            done.append(chain.follow(str(n), a.count, whole[own, own], given))
+
+        def tail(n: int, one: Filter, m: Any) -> Any:
+            return done[n](m, step(n, a.outer))
+
+        f[self.args({a.position: a.slots})] = self._by_slot(a, tail)
+        self.stages.links += chain.links
+        self.stages.domains.append([])
 
     def _residual(self, a: Axis, completed: Func, g: int) -> Residual:
         """What comes into tiles along axis `g`, and later filters make of it."""
@@ -467,6 +516,7 @@ def tiled(
     t: Type,
     edges: Edges | None,
     on_gpu: bool = False,
+    in_groups: bool = False,
 ) -> Tiles:
     """The stages of filters in tiles.
 
@@ -476,9 +526,11 @@ def tiled(
     of which those of not causal ones come after the last tile; None for zeros. Without
     edges the source is asked for points of the image alone; with them, a dimension in
     tiles may have an expression as its extent. on_gpu: whether these are the stages of
-    kernels, of which there are as few as can be.
+    kernels, of which there are as few as can be. in_groups: whether tails of a long
+    line, with zeros outside and no other beside it, are completed in groups.
     """
-    return _Tiler(name, source, dims, groups, widths, t, edges, on_gpu).build()
+    given = (name, source, dims, groups, widths, t, edges, on_gpu, in_groups)
+    return _Tiler(*given).build()
 
 
 __all__ = ["Axis", "Residual", "Run", "Tiles", "tiled"]
