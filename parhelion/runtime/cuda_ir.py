@@ -330,10 +330,10 @@ run:
   %pbz = getelementptr i32, ptr %block, i64 2
   %bz = load i32, ptr %pbz
   %stream = call ptr @ph.cuda.stream(ptr %ctx)
-  %time = call ptr @ph.cuda.before(ptr %kernel, ptr %stream)
+  %time = call ptr @ph.cuda.before(ptr %ctx, ptr %kernel)
   %r = call i32 @ph.cuLaunchKernel(ptr %f, i32 %gx, i32 %gy, i32 %gz, i32 %bx, \
 i32 %by, i32 %bz, i32 %shared, ptr %stream, ptr %arguments, ptr null)
-  call void @ph.cuda.after(ptr %time, ptr %stream)
+  call void @ph.cuda.after(ptr %ctx, ptr %time)
   %launched = call i32 @ph.cuda.status(i32 %r, i32 LAUNCH_FAILED)
   br label %out
 out:

@@ -1,15 +1,15 @@
 """How long kernels take on NVIDIA's GPUs, as LLVM IR: an event before each, one after.
 
 Events stand in the stream and cost it little, so that what is measured is what runs
-without them. They are read when all has been launched. A part of `cuda_ir`. The marks
-of `device_log_ir` are such events, too.
+without them. They are read when all has been launched. They are the marks of which
+`device_log_ir` makes profiles. A part of `cuda_ir`.
 """
 
 from __future__ import annotations
 
 TIMES = """
-; next, the kernel's name (malloc's), the events before and after.
-%ph.cuda.time = type { ptr, ptr, ptr, ptr }
+; next, the kernel's name (malloc's), the marks before and after.
+%ph.cuda.time = type { ptr, ptr, i64, i64 }
 
 @ph.cuda.timing = internal global i32 0
 @ph.cuda.times = internal global ptr null
@@ -23,8 +23,8 @@ define void @ph_cuda_time_kernels(i32 %on) {
 }
 
 ; Begins to measure a kernel that is about to be launched; null if that is not wanted,
-; or if it cannot be done. The context is current.
-define internal ptr @ph.cuda.before(ptr %kernel, ptr %stream) {
+; or if it cannot be done.
+define internal ptr @ph.cuda.before(ptr %ctx, ptr %kernel) {
   %on = load atomic i32, ptr @ph.cuda.timing monotonic, align 4
   %off = icmp eq i32 %on, 0
   br i1 %off, label %none, label %make
@@ -33,41 +33,31 @@ none:
 make:
   %t = call ptr @malloc(i64 32)
   %poor = icmp eq ptr %t, null
-  br i1 %poor, label %none, label %first
-first:
+  br i1 %poor, label %none, label %mark
+mark:
   %p2 = getelementptr %ph.cuda.time, ptr %t, i64 0, i32 2
-  %p3 = getelementptr %ph.cuda.time, ptr %t, i64 0, i32 3
-  %r2 = call i32 @ph.cuEventCreate(ptr %p2, i32 0)
-  %ok2 = icmp eq i32 %r2, 0
-  br i1 %ok2, label %second, label %drop
-second:
-  %before = load ptr, ptr %p2
-  %r3 = call i32 @ph.cuEventCreate(ptr %p3, i32 0)
-  %ok3 = icmp eq i32 %r3, 0
-  br i1 %ok3, label %record, label %undo
-undo:
-  %d = call i32 @ph.cuEventDestroy_v2(ptr %before)
-  br label %drop
+  call void @ph.cuda.mark(ptr %ctx, ptr %p2)
+  %began = load i64, ptr %p2
+  %lost = icmp eq i64 %began, 0
+  br i1 %lost, label %drop, label %tell
 drop:
   call void @free(ptr %t)
   ret ptr null
-record:
+tell:
   %name = load ptr, ptr %kernel
   %copy = call ptr @strdup(ptr %name)
   %p1 = getelementptr %ph.cuda.time, ptr %t, i64 0, i32 1
   store ptr %copy, ptr %p1
-  %r = call i32 @ph.cuEventRecord(ptr %before, ptr %stream)
   ret ptr %t
 }
 
 ; Ends the measurement, if there is one.
-define internal void @ph.cuda.after(ptr %t, ptr %stream) {
+define internal void @ph.cuda.after(ptr %ctx, ptr %t) {
   %none = icmp eq ptr %t, null
-  br i1 %none, label %out, label %record
-record:
+  br i1 %none, label %out, label %mark
+mark:
   %p3 = getelementptr %ph.cuda.time, ptr %t, i64 0, i32 3
-  %event = load ptr, ptr %p3
-  %r = call i32 @ph.cuEventRecord(ptr %event, ptr %stream)
+  call void @ph.cuda.mark(ptr %ctx, ptr %p3)
   br label %try
 try:
   %first = load atomic ptr, ptr @ph.cuda.times monotonic, align 8
@@ -80,19 +70,16 @@ out:
 }
 
 ; Waits for the kernels that were measured and tells of each, the last one first:
-; void told(user, name, float milliseconds), negative where it is not known.
+; void told(user, name, i64 nanoseconds), negative where it is not known.
 define i32 @ph_cuda_take_times(ptr %told, ptr %user) {
-  %ms = alloca float
-  %s = call i32 @ph.cuda.enter(ptr null)
+  %s = call i32 @ph_cuda_start(ptr null)
   %good = icmp eq i32 %s, 0
-  br i1 %good, label %take, label %not
-not:
-  ret i32 %s
+  br i1 %good, label %take, label %out
 take:
   %list = atomicrmw xchg ptr @ph.cuda.times, ptr null acquire
   br label %look
 look:
-  %t = phi ptr [ %list, %take ], [ %next, %tell ]
+  %t = phi ptr [ %list, %take ], [ %next, %some ]
   %end = icmp eq ptr %t, null
   br i1 %end, label %out, label %some
 some:
@@ -100,27 +87,16 @@ some:
   %p1 = getelementptr %ph.cuda.time, ptr %t, i64 0, i32 1
   %name = load ptr, ptr %p1
   %p2 = getelementptr %ph.cuda.time, ptr %t, i64 0, i32 2
-  %before = load ptr, ptr %p2
+  %began = load i64, ptr %p2
   %p3 = getelementptr %ph.cuda.time, ptr %t, i64 0, i32 3
-  %after = load ptr, ptr %p3
-  store float -1.0, ptr %ms
-  %w = call i32 @ph.cuEventSynchronize(ptr %after)
-  %waited = icmp eq i32 %w, 0
-  br i1 %waited, label %measure, label %tell
-measure:
-  %e = call i32 @ph.cuEventElapsedTime(ptr %ms, ptr %before, ptr %after)
-  br label %tell
-tell:
-  %value = load float, ptr %ms
-  call void %told(ptr %user, ptr %name, float %value)
-  %d2 = call i32 @ph.cuEventDestroy_v2(ptr %before)
-  %d3 = call i32 @ph.cuEventDestroy_v2(ptr %after)
+  %ended = load i64, ptr %p3
+  %nanos = call i64 @ph.cuda.elapsed(i64 %began, i64 %ended)
+  call void %told(ptr %user, ptr %name, i64 %nanos)
   call void @free(ptr %name)
   call void @free(ptr %t)
   br label %look
 out:
-  call void @ph.cuda.leave()
-  ret i32 0
+  ret i32 %s
 }
 
 ; Puts an event into the stream; 0 where that cannot be done.

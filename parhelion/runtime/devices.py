@@ -238,11 +238,11 @@ def time_kernels() -> Iterator[list[KernelTime]]:
 def _take_times() -> list[KernelTime]:
     found: list[KernelTime] = []
 
-    def told(user: int, name: bytes | None, ms: float) -> None:
+    def told(user: int, name: bytes | None, nanos: int) -> None:
         shown = (name or b"").decode("utf-8", "replace")
-        found.append(KernelTime(shown, ms / 1e3 if ms >= 0 else None))
+        found.append(KernelTime(shown, nanos / 1e9 if nanos >= 0 else None))
 
-    kind = ctypes.CFUNCTYPE(None, _P, ctypes.c_char_p, ctypes.c_float)
+    kind = ctypes.CFUNCTYPE(None, _P, ctypes.c_char_p, ctypes.c_int64)
     function = kind(told)
     take = ctypes.CFUNCTYPE(_I32, kind, _P)(symbols()["ph_cuda_take_times"])
     check(take(function, None), "the times of kernels")
