@@ -405,7 +405,7 @@ class Grid:
                 for a in e.args[2:]
             ]
             failure = FAILURES["require"]
-            text = failure.template.format(" ".join(parts))
+            text = failure.template.format("".join(parts))
             self._spoil(bad, failure.error(text), (e, g))
         return self._known(e.args[1], g)
 

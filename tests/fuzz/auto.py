@@ -92,12 +92,13 @@ def run_auto(
     scheduler: str,
     partial: random.Random | None = None,
     said: random.Random | None = None,
+    target: hl.Target | None = None,
 ) -> Outcome:
     """Schedules, compiles, runs and compares one case. partial: draws what of the
     case's own schedule is there before. said: draws what is said of how much of Funcs
-    is read, true or not."""
+    is read, true or not. target: what the schedule is for, by default this computer."""
     cpu, wall = time.process_time(), time.monotonic()
-    found = _run_auto(case, scheduler, partial, said)
+    found = _run_auto(case, scheduler, partial, said, target)
     cpu, wall = time.process_time() - cpu, time.monotonic() - wall
     if not (found.failure or found.refused):
         if found.schedule > LIMIT or cpu > LIMIT_ALL:
@@ -111,6 +112,7 @@ def _run_auto(
     scheduler: str,
     partial: random.Random | None,
     said: random.Random | None,
+    target: hl.Target | None,
 ) -> Outcome:
     own = given = replace(case, schedule=())
     found = Outcome()
@@ -131,7 +133,10 @@ def _run_auto(
             began = time.monotonic()
             with np.errstate(all="warn"):
                 result = hl.autoschedule(
-                    outputs, sizes=list(case.extents), scheduler=scheduler
+                    outputs,
+                    sizes=list(case.extents),
+                    scheduler=scheduler,
+                    target=target,
                 )
             found = replace(
                 found,

@@ -4,8 +4,10 @@
 
 The pipelines are those of `draw`. Funcs at the root are kernels, or the host computes
 them; others are computed inside of loops of their consumers, over blocks, over threads
-or serial, with loops over threads of their own. What the compiler refuses does not
-count. The simulator checks for races, and results are compared bit for bit.
+or serial, with loops over threads of their own; or an automatic scheduler finds all of
+it. What the compiler refuses does not count. Some stages require something, which the
+last run but one may break; some cases run with a device switched to. The simulator
+checks for races, and results are compared bit for bit.
 """
 
 from __future__ import annotations
@@ -15,18 +17,21 @@ import random
 import sys
 import warnings
 from collections import Counter
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import parhelion as hl
 from parhelion.ir.stmt import ForKind
 from parhelion.schedule.directives import DimType
+from tests.fuzz.auto import run_auto
 from tests.fuzz.build import Program, build
 from tests.fuzz.case import Case
 from tests.fuzz.draw import draw_case
 from tests.fuzz.execute import compare, compiled, interpreted
 from tests.fuzz.foreign import CALLS, TooManyCalls
 from tests.fuzz.numbered import run
+from tests.fuzz.ops import LAWFUL
 from tests.fuzz.places import _level, nests_down_to
 from tests.fuzz.storage import BROKEN_PROMISES
 
@@ -44,17 +49,47 @@ _MEMORIES = (
 )
 
 
+#: What automatic schedules are for.
+CUDA = hl.get_host_target().with_feature(hl.TargetFeature.CUDA)
+
+
 @dataclass(frozen=True)
 class Drawn:
-    """A pipeline, and what its schedule is drawn from."""
+    """A pipeline, and what its schedule is drawn from.
+
+    scheduler: the automatic one that schedules it; empty where the schedule is drawn.
+    switched: the devices that it runs on, one after another, as `hl.cuda_device` says;
+    -1 for none that is said. broken: whether what stages require is broken once.
+    """
 
     case: Case
     seed: int
+    scheduler: str = ""
+    switched: tuple[int, ...] = (-1,)
+    broken: bool = False
 
 
 def draw(rng: random.Random) -> Drawn:
     case = draw_case(rng, 1, 6)
-    return Drawn(case, rng.randrange(1 << 30))
+    seed = rng.randrange(1 << 30)
+    # By numbers of their own, so that cases stay what they were.
+    more = random.Random(f"more of {seed}")
+    scheduler = more.choice(("", "", "", "", "", "", "Parhelion", "Mullapudi2016"))
+    switched = more.choice(((-1,), (-1,), (0,), (-1, 0), (0, -1)))
+    if broken := more.random() < 0.3:
+        case = requiring(more, case)
+    return Drawn(case, seed, scheduler, switched, broken and not scheduler)
+
+
+def requiring(rng: random.Random, case: Case) -> Case:
+    """The same pipeline with requirements: stages that read points as they are, and
+    some others in their place."""
+    stages = list(case.stages)
+    likely = [k for k, s in enumerate(stages) if s.op in ("pointwise", "stencil")]
+    for k in {*likely, rng.randrange(len(stages))}:
+        if rng.random() < 0.7 and stages[k].op not in ("foreign", "downsample"):
+            stages[k] = replace(stages[k], op="required")
+    return replace(case, stages=tuple(stages))
 
 
 class Scheduler:
@@ -204,7 +239,7 @@ def _names(loops: list[Any]) -> set[str]:
     return {v.name() for v in loops}
 
 
-#: What has been given to the schedules of clean cases.
+#: What has been given to the schedules of clean cases, and what became of them.
 GIVEN: Counter[str] = Counter()
 
 
@@ -213,6 +248,8 @@ def difference(drawn: Drawn, device: str = "simulate") -> str:
     made for, by the name that PARHELION_GPU has."""
     os.environ["PARHELION_GPU"] = device
     CALLS.begin()
+    if drawn.scheduler:
+        return _automatic(drawn)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = build(drawn.case)
@@ -220,15 +257,74 @@ def difference(drawn: Drawn, device: str = "simulate") -> str:
         try:
             scheduler.run()
             pipeline = hl.Pipeline(program.outputs())
-            got = compiled(program, pipeline)
+            with on(drawn.switched[0]):
+                got = compiled(program, pipeline)
             wanted = interpreted(program)
+            found = compare(got, wanted)
+            if drawn.broken and not found:
+                found = _broken(program, pipeline)
+            for number in drawn.switched[not drawn.broken :]:
+                if not found:
+                    found = compare(_switched(program, pipeline, number), wanted)
         except (hl.ScheduleError, TooManyCalls):
             return ""
         except hl.BoundsError as error:
             return "" if any(p in str(error) for p in BROKEN_PROMISES) else str(error)
     GIVEN.update(scheduler.given)
     GIVEN["clean"] += 1
-    return compare(got, wanted)
+    GIVEN[f"on devices {drawn.switched}"] += 1
+    return found
+
+
+def on(number: int) -> AbstractContextManager[None]:
+    """Work goes to a device inside of a ``with`` block; -1 to none that is said."""
+    return nullcontext() if number < 0 else hl.cuda_device(number)
+
+
+def _switched(program: Program, pipeline: hl.Pipeline, number: int) -> list[Any]:
+    """The results once more, on another device: the copies of images on the one before
+    are freed, as has to be where it is another GPU."""
+    for image in program.images:
+        buffer = image.get() if isinstance(image, hl.ImageParam) else image
+        if buffer is not None and buffer.defined():
+            buffer.copy_to_host()
+            buffer.device_free()
+    with on(number):
+        return compiled(program, pipeline)
+
+
+def _broken(program: Program, pipeline: hl.Pipeline) -> str:
+    """Breaks what the stages require: compiled code is to say so where the interpreter
+    does. It may where the interpreter does not, of points that nobody asked for."""
+    LAWFUL.set(0)
+    try:
+        told = [
+            _requirement(lambda: compiled(program, pipeline)),
+            _requirement(lambda: interpreted(program)),
+        ]
+    finally:
+        LAWFUL.set(1)
+    GIVEN["requirements broken"] += told[1]
+    return "a broken requirement was not told" if told[1] and not told[0] else ""
+
+
+def _requirement(run: Any) -> bool:
+    """Whether a requirement is found broken."""
+    try:
+        run()
+    except hl.PipelineRuntimeError as error:
+        if "requirement failed: other is " not in str(error):
+            raise
+        return True
+    return False
+
+
+def _automatic(drawn: Drawn) -> str:
+    with on(drawn.switched[0]):
+        found = run_auto(drawn.case, drawn.scheduler, target=CUDA)
+    GIVEN.update({f"{drawn.scheduler} {k}": n for k, n in found.directives.items()})
+    GIVEN[drawn.scheduler] += 1
+    return found.failure
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import multiprocessing
 import random
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -50,5 +51,8 @@ def run(
 def _tried(
     draw: Callable[[random.Random], C], difference: Callable[[C], str], number: int
 ) -> str:
-    """What is wrong about the case of a number."""
-    return difference(draw(random.Random(number)))
+    """What is wrong about the case of a number; what is raised is."""
+    try:
+        return difference(draw(random.Random(number)))
+    except Exception as error:
+        return "".join(traceback.format_exception(error))

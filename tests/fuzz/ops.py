@@ -36,6 +36,9 @@ TYPES: dict[str, hl.Type] = {
     "bool": hl.Bool(),
 }
 
+#: What `required` stages require: 1 lets them pass, 0 breaks all of them.
+LAWFUL = hl.Param(hl.Int(32), "lawful", 1)
+
 #: Signed integers that an index may be made of stay below this.
 _SMALL = 1 << 14
 _FLOATS = 1 << 10
@@ -492,6 +495,14 @@ def foreign(m: Maker) -> None:
     m.func.define_extern(work, given, m.type, m.vars, bounds=work.needs)
 
 
+def required(m: Maker) -> None:
+    """The source at the point, of which something is required that depends on a Param
+    and on another value; `tests.fuzz.kernels` draws these."""
+    value, other = m.here(), convert(m.source(m.vars, 1), hl.Int(32))
+    kept = hl.require(other % 4 < 4 * LAWFUL, value, "other is", other, "at", m.vars[0])
+    m.pure(combine(m, kept, m.here(1)) if m.choices.chance() else kept)
+
+
 OPS: dict[str, Callable[[Maker], None]] = {
     f.__name__: f
     for f in (
@@ -518,6 +529,7 @@ OPS: dict[str, Callable[[Maker], None]] = {
         promised,
         tagged,
         foreign,
+        required,
     )
 }
 

@@ -18,3 +18,17 @@ def test_kernels(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert not difference(drawn), f"seed {number}: {drawn}"
     # Most schedules are to be taken, or nothing is tested.
     assert GIVEN["clean"] - before >= 5
+
+
+def test_draws() -> None:
+    """There are automatic schedules, other devices and broken requirements, and a
+    requirement that is broken is found to be."""
+    many = [draw(random.Random(number)) for number in range(200)]
+    assert {d.scheduler for d in many} == {"", "Parhelion", "Mullapudi2016"}
+    assert {d.switched for d in many} == {(-1,), (0,), (-1, 0), (0, -1)}
+    broken = [d for d in many if d.broken]
+    assert len(broken) >= 30
+    before = GIVEN["requirements broken"]
+    for drawn in broken[:8]:
+        assert not difference(drawn), drawn
+    assert GIVEN["requirements broken"] > before

@@ -295,7 +295,7 @@ def test_a_deep_expression() -> None:
 
 
 def test_require() -> None:
-    message = (StringImm(Handle(), "x is"), x)
+    message = (StringImm(Handle(), "x is "), x)
     guarded = Intrinsic(INT32, "require", (B.lt(x, int32(3)), B.mul(x, x), *message))
     f = define("f", [x], guarded)
     assert interpret(f, [(0, 3)])[0].tolist() == [0, 1, 4]
