@@ -34,9 +34,17 @@ def rivals(net: vgg.Network, images: Mapping[str, Image]) -> Rivals:
 
 
 def with_torch(net: vgg.Network, arrays: Mapping[str, Array]) -> Callable[[], Array]:
-    """The same by PyTorch's layers, channels innermost as in ours, where its CPU build
-    calls oneDNN; the weights are brought into its layout beforehand. The number of
+    """The same by PyTorch's layers, where its CPU build calls oneDNN. The number of
     threads is OMP_NUM_THREADS."""
+    run = torch_layers(net, arrays, "cpu")
+    return lambda: np.asarray(run().numpy())
+
+
+def torch_layers(
+    net: vgg.Network, arrays: Mapping[str, Array], device: str
+) -> Callable[[], Any]:
+    """Runs PyTorch's layers on a device, channels innermost as in ours; returns a
+    tensor there. The weights are brought into its layout beforehand."""
     import torch
     from torch.nn import functional
 
@@ -47,25 +55,25 @@ def with_torch(net: vgg.Network, arrays: Mapping[str, Array]) -> Callable[[], Ar
         layers.append(
             [
                 (
-                    torch.from_numpy(
-                        arrays[f"filter_{n}"].transpose(3, 0, 1, 2).copy()
-                    ).contiguous(memory_format=inner),
-                    torch.from_numpy(arrays[f"bias_{n}"]),
+                    torch.from_numpy(arrays[f"filter_{n}"].transpose(3, 0, 1, 2).copy())
+                    .to(device)
+                    .contiguous(memory_format=inner),
+                    torch.from_numpy(arrays[f"bias_{n}"]).to(device),
                 )
                 for n in names
             ]
         )
     dense = [
         (
-            torch.from_numpy(arrays[f"matrix_{k}"].T.copy()),
-            torch.from_numpy(arrays[f"vector_{k}"]),
+            torch.from_numpy(arrays[f"matrix_{k}"].T.copy()).to(device),
+            torch.from_numpy(arrays[f"vector_{k}"]).to(device),
         )
         for k in range(1, len(net.hidden) + 2)
     ]
     # A view: its strides are those of channels that are innermost.
-    images = torch.from_numpy(arrays["input"]).permute(0, 3, 1, 2)
+    images = torch.from_numpy(arrays["input"]).to(device).permute(0, 3, 1, 2)
 
-    def run() -> Array:
+    def run() -> Any:
         with torch.inference_mode():
             f = images * 2 - 1
             for block in layers:
@@ -76,7 +84,7 @@ def with_torch(net: vgg.Network, arrays: Mapping[str, Array]) -> Callable[[], Ar
             for k, (matrix, vector) in enumerate(dense):
                 f = functional.linear(f, matrix, vector)
                 f = functional.relu_(f) if k < len(net.hidden) else f
-            return np.asarray(functional.softmax(f, dim=1).numpy())
+            return functional.softmax(f, dim=1)
 
     return run
 

@@ -45,7 +45,20 @@ def caller(
     out: Sequence[Array],
 ) -> Callable[[], None]:
     """A function that runs it on these inputs, and writes to these arrays."""
-    function = getattr(build(program, compiled), program.name)
+    library = build(program, compiled)
+    return bound(library, program, compiled, inputs, size, out)
+
+
+def bound(
+    library: ctypes.CDLL,
+    program: Program,
+    compiled: forma.Program,
+    inputs: Mapping[str, Array],
+    size: Sequence[int],
+    out: Sequence[Array],
+) -> Callable[[], None]:
+    """The same of a library that is built: its function has the program's name."""
+    function = getattr(library, program.name)
     numbers = program.parameters(size)
     arrays = [inputs[one.name] for one in compiled.graph.inputs]
     places = [ctypes.c_void_p(a.ctypes.data) for a in arrays]
@@ -63,4 +76,4 @@ def caller(
     return run
 
 
-__all__ = ["TOO_LARGE", "WrongCall", "build", "caller"]
+__all__ = ["TOO_LARGE", "WrongCall", "bound", "build", "caller"]
