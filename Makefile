@@ -6,6 +6,8 @@
 # make bench-dynamic    how often stages on demand are computed, and how fast
 # make bench-recursive  recursive filters beside SciPy, OpenCV and Halide
 # make bench-forma      programs in Forma beside NumPy, OpenCV and Halide
+# make bench-gpu        kernels beside Halide's CUDA, CUDA C++ and libraries, in slices of
+#                       eight minutes: again until nothing is left
 #
 # Needs make, python3 >= 3.11 and python3-venv. Everything goes into .venv; a stamp
 # per extra says what is installed, and changes of pyproject.toml install again.
@@ -18,8 +20,8 @@ SEED   ?= 1
 ARGS   ?=
 PY     := $(VENV)/bin/python
 
-.PHONY: demo test check format bench bench-auto bench-dynamic bench-recursive bench-forma fuzz \
-        fuzz-auto fuzz-recursive clean
+.PHONY: demo test check format bench bench-auto bench-dynamic bench-recursive bench-forma bench-gpu \
+        fuzz fuzz-auto fuzz-recursive clean
 .DELETE_ON_ERROR:
 
 $(PY):
@@ -61,6 +63,9 @@ bench-forma: $(VENV)/.stamp-bench
 
 bench-recursive: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.recursive --page docs/recursive-filters-benchmarks.md $(ARGS)
+
+bench-gpu: $(VENV)/.stamp-bench
+	$(PY) -m benchmarks.gpu --page docs/gpu-benchmarks.md $(ARGS)
 
 bench-dynamic: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.flip --page docs/dynamic-counts.md

@@ -46,6 +46,10 @@ def test_profiles(tmp_path: Path) -> None:
     assert run(["profile"], tmp_path)["profile"] == 4
 
 
+def test_benchmarks(tmp_path: Path) -> None:
+    assert run(["bench"], tmp_path)["bench"] >= 5
+
+
 def test_requirements(tmp_path: Path) -> None:
     assert run(["require"], tmp_path)["require"] == 5
 

@@ -299,8 +299,29 @@ def check_checks() -> None:
         in_kernels.check(build)
 
 
+def check_bench() -> None:
+    """The benchmarks' clock and results, by the stand-in's clock (see `check_profile`):
+    blocks of 32 x 32 pixels."""
+    from benchmarks.gpu import applications, runtime
+
+    job = applications.job("blur", simulated=True)
+    found = runtime.run(replace(job, contenders=job.contenders[1:2]), 1e-3)
+    (entry,) = found["contenders"].values()
+    assert entry["name"] == "gpu, registers" and "wrong" not in entry
+    width, height = job.inputs()["input"].array.shape[::-1]
+    blocks = -(-(width - 2) // 32) * -(-(height - 2) // 32)
+    assert abs(entry["min"] - blocks * 1e-3) < 1e-6, entry
+    assert found["moved"] == 2 * (width * height + (width - 2) * (height - 2))
+    assert "sm_" in found["card"]
+
+
 #: Checks of their own.
-OWN = {"profile": check_profile, "require": check_require, "checks": check_checks}
+OWN = {
+    "profile": check_profile,
+    "require": check_require,
+    "checks": check_checks,
+    "bench": check_bench,
+}
 
 
 def main(library: str, names: list[str]) -> None:
