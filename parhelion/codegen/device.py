@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from parhelion.codegen import closures, effects
 from parhelion.codegen.kernel_image import DEVICES, IMAGE
 from parhelion.codegen.kernel_traffic import Uses, traffic
-from parhelion.codegen.module import DeviceKernel
+from parhelion.codegen.module import DeviceKernel, TextureObject
 from parhelion.codegen.nvptx import refusals
 from parhelion.codegen.nvptx.reports import RECORD, RECORD_BYTES, can_fail
 from parhelion.codegen.structs import ON_DEVICE, READS, WRITES
@@ -29,10 +29,14 @@ from parhelion.lower.kernel_loops import block_loops
 from parhelion.lower.kernel_names import computed
 from parhelion.lower.launch_sizes import threads_of
 from parhelion.lower.shared import lay_out_shared
-from parhelion.types import INT32, Handle
+from parhelion.types import INT32, INT64, Handle
 
 #: The bytes that an address of the device is a multiple of for the widest vectors.
 _WIDEST = 16
+
+#: What lies beyond a texture, as the driver numbers it (`CUaddress_mode`): the nearest
+#: texel, and 0.
+CLAMP, ZERO = 1, 3
 
 
 def sync(f: Function, s: S.Sync) -> None:
@@ -223,10 +227,7 @@ def _launch(f: Function, s: S.For, kernel: DeviceKernel) -> None:
         some = one if some == "true" else f.op(f"and i1 {some}, {one}")
     threads = [f.value(build.maximum(e, build.int32(1))) for e in kernel.threads]
     grid, block = _triple(f, counts), _triple(f, threads)
-    places = [
-        _address(f, p) if isinstance(p, BufferSym) else f.value(p)
-        for p in kernel.parameters
-    ]
+    places = [_given(f, p) for p in kernel.parameters]
     record = _record(f, kernel, kernel.name)
     if kernel.wide:
         wide = _record(f, kernel, kernel.wide)
@@ -238,7 +239,9 @@ def _launch(f: Function, s: S.For, kernel: DeviceKernel) -> None:
     f.start(run)
     given = f.alloca(f"[{max(len(places), 1)} x ptr], align 8")
     for i, (p, text) in enumerate(zip(kernel.parameters, places, strict=True)):
-        kind = "ptr" if isinstance(p, BufferSym) else memory_type(p.type)
+        kind = "i64" if isinstance(p, TextureObject) else "ptr"
+        if isinstance(p, Expr):
+            kind = memory_type(p.type)
         if isinstance(p, Expr) and p.type.is_bool():
             text = f.op(f"zext i1 {text} to i8")
         cell = f.alloca(f"{kind}, align 8")
@@ -261,6 +264,32 @@ def _launch(f: Function, s: S.For, kernel: DeviceKernel) -> None:
     f.out(f"  br label %{done}")
     f.append(f.pop())
     f.start(done)
+
+
+def _given(f: Function, p: Expr | BufferSym | TextureObject) -> str:
+    """What a parameter of a kernel gets."""
+    if isinstance(p, BufferSym):
+        return _address(f, p)
+    return _texture(f, p) if isinstance(p, TextureObject) else f.value(p)
+
+
+def _texture(f: Function, p: TextureObject) -> str:
+    """What the run time has kernels read a texture by."""
+    f.module.runtime("ph_device_texture")
+    size = p.buffer.type.bytes()
+    pitch = build.mul(build.cast(INT64, p.pitch), build.int64(size))
+    sizes = [f.value(build.cast(INT64, e)) for e in (p.width, p.rows)]
+    # The number that the driver has for integers of so many bytes, and what is beyond.
+    what = size.bit_length() | (ZERO if p.zero else CLAMP) << 8
+    place = f.alloca("i64, align 8")
+    status = f.op(
+        f"call i32 @ph_device_texture(ptr %ctx, ptr {_interface(f)}, "
+        f"ptr {f.structs[p.buffer]}, i64 {sizes[0]}, i64 {sizes[1]}, "
+        f"i64 {f.value(pitch)}, i32 {what}, ptr {place})"
+    )
+    name = p.buffer.name if p.buffer.func is None else p.buffer.func.label
+    _check(f, status, f"the texture of '{name}'")
+    return f.op(f"load i64, ptr {place}, align 8")
 
 
 def _triple(f: Function, counts: Sequence[str]) -> str:

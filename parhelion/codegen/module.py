@@ -51,13 +51,27 @@ class Emitted:
 
 
 @dataclass(frozen=True, slots=True)
+class TextureObject:
+    """What a kernel reads storage by: `width` texels in each of `rows` rows, which are
+    `pitch` texels apart; expressions of the host's, of type int32. zero: whether what
+    lies beyond is 0, else it is the nearest texel."""
+
+    buffer: BufferSym
+    width: Expr
+    rows: Expr
+    pitch: Expr
+    zero: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceKernel:
     """What the host must know of a kernel.
 
     name: in the PTX. func: what the user calls the Func that it computes.
     parameters: what is passed, in order: numbers by value, as they are in registers (a
         Bool in a byte, a bfloat16 as its bits), of buffers the address on the device of
-        the element with index 0. The numbers are expressions of the host's.
+        the element with index 0. The numbers are expressions of the host's. Textures
+        are numbers of 64 bits, which the run time knows.
     grid: how many blocks there are along x, y and z, and threads: how many threads a
         block has; expressions of the host's, all of type int32, for as many dimensions
         as there are loops. Nothing is to run if a number of blocks is less than 1. A
@@ -70,7 +84,7 @@ class DeviceKernel:
 
     name: str
     func: str
-    parameters: tuple[Expr | BufferSym, ...]
+    parameters: tuple[Expr | BufferSym | TextureObject, ...]
     grid: tuple[Expr, ...]
     threads: tuple[Expr, ...]
     shared: int

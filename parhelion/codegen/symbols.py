@@ -17,6 +17,7 @@ DEVICE: Mapping[str, Symbol] = {
     "ph_device_sync": Symbol("i32", "ptr, ptr, ptr, i32"),
     "ph_device_leave": Symbol("i32", "ptr, ptr, i32", "nounwind"),
     "ph_device_address": Symbol("ptr", "ptr", "nounwind"),
+    "ph_device_texture": Symbol("i32", "ptr, ptr, ptr, i64, i64, i64, i32, ptr"),
     "ph_device_free": Symbol("void", "ptr, ptr", "nounwind"),
     "ph_device_launch": Symbol("i32", "ptr, ptr, ptr, ptr, ptr, i32, ptr"),
     "ph_device_launched": Symbol("void", "", "nounwind"),

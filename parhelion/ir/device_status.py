@@ -24,6 +24,7 @@ class Kind(IntEnum):
     NO_HOST = 10
     BOTH_NEWER = 11
     NO_LAUNCH = 12
+    NO_TEXTURE = 13
 
 
 #: (what happened, what to do about it)
@@ -76,6 +77,10 @@ _TOLD: dict[Kind, tuple[str, str]] = {
     Kind.BOTH_NEWER: (
         "its copy in memory and the one on the device are both marked as the newer",
         "set_host_dirty(False) or set_device_dirty(False)",
+    ),
+    Kind.NO_TEXTURE: (
+        "the driver makes no texture of its memory",
+        "leave it in the device's memory: give its store_in MemoryType.Heap",
     ),
     Kind.NO_LAUNCH: (
         "the device is a simulation, which launches no kernels",

@@ -171,7 +171,7 @@ class Evaluator:
             return self.go(e.args[0], lane)
         if op == "strict_float":
             return self.go(_expansion(e) or _all_strict(e.args[0]), lane)
-        if op in ("promise_clamped", "known_clamped", "memoize_tag"):
+        if op in ("promise_clamped", "known_clamped", "memoize_tag", "texel"):
             return self.go(e.args[0], lane)
         if op == "guarded":
             held = self.go(e.args[1], lane)

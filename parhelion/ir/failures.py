@@ -186,6 +186,14 @@ FAILURES: dict[str, Failure] = {
         "split the loops over threads, and give the outer parts to the blocks:"
         " gpu_tile does both",
     ),
+    # (func, number, "rows" or "texels in a row", most)
+    "texture_too_large": Failure(
+        ScheduleError,
+        "the storage of {0} is a texture (store_in) with {1} {2}, and a texture has at"
+        " most {3}",
+        "compute less of it at a time, or leave it in the device's memory: give its"
+        " store_in MemoryType.Heap",
+    ),
     # (func, element)
     "kernel_race": Failure(
         PipelineRuntimeError,

@@ -142,6 +142,13 @@ INTRINSICS: dict[str, IntrinsicInfo] = {
         3,
         "a of lane b of as many as args[2] that go together; all of a warp ask at once",
     ),
+    "texel": _pure(
+        7,
+        "a pixel; or the one at (args[1], args[2]) in the texture of its storage, of"
+        " args[3] texels in each of args[4] rows, which are args[5] texels apart; as"
+        " args[6] says, these coordinates lie inside, or are clamped (1), or what lies"
+        " beyond is 0 (2)",
+    ),
     "guarded": _pure(2, "a pixel, which is read only where args[1] holds, else 0"),
     "undef": _pure(0, "any value; a store of it is dropped"),
     # Effects.

@@ -59,7 +59,8 @@ class MemoryKind(enum.Enum):
     where these use it together holds elements of each thread alone (`lower.registers`).
     DEVICE is what kernels use that is stored outside of them: memory of the device, and
     main memory as well for MIRRORED, which the host's code uses, too. CACHE_MIRRORED
-    has its main memory from that cache."""
+    has its main memory from that cache. TEXTURE, a wish of the schedule, is a HEAP that
+    kernels read as a texture (`lower.textures`)."""
 
     AUTO = "auto"
     STACK = "stack"
@@ -68,6 +69,7 @@ class MemoryKind(enum.Enum):
     REGISTER = "register"
     CACHE = "cache"
     SHARED = "shared"
+    TEXTURE = "texture"
     DEVICE = "device"
     MIRRORED = "mirrored"
     CACHE_MIRRORED = "mirrored cache"

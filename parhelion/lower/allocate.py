@@ -97,7 +97,7 @@ def memory_kind(f: Function, of: Type, extents: Sequence[Expr]) -> MemoryKind:
     if wish is MemoryKind.AUTO:
         small = size is not None and size <= MOST_ON_STACK
         return MemoryKind.STACK if small else heap
-    if wish is MemoryKind.HEAP:
+    if wish in (MemoryKind.HEAP, MemoryKind.TEXTURE):
         return heap
     if wish is MemoryKind.SHARED:
         return wish

@@ -42,6 +42,7 @@ from parhelion.ir.expr import (
     ImageLoad,
     Imm,
     Intrinsic,
+    Let,
     Load,
     Mul,
     Select,
@@ -80,6 +81,8 @@ from parhelion.lower.extents import most_of
 from parhelion.lower.instantiate import inline_lets
 from parhelion.lower.memoize import Remembered, decided_outside, remembered
 from parhelion.lower.options import PLAIN, LowerOptions
+from parhelion.lower.texture_reads import Reads, is_zero
+from parhelion.lower.textures import Texture, Textures
 from parhelion.simplify.simplifier import simplify
 from parhelion.types import INT32, INT64
 
@@ -103,6 +106,7 @@ def flatten_storage(
     for func, buffers in outputs.items():
         flatten.places[func] = tuple(map(flatten.outside, buffers))
     body = flatten.go(s)
+    flatten.textures.check()
     return block(*flatten.offsets, body)
 
 
@@ -112,13 +116,15 @@ _SUMS: dict[type[Expr], Callable[[Expr, Expr], Expr]] = {Add: add, Sub: sub, Mul
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a Func's value or an image lives: the index of a point is
-    ``sum((args[d] - mins[d]) * strides[d]) - offset``, over `order`."""
+    ``sum((args[d] - mins[d]) * strides[d]) - offset``, over `order`. texture: what
+    kernels read there, if it is one."""
 
     buffer: BufferSym
     order: tuple[int, ...]
     mins: tuple[Expr, ...]
     strides: tuple[Expr, ...]
     offset: Expr
+    texture: Texture | None = None
 
 
 class _Flatten(Rewriter):
@@ -134,6 +140,11 @@ class _Flatten(Rewriter):
         self.offsets: list[Stmt] = []
         self.widened: dict[Expr, Expr] = {}
         self.in_kernel = False
+        self.textures = Textures()
+        #: Of the kernel in hand, where there are textures: its reads of them, and what
+        #: it stores to.
+        self.reads: Reads | None = None
+        self.stored: set[Function] = set()
 
     # Places.
 
@@ -183,12 +194,39 @@ class _Flatten(Rewriter):
     # Reads.
 
     def on_funccall(self, n: FuncCall) -> Expr:
+        args = [self.go(a) for a in n.args]
+        load, texture = self.read(n, args)
+        if texture is None:
+            return load
+        assert self.reads is not None
+        return self.reads.texel(texture, args, load)
+
+    def read(self, n: FuncCall, args: Sequence[Expr]) -> tuple[Load, Texture | None]:
+        """A call as a load, and the texture that it may read instead."""
         places = self.places.get(n.func)
         internal_assert(places, f"{n.func.name} is called but has no storage")
         assert places is not None
         place = places[n.index]
-        index = self.at(place, [self.go(a) for a in n.args])
-        return Load(n.type, place.buffer, index, None)
+        load = Load(n.type, place.buffer, self.at(place, args), None)
+        if self.reads is None or place.texture is None or n.func in self.stored:
+            return load, None
+        self.textures.read.add(n.func)
+        return load, place.texture
+
+    def on_select(self, n: Select) -> Expr:
+        if self.reads is None:
+            return n.map(self.go)
+        cond, a, b = self.go(n.cond), self.go(n.a), n.b
+        while isinstance(b, Intrinsic) and b.op in LIKELY:
+            b = b.args[0]
+        if isinstance(b, FuncCall) and is_zero(a):
+            args = [self.go(e) for e in b.args]
+            load, texture = self.read(b, args)
+            if texture is not None:
+                made = self.reads.border(texture, args, load, cond)
+                if made is not None:
+                    return made
+        return Select(cond, a, self.go(n.b))
 
     def on_imageload(self, n: ImageLoad) -> Expr:
         index = self.at(self.image(n.image), [self.go(a) for a in n.args])
@@ -204,16 +242,36 @@ class _Flatten(Rewriter):
         if n.op != "guarded":
             return n.map(self.go)
         pixel, cond = self.go(n.args[0]), self.go(n.args[1])
-        if is_true(cond) or not isinstance(pixel, Load):
+        if is_true(cond):
             return pixel
-        return Load(pixel.type, pixel.buffer, pixel.index, cond)
+        if isinstance(pixel, Intrinsic) and pixel.op == "texel":
+            load, *rest = pixel.args
+            assert isinstance(load, Load)
+            return Intrinsic(pixel.type, "texel", (_guarded(load, cond), *rest))
+        return _guarded(pixel, cond) if isinstance(pixel, Load) else pixel
 
     def on_for(self, n: For) -> Stmt:
-        outside = self.in_kernel
-        self.in_kernel = outside or n.kind is ForKind.GPU_BLOCK
+        if self.in_kernel or n.kind is not ForKind.GPU_BLOCK:
+            return n.map(self.go)
+        self.in_kernel = True
+        lets: list[Stmt] = []
+        if self.textures.wanted:
+            made, lets = self.kernel(n)
+        else:
+            made = n.map(self.go)
+        self.in_kernel = False
+        return block(*lets, made)
+
+    def kernel(self, n: For) -> tuple[Stmt, list[Stmt]]:
+        """A kernel that may read textures, and names to place before it."""
+        inner = list(nodes(n))
+        bound = [m.var for m in inner if isinstance(m, For | LetStmt | Let)]
+        self.stored = {m.func for m in inner if isinstance(m, Provide)}
+        self.reads = Reads(frozenset(bound))
+        before, self.memo = self.memo, {}
         made = n.map(self.go)
-        self.in_kernel = outside
-        return made
+        lets, self.reads, self.memo = self.reads.lets, None, before
+        return made, lets
 
     # Writes.
 
@@ -328,6 +386,10 @@ class _Flatten(Rewriter):
         lets: list[Stmt] = []
         mins = tuple([self.wide(self.go(low)) for low, _ in n.bounds])
         extents = laid_out(func, self.extents(n, order), lets)
+        texture: Texture | None = None
+        if not self.in_kernel:
+            bounds = [(self.go(low), self.go(extent)) for low, extent in n.bounds]
+            texture = self.textures.lay_out(func, order, bounds, extents, lets)
         strides: dict[int, Expr] = {}
         stride: Expr = imm(1, self.index)
         for d in order:
@@ -345,7 +407,8 @@ class _Flatten(Rewriter):
                 name, t, len(order), "internal", func=func, value_index=i
             )
             by_dim = tuple([strides[d] for d in range(len(order))])
-            places.append(_Place(buffer, order, mins, by_dim, imm(0, self.index)))
+            none = imm(0, self.index)
+            places.append(_Place(buffer, order, mins, by_dim, none, texture))
         if func in self.realized:
             self.memo.clear()  # it speaks of the storage of an earlier realization
         self.realized.add(func)
@@ -498,6 +561,10 @@ def _reads(func: Function, exprs: Sequence[Expr]) -> set[int]:
         for e in nodes(root)
         if type(e) is FuncCall and e.func is func
     }
+
+
+def _guarded(load: Load, cond: Expr) -> Load:
+    return Load(load.type, load.buffer, load.index, cond)
 
 
 def _is_undef(e: Expr) -> bool:

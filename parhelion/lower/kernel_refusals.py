@@ -92,11 +92,24 @@ def refuse_memoized(a: Allocate) -> None:
         )
 
 
+def refuse_texture(a: Allocate) -> None:
+    """Raises ScheduleError for storage in a kernel that is to be a texture."""
+    f = a.buffer.func
+    if f is not None and f.schedule.memory is MemoryKind.TEXTURE:
+        raise refused_storage(
+            a,
+            "is in a kernel, and is to be a texture (store_in): a kernel reads textures"
+            " that were stored before it began",
+            "compute it outside of the kernel, at the root, or leave out store_in",
+        )
+
+
 __all__ = [
     "RefusedStorage",
     "block_inside",
     "divergent",
     "refuse_memoized",
+    "refuse_texture",
     "refused_statement",
     "refused_storage",
 ]

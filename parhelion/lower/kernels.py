@@ -80,6 +80,7 @@ from parhelion.lower.kernel_refusals import (
     block_inside,
     divergent,
     refuse_memoized,
+    refuse_texture,
     refused_statement,
     refused_storage,
 )
@@ -344,6 +345,7 @@ class _Kernel:
             offset = add(offset, mul(sub(loop.var, lo), int32(stride)))
             stride *= most
             extents.append(int32(most))
+        refuse_texture(a)
         if wish is MemoryKind.HEAP:
             return self.in_blocks(a, extents, stride, offset, rest)
         made = Allocate(a.buffer, tuple(extents), a.condition, MemoryKind.SHARED, 0)
@@ -444,6 +446,7 @@ class _Kernel:
 
     def private(self, a: Allocate) -> Stmt:
         refuse_memoized(a)
+        refuse_texture(a)
         f = a.buffer.func
         wish = MemoryKind.AUTO if f is None else f.schedule.memory
         if wish in (MemoryKind.SHARED, MemoryKind.HEAP):

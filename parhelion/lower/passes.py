@@ -25,6 +25,7 @@ from parhelion.ir.verify import Form, verify
 from parhelion.lower import front
 from parhelion.lower.allocate import place_allocations
 from parhelion.lower.barriers import place_barriers
+from parhelion.lower.bind_textures import bind_textures
 from parhelion.lower.check_kernels import check_kernels
 from parhelion.lower.cse import common_subexpressions
 from parhelion.lower.entrance import entrance
@@ -261,6 +262,12 @@ PASSES: tuple[Pass[Context], ...] = (
         lambda s, c: interleave_phases(s),
         "vectors of x/2 and x % 2 become their even and their odd lanes, interleaved",
         "after marks, which would hide the pattern; before the last folding",
+    ),
+    Pass(
+        "bind_textures",
+        lambda s, c: bind_textures(s, c.options.device),
+        "reads of textures become coordinates, or in simulations what they stand for",
+        "behind all that copies and widens loads, whose indices go after it",
     ),
     Pass(
         "simplify",

@@ -46,6 +46,7 @@ from parhelion.lower.parts import Grid, grid_of
 from parhelion.lower.sites import Site, Sites
 from parhelion.lower.sliding import Slid, slide
 from parhelion.lower.stages import LoopStage, StagedPipeline
+from parhelion.lower.textures import is_textured
 from parhelion.schedule.directives import Bound
 from parhelion.schedule.modes import by_loops
 from parhelion.simplify.simplifier import can_prove, simplify
@@ -141,7 +142,7 @@ class Regions:
         return StageLoops(
             stage,
             nominal,
-            guard=self.options.guard_tails,
+            guard=self.options.guard_tails or is_textured(stage.func),
             given=stage.func in self.program.outputs,
             shared=self.sites.fusing.shared(stage),
         )

@@ -21,6 +21,8 @@ from parhelion.runtime.cuda_devices_ir import DEVICES
 from parhelion.runtime.cuda_devices_ir import names as device_names
 from parhelion.runtime.cuda_pool_ir import POOL
 from parhelion.runtime.cuda_pool_ir import names as pool_names
+from parhelion.runtime.cuda_textures_ir import TEXTURES
+from parhelion.runtime.cuda_textures_ir import names as texture_names
 from parhelion.runtime.cuda_times_ir import TIMES
 
 #: Environment variables: the file of the driver's library, the number of the device.
@@ -56,6 +58,8 @@ FUNCTIONS: dict[str, str] = {
     "cuModuleGetFunction": "ptr, ptr, ptr",
     "cuFuncSetAttribute": "ptr, i32, i32",
     "cuFuncGetAttribute": "ptr, i32, ptr",
+    "cuTexObjectCreate": "ptr, ptr, ptr, ptr",
+    "cuTexObjectDestroy": "i64",
     "cuLaunchKernel": "ptr, i32, i32, i32, i32, i32, i32, i32, ptr, ptr, ptr",
 }
 
@@ -85,7 +89,8 @@ CUDA = """
   ptr @ph.cuda.mark,
   ptr @ph.cuda.elapsed,
   ptr @ph.cuda.registers,
-  ptr @ph.cuda.here
+  ptr @ph.cuda.here,
+  ptr @ph.cuda.texture
 }
 
 @ph.cuda.mutex = internal global [64 x i8] zeroinitializer, align 64
@@ -413,7 +418,7 @@ def text() -> str:
         f"@ph.cuda.functions = internal global [{count} x ptr] zeroinitializer\n"
     )
     calls = [_call(i, *one) for i, one in enumerate(FUNCTIONS.items())]
-    return "\n".join((*strings, tables, *calls, CUDA, DEVICES, TIMES, POOL))
+    return "\n".join((*strings, tables, *calls, CUDA, DEVICES, TIMES, POOL, TEXTURES))
 
 
 def _call(place: int, name: str, types: str) -> str:
@@ -435,6 +440,7 @@ def names() -> dict[str, str]:
     lost = " ".join([f"i32 {number}, label %lost" for number in LOST])
     return {
         **pool_names(),
+        **texture_names(),
         **device_names(),
         "LOST_CASES": f"i32 2, label %memory {lost}",
         "FUNCTION_COUNT": str(len(FUNCTIONS)),

@@ -29,8 +29,8 @@ BUCKETS = 256
 
 POOL = """
 ; next in its list, address, bytes, class (negative: not to be kept), the stream that
-; used it last, the number of its device.
-%ph.cuda.block = type { ptr, i64, i64, i32, ptr, i64 }
+; used it last, the number of its device, its textures (`cuda_textures_ir`).
+%ph.cuda.block = type { ptr, i64, i64, i32, ptr, i64, ptr }
 
 @ph.cuda.used = internal global [BUCKETS x ptr] zeroinitializer
 @ph.cuda.lists = internal global [MOST_DEVICES x [CLASSES x ptr]] zeroinitializer
@@ -147,10 +147,11 @@ wait:
   br i1 %fine, label %use, label %lost
 lost:
   ; The block is of a context that is lost.
+  call void @ph.cuda.untextured(ptr %b)
   call void @free(ptr %b)
   ret i32 %waited
 new:
-  %node = call ptr @malloc(i64 48)
+  %node = call ptr @malloc(i64 56)
   %nonode = icmp eq ptr %node, null
   br i1 %nonode, label %poor, label %ask
 poor:
@@ -186,6 +187,8 @@ made:
   store i32 %its, ptr %n3
   %n5 = getelementptr %ph.cuda.block, ptr %node, i64 0, i32 5
   store i64 %device, ptr %n5
+  %n6 = getelementptr %ph.cuda.block, ptr %node, i64 0, i32 6
+  store ptr null, ptr %n6
   br label %use
 use:
   %block = phi ptr [ %b, %again ], [ %b, %wait ], [ %node, %made ]
@@ -237,7 +240,9 @@ unlink:
   %drop = or i1 %over, %unkept
   br i1 %drop, label %give, label %keep
 give:
+  ; It waits for kernels, which may read textures.
   %r = call i32 @ph.cuMemFree_v2(i64 %address)
+  call void @ph.cuda.untextured(ptr %b)
   call void @free(ptr %b)
   br label %out
 keep:
@@ -285,6 +290,7 @@ give:
   %bytes = load i64, ptr %pbytes
   %sum2 = add i64 %sum1, %bytes
   %r = call i32 @ph.cuMemFree_v2(i64 %at)
+  call void @ph.cuda.untextured(ptr %b)
   call void @free(ptr %b)
   br label %blocks
 emptied:

@@ -55,8 +55,11 @@ STRUCTS = """
 ;     negative where that is not known
 ; i32 registers(ctx, kernel): of each thread; 0 where that is not known
 ; i32 here(ctx, i64 address): whether memory is of the device that the call works on
+; i32 texture(ctx, i64 address, i64 width, i64 rows, i64 pitch, i32 what, ptr object):
+;     stores what kernels read rows of texels by, which begin where a block does
+;     (`cuda_textures_ir`)
 %ph.interface = type { [16 x ptr], ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, \
-ptr }
+ptr, ptr }
 
 declare i64 @llvm.abs.i64(i64, i1)
 declare i32 @llvm.smin.i32(i32, i32)
@@ -292,6 +295,25 @@ define ptr @ph_device_address(ptr %buffer) {
   %device = load i64, ptr %buffer
   %p = inttoptr i64 %device to ptr
   ret ptr %p
+}
+
+; Stores what kernels read the copy on the device by as a texture; 0 for one without
+; texels, which nobody reads.
+define i32 @ph_device_texture(ptr %ctx, ptr %interface, ptr %buffer, i64 %width, \
+i64 %rows, i64 %pitch, i32 %what, ptr %object) {
+  store i64 0, ptr %object
+  %least = call i64 @llvm.smin.i64(i64 %width, i64 %rows)
+  %none = icmp slt i64 %least, 1
+  br i1 %none, label %nothing, label %some
+nothing:
+  ret i32 0
+some:
+  %device = load i64, ptr %buffer
+  %p = getelementptr %ph.interface, ptr %interface, i64 0, i32 12
+  %f = load ptr, ptr %p
+  %r = call i32 %f(ptr %ctx, i64 %device, i64 %width, i64 %rows, i64 %pitch, \
+i32 %what, ptr %object)
+  ret i32 %r
 }
 
 ; Frees the copy on the device, if it is the run time's, and forgets it.

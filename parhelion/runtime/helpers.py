@@ -45,6 +45,7 @@ provide(
     (
         *("ph_device_sync", "ph_device_address", "ph_device_leave", "ph_device_free"),
         *("ph_device_launch", "ph_device_launched", "ph_device_finish"),
+        "ph_device_texture",
         *("ph_device_started", "ph_device_ended", "ph_device_bytes"),
         *("ph_device_report", "ph_device_look", "ph_device_drop"),
         *("ph_device_simulated", "ph_device_cuda"),

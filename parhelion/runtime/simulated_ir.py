@@ -26,7 +26,8 @@ SIMULATED = """
   ptr @ph.simulated.mark,
   ptr @ph.simulated.elapsed,
   ptr @ph.simulated.registers,
-  ptr @ph.simulated.here
+  ptr @ph.simulated.here,
+  ptr @ph.simulated.texture
 }
 
 declare i32 @posix_memalign(ptr, i64, i64)
@@ -86,6 +87,11 @@ out:
 
 define internal i32 @ph.simulated.launch(ptr %ctx, ptr %kernel, ptr %grid, ptr %block, \
 i32 %shared, ptr %arguments) {
+  ret i32 NO_LAUNCH
+}
+
+define internal i32 @ph.simulated.texture(ptr %ctx, i64 %address, i64 %width, \
+i64 %rows, i64 %pitch, i32 %what, ptr %object) {
   ret i32 NO_LAUNCH
 }
 

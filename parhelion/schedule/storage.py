@@ -41,6 +41,7 @@ _MEMORY = {
     MemoryType.Stack: MemoryKind.STACK,
     MemoryType.Register: MemoryKind.REGISTER,
     MemoryType.GPUShared: MemoryKind.SHARED,
+    MemoryType.GPUTexture: MemoryKind.TEXTURE,
 }
 
 
@@ -109,6 +110,16 @@ class StorageDirectives:
         In a kernel, Auto is the memory that the threads of a block share (GPUShared)
         for what is computed inside of the loops over blocks, and a thread's own for
         what is computed inside of those over threads. At the root it is the device's.
+
+        GPUTexture is for a Func at the root that a kernel reads: integers or floats of
+        8, 16 or 32 bits, in one dimension or more. Its storage is the device's, in rows
+        of a multiple of 32 bytes, and kernels that do not store to it read it by the
+        hardware for textures, which clamps coordinates to the edge, or reads 0 beyond:
+        where the definition says so (`BoundaryConditions`), that code goes. It may have
+        131,072 values along the first dimension of its storage, and the product of the
+        others may be 65,000. Raises ScheduleError, when the pipeline is lowered, for
+        other values, for what is stored inside of kernels and for what no kernel reads,
+        and when it runs for what is too large.
 
         >>> f, g = hl.funcs("f g")
         >>> f[x] = x * x

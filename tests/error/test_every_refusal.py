@@ -132,7 +132,8 @@ REFUSED: dict[str, tuple[Step, str]] = {
         "  - MemoryType.Heap\n"
         "  - MemoryType.Stack\n"
         "  - MemoryType.Register\n"
-        "  - MemoryType.GPUShared",
+        "  - MemoryType.GPUShared\n"
+        "  - MemoryType.GPUTexture",
     ),
     "fold_storage": (
         lambda p: p.f.fold_storage(p.x, 0),

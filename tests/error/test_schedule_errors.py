@@ -79,6 +79,7 @@ def a_name_in_place_of_a_memory_type() -> None:
       - MemoryType.Stack
       - MemoryType.Register
       - MemoryType.GPUShared
+      - MemoryType.GPUTexture
 """)
 def memory_of_a_device() -> None:
     one().store_in(hl.MemoryType.VTCM)

@@ -46,6 +46,7 @@ _MEMORIES = (
     hl.MemoryType.Heap,
     hl.MemoryType.GPUShared,
     hl.MemoryType.Register,
+    hl.MemoryType.GPUTexture,
 )
 
 
@@ -133,10 +134,12 @@ class Scheduler:
         func.compute_root()
         nests = nests_down_to(outputs, func._function)
         if nests is None or rng.random() < 0.25:
+            self.texture(func)
             return False
         sites = nests.legal_sites(func._function)
         found = [s for s in sites if s.dim.kind is not ForKind.VECTORIZED]
         if not found:
+            self.texture(func)
             return False
         kernel = [s for s in found if s.dim.kind.on_gpu]
         site = rng.choice(kernel if kernel and rng.random() < 0.8 else found)
@@ -156,6 +159,13 @@ class Scheduler:
             memory = rng.choice(_MEMORIES)
             self.attempt(memory.name, lambda: func.store_in(memory))
         return any([s.dim.kind.on_gpu for s in found[: found.index(site) + 1]])
+
+    def texture(self, func: hl.Func) -> None:
+        """Stores a Func at the root in a texture now and then, if its values can be."""
+        texels = all([t.bits() in (8, 16, 32) for t in func.types()])
+        if texels and func.dimensions() and self.rng.random() < 0.4:
+            where = hl.MemoryType.GPUTexture
+            self.attempt("texture", lambda: func.store_in(where))
 
     def loops(self, stage: Any, inside: bool) -> None:
         rng = self.rng

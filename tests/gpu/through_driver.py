@@ -13,6 +13,7 @@ right, and how many kernels it has launched.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import random
 import re
@@ -223,6 +224,49 @@ def check_require() -> None:
         raise AssertionError("nothing was said of y")
 
 
+def check_textures(fake: ctypes.CDLL) -> None:
+    """Texture objects are kept with their memory, and go with it: one for each size and
+    what lies beyond."""
+    x, y, tx, ty = hl.vars("x y tx ty")
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = hl.f32(x + y)
+    near = hl.BoundaryConditions.repeat_edge(f, [(0, 60), (0, 40)])
+    zero = hl.BoundaryConditions.constant_exterior(f, 0.0, [(0, 60), (0, 40)])
+    g[x, y] = near[x - 1, y] + zero[x - 1, y] + near[x + 1, y] + zero[x, y + 1]
+    f.compute_root().store_in(hl.MemoryType.GPUTexture).gpu_tile(x, y, tx, ty, 8, 8)
+    g.gpu_tile(x, y, tx, ty, 8, 8)
+
+    def calls() -> list[str]:
+        told: str = fake.fake_told().decode()
+        fake.fake_reset()
+        return [line for line in told.splitlines() if "cuTexObject" in line]
+
+    made = [
+        f"cuTexObjectCreate 60 x 40, 256 apart, format 3, beyond {n}" for n in (3, 1)
+    ]
+    check(g, [60, 40])
+    assert sorted(calls()) == sorted(made)
+    # The memory of the texture and that of the result may change their roles.
+    for _ in range(3):
+        check(g, [60, 40])
+    assert set(calls()) <= set(made) and fake.fake_textures() in (2, 4)
+    check(g, [60, 40])
+    assert calls() == []
+    check(g, [50, 40])
+    assert len(calls()) == 2  # of another size
+    gc.collect()
+    hl.release_memory()
+    assert set(calls()) == {"cuTexObjectDestroy "} and fake.fake_textures() == 0
+    fake.fake_fail(b"cuTexObjectCreate", 801, 1)
+    try:
+        g.realize([60, 40])
+    except hl.PipelineRuntimeError as error:
+        assert "the texture of 'f'" in str(error), error
+        assert "the driver makes no texture of its memory" in str(error), error
+    else:
+        raise AssertionError("a texture that is none was read")
+
+
 def check_devices(fake: ctypes.CDLL) -> None:
     """Two devices, with contexts, modules, memory and streams of their own: the
     stand-in refuses what is another's."""
@@ -338,9 +382,11 @@ def main(library: str, names: list[str]) -> None:
     kernels.__dict__["ptx_of"] = watched(kernels.ptx_of)
     from tests.fuzz import staged
     from tests.fuzz.kernels import difference, draw
+    from tests.gpu import test_textures
     from tests.gpu.test_simulated import CASES
 
-    known = {build.__name__: build for build in (*CASES, numbers)}
+    cases = (*CASES, *test_textures.CASES, numbers)
+    known = {build.__name__: build for build in cases}
     for name in names:
         before = len(_LAUNCHED)
         if name.isdecimal():
@@ -363,6 +409,8 @@ def main(library: str, names: list[str]) -> None:
             check_app(app, int(number))
         elif name == "devices":
             check_devices(fake)
+        elif name == "textures":
+            check_textures(fake)
         elif name in OWN:
             OWN[name]()
         else:

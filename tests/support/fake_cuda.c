@@ -324,6 +324,58 @@ CUresult cuFuncGetAttribute(int *value, int attribute, const char *function) {
     *value = 40;
     return 0;
 }
+// Textures, of linear memory with two dimensions: as kernels read them (`harness.py`).
+typedef struct texture { const char *low; size_t width, rows, pitch, bytes, zero;
+                         struct texture *next; int device; } texture;
+static texture *textures;
+int fake_textures(void) {
+    int n = 0;
+    for (texture *t = textures; t; t = t->next) n++;
+    return n;
+}
+typedef struct { int type, pad; uint64_t low; int format; unsigned channels;
+                 size_t width, height, pitch; int reserved[22]; unsigned flags; } resource;
+typedef struct { int modes[3], filter; unsigned flags, anisotropy; int mipmaps;
+                 float bias, least, most, border[4]; int reserved[12]; } sampling;
+_Static_assert(sizeof(resource) == 144 && sizeof(sampling) == 104, "as in cuda.h");
+CUresult cuTexObjectCreate(uint64_t *made, const resource *r, const sampling *s,
+                           const void *view) {
+    IN_CONTEXT;
+    CALL("cuTexObjectCreate", "%zu x %zu, %zu apart, format %d, beyond %d", r->width,
+         r->height, r->pitch, r->format, s->modes[0]);
+    size_t bytes = r->format == 1 ? 1 : r->format == 2 ? 2 : r->format == 3 ? 4 : 0;
+    if (r->type != 3 || view || !bytes || r->channels != 1 || r->flags) return 1;
+    if (!r->width || r->width > 131072 || !r->height || r->height > 65000) return 1;
+    if (r->pitch % 32 || r->pitch > 2097120 || r->pitch < r->width * bytes) return 1;
+    if (r->low % 256 || !inside(r->low, r->pitch * r->height)) return 1;
+    if (s->modes[0] != s->modes[1] || (s->modes[0] != 1 && s->modes[0] != 3)) return 1;
+    if (s->filter || s->flags != 1 || s->anisotropy || s->border[0] != 0) return 1;
+    texture *t = malloc(sizeof *t);
+    *t = (texture){(const char *)r->low, r->width, r->height, r->pitch, bytes,
+                   s->modes[0] == 3, NULL, HERE};
+    pthread_mutex_lock(&lock);
+    t->next = textures;
+    textures = t;
+    pthread_mutex_unlock(&lock);
+    *made = (uint64_t)t;
+    return 0;
+}
+CUresult cuTexObjectDestroy(uint64_t object) {
+    IN_CONTEXT;
+    CALL("cuTexObjectDestroy", "");
+    int r = 1;
+    pthread_mutex_lock(&lock);
+    for (texture **link = &textures; *link; link = &(*link)->next) {
+        texture *t = *link;
+        if ((uint64_t)t != object || t->device != HERE) continue;
+        *link = t->next;
+        free(t);
+        r = 0;
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    return r;
+}
 static int launched[8]; // on each device
 int fake_launches(int device) { return launched[device]; }
 // The kernel "add": p[i] += n for all threads of a grid of one dimension.

@@ -13,11 +13,13 @@ from parhelion.codegen.addresses import (
 )
 from parhelion.codegen.backend import Attempt, Key
 from parhelion.codegen.nvptx.reports import require
+from parhelion.codegen.nvptx.textures import texel
 from parhelion.codegen.types import memory_type, value_type, zero
 from parhelion.codegen.writer import Function
 from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import expr as E
+from parhelion.types import INT32
 
 #: The bits of a register, and the lanes of a warp.
 _REGISTER, _WARP = 32, 32
@@ -89,10 +91,21 @@ def _from_lane(f: Function, e: E.Intrinsic) -> str:
     return from_memory(f, found, t)
 
 
+def _saturating_sub(f: Function, e: E.Intrinsic) -> str | None:
+    """One instruction, for which LLVM writes seven."""
+    a, b = e.args
+    if e.type is not INT32:
+        return None
+    asm = 'asm "sub.sat.s32 $0, $1, $2;", "=r,r,r"'
+    return f.op(f"call i32 {asm}(i32 {f.value(a)}, i32 {f.value(b)})")
+
+
 EMITTERS: Mapping[Key, tuple[Attempt, ...]] = {
     E.Load: (_predicated, _aligned),
     "from_lane": (_from_lane,),
     "require": (require,),
+    "saturating_sub": (_saturating_sub,),
+    "texel": (texel,),
 }
 
 __all__ = ["EMITTERS"]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from parhelion.codegen import closures, intrinsics, memory, stmt
 from parhelion.codegen.lets import bound_twice
-from parhelion.codegen.module import DeviceKernel
+from parhelion.codegen.module import DeviceKernel, TextureObject
 from parhelion.codegen.nvptx import refusals
 from parhelion.codegen.nvptx.module import (
     KernelFunction,
@@ -20,6 +20,7 @@ from parhelion.codegen.nvptx.module import (
 )
 from parhelion.codegen.nvptx.reports import RECORD, can_fail
 from parhelion.codegen.nvptx.statements import bind_counter
+from parhelion.codegen.nvptx.textures import name_textures, only_textured
 from parhelion.codegen.nvptx.wide import wide_places
 from parhelion.codegen.types import value_type
 from parhelion.errors import InternalError
@@ -50,19 +51,22 @@ def write_kernel(kernels: Kernels, s: S.For) -> DeviceKernel:
 
     Raises ScheduleError for what cannot be in a kernel.
     """
-    made = _written(kernels, s)
+    s, textures = name_textures(s)
+    made = _written(kernels, s, textures)
     wide = wide_places(kernels, s)
     if wide is None:
         return made
     kernels.aligned, kernels.places = frozenset(wide.buffers), wide.places
-    other = _written(kernels, s)
+    other = _written(kernels, s, textures)
     kernels.aligned, kernels.places = frozenset(), {}
     return replace(
         made, wide=other.name, conditions=wide.conditions, aligned=wide.buffers
     )
 
 
-def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
+def _written(
+    kernels: Kernels, s: S.For, textures: Sequence[TextureObject]
+) -> DeviceKernel:
     func = computed(s)
     refusals.check(s, func, strict=kernels.strict_float)
     blocks, body = block_loops(s)
@@ -80,7 +84,7 @@ def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
     # Where threads hand values on to each other in memory of the device, the barrier
     # between changes what a thread finds there.
     handed = _has_barrier(body)
-    given: list[Expr | BufferSym] = []
+    given: list[Expr | BufferSym | TextureObject] = []
     texts: list[str] = []
     inside: list[tuple[BufferSym, str]] = []
     for buffer in buffers:
@@ -96,6 +100,11 @@ def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
         texts.append(f"ptr addrspace(1) align 8 %b{len(given)}")
         inside.append((RECORD, f"%b{len(given)}"))
         given.append(RECORD)
+    objects: list[str] = []
+    for texture in textures:
+        objects.append(f"%t{len(given)}")
+        texts.append(f"i64 {objects[-1]}")
+        given.append(texture)
     numbers: list[tuple[Var, str]] = []
     for var, value in [*[(v, v) for v in free], *mins.items()]:
         if var.type.is_handle():
@@ -113,6 +122,9 @@ def _written(kernels: Kernels, s: S.For) -> DeviceKernel:
         counts,
         layout.offsets,
     )
+    f.textures = objects
+    # Nobody asks for the place of what is read as a texture.
+    f.pointers.update({t.buffer: ("null", 0) for t in textures})
     for buffer, text in inside:
         generic = f.op(f"addrspacecast ptr addrspace(1) {text} to ptr")
         f.pointers[buffer] = (generic, 0)
@@ -135,10 +147,12 @@ def _uses(
 ) -> tuple[list[Var], list[BufferSym]]:
     """What a block uses but does not bind, in the order of the program."""
     found: dict[BufferSym, tuple[str, int]] = {}
+    textured = only_textured(body)
     mentioned: dict[Var, None] = {}
     for n in nodes(body):
         if isinstance(n, E.Load | S.Store):
-            found[n.buffer] = ("", 0)
+            if n.buffer not in textured:
+                found[n.buffer] = ("", 0)
         elif isinstance(n, Var):
             mentioned[n] = None
     reader = KernelFunction(kernels, "", "", (), (), {})

@@ -97,6 +97,7 @@ class KernelFunction(Function):
 
     threads: how many a block has along x, y and z where that is a constant, else None.
     offsets: where in the shared memory each buffer lies, in bytes.
+    textures: the parameters that the kernel reads textures by.
     """
 
     module: Kernels
@@ -113,6 +114,7 @@ class KernelFunction(Function):
         super().__init__(module, header, symbol, rebound)
         self.threads = tuple(threads)
         self.offsets = offsets
+        self.textures: list[str] = []
 
     def special(self, register: str, most: int) -> str:
         """The value of a special register that is less than `most`, as ``tid.x``."""
