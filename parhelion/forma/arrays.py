@@ -9,6 +9,7 @@ mirrored row, and the fields of structs of several types.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ from parhelion.forma.spans import Span
 from parhelion.forma.stages import Input, Output
 from parhelion.forma.types import Element, Struct
 from parhelion.lang.arrays import UNMASKED, hides
+from parhelion.lang.placed import aligned
+from parhelion.runtime.layout import address
 
 Array = npt.NDArray[Any]
 
@@ -196,12 +199,15 @@ def with_channels(domain: Domain, array: Array) -> Array:
     )
 
 
-def made(domain: Domain, extents: Sequence[int], structured: bool) -> Array:
-    """A new array for an output."""
-    shape = tuple(extents)[::-1]
+def made(
+    domain: Domain, extents: Sequence[int], structured: bool, read: Sequence[Array]
+) -> Array:
+    """A new array for an output, which is computed from the arrays `read`."""
+    shape, dtype = tuple(extents)[::-1], domain.dtype
     if domain.channels and not structured:
-        return np.empty((*shape, domain.channels), domain.channel_dtype)
-    return np.empty(shape, domain.dtype)
+        shape, dtype = (*shape, domain.channels), domain.channel_dtype
+    places = [address(one) for one in read]
+    return aligned(np.dtype(dtype), math.prod(shape), places).reshape(shape)
 
 
 def put(domain: Domain, into: Array, values: Sequence[Array]) -> None:

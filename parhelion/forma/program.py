@@ -258,7 +258,9 @@ class Program:
         targets = []
         for domain, extents, into in zip(self._results, sizes, wanted, strict=True):
             if into is None:
-                one = Given(made(domain, extents, structured), structured, extents)
+                read = [one.whole for one in call.arrays]
+                whole = made(domain, extents, structured, read)
+                one = Given(whole, structured, extents)
             else:
                 one = given(domain, into)
                 if one.extents != extents:

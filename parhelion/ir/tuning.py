@@ -49,7 +49,7 @@ class Tuning:
 MEASURED = Tuning(
     line=64,
     small=1 << 20,
-    large=32 << 20,
+    large=12 << 20,
     shortest_row=128,
     longest_read=768,
     longest_written=2048,

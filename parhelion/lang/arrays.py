@@ -13,12 +13,9 @@ import numpy as np
 
 from parhelion.errors import BoundsError, InvalidBufferError, TypeMismatchError, here
 from parhelion.lang.checked import a_kind
+from parhelion.lang.placed import aligned
 from parhelion.runtime.layout import Array, address
 from parhelion.types import BFloat, Type
-
-#: New arrays start on a multiple of this many bytes (a cache line, and the widest
-#: vector register).
-ALIGNMENT = 64
 
 #: The order in which the letters of ``axes=`` become dimensions, innermost first.
 AXIS_ORDER = "xyzwctn"
@@ -174,27 +171,16 @@ def check_same_shape(theirs: Array, mine: Array, name: str) -> None:
         )
 
 
-def aligned(dtype: np.dtype[Any], count: int) -> Array:
-    """`count` uninitialised elements, on a multiple of `ALIGNMENT` bytes."""
-    size = count * dtype.itemsize
-    try:
-        raw = np.empty(size + ALIGNMENT, np.uint8)
-    except (MemoryError, ValueError) as error:
-        from parhelion.errors import OutOfMemoryError
-
-        raise OutOfMemoryError(
-            f"out of memory: a buffer needs {size} bytes", at=here()
-        ) from error
-    skip = -address(raw) % ALIGNMENT
-    return raw[skip : skip + size].view(dtype)
-
-
 def allocate(
-    type: Type, extents: Sequence[int], storage_order: Sequence[int] | None = None
+    type: Type,
+    extents: Sequence[int],
+    storage_order: Sequence[int] | None = None,
+    read: Sequence[int] = (),
 ) -> Array:
-    """A new uninitialised array; dimension ``storage_order[0]`` lies innermost."""
+    """A new uninitialised array; dimension ``storage_order[0]`` lies innermost. read:
+    the addresses of the arrays that it is computed from, if they are known."""
     order = list(range(len(extents)) if storage_order is None else storage_order)
-    flat = aligned(type.to_numpy(), math.prod(extents))
+    flat = aligned(type.to_numpy(), math.prod(extents), read)
     dense = flat.reshape([extents[d] for d in reversed(order)])
     # Axis i of `dense` is dimension order[-1 - i].
     places = [0] * len(order)

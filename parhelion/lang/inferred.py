@@ -18,6 +18,7 @@ from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import Number
+from parhelion.lang.placed import aligned
 
 #: (min, extent, stride) of each dimension.
 Sides = list[tuple[int, int, int]]
@@ -89,7 +90,7 @@ def laid_out(b: BufferSym, sides: Sides) -> Buffer:
     some = 0 not in extents
     before = sum([-r for r in reach if r < 0]) if some else 0
     count = sum(map(abs, reach)) + 1 if some else 0
-    flat = arrays.aligned(b.type.to_numpy(), count)
+    flat = aligned(b.type.to_numpy(), count)
     steps = [stride * flat.itemsize for _, _, stride in sides]
     array = np.empty(extents, flat.dtype)
     if some:

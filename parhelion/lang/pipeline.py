@@ -219,7 +219,8 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         else:
             if runner.is_new():
                 runner.judge(boxes, images)
-            made = runner.allocate(boxes, runner.variant(images, asked, boxes))
+            variant = runner.variant(images, asked, boxes)
+            made = runner.allocate(boxes, variant, images.values())
             runner.run(images, made, options=asked)
             made = [_cut(b, box) for b, box in zip(made, boxes, strict=True)]
         return made[0] if len(made) == 1 else tuple(made)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -487,22 +487,25 @@ class Runner:
             if isinstance(v, Var)
         }
 
-    def new_buffer(self, sym: BufferSym, box: Box) -> Buffer:
+    def new_buffer(self, sym: BufferSym, box: Box, read: Sequence[int] = ()) -> Buffer:
         """Returns a new Buffer for a region, with the strides that are promised of
-        it."""
+        it. read: the addresses of the images that it is computed from."""
         extents = arrays.check_sizes([e for _, e in box], repr(sym.name))
         order = storage_order(self._promises[sym], extents)
-        array = arrays.allocate(sym.type, extents, order)
+        array = arrays.allocate(sym.type, extents, order, read)
         return Buffer._fresh(sym.type, array, [lo for lo, _ in box])
 
-    def allocate(self, boxes: Sequence[Box], variant: Variant) -> list[Buffer]:
+    def allocate(
+        self, boxes: Sequence[Box], variant: Variant, images: Iterable[Layout] = ()
+    ) -> list[Buffer]:
         """New Buffers for the outputs, as large as the schedule writes."""
+        read = [one.host for one in images]
         written = self.written(boxes, variant)
         guarded = self._guarded(variant) if written != list(boxes) else None
         if guarded is not None:
             written = self.written(boxes, guarded)
         pairs = zip(self.targets, written, strict=True)
-        return [self.new_buffer(sym, box) for sym, box in pairs]
+        return [self.new_buffer(sym, box, read) for sym, box in pairs]
 
     def written(self, boxes: Sequence[Box], variant: Variant) -> list[Box]:
         """Returns the boxes that the schedule writes when `boxes` are asked for: the
