@@ -39,10 +39,12 @@ Attempt = Callable[["Function", Any], str | None]
 #: Writes a statement.
 Writer: TypeAlias = "Callable[[F, Any], None]"
 
-#: What an emitter is for: a class of nodes, the name of an intrinsic, or `GATHER`.
+#: What an emitter is for: a class of nodes, the name of an intrinsic, or one of these.
 Key: TypeAlias = "type[Expr] | str"
-#: Of loads whose lanes lie anywhere, which are asked for in their form in memory.
+#: Of loads whose lanes lie anywhere, asked for in their form in memory; and of loads
+#: under a mask, which give zero for lanes that it does not have.
 GATHER = "a load of lanes that lie anywhere"
+MASKED_GATHER = "a load of some lanes that lie anywhere"
 
 #: Steps between elements up to which vectors are loaded densely everywhere.
 SHORT_STEP = 4
@@ -161,6 +163,7 @@ class LLVMBackend(Backend["Function", str, Symbol]):
 
 __all__ = [
     "GATHER",
+    "MASKED_GATHER",
     "SHORT_STEP",
     "Attempt",
     "Backend",

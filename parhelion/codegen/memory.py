@@ -19,7 +19,7 @@ from parhelion.codegen.addresses import (
     read,
     to_memory,
 )
-from parhelion.codegen.backend import GATHER, SHORT_STEP
+from parhelion.codegen.backend import GATHER, MASKED_GATHER, SHORT_STEP
 from parhelion.codegen.expr import broadcast
 from parhelion.codegen.types import memory_type, suffix, value_type
 from parhelion.codegen.vector import (
@@ -254,15 +254,18 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
         )
         text = from_memory(f, text, t)
         return reversed_lanes(f, text, t) if step == -1 else text
-    masks = f.module.target.narrowest_masked
-    if ramp is not None and step in (2, 3, 4) and masks <= kept.width < 32:
-        # There are no gathers of such lanes: they would be a branch each.
+    if ramp is not None and step in (2, 3, 4) and _spreads(f, kept):
         pointer, offset = address(f, buffer, ramp[0])
         pointer = offset_pointer(f, pointer, t, offset)
         text = strided.load_masked(f, pointer, kept, step, mask, tag)
         return from_memory(f, text, t)
+    found = f.module.tables.emit(MASKED_GATHER, f, e)
+    if found is not None:
+        return from_memory(f, found, t)
     f.module.note_lanes(buffer)
     lanes = _lane_pointers(f, buffer, e.index)
+    if not f.target.gathers(kept.width):
+        return from_memory(f, _gather_some(f, kept, lanes, mask, tag), t)
     pt = f"<{t.count} x ptr>"
     at = f.module.declare(
         f"llvm.masked.gather.{suffix(kept)}.v{t.count}p0", vt, f"{pt}, {mt}, {vt}"
@@ -272,6 +275,52 @@ def _load_masked(f: Function, e: E.Load, predicate: Expr) -> str:
         f"{vt} zeroinitializer){tag}"
     )
     return from_memory(f, text, t)
+
+
+def _spreads(f: Function, t: Type) -> bool:
+    """Whether lanes a short step apart are moved by masked moves of all that is between
+    them: there is no instruction for such lanes alone."""
+    return f.target.narrowest_masked <= t.width and not f.target.gathers(t.width)
+
+
+def _gather_some(f: Function, t: Type, lanes: str, mask: str, tag: str) -> str:
+    """Loads at the places of a mask's lanes, of what no instruction gathers. Of other
+    lanes a zero is read that is always there: LLVM would make each lane a branch, and
+    the time of its register allocation grows with the square of those."""
+    one, vt = value_type(t.element_of()), value_type(t)
+    none = f.module.add_global(
+        "parhelion.zero", "private unnamed_addr constant i64 0, align 8"
+    )
+    places = _instead(f, t, lanes, mask, none)
+    text = "poison"
+    for lane in range(t.count):
+        at = f.op(f"extractelement <{t.count} x ptr> {places}, i64 {lane}")
+        a = f.op(f"load {one}, ptr {at}, align {t.bytes()}{tag}")
+        text = f.op(f"insertelement {vt} {text}, {one} {a}, i64 {lane}")
+    return text
+
+
+def _scatter_some(
+    f: Function, t: Type, text: str, lanes: str, mask: str, tag: str
+) -> None:
+    """Stores at the places of a mask's lanes, as `_gather_some`: other lanes are
+    written to the stack, where nobody reads them."""
+    one, vt = value_type(t.element_of()), value_type(t)
+    places = _instead(f, t, lanes, mask, f.alloca("i64, align 8"))
+    for lane in range(t.count):
+        at = f.op(f"extractelement <{t.count} x ptr> {places}, i64 {lane}")
+        a = f.op(f"extractelement {vt} {text}, i64 {lane}")
+        f.out(f"  store {one} {a}, ptr {at}, align {t.bytes()}{tag}")
+
+
+def _instead(f: Function, t: Type, lanes: str, mask: str, other: str) -> str:
+    """Pointers for a mask's lanes, and another one for all others."""
+    pt = f"<{t.count} x ptr>"
+    first = f.op(f"insertelement {pt} poison, ptr {other}, i64 0")
+    every = f.op(
+        f"shufflevector {pt} {first}, {pt} poison, {pt[:-4]}i32> zeroinitializer"
+    )
+    return f.op(f"select <{t.count} x i1> {mask}, {pt} {lanes}, {pt} {every}")
 
 
 def store(
@@ -422,7 +471,15 @@ def _store_masked(
         )
         _keep_truncated(f, text, kept)
         return
+    if ramp is not None and step in (2, 3, 4) and _spreads(f, kept):
+        pointer, offset = address(f, buffer, ramp[0])
+        pointer = offset_pointer(f, pointer, t, offset)
+        strided.store_masked(f, pointer, text, kept, step, mask, tag)
+        return
     lanes = _lane_pointers(f, buffer, index)
+    if not f.target.gathers(kept.width):
+        _scatter_some(f, kept, text, lanes, mask, tag)
+        return
     pt = f"<{t.count} x ptr>"
     at = f.module.declare(
         f"llvm.masked.scatter.{suffix(kept)}.v{t.count}p0", "void", f"{vt}, {pt}, {mt}"

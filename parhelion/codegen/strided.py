@@ -91,8 +91,7 @@ def load_masked(
     """Every `step`-th element from `pointer` on, for the lanes of `mask`: one masked
     load of all that is between them, of which nothing else is touched."""
     n, whole = t.count, t.with_lanes(t.count * step)
-    spread = [i // step if i % step == 0 else n for i in range(n * step)]
-    wide = shuffle(f, Bool(n), mask, "zeroinitializer", spread)
+    wide = shuffle(f, Bool(n), mask, "zeroinitializer", _spread(n, step, n))
     vt, mt = memory_type(whole), f"<{n * step} x i1>"
     at = f.module.declare(
         f"llvm.masked.load.{suffix(whole)}.p0", vt, f"ptr, {mt}, {vt}"
@@ -102,6 +101,27 @@ def load_masked(
         f"{vt} zeroinitializer){tag}"
     )
     return shuffle(f, whole, text, "poison", range(0, n * step, step))
+
+
+def store_masked(
+    f: Function, pointer: str, text: str, t: Type, step: int, mask: str, tag: str
+) -> None:
+    """Writes the lanes of `mask` to every `step`-th element from `pointer` on: one
+    masked store over all that is between them, of which nothing else is touched."""
+    n, whole = t.count, t.with_lanes(t.count * step)
+    wide = shuffle(f, Bool(n), mask, "zeroinitializer", _spread(n, step, n))
+    apart = shuffle(f, t, text, "poison", _spread(n, step, -1))
+    vt, mt = memory_type(whole), f"<{n * step} x i1>"
+    at = f.module.declare(
+        f"llvm.masked.store.{suffix(whole)}.p0", "void", f"{vt}, ptr, {mt}"
+    )
+    where = f"ptr align {t.bytes()} {pointer}, {mt} {wide}"
+    f.out(f"  call void {at}({vt} {apart}, {where}){tag}")
+
+
+def _spread(lanes: int, step: int, between: int) -> list[int]:
+    """A permutation to lanes that are `step` apart, with `between` in all others."""
+    return [i // step if i % step == 0 else between for i in range(lanes * step)]
 
 
 def _together(

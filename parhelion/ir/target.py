@@ -71,6 +71,18 @@ class Target:
         """
         return 1 if self.has("avx512bw") else 32
 
+    def gathers(self, width: int) -> bool:
+        """Whether loads and stores of some lanes that lie anywhere are an instruction,
+        for elements of so many bits.
+
+        AVX-512 has them for 32 and 64 bits. AVX2 has such loads, which LLVM does not
+        choose for most processors. Elsewhere LLVM makes each lane a branch of its own;
+        so it does in kernels, where threads that branch take turns anyway.
+        """
+        if self.arch == "nvptx64":
+            return True
+        return self.has("avx512f") and width >= 32
+
     @property
     def dots_bytes(self) -> bool:
         """Whether four products of bytes are added to a number by one instruction, for

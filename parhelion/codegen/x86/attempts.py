@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from parhelion.codegen.backend import GATHER, Attempt, Key
+from parhelion.codegen.backend import GATHER, MASKED_GATHER, Attempt, Key
 from parhelion.codegen.x86.dot import dot, sum_with_dot
 from parhelion.codegen.x86.exponents import exp
 from parhelion.codegen.x86.interleaving import three_of_bytes
 from parhelion.codegen.x86.mul_shift import mul_shift
 from parhelion.codegen.x86.short_products import short_product
-from parhelion.codegen.x86.slopes import load_by_slope
+from parhelion.codegen.x86.slopes import load_by_slope, load_some_by_slope
 from parhelion.codegen.x86.tables import look_up
 from parhelion.ir import expr as E
 
@@ -21,6 +21,7 @@ EMITTERS: dict[Key, tuple[Attempt, ...]] = {
     "fast_exp": (exp,),
     "rounding_mul_shift_right": (mul_shift,),
     GATHER: (load_by_slope, look_up),
+    MASKED_GATHER: (load_some_by_slope,),
 }
 
 __all__ = ["EMITTERS"]

@@ -4,7 +4,9 @@ Where coordinates are clamped, ``max(min(ramp(x, 1, 16), 99), 0)``, lanes are no
 but none goes back, and none goes on by more than the ramp's stride. So all of them lie
 in one or two registers from the first lane's place on. These are loaded, as far as the
 last lane's place and no further, and permuted: 20 to 45 instructions, where each lane
-would take three by itself.
+would take three by itself. Of a load under a mask, only what lies between the places of
+the first and the last lane that it has is loaded. Loads from places that are just as
+far apart, such as those of rows and Tuples, share what says so.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ _PERMUTATIONS = {
 
 def load_by_slope(f: Function, e: E.Load) -> str | None:
     """A load whose lanes go up by small steps, in its memory form; None if it is none,
-    or the machine does not permute such elements."""
+    or the machine does not permute such elements. Lanes that its mask does not have are
+    zero."""
     t = e.type
     if t.count < _FEWEST or e.index.type.element_of() is not INT32:
         return None
@@ -93,10 +96,16 @@ def load_by_slope(f: Function, e: E.Load) -> str | None:
         for start in range(0, t.count, piece)
     ]
     text, found = concatenate(f, parts)
-    to = memory_type(t)
-    if value_type(found) == to:
-        return text
-    return f.op(f"bitcast {value_type(found)} {text} to {to}")
+    vt, to = value_type(found), memory_type(t)
+    if e.predicate is not None:
+        mask = f"<{t.count} x i1> {f.value(e.predicate)}"
+        text = f.op(f"select {mask}, {vt} {text}, {vt} zeroinitializer")
+    return text if vt == to else f.op(f"bitcast {vt} {text} to {to}")
+
+
+def load_some_by_slope(f: Function, e: E.Load) -> str | None:
+    """The same under a mask, of what no instruction gathers."""
+    return None if f.target.gathers(e.type.width) else load_by_slope(f, e)
 
 
 def _permutation(f: Function, t: Type) -> _Permutation | None:
@@ -217,26 +226,16 @@ class _Pieces:
         f, t, by = self.f, self.load_.type, self.by
         whole = UInt(t.width, by.bits // t.width)
         first = _lane(f, self.moving, start)
-        last = _lane(f, self.moving, start + count - 1)
-        origin = wide_value(f, first, f.level(first))
-        beyond = f.op(f"sub i64 {wide_value(f, last, f.level(last))}, {origin}")
         pointer, offset = address(f, self.load_.buffer, build.add(first, self.rest))
         pointer = offset_pointer(f, pointer, t, offset)
         farthest = self.slope * (count - 1)
+        parts = range(0, farthest + 1, whole.count)
         table = [
-            self._register(pointer, whole, beyond, done)
-            for done in range(0, farthest + 1, whole.count)
+            self._register(pointer, whole, done, self._there(whole, start, count, done))
+            for done in parts
         ]
-        # Of bytes in two registers, places and what is before them need more bits.
-        width = t.width if len(table) == 1 else max(t.width, 16)
-        places = Int(width, whole.count)
-        if width == INT32.width:
-            at = self._apart(start, first, places)
-        else:
-            at = self._places(self.moving, start, origin, places, farthest)
+        at = self._at(whole, start, count, len(table))
         vt = value_type(whole)
-        if width > t.width:
-            at = f.op(f"trunc {value_type(places)} {at} to {vt}")
         if len(table) == 1:
             name = f.module.declare(by.one, vt, f"{vt}, {vt}")
             text = f.op(f"call {vt} {name}({vt} {table[0]}, {vt} {at})")
@@ -247,14 +246,135 @@ class _Pieces:
             )
         return slice_lanes(f, text, whole, 0, count), whole.with_lanes(count)
 
-    def _register(self, pointer: str, whole: Type, beyond: str, done: int) -> str:
-        """The elements from the `done`-th on, none further than `beyond`."""
+    def _once(self, key: tuple[object, ...], make: Callable[[], str]) -> str:
+        """What `make` writes of the index and the mask, or wrote for another load."""
+        f, e = self.f, self.load_
+        whole = ("slope", self.moving, e.predicate, *key)
+        found = f.memo.get(whole)
+        if found is not None:
+            return found
+        of = [self.moving] if e.predicate is None else [self.moving, e.predicate]
+        level = max([f.level(one) for one in of])
+        before, f.out = f.out, f.scopes[f.place(level)].lines.append
+        found = make()
+        f.out = before
+        return f.remember(whole, found, level, *of)
+
+    def _origin(self, start: int) -> str:
+        """The place of the first of the lanes from `start` on, apart from `rest`."""
+        first = _lane(self.f, self.moving, start)
+        return wide_value(self.f, first, self.f.level(first))
+
+    def _at(self, whole: Type, start: int, count: int, registers: int) -> str:
+        """Where each lane lies in the registers that are permuted."""
+        # Of bytes in two registers, places and what is before them need more bits.
+        width = whole.width if registers == 1 else max(whole.width, 16)
+        places = Int(width, whole.count)
+        farthest = self.slope * (count - 1)
+
+        def make() -> str:
+            if width == INT32.width:
+                return self._apart(start, _lane(self.f, self.moving, start), places)
+            origin = self._origin(start)
+            text = self._places(self.moving, start, origin, places, farthest)
+            if width == whole.width:
+                return text
+            kinds = f"{value_type(places)} {text} to {value_type(whole)}"
+            return self.f.op(f"trunc {kinds}")
+
+        return self._once(("at", whole, start, count), make)
+
+    def _there(self, whole: Type, start: int, count: int, done: int) -> str:
+        """Which elements of a register, the `done`-th on from the first lane's place,
+        lie between lanes that are loaded."""
+        f, vt = self.f, value_type(whole)
+        numbers = ", ".join(f"i{whole.width} {done + k}" for k in range(whole.count))
+
+        def end(text: str) -> str:
+            return broadcast(f, f.op(f"trunc i64 {text} to i{whole.width}"), whole)
+
+        def make() -> str:
+            if self.load_.predicate is None:
+                last = end(self._beyond(start, count - 1))
+                return f.op(f"icmp ule {vt} <{numbers}>, {last}")
+            least = self._once(
+                ("least", start, count), lambda: self._least(start, count)
+            )
+            most = self._once(("most", start, count), lambda: self._most(start, count))
+            # As signed numbers: the most is less than 0 where no lane is loaded.
+            above = f.op(f"icmp sge {vt} <{numbers}>, {end(least)}")
+            below = f.op(f"icmp sle {vt} <{numbers}>, {end(most)}")
+            return f.op(f"and <{whole.count} x i1> {above}, {below}")
+
+        return self._once(("there", whole, start, count, done), make)
+
+    def _beyond(self, start: int, lane: int) -> str:
+        """How far the place of a lane, counted from `start`, is beyond its first."""
+        last = _lane(self.f, self.moving, start + lane)
+        far = wide_value(self.f, last, self.f.level(last))
+        return self.f.op(f"sub i64 {far}, {self._origin(start)}")
+
+    def _bits(self, start: int, count: int) -> str:
+        """Part of the mask as an integer, the first lane lowest."""
+        f, predicate = self.f, self.load_.predicate
+        assert predicate is not None
+        mask = slice_lanes(f, f.value(predicate), predicate.type, start, count)
+        return f.op(f"bitcast <{count} x i1> {mask} to i{count}")
+
+    def _least(self, start: int, count: int) -> str:
+        """How far the first lane that the mask has is beyond the first of all."""
+        bits = self._bits(start, count)
+        return self._apart_at(start, self._zeros("cttz", bits, count))
+
+    def _most(self, start: int, count: int) -> str:
+        """How far the last lane that the mask has is beyond the first of all; -1 if it
+        has none."""
+        f, bits = self.f, self._bits(start, count)
+        lane = f.op(f"sub i64 {count - 1}, {self._zeros('ctlz', bits, count)}")
+        none = f.op(f"icmp eq i{count} {bits}, 0")
+        return f.op(f"select i1 {none}, i64 -1, i64 {self._apart_at(start, lane)}")
+
+    def _zeros(self, way: str, bits: str, count: int) -> str:
+        """How many zeros an integer ends ("cttz") or begins with ("ctlz")."""
+        f, t = self.f, f"i{count}"
+        name = f.module.declare(f"llvm.{way}.{t}", t, f"{t}, i1")
+        text = f.op(f"call {t} {name}({t} {bits}, i1 false)")
+        return text if count == 64 else f.op(f"zext {t} {text} to i64")
+
+    def _apart_at(self, start: int, lane: str) -> str:
+        """How far the place of a lane, counted from `start`, is beyond its first; of a
+        number that is known at run time."""
+        lane = self.f.op(f"add i64 {lane}, {start}") if start else lane
+        place = self._lane_at(self.moving, lane)
+        return self.f.op(f"sub i64 {place}, {self._origin(start)}")
+
+    def _lane_at(self, e: Expr, lane: str) -> str:
+        """The place of a lane whose number is known at run time."""
+        f = self.f
+        e = _seen(f, e)
+        if _even(e):
+            one = _number(e)
+            return wide_value(f, one, f.level(one))
+        if isinstance(e, E.Ramp):
+            base = wide_value(f, e.base, f.level(e.base))
+            beyond = f.op(f"mul i64 {lane}, {build.const_int(e.stride)}")
+            return f.op(f"add i64 {base}, {beyond}")
+        if isinstance(e, E.Mul):
+            inner, factor = _scaled(e)
+            return f.op(f"mul i64 {self._lane_at(inner, lane)}, {factor}")
+        assert isinstance(e, E.Min | E.Max | E.Add | E.Sub)
+        a, b = self._lane_at(e.a, lane), self._lane_at(e.b, lane)
+        if isinstance(e, E.Add | E.Sub):
+            return f.op(f"{'add' if isinstance(e, E.Add) else 'sub'} i64 {a}, {b}")
+        way = "llvm.smin.i64" if isinstance(e, E.Min) else "llvm.smax.i64"
+        name = f.module.declare(way, "i64", "i64, i64")
+        return f.op(f"call i64 {name}(i64 {a}, i64 {b})")
+
+    def _register(self, pointer: str, whole: Type, done: int, there: str) -> str:
+        """The elements of a register from the `done`-th on, where they are there."""
         f, load = self.f, self.load_
         vt, lanes, bits = value_type(whole), whole.count, whole.width
         at = offset_pointer(f, pointer, whole, done)
-        ends = f.op(f"trunc i64 {beyond} to i{bits}")
-        numbers = ", ".join(f"i{bits} {done + k}" for k in range(lanes))
-        there = f.op(f"icmp ule {vt} <{numbers}>, {broadcast(f, ends, whole)}")
         name = f.module.declare(
             f"llvm.masked.load.v{lanes}i{bits}.p0", vt, f"ptr, <{lanes} x i1>, {vt}"
         )
@@ -318,4 +438,4 @@ class _Pieces:
         return self._places(e, start, origin, t, farthest)
 
 
-__all__ = ["load_by_slope"]
+__all__ = ["load_by_slope", "load_some_by_slope"]
