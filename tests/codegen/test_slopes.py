@@ -13,11 +13,21 @@ from numpy.typing import NDArray
 
 import parhelion as hl
 from parhelion.codegen.llvm import emit
+from parhelion.codegen.target import host_target
+from parhelion.ir import build
+from parhelion.ir import expr as E
+from parhelion.ir import stmt as S
+from parhelion.ir.expr import Var
+from parhelion.ir.pipeline import Lowered
+from parhelion.ir.symbols import BufferSym, ParamSym
 from parhelion.ir.target import Target, generic_target
 from parhelion.lower.passes import lower
 from parhelion.runtime.jit import assembly_text
+from parhelion.types import BOOL, INT32
 from tests.support.pages import at_page_end, at_page_start
 from tests.support.spec import spec_of
+
+from .harness import Compiled, lowered
 
 U8, I16, U16 = hl.UInt(8), hl.Int(16), hl.UInt(16)
 F32, F64 = hl.Float(32), hl.Float(64)
@@ -156,6 +166,70 @@ def test_lanes_are_not_taken_apart(of: hl.Type, step: int) -> None:
     text = _assembly(f, _vbmi())
     assert re.search(PERMUTED[of], text)
     assert not re.search("vpinsr|vinsertps|vpextr", text)
+
+
+def _some(of: hl.Type, lanes: int) -> Lowered:
+    """``out[i] = image[min(max(i + first, low), high) + row]`` where ``mask[i]``, and 0
+    elsewhere, for eight vectors of so many lanes."""
+    mask = BufferSym("mask", BOOL, 1, "input")
+    image, out = BufferSym("image", of, 1, "input"), BufferSym("out", of, 1, "output")
+    first, low, high, row = [
+        ParamSym(name, INT32) for name in ("first", "low", "high", "row")
+    ]
+    i = Var("i", INT32)
+    place = build.ramp(build.mul(i, build.int32(lanes)), build.int32(1), lanes)
+
+    def all_(p: ParamSym) -> E.Expr:
+        return build.broadcast(p.var, lanes)
+
+    at = build.minimum(
+        build.maximum(build.add(place, all_(first)), all_(low)), all_(high)
+    )
+    chosen = E.Load(BOOL.with_lanes(lanes), mask, place, None)
+    index = build.add(at, all_(row))
+    value = E.Load(of.with_lanes(lanes), image, index, chosen)
+    store = S.Store(out, value, place, None)
+    body = S.For(i, build.int32(0), build.int32(8), S.ForKind.SERIAL, store)
+    return lowered(body, [mask, image, first, low, high, row, out])
+
+
+@pytest.mark.parametrize("of", [U8, I16, U16])
+@pytest.mark.parametrize("lanes", [8, 12, 16, 48, 64])
+def test_only_lanes_of_a_mask_are_loaded(of: hl.Type, lanes: int) -> None:
+    """What lies beside the lanes of any mask is not read: memory ends there."""
+    run = Compiled(_some(of, lanes), host_target())
+    source = np.random.default_rng(lanes)
+    count = 8 * lanes
+    masks = [
+        np.zeros(count, bool),
+        np.ones(count, bool),
+        np.arange(count) % lanes == lanes - 1,
+        np.arange(count) % lanes == 0,
+        *(source.random((6, count)) < source.random((6, 1))),
+    ]
+    for mask in masks:
+        first, low = source.integers(-count, count, 2)
+        high = low + source.integers(0, count)
+        at = np.clip(np.arange(count) + first, low, high)
+        touched = at[mask]
+        if not touched.size:
+            touched = np.array([0])
+        # The image begins with the first element that a lane asks for.
+        row = -touched.min()
+        pixels = source.integers(1, 120, touched.max() + row + 1).astype(DTYPES[of])
+        clipped = np.clip(at + row, 0, len(pixels) - 1)
+        wanted = np.where(mask, pixels[clipped], 0)
+        for held in (at_page_end(pixels), at_page_start(pixels)):
+            out = np.full(count, 77, pixels.dtype)
+            assert run(mask, held, first, low, high, row, out) == 0
+            assert np.array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("of", [U8, U16])
+def test_lanes_of_a_mask_are_not_taken_apart(of: hl.Type) -> None:
+    text = Compiled(_some(of, 32), _vbmi(), only_text=True).asm
+    assert re.search(PERMUTED[of], text)
+    assert not re.search("vpinsr|vpextr", text)
 
 
 def test_of_half_a_register() -> None:

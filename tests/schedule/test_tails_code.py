@@ -123,6 +123,50 @@ def test_a_strided_masked_load_is_dense_and_shuffled(t: hl.Type, step: int) -> N
     assert "masked.load" in text
 
 
+@needs_masks
+@pytest.mark.parametrize("step", [2, 3, 4])
+@pytest.mark.parametrize("t", [hl.UInt(8), hl.Int(16)])
+def test_a_strided_masked_store_is_dense(t: hl.Type, step: int) -> None:
+    """What lies between its lanes, and beyond the mask, stays as it is."""
+    size = 21
+    f, into = hl.Func("f"), hl.RDom([(0, size)])
+    f[x] = hl.cast(t, 99)
+    f[step * into.x] = hl.cast(t, into.x)
+    f.update().vectorize(into.x, 16, T.Predicate)
+    f.vectorize(x, 16, T.Predicate)
+    for extent in (step * (size - 1) + 1, step * size + 40):
+        wanted = np.full(extent, 99)
+        wanted[: step * size : step][:size] = np.arange(size)
+        assert np.array_equal(np.asarray(f.realize([extent])), wanted)
+    text = f._pipeline().llvm_text()
+    assert "masked.scatter" not in text
+    lanes = 16 * step
+    assert f"masked.store.v{lanes}i{t.bits()}" in text
+
+
+@pytest.mark.parametrize("t", [hl.UInt(8), hl.Int(16), hl.Int(32)])
+def test_lanes_of_a_mask_that_lie_anywhere_are_no_branches(t: hl.Type) -> None:
+    """There is no gather and no scatter of narrow lanes. LLVM would make two blocks of
+    each, and the time of its register allocation grows with the square of those."""
+    size = 37
+    source = np.random.default_rng(5)
+    order = source.permutation(64).astype(np.int32)
+    values = source.integers(0, 100, 64).astype(np.uint8 if t.bits() == 8 else np.int16)
+    at, image = hl.Buffer(order), hl.Buffer(values)
+    f, into = hl.Func("f"), hl.RDom([(0, size)])
+    f[x] = hl.cast(t, 99)
+    place = hl.clamp(at[into.x], 0, 63)
+    f[place] = hl.cast(t, image[63 - place]) + 1
+    f.update().allow_race_conditions().vectorize(into.x, 16, T.Predicate)
+    wanted = np.full(64, 99)
+    wanted[order[:size]] = values[63 - order[:size]].astype(int) + 1
+    assert np.array_equal(np.asarray(f.realize([64])), wanted)
+    text = f._pipeline().llvm_text(optimised=False)
+    if t.bits() < 32:
+        assert "masked.scatter" not in text
+    assert "masked.gather.v16i8" not in text and "masked.gather.v16i16" not in text
+
+
 def clamped() -> hl.Func:
     image = hl.ImageParam(hl.UInt(8), 2, "image")
     edge = hl.BoundaryConditions.repeat_edge(image)
