@@ -2,7 +2,7 @@
 
 The function of a kernel is compiled for the CPU as it stands before LLVM chooses the
 GPU's instructions: special registers become calls that say which thread asks, all
-memories are one, and a barrier is one of Python's.
+memories are one, and at a barrier a thread hands the processor on (see `fibers`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -29,6 +28,7 @@ from parhelion.ir.expr import Expr, Var
 from parhelion.ir.symbols import BufferSym
 from parhelion.ir.target import gpu_target
 from parhelion.runtime import jit
+from tests.gpu.fibers import Fibers, with_fibers
 
 ARCHS = ("sm_80", "sm_90")
 
@@ -70,48 +70,6 @@ def assembled(*loops: S.Stmt, strict: bool = False) -> tuple[str, list[Assembled
 
 
 # Running.
-
-_HERE = threading.local()
-_GIVES = ctypes.CFUNCTYPE(ctypes.c_int32)
-_WAITS = ctypes.CFUNCTYPE(None, ctypes.c_int32)
-
-
-def _gives(what: str, d: int) -> Callable[[], int]:
-    return lambda: int(getattr(_HERE, what)[d])
-
-
-_CALLED: dict[str, Any] = {
-    f"sim_{what}_{axis}": _GIVES(_gives(what, d))
-    for what in ("tid", "ctaid")
-    for d, axis in enumerate("xyz")
-}
-_CALLED["sim_barrier"] = _WAITS(lambda _: _HERE.barrier.wait())
-
-
-class Warp:
-    """Lanes that hand on values to each other: each shows its own, and takes another's
-    when all have."""
-
-    def __init__(self, lanes: int) -> None:
-        self.shown = [0] * lanes
-        self.barrier = threading.Barrier(lanes)
-
-
-def _shuffle(mask: int, value: int, lane: int, clamp: int) -> int:
-    warp, me = _HERE.warp, _HERE.lane
-    assert mask == -1 and clamp & 31 == 31
-    warp.shown[me] = value
-    warp.barrier.wait()
-    apart = (clamp >> 8) & 31
-    taken = warp.shown[(me & apart) | (lane & ~apart & 31)]
-    warp.barrier.wait()
-    return int(taken)
-
-
-_SHUFFLES = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int32] * 4)
-_CALLED["sim_shuffle"] = _SHUFFLES(_shuffle)
-for _name, _fn in _CALLED.items():
-    llvm.add_symbol(_name, ctypes.cast(_fn, ctypes.c_void_p).value)
 
 
 #: Textures as the stand-in for the driver makes them (`fake_cuda.c`): where they begin,
@@ -254,32 +212,6 @@ _SCALARS: dict[str, Any] = {
 }
 
 
-class _Barrier:
-    """As a GPU's: threads that have ended are waited for no more."""
-
-    def __init__(self, count: int) -> None:
-        self.count, self.here, self.round = count, 0, 0
-        self.changed = threading.Condition()
-
-    def wait(self) -> None:
-        with self.changed:
-            self.here += 1
-            mine = self.round
-            self._look()
-            self.changed.wait_for(lambda: self.round != mine)
-
-    def leave(self) -> None:
-        with self.changed:
-            self.count -= 1
-            self._look()
-
-    def _look(self) -> None:
-        if self.here and self.here == self.count:
-            self.here = 0
-            self.round += 1
-            self.changed.notify_all()
-
-
 class Emulation:
     """The kernels of a module's text, compiled for the CPU.
 
@@ -288,14 +220,14 @@ class Emulation:
 
     def __init__(self, text: str, shared: int) -> None:
         text = on_cpu(text, shared)
-        parsed = llvm.parse_assembly(text)
+        parsed = llvm.parse_assembly(with_fibers(text))
         parsed.verify()
         jit.optimise(parsed, host_target())
         self.engine = llvm.create_mcjit_compiler(parsed, _machine())
         self.engine.finalize_object()
-        # Threads that meet at barriers, or update memory together, run at once.
-        self.at_once = any(
-            w in text for w in ("sim_barrier", "sim_shuffle", "cmpxchg", "atomicrmw")
+        self.fibers = Fibers(
+            self.engine.get_function_address("sim_resume"),
+            at_once="cmpxchg" in text or "atomicrmw" in text,
         )
 
     def launch(
@@ -308,40 +240,16 @@ class Emulation:
     ) -> None:
         """Runs the blocks of a kernel one after another. given: the type for ctypes and
         the value of each argument."""
-        kinds, values = [k for k, _ in given], [v for _, v in given]
-        address = self.engine.get_function_address(name)
-        function = ctypes.CFUNCTYPE(None, *kinds)(address)
+        arguments = (ctypes.c_uint64 * max(len(given), 1))()
+        for k, (kind, value) in enumerate(given):
+            kind.from_buffer(arguments, 8 * k).value = value
+        run = self.engine.get_function_address(f"sim_run_{name}")
+        of_block = list(_points(threads))
         for block in _points(grid):
             if shared:
                 at = self.engine.get_global_value_address("parhelion_shared")
                 ctypes.memset(at, 0xA5, shared)
-            self._block(lambda: function(*values), block, list(_points(threads)))
-
-    def _block(self, call: Any, block: Any, threads: Sequence[Any]) -> None:
-        barrier = _Barrier(len(threads))
-        count = len(threads)
-        warps = [Warp(min(32, count - k)) for k in range(0, count, 32)]
-        failures: list[BaseException] = []
-
-        def run(number: int, tid: tuple[int, ...]) -> None:
-            _HERE.tid, _HERE.ctaid, _HERE.barrier = tid, block, barrier
-            _HERE.warp, _HERE.lane = warps[number // 32], number % 32
-            try:
-                call()
-            except Exception as error:
-                failures.append(error)
-            barrier.leave()
-
-        workers = [threading.Thread(target=run, args=of) for of in enumerate(threads)]
-        if not self.at_once:
-            workers = []
-            for number, tid in enumerate(threads):
-                run(number, tid)
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        assert not failures, failures
+            self.fibers.block(run, ctypes.addressof(arguments), block, of_block)
 
 
 def simulate(
