@@ -34,6 +34,7 @@ from parhelion.errors import UnsetParamError as UnsetParamError
 from parhelion.errors import UnwritableFileError as UnwritableFileError
 from parhelion.ir.loop_id import Partition as Partition
 from parhelion.lang import boundary as _boundary
+from parhelion.lang import numpy_names as _numpy_names
 from parhelion.lang.autoscheduling import AutoschedulerParams as AutoschedulerParams
 from parhelion.lang.autoscheduling import autoschedule as _autoschedule
 from parhelion.lang.autoscheduling import load_plugin as load_plugin
@@ -287,6 +288,7 @@ if TYPE_CHECKING:
     from parhelion.runtime.trace import TraceEvent as TraceEvent
 
 BoundaryConditions = _boundary
+_numpy_names.register()
 __version__ = VERSION
 
 # Where the package of that name is loaded only later, it takes the function's place.

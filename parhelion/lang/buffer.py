@@ -25,7 +25,7 @@ from parhelion.ir.names import fresh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
 from parhelion.lang.checked import function, integer
-from parhelion.lang.convert import check_type
+from parhelion.lang.convert import TypeLike, check_type, names_type
 from parhelion.lang.device_memory import DeviceMemory, borrowed
 from parhelion.lang.images import Pointwise, is_symbolic, load, numpy_first
 from parhelion.lang.views import Views
@@ -117,12 +117,14 @@ class Buffer(Views, DeviceMemory, Pointwise):
     ) -> None: ...
 
     @overload
-    def __init__(self, type: Type, sizes: Sequence[int], name: str = "") -> None: ...
+    def __init__(
+        self, type: TypeLike, sizes: Sequence[int], name: str = ""
+    ) -> None: ...
 
     @overload
     def __init__(
         self,
-        type: Type,
+        type: TypeLike,
         sizes: Sequence[int],
         storage_order: Sequence[int],
         name: str = "",
@@ -138,7 +140,7 @@ class Buffer(Views, DeviceMemory, Pointwise):
         buffer: object = None,
         reverse_axes: bool = True,
         axes: str | None = None,
-        type: Type | None = None,
+        type: TypeLike | None = None,
         sizes: Sequence[int] | None = None,
         storage_order: Sequence[int] | None = None,
     ) -> None:
@@ -149,6 +151,8 @@ class Buffer(Views, DeviceMemory, Pointwise):
         self._device = None
         self._array = None
         self._mins = []
+        if names_type(source) and (isinstance(second, Sequence) or sizes is not None):
+            source = check_type(source, "hl.Buffer(type, sizes) takes")
         if isinstance(source, Type) or type is not None:
             given = [v for v in (second, third) if v is not None]
             if sizes is None:
@@ -158,7 +162,9 @@ class Buffer(Views, DeviceMemory, Pointwise):
             elif given:
                 storage_order = cast("Sequence[int]", given.pop(0))
             self._name = name
-            self._allocate(type or cast(Type, source), sizes, storage_order)
+            given_type = cast("Type", source) if type is None else type
+            known = check_type(given_type, "the pixels of a Buffer have")
+            self._allocate(known, sizes, storage_order)
             return
         if isinstance(second, list | tuple):
             check_type(source, "hl.Buffer(type, sizes) takes")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from parhelion.errors import LiteralError, TypeMismatchError, here
 from parhelion.ir.build import cast, imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.lang.checked import a_kind
-from parhelion.types import BOOL, Float, Int, Type, TypeCode, UInt, promote
+from parhelion.types import BOOL, Float, Int, Type, UInt, promote
 
 FLOAT32 = Float(32)
 
@@ -26,16 +27,50 @@ Literal = int | float | bool
 _WEAK = (bool, int, float)
 
 
+#: What names a type: hl.UInt(8), "uint8", np.uint8, np.dtype("uint8"), or bool.
+TypeLike: TypeAlias = "Type | str | type | np.dtype[Any]"
+
+
 def check_type(given: object, what: str) -> Type:
-    """`given`, if it is a scalar type; else raises TypeMismatchError, which says what
-    may have been meant. what: ``an ImageParam has``."""
-    if isinstance(given, Type) and given.is_scalar():
-        return given
+    """The scalar type that `given` is, or names as NumPy does; else raises
+    TypeMismatchError, which says what may have been meant. what: ``an ImageParam
+    has``."""
+    if isinstance(given, Type):
+        if given.is_scalar():
+            return given
+    elif names_type(given):
+        return Type.from_numpy(given)
     raise TypeMismatchError(
-        f"{what} a scalar type such as hl.UInt(8), not {given!r:.60}",
+        f"{what} a scalar type such as hl.UInt(8) or 'uint8', not {given!r:.60}",
         at=here(),
         hint=_meant(given),
     )
+
+
+def names_type(given: object) -> bool:
+    """Whether a value is one of NumPy's types, or the name of one, that the language
+    has. Python's own int and float are not: they do not say how many bits are meant."""
+    if isinstance(given, str):
+        known = given in _NUMPY_NAMES
+    elif isinstance(given, type):
+        known = given is bool or issubclass(given, np.generic)
+    else:
+        known = isinstance(given, np.dtype)
+    if not known:
+        return False
+    try:
+        Type.from_numpy(given)
+    except TypeError:
+        return False
+    return True
+
+
+_NUMPY_NAMES = frozenset(
+    [
+        *("bool", "float16", "float32", "float64"),
+        *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    ]
+)
 
 
 def _meant(given: object) -> str:
@@ -44,15 +79,11 @@ def _meant(given: object) -> str:
     for make in (Int, UInt, Float):
         if given is make:
             return f"call it with the number of bits: hl.{make.__name__}(32)"
-    try:
-        found = Type.from_numpy(given) if given is not None else None
-    except TypeError:
-        found = None
-    if found is None:
-        return ""
-    letter = {TypeCode.Int: "Int", TypeCode.UInt: "UInt", TypeCode.Float: "Float"}
-    made = "Bool()" if found.is_bool() else f"{letter[found.kind]}({found.width})"
-    return f"hl.{made} is the type of NumPy's {found}"
+    if given is int:
+        return "an integer type has a number of bits: hl.Int(32), or 'int32'"
+    if given is float:
+        return "a float type has a number of bits: hl.Float(32), or 'float32'"
+    return ""
 
 
 def is_literal(x: object) -> bool:
@@ -167,7 +198,14 @@ def not_a_value(x: object) -> TypeMismatchError:
             at=here(),
             hint="wrap it, hl.Buffer(array), and index it: buffer[x, y]",
         )
-    return TypeMismatchError(f"{a_kind(x)} is not an expression: {x!r:.60}", at=here())
+    hint = ""
+    if hasattr(x, "_whole"):
+        hint = (
+            "NumPy's functions take Arrays, np.sqrt(a); a[y, x] is the value at a point"
+        )
+    return TypeMismatchError(
+        f"{a_kind(x)} is not an expression: {x!r:.60}", at=here(), hint=hint
+    )
 
 
 def resolve(values: Sequence[object]) -> list[Node]:

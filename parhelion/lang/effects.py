@@ -10,11 +10,11 @@ from parhelion.ir import build
 from parhelion.ir.build import imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import Intrinsic, Reinterpret
-from parhelion.lang.convert import FLOAT32, check_type, node_of
+from parhelion.lang.convert import FLOAT32, TypeLike, check_type, node_of
 from parhelion.lang.expr import Expr, ExprLike, is_undefined, wrap
 from parhelion.lang.functions import bounds_in_type
 from parhelion.lang.requirement import boolean, shown, spaced
-from parhelion.types import INT32, Type, UInt
+from parhelion.types import INT32, UInt
 
 UINT32 = UInt(32)
 _RANDOM = itertools.count()
@@ -102,7 +102,7 @@ def require(condition: ExprLike, value: ExprLike, *args: ExprLike | str) -> Expr
     return wrap(Intrinsic(n.type, "require", (c, n, *spaced(args))))
 
 
-def undef(type: Type) -> Expr:
+def undef(type: TypeLike) -> Expr:
     """Returns an expression without a value: nothing is stored for it.
 
     A pure definition by it leaves the storage as it is, and updates then write what is

@@ -147,6 +147,14 @@ class Operand(Arithmetic):
 
     __slots__ = ()
 
+    def __array_function__(
+        self, function: Any, _: Any, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
+        """NumPy's functions are the language's of such names, or refused."""
+        from parhelion.lang import ufuncs
+
+        return ufuncs.apply_function(self, function, args, named)
+
     def __eq__(self, other: ExprLike) -> Expr:  # type: ignore[override]
         return wrap(ops.compare(build.eq, self, other))
 

@@ -12,7 +12,7 @@ from parhelion.ir.names import fresh, unique_name
 from parhelion.lang.checked import word
 from parhelion.lang.define_extern import ExternDefinition
 from parhelion.lang.definition import ANYTHING, Requirement, define
-from parhelion.lang.expr import Arithmetic, Expr, ExprLike, wrap
+from parhelion.lang.expr import Arithmetic, Expr, ExprLike, Operand, wrap
 from parhelion.lang.factoring import Factoring
 from parhelion.lang.handles import made_of
 from parhelion.lang.rdom import RVar, of_rvar
@@ -198,6 +198,8 @@ class Func(
                 at=here(),
                 hint=f"write {self.name()}[{shown}]; realize computes it",
             )
+
+    __array_function__ = Operand.__array_function__
 
     @property
     def _node(self) -> Node:

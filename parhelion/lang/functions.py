@@ -16,6 +16,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FloatImm, Imm, Intrinsic, Reinterpret
 from parhelion.lang import ops
 from parhelion.lang.convert import (
+    TypeLike,
     check_type,
     default_type,
     is_literal,
@@ -180,8 +181,8 @@ def mux(id: ExprLike, values: object) -> Expr | Tuple:
     return wrap(node_of(last)) if several is None else Tuple(*several)  # type: ignore[arg-type]
 
 
-def cast(type: Type, value: ExprLike) -> Expr:
-    """Returns `value` converted to `type`.
+def cast(type: TypeLike, value: ExprLike) -> Expr:
+    """Returns `value` converted to `type`, such as ``hl.UInt(8)`` or ``"uint8"``.
 
     A float becomes an integer by truncation toward zero; where the integer type cannot
     hold it, the result is unspecified, but nothing traps. An integer that is too wide
@@ -193,7 +194,8 @@ def cast(type: Type, value: ExprLike) -> Expr:
     >>> hl.evaluate(hl.cast(hl.UInt(8), 300))
     44
     """
-    if check_type(type, "hl.cast(type, value) takes").is_handle():
+    type = check_type(type, "hl.cast(type, value) takes")
+    if type.is_handle():
         raise TypeMismatchError(f"no value can be cast to {type}", at=here())
     if is_literal(value):
         assert isinstance(value, int | float)
@@ -311,7 +313,7 @@ def f64(value: ExprLike) -> Expr:
     return cast(Float(64), value)
 
 
-def saturating_cast(type: Type, value: ExprLike) -> Expr:
+def saturating_cast(type: TypeLike, value: ExprLike) -> Expr:
     """Returns `value` converted to `type` and clamped to its range.
 
     Floats are truncated toward zero first; NaN becomes 0 in an integer type. To a float
@@ -321,7 +323,8 @@ def saturating_cast(type: Type, value: ExprLike) -> Expr:
     >>> hl.evaluate(hl.saturating_cast(hl.UInt(8), 300))
     255
     """
-    if check_type(type, "hl.saturating_cast(type, value) takes").is_handle():
+    type = check_type(type, "hl.saturating_cast(type, value) takes")
+    if type.is_handle():
         raise TypeMismatchError(f"no value can be cast to {type}", at=here())
     n = node_of(value)
     t = n.type
@@ -411,7 +414,7 @@ def u64_sat(value: ExprLike) -> Expr:
     return saturating_cast(UInt(64), value)
 
 
-def reinterpret(type: Type, value: ExprLike) -> Expr:
+def reinterpret(type: TypeLike, value: ExprLike) -> Expr:
     """Returns the bits of `value` read as a value of `type`.
 
     Raises TypeMismatchError unless both types have the same number of bits.
@@ -419,7 +422,7 @@ def reinterpret(type: Type, value: ExprLike) -> Expr:
     >>> hex(hl.evaluate(hl.reinterpret(hl.UInt(32), hl.f32(1.0))))
     '0x3f800000'
     """
-    check_type(type, "hl.reinterpret(type, value) takes")
+    type = check_type(type, "hl.reinterpret(type, value) takes")
     n = node_of(value)
     t = n.type
     if t.width != type.width or t.is_handle() != type.is_handle():

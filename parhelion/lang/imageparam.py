@@ -14,8 +14,8 @@ from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import BufferSym, DimSym
 from parhelion.lang.buffer import Buffer
 from parhelion.lang.checked import integer, items
-from parhelion.lang.convert import check_type
-from parhelion.lang.expr import Expr, wrap
+from parhelion.lang.convert import TypeLike, check_type
+from parhelion.lang.expr import Expr, Operand, wrap
 from parhelion.lang.images import Pointwise, load
 from parhelion.lang.wrapping import Readers, wrap_in
 from parhelion.schedule.directives import MemoryType
@@ -262,7 +262,7 @@ class OutputImageParam:
 
 class ImageParam(OutputImageParam, Pointwise):
     """An image that is given when the pipeline runs: ``hl.ImageParam(hl.UInt(8), 2,
-    "input")``.
+    "input")``; the type may be given as ``"uint8"`` or a NumPy type.
 
     ``image[x, y]`` is a pixel; ``image + 1``, without indices, adds 1 at each point.
     The calls of `realize` use the image that was set last; a `Callable` takes it as an
@@ -278,8 +278,8 @@ class ImageParam(OutputImageParam, Pointwise):
 
     __slots__ = ()
 
-    def __init__(self, type: Type, dimensions: int, name: str = "") -> None:
-        check_type(type, "an ImageParam has")
+    def __init__(self, type: TypeLike, dimensions: int, name: str = "") -> None:
+        type = check_type(type, "an ImageParam has")
         known = unique_name(name) if name else fresh("p")
         n = integer(dimensions, "the number of dimensions")
         if n < 0:
@@ -346,6 +346,7 @@ class ImageParam(OutputImageParam, Pointwise):
         return wrap_in(self._sym, f)
 
     __array_ufunc__ = Pointwise.__array_ufunc__
+    __array_function__ = Operand.__array_function__
 
     def __getitem__(self, index: Any) -> Expr:
         """Returns the pixel at the given coordinates, Vars or expressions."""

@@ -14,7 +14,7 @@ from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FloatImm
 from parhelion.ir.names import fresh, unique_name
 from parhelion.ir.symbols import ParamSym
-from parhelion.lang.convert import check_type, node_or_none
+from parhelion.lang.convert import TypeLike, check_type, node_or_none
 from parhelion.lang.expr import Expr, Operand, wrap
 from parhelion.types import Type, round_float
 
@@ -86,11 +86,11 @@ class Param(Operand):
 
     def __init__(
         self,
-        type: Type,
+        type: TypeLike,
         name: str | Value | np.generic | None = None,
         value: Value | np.generic | None = None,
     ) -> None:
-        check_type(type, "a Param has")
+        type = check_type(type, "a Param has")
         if name is not None and not isinstance(name, str):
             name, value = None, name
         known = unique_name(name) if name else fresh("p")

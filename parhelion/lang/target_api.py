@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from parhelion.codegen.target import host_target
 from parhelion.errors import HalideError, TypeMismatchError, here
 from parhelion.ir.target import Target as Machine
-from parhelion.lang.convert import check_type
+from parhelion.lang.convert import TypeLike, check_type
 from parhelion.runtime.program import PLAIN, Options
-from parhelion.types import Type
 
 
 class TargetOS(enum.Enum):
@@ -333,13 +332,13 @@ class Target:
         """Returns the largest size of a Buffer in bytes."""
         return 2**63 - 1 if self.bits == 64 else 2**31 - 1
 
-    def natural_vector_size(self, type: Type) -> int:
+    def natural_vector_size(self, type: TypeLike) -> int:
         """Returns how many lanes of a type fill one vector register.
 
         >>> hl.Target("x86-64-linux-avx2").natural_vector_size(hl.UInt(8))
         32
         """
-        check_type(type, "a vector has")
+        type = check_type(type, "a vector has")
         bits = 128
         if self.arch is TargetArch.X86:
             wide = (TargetFeature.AVX512_Skylake, TargetFeature.AVX512)

@@ -1,10 +1,11 @@
-"""NumPy's functions of expressions: operators are the language's, others are refused.
+"""NumPy's functions of expressions: they are the language's, or they are refused.
 
 NumPy asks for ``array_scalar * expr`` as for ``np.multiply(array_scalar, expr)``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,47 +36,19 @@ _COMPARISONS = {
     "equal": ("eq", "eq"),
     "not_equal": ("ne", "ne"),
 }
-#: What the language has for other functions; not all names are NumPy's.
-_INSTEAD = {
-    **{
-        name: f"hl.{name}(e)"
-        for name in (
-            *("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
-            *("floor", "ceil", "trunc"),
-        )
-    },
-    **{
-        f"arc{name}": f"hl.a{name}(e)"
-        for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")
-    },
-    "arctan2": "hl.atan2(a, b)",
-    "hypot": "hl.hypot(a, b)",
-    "maximum": "hl.max(a, b)",
-    "fmax": "hl.max(a, b)",
-    "minimum": "hl.min(a, b)",
-    "fmin": "hl.min(a, b)",
-    "float_power": "hl.pow(a, b)",
-    "absolute": "hl.abs(e)",
-    "fabs": "hl.abs(e)",
-    "rint": "hl.round(e)",
-    "isnan": "hl.is_nan(e)",
-    "isinf": "hl.is_inf(e)",
-    "isfinite": "hl.is_finite(e)",
-    "bitwise_count": "hl.popcount(e)",
-    "negative": "-e",
-    "invert": "~e",
-    "square": "e * e",
-    "reciprocal": "1 / e",
-    "logical_not": "hl.logical_not(e)",
-    "logical_and": "a & b",
-    "logical_or": "a | b",
-}
+#: The language's functions by the names of NumPy's: `numpy_names` fills them in, which
+#: knows all of them.
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+#: Those that NumPy has as plain functions.
+ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+#: What to write in place of others.
+_INSTEAD = {"fmax": "hl.max(a, b)", "fmin": "hl.min(a, b)", "cbrt": "hl.pow(e, 1 / 3)"}
 
 
 def apply(
     operand: Any, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: Any
 ) -> Any:
-    """What ``operand.__array_ufunc__`` returns: the value of an operator.
+    """What ``operand.__array_ufunc__`` returns: the value of a function.
 
     Raises TypeMismatchError for other functions, and for `method`s such as ``reduce``.
     """
@@ -86,6 +59,8 @@ def apply(
             return _operated(operand, inputs, word, f"r{word}")
         if name in _COMPARISONS:
             return _compared(operand, inputs, *_COMPARISONS[name])
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](*inputs)
     if options.get("out") is not None and name in _OPERATORS:
         raise TypeMismatchError(
             f"{operand!r:.60} cannot be stored in an array: its value is known "
@@ -99,6 +74,23 @@ def apply(
         at=here(),
         hint=f"{instead} does" if instead else "",
     )
+
+
+def apply_function(
+    operand: Any, function: Any, args: tuple[Any, ...], named: dict[str, Any]
+) -> Any:
+    """What ``operand.__array_function__`` returns. Raises TypeMismatchError for
+    functions that the language does not have."""
+    known = ARRAY_FUNCTIONS.get(function)
+    if known is None or named:
+        raise TypeMismatchError(
+            f"np.{function.__name__} does not take expressions, such as"
+            f" {operand!r:.60}",
+            at=here(),
+            hint="expressions are numbers at a point; hl.jit makes functions of whole"
+            " arrays, which more of NumPy's functions take",
+        )
+    return known(*args)
 
 
 def _operated(operand: Any, inputs: tuple[Any, ...], word: str, reflected: str) -> Any:
@@ -119,4 +111,4 @@ def _compared(operand: Any, inputs: tuple[Any, ...], word: str, exchanged: str) 
     return answer
 
 
-__all__ = ["apply"]
+__all__ = ["ARRAY_FUNCTIONS", "FUNCTIONS", "apply", "apply_function"]

@@ -53,7 +53,7 @@ def test_values_that_do_not_fit_are_refused(type: Any, value: Any) -> None:
 
 def test_a_param_needs_a_scalar_type() -> None:
     with pytest.raises(hl.TypeMismatchError):
-        hl.Param("x")  # type: ignore[arg-type]
+        hl.Param("x")
     with pytest.raises(hl.TypeMismatchError):
         hl.Param(hl.Int(32, 4))
 

@@ -174,8 +174,8 @@ CASES: dict[str, tuple[Call, str]] = {
         "the bounds of constant_exterior are a list, not 5",
     ),
     "natural_vector_size": (
-        lambda f, im: hl.get_host_target().natural_vector_size("uint8"),  # type: ignore[arg-type]
-        "a vector has a scalar type such as hl.UInt(8), not 'uint8'",
+        lambda f, im: hl.get_host_target().natural_vector_size("uint9"),
+        "a vector has a scalar type such as hl.UInt(8) or 'uint8', not 'uint9'",
     ),
     "has_feature": (
         lambda f, im: hl.get_host_target().has_feature([]),  # type: ignore[arg-type]
@@ -189,8 +189,9 @@ CASES: dict[str, tuple[Call, str]] = {
     "funcs": (lambda f, im: hl.funcs(3), "a list of names is a string, not 3"),  # type: ignore[arg-type]
     "Var": (lambda f, im: hl.Var(3), "the name of a Var is a string, not 3"),  # type: ignore[arg-type]
     "undef": (
-        lambda f, im: hl.undef(np.int32),  # type: ignore[arg-type]
-        "undef has a scalar type such as hl.UInt(8), not <class 'numpy.int32'>",
+        lambda f, im: hl.undef(np.complex64),
+        "undef has a scalar type such as hl.UInt(8) or 'uint8', not <class"
+        " 'numpy.complex64'>",
     ),
     "a member of an enumeration": (
         lambda f, im: f.__setitem__((x, y), hl.TailStrategy.Auto),

@@ -20,13 +20,32 @@ MADE: dict[str, Callable[[Any], object]] = {
     "a Param": lambda t: hl.Param(t, "p"),
     "hl.Buffer": lambda t: hl.Buffer(t, [4, 4]),
 }
-MEANT: list[tuple[Any, str]] = [
-    (np.float32, "hl.Float(32) is the type of NumPy's float32"),
-    (np.dtype("int8"), "hl.Int(8) is the type of NumPy's int8"),
-    ("uint16", "hl.UInt(16) is the type of NumPy's uint16"),
-    (bool, "hl.Bool() is the type of NumPy's bool"),
-    (hl.UInt, "call it with the number of bits: hl.UInt(32)"),
+NAMED: list[tuple[Any, hl.Type]] = [
+    (np.float32, hl.Float(32)),
+    (np.dtype("int8"), hl.Int(8)),
+    ("uint16", hl.UInt(16)),
+    (bool, hl.Bool()),
+    (np.bool_, hl.Bool()),
 ]
+MEANT: list[tuple[Any, str]] = [
+    (hl.UInt, "call it with the number of bits: hl.UInt(32)"),
+    (int, "an integer type has a number of bits: hl.Int(32), or 'int32'"),
+    (float, "a float type has a number of bits: hl.Float(32), or 'float32'"),
+]
+
+
+@pytest.mark.parametrize("given", NAMED, ids=[str(n[0]) for n in NAMED])
+def test_types_by_numpys_names(given: tuple[Any, hl.Type]) -> None:
+    name, wanted = given
+    assert hl.cast(name, x).type() is wanted
+    assert hl.saturating_cast(name, x).type() is wanted
+    assert hl.ImageParam(name, 2).type() is wanted
+    assert hl.Param(name, "p").type() is wanted
+    assert hl.Buffer(name, [4, 3]).type() is wanted
+    assert hl.Buffer(type=name, sizes=[4, 3]).width() == 4
+    assert hl.undef(name).type() is wanted
+    bits = hl.cast(hl.UInt(wanted.width), 0)
+    assert hl.reinterpret(name, bits).type() is wanted
 
 
 @pytest.mark.parametrize("what", MADE)
@@ -61,8 +80,8 @@ def test_names_with_commas() -> None:
 
 def test_a_function_of_numpy_on_an_expr_is_the_users_line() -> None:
     value: Any = hl.f32(x)
-    with pytest.raises(hl.TypeMismatchError, match="no truth value") as caught:
-        np.clip(value, 0, 1)
+    with pytest.raises(hl.TypeMismatchError, match="np.median does not take") as caught:
+        np.median(value)
     assert caught.value.at is not None
     assert caught.value.at.file == __file__
 
