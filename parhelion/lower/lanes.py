@@ -129,7 +129,7 @@ def _joined_ramp(vectors: Sequence[Expr], count: int) -> Expr | None:
     if type(first) is Ramp:
         step = const_int(first.stride)
     elif first.type.count == 1:
-        step = _distance(vectors[1], first) if vectors[1].type.count == 1 else None
+        step = distance(vectors[1], first) if vectors[1].type.count == 1 else None
     else:
         step = None
     if step is None:
@@ -142,7 +142,7 @@ def _joined_ramp(vectors: Sequence[Expr], count: int) -> Expr | None:
                 return None
         elif v.type.count != 1:
             return None
-        if at and _distance(lane(v, 0), base) != base.type.wrap(at * step):
+        if at and distance(lane(v, 0), base) != base.type.wrap(at * step):
             return None
         at += v.type.count
     return Ramp(base, stride, count)
@@ -166,7 +166,7 @@ def _terms(e: Expr, sign: int, into: dict[Expr, int]) -> int:
     return 0
 
 
-def _distance(a: Expr, b: Expr) -> int | None:
+def distance(a: Expr, b: Expr) -> int | None:
     """``a - b`` if it is a constant that shows in the terms of the sums."""
     terms: dict[Expr, int] = {}
     const = _terms(a, 1, terms) + _terms(b, -1, terms)

@@ -75,6 +75,7 @@ from parhelion.ir.stmt import (
 from parhelion.ir.symbols import BufferSym
 from parhelion.lower.atomic import fold_of, surely_apart, without_private_marks
 from parhelion.lower.instantiate import instantiate
+from parhelion.lower.lane_scans import rereads, scanned
 from parhelion.lower.lanes import (
     all_lanes,
     any_lane,
@@ -407,12 +408,20 @@ class _Vectorizer:
         return Store(s.buffer, last, s.index, s.predicate)
 
     def atomic(self, s: Atomic) -> Stmt:
-        """Lanes that update one place are folded first; where they may meet, or other
-        threads may meet one of them, they take turns."""
+        """Lanes that update one place are folded first, and running sums are made in
+        steps; where lanes may meet, or other threads may meet one of them, they take
+        turns."""
         update, widen = s.body, self.widen
-        if type(update) is not Store or s.locked or update.buffer in widen.laned:
+        if type(update) is not Store or update.buffer in widen.laned:
             raise CannotVectorize
         index = widen.go(update.index)
+        if rereads(update) and not s.shared:
+            made = None if self.is_masked else scanned(update, index, widen)
+            if made is None:
+                raise CannotVectorize
+            return Atomic(s.func, s.shared, s.locked, made)
+        if s.locked:
+            raise CannotVectorize
         if index is not update.index:
             if s.shared or not surely_apart(index):
                 raise CannotVectorize
@@ -427,8 +436,8 @@ class _Vectorizer:
             value = fold.kind(value, VectorReduce(fold.op, widen.full(fold.plus), 1))
         if fold.minus is not None:
             value = Sub(value, VectorReduce("add", widen.full(fold.minus), 1))
-        made = Store(update.buffer, value, update.index, None)
-        return Atomic(s.func, s.shared, s.locked, made)
+        folded = Store(update.buffer, value, update.index, None)
+        return Atomic(s.func, s.shared, s.locked, folded)
 
     def demand(self, s: Demand) -> Stmt:
         """A demand of vectors; where lanes are masked, they ask for nothing."""

@@ -25,6 +25,7 @@ from parhelion.schedule.directives import (
     PrefetchAhead,
     PrefetchBoundStrategy,
 )
+from parhelion.schedule.running_sums import is_running_sum
 
 
 def _on_order(function: Function, d: Definition) -> str:
@@ -83,6 +84,10 @@ class ConcurrentLoops:
         floats does not, as it takes a NaN and drops it at the next update). With
         `override_associativity_test` the user answers for that.
 
+        A running sum, ``f[r] = f[r - 1] + e`` in any direction, keeps the order of its
+        iterations, and may be vectorized along itself: a vector is summed in as many
+        steps as it has halvings.
+
         Give it before `parallel` and `vectorize`. Raises ScheduleError if the order is
         not known to be free, or if the place itself depends on values of the Func.
 
@@ -103,22 +108,24 @@ class ConcurrentLoops:
                 f" {function.name} itself, which other iterations change",
                 at=here(),
             )
-        free = rules.commutes(function, definition, exact=False)
-        if not (override_associativity_test or free or definition.rdom is None):
+        free = override_associativity_test or definition.rdom is None
+        free = free or rules.commutes(function, definition, exact=False)
+        if not (free or is_running_sum(function, definition)):
             raise ScheduleError(
                 f"{label}.atomic: it is not proven that the updates may happen in any"
                 " order",
                 at=here(),
                 detail="each value must be the old one at the same place, folded with"
                 f" something that does not read {function.name} by +, -, *, min, max,"
-                " &, | or ^, or be part of a product of complex numbers"
+                " &, | or ^, or be part of a product of complex numbers; or each value"
+                " must be the one a point before it, plus such a thing"
                 + _on_order(function, definition),
                 hint="atomic(override_associativity_test=True) takes the"
                 " responsibility",
             )
         schedule = definition.schedule
         schedule.atomic = schedule.touched = True
-        schedule.atomic_site = here()
+        schedule.atomic_site, schedule.keeps_order = here(), not free
         return self
 
     def prefetch(

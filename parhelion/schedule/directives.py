@@ -221,6 +221,8 @@ class StageSchedule(Changing):
     transforms: splits, fuses and renames in the order given.
     dims: the loops, innermost first.
     touched: whether the user gave it any directive.
+    keeps_order: whether `atomic` was given to a running sum, whose iterations follow
+    each other: its loops are vectorized at most.
     sites: where each loop was last marked parallel, vectorized, …; race_site and
     reorder_site, the lines that say so.
     partitions: what the user said of partitioning loops.
@@ -237,6 +239,7 @@ class StageSchedule(Changing):
     race_site: Site | None = None
     atomic: bool = False
     atomic_site: Site | None = None
+    keeps_order: bool = False
     touched: bool = False
     sites: Mapping[Var, Site | None] = field(default_factory=dict)
     reorder_site: Site | None = None

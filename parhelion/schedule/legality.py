@@ -19,6 +19,7 @@ from parhelion.schedule.fusing import check_circles, check_fused
 from parhelion.schedule.idle import warn_idle_stage
 from parhelion.schedule.modes import modes
 from parhelion.schedule.rules import loops_line, stage_label, warn
+from parhelion.schedule.running_sums import check_order_in_lanes
 from parhelion.schedule.sites import Nests
 from parhelion.schedule.spec import PipelineSpec
 
@@ -80,6 +81,7 @@ def _check_stages(nests: Nests, f: Function) -> None:
         warn_idle_stage(f, k, d.schedule)
         for _, schedule in nests.running(d):
             _check_prefetches(f, k, schedule)
+            check_order_in_lanes(stage_label(f, k), schedule)
     if not any(d.schedule.touched for d in stages):
         return
     for k, d in enumerate(stages[1:]):

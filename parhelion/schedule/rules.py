@@ -29,6 +29,7 @@ from parhelion.schedule.directives import (
     Split,
     StageSchedule,
 )
+from parhelion.schedule.running_sums import is_running_sum
 
 KIND_WORD = {
     ForKind.SERIAL: "serial",
@@ -251,7 +252,7 @@ def check_order(
     """
     definition = definition_of(function, stage)
     schedule = definition.schedule
-    if schedule.allow_race_conditions or schedule.atomic:
+    if schedule.allow_race_conditions or (schedule.atomic and not schedule.keeps_order):
         return
     impure = [d for d in new if d.type is DimType.IMPURE_RVAR]
     place = {d.var: i for i, d in enumerate(schedule.dims)}
@@ -305,8 +306,10 @@ def check_kind(
         dim.type is not DimType.IMPURE_RVAR
         or not kind.concurrent
         or definition.schedule.allow_race_conditions
-        or definition.schedule.atomic
     ):
+        return
+    order_kept = definition.schedule.keeps_order
+    if definition.schedule.atomic and (not order_kept or kind is ForKind.VECTORIZED):
         return
     label = stage_label(function, stage)
     raise ScheduleError(
@@ -319,12 +322,14 @@ def check_kind(
             for d in definition.schedule.dims
             if d.type is not DimType.IMPURE_RVAR and nameable(d.var)
         ],
-        hint=_ways_out(function, definition),
+        hint=_ways_out(function, definition, kind),
     )
 
 
-def _ways_out(function: Function, definition: Definition) -> str:
+def _ways_out(function: Function, definition: Definition, kind: ForKind) -> str:
     """What makes a loop parallel whose iterations depend on each other."""
+    if kind is ForKind.VECTORIZED and is_running_sum(function, definition):
+        return "atomic(), given before, sums a vector in steps"
     if commutes(function, definition, exact=False):
         return "atomic(), given before, makes each update happen as a whole"
     return "allow_race_conditions() takes the responsibility"

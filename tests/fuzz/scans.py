@@ -1,4 +1,5 @@
-"""Random scans written as ordinary updates, in tiles and not, against the interpreter.
+"""Random scans written as ordinary updates, in tiles, in vectors along themselves, and
+in whole lines, against the interpreter.
 
     python -m tests.fuzz.scans --cases 1000 --seed 1
 
@@ -34,7 +35,8 @@ class Scan:
     "pattern". rest: what is added: "", "image" or "pattern". first, points: in the
     order in which the scan goes. low: of its RVar. lines: whether other dimensions have
     RVars, too. param: whether the number of points is a Param. width: of tiles, 0 for
-    none. order: of the terms.
+    none. lanes: of the vectors along a running sum that has no tiles, 0 for none.
+    order: of the terms.
     """
 
     dim: int
@@ -48,6 +50,7 @@ class Scan:
     lines: bool
     param: bool
     width: int
+    lanes: int
     order: int
 
 
@@ -94,6 +97,9 @@ def _scan(rng: random.Random, t: str, extents: tuple[int, ...]) -> Scan:
         feedback = tuple([int(a) for a in feedback])
     if not any(feedback):
         feedback = (*feedback[:-1], 1)
+    lanes = rng.choice([2, 4, 5, 8, 16]) if rng.random() < 0.2 else 0
+    if lanes:
+        order, feedback = 1, (1,)
     first = rng.choice([order, rng.randrange(order, extents[dim])])
     left = extents[dim] - first
     own: list[float | str] = [0, 1, 1, 2, "pattern"]
@@ -109,8 +115,9 @@ def _scan(rng: random.Random, t: str, extents: tuple[int, ...]) -> Scan:
         rng.random() < 0.3,
         rng.random() < 0.3,
         max(order, rng.choice([order, order + 1, 8, 13, 16, 32]))
-        if rng.random() < 0.85
+        if rng.random() < 0.85 and not lanes
         else 0,
+        lanes,
         rng.randrange(1 << 30),
     )
 
@@ -163,6 +170,9 @@ def build(case: Case, images: list[Array], tiled: bool) -> hl.Func:
         if tiled and scan.width:
             r = f.rvars(number)[0]
             f.update(number).tile_scan(r, scan.width, reassociate=t.is_float())
+        elif tiled and scan.lanes:
+            r = f.rvars(number)[0]
+            f.update(number).atomic().vectorize(r, scan.lanes)
     if case.between:
         f[dims] = values(dims, lambda at, k: old(at, k) + buffers[k][at])
     if not case.read:

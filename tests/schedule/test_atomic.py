@@ -322,7 +322,8 @@ def test_what_is_not_a_fold() -> None:
         " order\n"
         "each value must be the old one at the same place, folded with something that"
         " does not read f by +, -, *, min, max, &, | or ^, or be part of a product of"
-        " complex numbers\n"
+        " complex numbers; or each value must be the one a point before it, plus such a"
+        " thing\n"
         "hint: atomic(override_associativity_test=True) takes the responsibility"
     )
 
