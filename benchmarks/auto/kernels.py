@@ -20,7 +20,7 @@ import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.cases import ORDER, case
 from benchmarks.report import table
-from parhelion.autoschedule.kernels.facts import ANY_GPU, Kernel, kernels_for
+from parhelion.autoschedule.kernels.facts import Kernel, gpu_of, kernels_for
 
 SCHEDULERS = ("Mullapudi2016", "Parhelion")
 HEAD = [
@@ -46,9 +46,10 @@ def scheduled(name: str, scheduler: str) -> tuple[list[Kernel], int, float]:
     seconds = time.perf_counter() - begin
     left = [n for n in found.notes if "stays on the CPU" in n]
     made = kernels_for([app.output._function], target())
+    gpu = gpu_of(target())
     for kernel in made:
-        assert math.prod(kernel.threads) <= ANY_GPU.threads, kernel
-        assert kernel.shared <= ANY_GPU.shared, kernel
+        assert math.prod(kernel.threads) <= gpu.threads, kernel
+        assert kernel.shared <= gpu.shared, kernel
     return made, len(left), seconds
 
 
