@@ -20,7 +20,8 @@ import parhelion as hl
 from benchmarks.auto.estimates import set_estimates
 from benchmarks.cases import ORDER, case
 from benchmarks.report import table
-from parhelion.autoschedule.kernels.facts import Kernel, gpu_of, kernels_for
+from parhelion.autoschedule.kernels.facts import Kernel, kernels_for
+from parhelion.lang.machines import gpu_of
 
 SCHEDULERS = ("Mullapudi2016", "Parhelion")
 HEAD = [

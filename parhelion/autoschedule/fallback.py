@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from parhelion.autoschedule.calls import MAKERS, Call, FuncArg, LevelArg, Made, var_arg
-from parhelion.autoschedule.kernels.facts import gpu_of
 from parhelion.autoschedule.pipeline.freedom import Freedom
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError
 from parhelion.ir.function import Function
+from parhelion.lang.machines import gpu_of
 from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, TargetFeature, strict
 from parhelion.runtime.program import Options

@@ -112,11 +112,12 @@ def device_named_by(target: Target) -> Device | None:
     return device_of(gpu_target(f"sm_{75 if capable is None else capable}").cpu)
 
 
-def device_promised_by(target: Target) -> Device | None:
-    """The GPU of the newest CUDACapability that a target has; None if it has none, so
-    that kernels are to run on any GPU, and on a simulation of one."""
+def gpu_of(target: Target) -> Device:
+    """The limits of the GPU that schedules for a target are found for: that of its
+    newest CUDACapability, whose blocks may share more than the 48 KiB of any GPU; else
+    those that any GPU has, and a simulation of one."""
     capable = _capability(target)
-    return None if capable is None else device_of(f"sm_{capable}")
+    return Device("sm_80") if capable is None else device_of(f"sm_{capable}")
 
 
 def _capability(target: Target) -> int | None:
@@ -163,4 +164,4 @@ def machine_of(target: Target) -> Machine:
     return make_target(triple, cpu, tuple(features))
 
 
-__all__ = ["device_promised_by", "machine_of"]
+__all__ = ["gpu_of", "machine_of"]

@@ -14,9 +14,10 @@ from benchmarks.auto.estimates import set_estimates
 from benchmarks.case import Image
 from benchmarks.cases import ORDER, case
 from parhelion.autoschedule.gpu.cards import card
-from parhelion.autoschedule.kernels.facts import Kernel, gpu_of, kernels_for
+from parhelion.autoschedule.kernels.facts import Kernel, kernels_for
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.interp import interpret
+from parhelion.lang.machines import gpu_of
 from tests.support.legal_kernels import assert_legal
 
 TARGET = hl.get_host_target().with_feature(hl.TargetFeature.CUDA)

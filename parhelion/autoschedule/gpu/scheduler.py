@@ -10,7 +10,6 @@ from parhelion.autoschedule.gpu.cards import CARDS, card
 from parhelion.autoschedule.gpu.directives import script_of
 from parhelion.autoschedule.gpu.model import KernelModel
 from parhelion.autoschedule.gpu.search import Kernel, KernelGroup, KernelSearch
-from parhelion.autoschedule.kernels.facts import gpu_of
 from parhelion.autoschedule.kernels.legal import refusal, unfit, without_kernels
 from parhelion.autoschedule.kernels.roles import host_note
 from parhelion.autoschedule.model.plan import Group, Level
@@ -22,6 +21,7 @@ from parhelion.autoschedule.search.state import INLINE, ROOT, AnyState, ComputeL
 from parhelion.errors import HalideError
 from parhelion.ir.function import Function, var_label
 from parhelion.lang.autoscheduling import AutoschedulerParams
+from parhelion.lang.machines import gpu_of
 from parhelion.lang.target_api import Target
 from parhelion.schedule.order import realization_order
 from parhelion.schedule.recomputing import unscheduled

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from parhelion.ir.build import const_int
-from parhelion.ir.device import Device
 from parhelion.ir.function import Function
 from parhelion.ir.stmt import Allocate, For, ForKind, MemoryKind, Stmt
-from parhelion.lang.machines import device_promised_by
+from parhelion.lang.machines import gpu_of
 from parhelion.lang.runner import Runner
 from parhelion.lang.target_api import Target, strict
 from parhelion.lower.kernel_loops import block_loops, leaves, nest_of
@@ -17,9 +16,6 @@ from parhelion.lower.shared import bytes_of, lay_out_shared
 from parhelion.runtime.program import Options
 from parhelion.schedule.legality import check_strict
 from parhelion.schedule.order import realization_order
-
-#: What any device takes that code is made for, and a simulation of one.
-_ANY_GPU = Device("sm_80")
 
 
 @dataclass(frozen=True)
@@ -33,12 +29,6 @@ class Kernel:
     shared: int
     storage: tuple[tuple[str, int], ...]
     around: tuple[str, ...] = ()
-
-
-def gpu_of(target: Target) -> Device:
-    """The limits of the GPU that kernels are for: of the target's newest
-    CUDACapability, whose blocks may share more than the 48 KiB of any GPU."""
-    return device_promised_by(target) or _ANY_GPU
 
 
 def kernels_for(outputs: Sequence[Function], target: Target) -> list[Kernel]:
@@ -89,4 +79,4 @@ def _storage(s: Stmt) -> Iterator[tuple[str, int]]:
             yield from _storage(c)
 
 
-__all__ = ["Kernel", "gpu_of", "kernels_for"]
+__all__ = ["Kernel", "kernels_for"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from parhelion.autoschedule.fallback import fallback
-from parhelion.autoschedule.kernels.facts import gpu_of, kernels_for
+from parhelion.autoschedule.kernels.facts import kernels_for
 from parhelion.autoschedule.result import AutoSchedulerResults
 from parhelion.autoschedule.script import Script
 from parhelion.errors import HalideError, ScheduleError
 from parhelion.ir.function import Function
 from parhelion.lang.autoscheduling import AutoschedulerParams
+from parhelion.lang.machines import gpu_of
 from parhelion.lang.target_api import Target
 from parhelion.lower.kernel_refusals import RefusedStorage
 
