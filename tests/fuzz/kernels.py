@@ -98,6 +98,8 @@ class Scheduler:
 
     def __init__(self, program: Program, rng: random.Random) -> None:
         self.program, self.rng = program, rng
+        #: Of what is drawn beside the rest, so that it changes no other choice.
+        self.more = random.Random(str(rng.getstate()))
         self.names = 0
         self.given: Counter[str] = Counter()
 
@@ -158,6 +160,10 @@ class Scheduler:
         if rng.random() < 0.2:
             memory = rng.choice(_MEMORIES)
             self.attempt(memory.name, lambda: func.store_in(memory))
+        if self.more.random() < 0.2:
+            # What a tile needs may depend on where it is: then the kernel checks it.
+            v, most = self.more.choice(func.args()), self.more.choice((4, 8, 16, 40))
+            self.attempt("bound_storage", lambda: func.bound_storage(v, most))
         return any([s.dim.kind.on_gpu for s in found[: found.index(site) + 1]])
 
     def texture(self, func: hl.Func) -> None:
