@@ -114,8 +114,6 @@ from parhelion.lang.functions import i32 as i32
 from parhelion.lang.functions import i32_sat as i32_sat
 from parhelion.lang.functions import i64 as i64
 from parhelion.lang.functions import i64_sat as i64_sat
-from parhelion.lang.functions import max as max
-from parhelion.lang.functions import min as min
 from parhelion.lang.functions import mux as mux
 from parhelion.lang.functions import reinterpret as reinterpret
 from parhelion.lang.functions import saturating_cast as saturating_cast
@@ -136,7 +134,6 @@ from parhelion.lang.inline import argmin as argmin
 from parhelion.lang.inline import maximum as maximum
 from parhelion.lang.inline import minimum as minimum
 from parhelion.lang.inline import product as product
-from parhelion.lang.inline import sum as sum
 from parhelion.lang.lerp import lerp as lerp
 from parhelion.lang.loop_dump import StmtOutputFormat as StmtOutputFormat
 from parhelion.lang.loop_level import LoopLevel as LoopLevel
@@ -238,6 +235,15 @@ from parhelion.types import Type as Type
 from parhelion.types import TypeCode as TypeCode
 from parhelion.types import UInt as UInt
 from parhelion.version import VERSION as VERSION
+from parhelion.whole.array import Array as Array
+from parhelion.whole.functions import clip as clip
+from parhelion.whole.functions import max as max
+from parhelion.whole.functions import mean as mean
+from parhelion.whole.functions import min as min
+from parhelion.whole.functions import sum as sum
+from parhelion.whole.functions import where as where
+from parhelion.whole.jit import Jitted as Jitted
+from parhelion.whole.jit import jit as jit
 
 if TYPE_CHECKING:
     from parhelion.autoschedule.result import (

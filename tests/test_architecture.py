@@ -29,6 +29,7 @@ LAYERS = (
     ("lang",),
     ("imageio",),
     ("autoschedule",),
+    ("whole",),
     ("recfilter", "forma"),
     ("views",),
     ("__init__",),

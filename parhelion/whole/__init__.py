@@ -1,0 +1,1 @@
+"""Whole arrays as values, and `jit`: arrays in, arrays out."""

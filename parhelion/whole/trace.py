@@ -1,0 +1,162 @@
+"""What is found out about a function of arrays while it is traced.
+
+Extents are int32 nodes: constants, or expressions of the extents of the inputs, which
+are unknown until a call. What must hold of them is written down as checks, with the
+line that asks for it, and looked at when the sizes of a call are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from parhelion.errors import BoundsError, LiteralError, Site
+from parhelion.ir.build import const_int
+from parhelion.ir.evaluate import evaluate
+from parhelion.ir.expr import Expr as Node
+from parhelion.ir.expr import Var
+from parhelion.ir.symbols import ParamSym
+from parhelion.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class SameExtent:
+    """Two arrays that stand together have the same extent along an axis. one, other:
+    the shapes; axis: counted from the last, from 0 on."""
+
+    one: tuple[Node, ...]
+    other: tuple[Node, ...]
+    axes: tuple[int, int]
+    site: Site | None
+
+    def look(self, sizes: Mapping[Var, int]) -> None:
+        """Raises BoundsError if they have not."""
+        a, b = self.axes
+        extents = value_of(self.one[a], sizes), value_of(self.other[b], sizes)
+        if extents[0] != extents[1]:
+            one, other = shape_of(self.one, sizes), shape_of(self.other, sizes)
+            raise BoundsError(
+                f"arrays of the shapes {one} and {other} do not fit together",
+                at=self.site,
+                hint="an extent that happens to be 1 in a call is not spread: that of"
+                " a[:1] is 1 in each"
+                if 1 in extents
+                else "along each axis both have one extent, or one of them has 1",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """An index lies inside of an axis: ``-extent <= index < extent``."""
+
+    index: int
+    extent: Node
+    site: Site | None
+
+    def look(self, sizes: Mapping[Var, int]) -> None:
+        """Raises BoundsError if it does not."""
+        n = value_of(self.extent, sizes)
+        if not -n <= self.index < n:
+            raise BoundsError(
+                f"the index {self.index} is outside of an axis of {n} elements",
+                at=self.site,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What has no value for an array without elements is not given one."""
+
+    what: str
+    shape: tuple[Node, ...]
+    axes: tuple[int, ...]
+    site: Site | None
+
+    def look(self, sizes: Mapping[Var, int]) -> None:
+        """Raises BoundsError if there are no elements."""
+        shape = shape_of(self.shape, sizes)
+        if any([shape[a] == 0 for a in self.axes]):
+            raise BoundsError(
+                f"{self.what} of an array of the shape {shape} has no elements to"
+                " choose from",
+                at=self.site,
+            )
+
+
+Check = SameExtent | Inside | Filled
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """A number that is given at each call fits the type of what it stands beside."""
+
+    param: ParamSym
+    type: Type
+    site: Site | None
+
+    def look(self, value: float) -> None:
+        """Raises LiteralError if it does not."""
+        if not self.type.can_represent(int(value)):
+            raise LiteralError(
+                f"the argument {self.param.name!r} is {value}, which does not fit the"
+                f" {self.type} that it stands beside",
+                at=self.site,
+                hint="convert the array first: array.astype('int32')",
+            )
+
+
+@dataclass(eq=False, slots=True)
+class Trace:
+    """One tracing of a function: what it asks of its arguments.
+
+    checks: of the sizes. fits: of the numbers. finished: whether it is over, so that
+    arrays of it are of no use any more.
+    """
+
+    checks: list[Check] = field(default_factory=list)
+    fits: list[Fits] = field(default_factory=list)
+    finished: bool = False
+
+    def check(self, one: Check) -> None:
+        """Writes a check of sizes down; what is known already is looked at now."""
+        nodes = {
+            SameExtent: lambda: [one.one[one.axes[0]], one.other[one.axes[1]]],  # type: ignore[union-attr]
+            Inside: lambda: [one.extent],  # type: ignore[union-attr]
+            Filled: lambda: [one.shape[a] for a in one.axes],  # type: ignore[union-attr]
+        }[type(one)]()
+        if all([const_int(n) is not None for n in nodes]):
+            one.look({})
+        else:
+            self.checks.append(one)
+
+
+def value_of(size: Node, sizes: Mapping[Var, int]) -> int:
+    """An extent in numbers; of a shape in a message, -1 where it is not known."""
+    known = const_int(size)
+    return int(evaluate(size, sizes)) if known is None else known
+
+
+def shape_of(
+    shape: tuple[Node, ...], sizes: Mapping[Var, int]
+) -> tuple[int | str, ...]:
+    """A shape in numbers, with "?" for what is not known yet."""
+    found: list[int | str] = []
+    for size in shape:
+        known = const_int(size)
+        if known is None:
+            found.append(int(evaluate(size, sizes)) if sizes else "?")
+        else:
+            found.append(known)
+    return tuple(found)
+
+
+__all__ = [
+    "Check",
+    "Filled",
+    "Fits",
+    "Inside",
+    "SameExtent",
+    "Trace",
+    "shape_of",
+    "value_of",
+]
