@@ -171,7 +171,7 @@ class Operand(Arithmetic):
             at=here(),
             hint="choose with hl.select(condition, a, b); combine conditions with "
             "&, | and ~ instead of and, or and not; write (a < x) & (x < b) "
-            "instead of a < x < b",
+            "instead of a < x < b, and hl.max(a, b) instead of max(a, b)",
         )
 
     def _no_number(self, what: str) -> NoReturn:

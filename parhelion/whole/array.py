@@ -123,9 +123,9 @@ class Array(Operators):
             f"{self!r} has no truth value: its elements are known only when the"
             " function runs",
             at=here(),
-            hint="hl.where(condition, a, b) chooses for each element; conditions are"
-            " combined by &, | and ~; an argument that an if depends on is named in"
-            " @hl.jit(static=[…])",
+            hint="hl.where(condition, a, b) chooses for each element, and hl.max(a, b)"
+            " is the larger one; conditions are combined by &, | and ~; an argument"
+            " that an if depends on is named in @hl.jit(static=[…])",
         )
 
     def _no_number(self, what: str) -> TypeMismatchError:

@@ -319,7 +319,7 @@ def index_that_does_not_fit() -> None:
     """<parhelion.Expr of type bool: x < 3> has no truth value: what it is is known only when the pipeline runs
 -->
    |  if x < 3:
-hint: choose with hl.select(condition, a, b); combine conditions with &, | and ~ instead of and, or and not; write (a < x) & (x < b) instead of a < x < b""",
+hint: choose with hl.select(condition, a, b); combine conditions with &, | and ~ instead of and, or and not; write (a < x) & (x < b) instead of a < x < b, and hl.max(a, b) instead of max(a, b)""",
 )
 def expression_as_a_condition() -> None:
     if x < 3:

@@ -79,9 +79,11 @@ def test_an_element_is_not_assigned_to() -> None:
 
 
 def test_in_python_functions() -> None:
-    assert "has no truth value" in refused(
-        lambda: hl.jit(lambda a: max(a, 3))(IMAGE), hl.TypeMismatchError
-    )
+    said = refused(lambda: hl.jit(lambda a: max(a, 3))(IMAGE), hl.TypeMismatchError)
+    assert "has no truth value" in said and "hl.max(a, b) is the larger one" in said
+    x: Any = hl.Var("x")
+    said = refused(lambda: max(x, 3), hl.TypeMismatchError)
+    assert "hl.max(a, b) instead of max(a, b)" in said
 
 
 def test_methods_that_there_are_not() -> None:
