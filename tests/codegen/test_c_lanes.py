@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from pathlib import Path
 
@@ -200,3 +201,27 @@ def test_halves_of_doubles_are_places_of_a_row() -> None:
 def test_phases(tmp_path: Path) -> None:
     f = halves()
     same(f, compiled(f, [], tmp_path), [256])
+
+
+@needs_cc
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_functions_make_of_the_same_for_all_lanes(
+    strict: bool, tmp_path: Path
+) -> None:
+    """A power and a quotient are made before the lanes: gcc puts the function in its
+    place, and vectorises no loop with the branches that become of it."""
+    contrast = hl.Param(hl.Float(32), "contrast", 50.0)
+    image, f = hl.funcs("c_image c_curved")
+    image[x, y] = hl.f32(x * 3 + y) / 64.0
+    steep = 2.0 - hl.pow(2.0, contrast / 100.0)
+    factor = hl.strict_float(steep) if strict else steep
+    f[x, y] = hl.select(image[x, y] > 0.5, image[x, y] * factor, factor / contrast)
+    image.compute_at(f, y).vectorize(x, 8)
+    f.vectorize(x, 8)
+    text = hl.Pipeline(f).c_text([contrast])
+    inside = [line for loop in lanes(text) for line in loop]
+    assert inside and "pow_f32" in text
+    assert not [one for one in inside if "pow_f32" in one or "/ _contrast" in one]
+    expected, out = f.realize([24, 5]), hl.Buffer(hl.Float(32), [24, 5])
+    assert compiled(f, [contrast], tmp_path)(ctypes.c_float(50.0), out) == 0
+    assert np.allclose(np.asarray(out), np.asarray(expected), rtol=1e-6, atol=0)

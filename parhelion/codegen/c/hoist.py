@@ -4,19 +4,33 @@ The functions that stand for quotients and remainders have branches, which C com
 do not move out of a loop, and with which they do not vectorise it. Rows of folded
 storage are counted by such remainders. They go out of all loops that they stand in,
 other than those of threads and of branches: one takes longer than a vector of pixels.
+
+So do values that math functions or quotients of floats make of what stays the same, as
+``1 - pow(2, contrast)``. C's compilers put the functions in place and make choices of
+their branches, by a condition that is no vector's: gcc 12 then vectorises nothing of
+the loop.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from parhelion.ir import build
 from parhelion.ir import expr as E
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, Var
 from parhelion.ir.intrinsics import INTRINSICS
+from parhelion.ir.node import Node
 from parhelion.ir.rewrite import free_vars, nodes
 from parhelion.ir.stmt import ForKind
 from parhelion.lower.instantiate import instantiate
 
+#: Functions of floats that have branches or many operations.
+_FUNCTIONS = frozenset(
+    ("exp", "log", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh")
+    + ("cosh", "tanh", "asinh", "acosh", "atanh", "erf", "fast_exp", "fast_log")
+    + ("fast_pow", "fast_sin", "fast_cos")
+)
 #: Loops that names leave.
 _WITHIN = (ForKind.SERIAL, ForKind.VECTORIZED)
 
@@ -48,7 +62,7 @@ def _risen(body: S.Stmt, moving: set[Var]) -> tuple[tuple[S.LetStmt, ...], S.Stm
             continue
         moving |= {n.var for n in nodes(item) if isinstance(n, S.LetStmt | S.For)}
         kept.append(item)
-    named: dict[Expr, Expr] = {}
+    named: dict[Expr, Var] = {}
     for item in kept:
         if isinstance(item, S.LetStmt | S.Store):
             for n in nodes(item):
@@ -58,8 +72,40 @@ def _risen(body: S.Stmt, moving: set[Var]) -> tuple[tuple[S.LetStmt, ...], S.Stm
                     made = Var("row", n.type)
                     named[n] = made
                     before.append(S.LetStmt(made, n))
-    rest = instantiate(build.block(*kept), {}, named)
+            for n in _factors(item.value, moving):
+                if n not in named:
+                    named[n] = Var("factor", n.type)
+                    before.append(S.LetStmt(named[n], n))
+    rest = instantiate(build.block(*kept), {}, dict(named))
     return tuple(before), rest
+
+
+def _factors(value: Expr, moving: set[Var]) -> Iterator[Expr]:
+    """The largest floats in a value that are the same in each iteration, and that a
+    function or a division is needed for."""
+    stack: list[Expr] = [value]
+    seen: set[Expr] = set()
+    while stack:
+        e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
+        if e.type.is_float() and any([_is_slow(n) for n in nodes(e)]):
+            if _stands(e, moving):
+                yield e
+                continue
+        # What is rounded operation by operation stays together.
+        if isinstance(e, E.Intrinsic) and e.op == "strict_float":
+            continue
+        stack += [c for c in e.children() if isinstance(c, Expr)]
+
+
+def _is_slow(n: Node) -> bool:
+    """Whether it is a division of floats, or a function of one that is no instruction
+    everywhere."""
+    if isinstance(n, E.Div):
+        return n.type.is_float()
+    return isinstance(n, E.Intrinsic) and n.op in _FUNCTIONS
 
 
 def _stands(e: Expr, moving: set[Var]) -> bool:
