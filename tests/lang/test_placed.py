@@ -34,7 +34,11 @@ def test_arrays_of_nothing_known_take_turns() -> None:
     assert sorted(found) == sorted(PLACES[1:])
 
 
-@pytest.mark.parametrize("count", [0, 1, 1000, 1 << 16, 1 << 20])
+def test_an_array_of_nothing() -> None:
+    assert aligned(np.dtype(np.float32), 0, [16]).shape == (0,)
+
+
+@pytest.mark.parametrize("count", [1, 1000, 1 << 16, 1 << 20])
 def test_all_begin_a_line_and_can_be_written(count: int) -> None:
     array = aligned(np.dtype(np.float32), count, [16])
     assert array.shape == (count,) and array.dtype == np.float32
