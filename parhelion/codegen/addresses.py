@@ -8,6 +8,7 @@ folds into the instruction.
 
 from __future__ import annotations
 
+from parhelion.codegen import opaque
 from parhelion.codegen.types import memory_type, value_type
 from parhelion.codegen.writer import Function
 from parhelion.ir import build
@@ -139,12 +140,14 @@ def address(f: Function, buffer: BufferSym, index: Expr) -> tuple[str, int]:
     done: tuple[object, ...] = ("address", pointer)
     mentioned: list[Expr] = []
     for (term, scale), at in _by_level(f, terms):
-        level = max(level, at)
+        outside, level = level, max(level, at)
         mentioned.append(term)
         done = (*done, term, scale)
         found = f.memo.get(done)
         if found is None:
             step = _scaled(f, term, scale, at)
+            if level > outside and f.scopes[level].hides:
+                pointer = opaque.pointer(f, pointer, outside)
             found = f.at(level, f"getelementptr {element}, ptr {pointer}, i64 {step}")
             f.remember(done, found, level, *mentioned)
         pointer = found

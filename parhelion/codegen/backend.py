@@ -150,6 +150,8 @@ class LLVMBackend(Backend["Function", str, Symbol]):
         past the caches visible to others, if that is not so by itself.
     longest_step: the longest step between elements of so many bits that is loaded
         densely, and not lane by lane.
+    generic_pointers: whether LLVM infers which memory a pointer is into, so that it
+        must see what the pointer is computed from.
     """
 
     storage: str = "parhelion.codegen.memories"
@@ -159,6 +161,7 @@ class LLVMBackend(Backend["Function", str, Symbol]):
     pause: Instruction | None = None
     fence: Instruction | None = None
     longest_step: Callable[[Target, int], int] = _short_steps
+    generic_pointers: bool = False
 
 
 __all__ = [

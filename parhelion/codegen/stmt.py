@@ -138,6 +138,7 @@ def _loop(f: Function, s: S.For, strip: int) -> None:
     if strip > 1:
         strips = _Strips(f, s, strip, (start, stop), pre, cells)
     inside = f.push(ScopeKind.BODY, f.module.writes(s.body))
+    inside.hides = opaque.hides_addresses(f.module, s)
     f.start(loop)
     counter, after = f.name(), f.name()
     phi = len(inside.lines)

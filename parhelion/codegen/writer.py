@@ -58,9 +58,19 @@ class Scope:
 
     stores: for a BODY, the buffers that the loop changes.
     sure: for a PREHEADER, whether the loop runs at least once wherever it is reached.
+    hides: for a BODY, whether addresses in it begin with frozen pointers (`opaque`).
     """
 
-    __slots__ = ("kind", "lines", "keys", "levelled", "bound", "stores", "sure")
+    __slots__ = (
+        "kind",
+        "lines",
+        "keys",
+        "levelled",
+        "bound",
+        "stores",
+        "sure",
+        "hides",
+    )
 
     def __init__(
         self,
@@ -71,6 +81,7 @@ class Scope:
         self.kind = kind
         self.stores = stores
         self.sure = sure
+        self.hides = False
         self.lines: list[str] = []
         self.keys: list[object] = []
         self.levelled: list[Expr] = []

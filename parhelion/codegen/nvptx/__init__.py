@@ -14,6 +14,7 @@ NVPTX = LLVMBackend(
     symbols="",
     # Registers have 32 bits.
     word="i32",
+    generic_pointers=True,
 )
 
 __all__ = ["NVPTX"]
