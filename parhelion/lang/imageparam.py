@@ -239,8 +239,17 @@ class OutputImageParam:
     def store_in(self, memory_type: MemoryType) -> Self:
         """Accepts Auto and Heap, which change nothing: the caller chooses the memory.
 
-        Raises HalideError for other kinds of memory.
+        Raises HalideError for other kinds of memory. Kernels read an image as a texture
+        by way of a Func that is it, with `store_in` (`Func.store_in`).
         """
+        if memory_type is MemoryType.GPUTexture:
+            raise HalideError(
+                f"{self._what()} is in the caller's memory, whose rows lie where a GPU"
+                " need not be able to read them as a texture",
+                at=here(),
+                hint="define a Func as the image, compute_root() it by a kernel, and"
+                " store that in MemoryType.GPUTexture",
+            )
         if memory_type not in (MemoryType.Auto, MemoryType.Heap):
             raise HalideError(
                 f"{self._what()} is in the caller's memory, not in {memory_type}",

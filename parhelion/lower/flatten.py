@@ -141,8 +141,7 @@ class _Flatten(Rewriter):
         self.widened: dict[Expr, Expr] = {}
         self.in_kernel = False
         self.textures = Textures()
-        #: Of the kernel in hand, where there are textures: its reads of them, and what
-        #: it stores to.
+        #: Of the kernel in hand: its reads of textures, and what it stores to.
         self.reads: Reads | None = None
         self.stored: set[Function] = set()
 
@@ -196,9 +195,8 @@ class _Flatten(Rewriter):
     def on_funccall(self, n: FuncCall) -> Expr:
         args = [self.go(a) for a in n.args]
         load, texture = self.read(n, args)
-        if texture is None:
+        if texture is None or self.reads is None:
             return load
-        assert self.reads is not None
         return self.reads.texel(texture, args, load)
 
     def read(self, n: FuncCall, args: Sequence[Expr]) -> tuple[Load, Texture | None]:
@@ -208,7 +206,10 @@ class _Flatten(Rewriter):
         assert places is not None
         place = places[n.index]
         load = Load(n.type, place.buffer, self.at(place, args), None)
-        if self.reads is None or place.texture is None or n.func in self.stored:
+        if place.texture is None:
+            return load, None
+        if self.reads is None or n.func in self.stored:
+            self.textures.as_memory.add(n.func)
             return load, None
         self.textures.read.add(n.func)
         return load, place.texture
@@ -254,16 +255,12 @@ class _Flatten(Rewriter):
         if self.in_kernel or n.kind is not ForKind.GPU_BLOCK:
             return n.map(self.go)
         self.in_kernel = True
-        lets: list[Stmt] = []
-        if self.textures.wanted:
-            made, lets = self.kernel(n)
-        else:
-            made = n.map(self.go)
+        made = self.kernel(n) if self.textures.wanted else n.map(self.go)
         self.in_kernel = False
-        return block(*lets, made)
+        return made
 
-    def kernel(self, n: For) -> tuple[Stmt, list[Stmt]]:
-        """A kernel that may read textures, and names to place before it."""
+    def kernel(self, n: For) -> Stmt:
+        """A kernel that may read textures, with names before it for their sizes."""
         inner = list(nodes(n))
         bound = [m.var for m in inner if isinstance(m, For | LetStmt | Let)]
         self.stored = {m.func for m in inner if isinstance(m, Provide)}
@@ -271,7 +268,7 @@ class _Flatten(Rewriter):
         before, self.memo = self.memo, {}
         made = n.map(self.go)
         lets, self.reads, self.memo = self.reads.lets, None, before
-        return made, lets
+        return block(*lets, made)
 
     # Writes.
 

@@ -7,13 +7,15 @@ bounds. Let S be the places of the storage along a dimension, [first, last], and
 be ``clamp(e, lo, hi)``, which lies in S as all that is read does. If lo <= first, c is
 e clamped to [first, min(last, hi)]: below lo, c is lo, so that lo is first; above hi,
 it is hi, so that hi is at most last. How wide the texture is may differ from read to
-read, and is known when the kernel is launched; that lo <= first must be proven.
+read, and is known when the kernel is launched; that lo <= first must be proven. That
+what is beyond other limits is 0 is left to the hardware where these are no wider than
+the clamp, and begin no later than the storage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parhelion.analysis.linear import linear
 from parhelion.analysis.rank import reads_data
@@ -67,13 +69,18 @@ _DEPTH = 8
 @dataclass(frozen=True, slots=True)
 class _Place:
     """A coordinate: ``at + shift``, which the hardware clamps to `last` at the most.
-    bare: whether it may lie beyond the texture on either side."""
+
+    opened: whether a clamp was left out; bare: whether both of its sides were, and low
+    and high: the limits that it had.
+    """
 
     at: Expr
     shift: int
     last: Expr
-    bare: bool
-    opened: bool
+    bare: bool = False
+    opened: bool = False
+    low: Expr | None = None
+    high: Expr | None = None
 
 
 class Reads:
@@ -114,7 +121,7 @@ class Reads:
             last, used = beyond
             left = [one for one in left if one not in used]
             found = True
-            places.append(_Place(place.at, place.shift, last, True, True))
+            places.append(replace(place, last=last))
         if not found:
             return None
         made = self._made(texture, places, load, BORDER)
@@ -130,7 +137,7 @@ class Reads:
         return self.inside.isdisjoint(free_vars(e)) and not reads_data(e)
 
     def _plain(self, texture: Texture, d: int, arg: Expr) -> _Place:
-        return _Place(arg, 0, _last(texture, d), False, False)
+        return _Place(arg, 0, _last(texture, d))
 
     def _opened(self, texture: Texture, d: int, arg: Expr, mine: bool) -> _Place:
         """A coordinate without its clamp. mine: whether the hardware clamps it."""
@@ -140,6 +147,7 @@ class Reads:
         e, shift = _shifted(arg)
         low: Expr | None = None
         high: Expr | None = None
+        end: Expr | None = None
         for _ in range(2):
             if isinstance(e, Max) and low is None:
                 limit, e2 = self._limit(e)
@@ -150,24 +158,23 @@ class Reads:
                 limit, e2 = self._limit(e)
                 if limit is None:
                     break
-                high = add(limit, int32(shift))
-                if low is not None:
-                    high = maximum(high, low)
-                e = e2
+                high, e = add(limit, int32(shift)), e2
+                end = high if low is None else maximum(high, low)
             else:
                 break
         if low is None and high is None:
             return plain
         first = texture.mins[d]
-        last = plain.last if high is None else minimum(plain.last, high)
+        last = plain.last if end is None else minimum(plain.last, end)
         if low is None:
-            return _Place(e, shift, last, False, True)
+            return _Place(e, shift, last, opened=True)
         if at_most(low, first):
-            return _Place(e, shift, last, high is not None, True)
+            bare = high is not None
+            return _Place(e, shift, last, bare, True, low, high)
         if high is None:
             return plain
         kept = maximum(e, sub(low, int32(shift)))
-        return _Place(kept, shift, last, False, True)
+        return _Place(kept, shift, last, opened=True)
 
     def _limit(self, e: Min | Max) -> tuple[Expr | None, Expr]:
         """The limit of a minimum or maximum, and what is limited."""
@@ -185,7 +192,8 @@ class Reads:
         conditions that say so of both sides; None if there are none."""
         under: list[Expr] = []
         over: list[Expr] = []
-        last = place.last
+        last, low, high = place.last, place.low, place.high
+        assert low is not None and high is not None
         for cond in conditions:
             if not isinstance(cond, LT | LE) or cond.a.type is not INT32:
                 continue
@@ -195,11 +203,16 @@ class Reads:
                 if apart is None or not self._fixed(other):
                     continue
                 limit = sub(other, int32(apart))
-                if below and at_most(add(limit, int32(equal)), texture.mins[d]):
-                    under.append(cond)
-                elif not below:
-                    last = minimum(last, sub(limit, int32(equal)))
-                    over.append(cond)
+                if below:
+                    # Where it does not hold, the clamp must not have done anything.
+                    least = add(limit, int32(equal))
+                    if at_most(low, least) and at_most(least, texture.mins[d]):
+                        under.append(cond)
+                else:
+                    most = sub(limit, int32(equal))
+                    if at_most(most, high):
+                        last = minimum(last, most)
+                        over.append(cond)
                 break
         return (last, [*under, *over]) if under and over else None
 

@@ -126,10 +126,11 @@ def texture_of(
 @dataclass(slots=True)
 class Textures:
     """Those of a program. wanted: the Funcs that are to be one. read: those that a
-    kernel reads as one."""
+    kernel reads as one; as_memory: those that are read as memory somewhere."""
 
     wanted: set[Function] = field(default_factory=set)
     read: set[Function] = field(default_factory=set)
+    as_memory: set[Function] = field(default_factory=set)
 
     def lay_out(
         self,
@@ -154,8 +155,8 @@ class Textures:
         return made
 
     def check(self) -> None:
-        """Raises ScheduleError for a texture that nothing reads as one."""
-        for f in sorted(self.wanted - self.read, key=lambda f: f.label):
+        """Raises ScheduleError for a texture that is read, but nowhere as one."""
+        for f in sorted(self.as_memory - self.read, key=lambda f: f.label):
             raise refused_texture(
                 f,
                 "no kernel reads it that does not store to it, too; only kernels read"

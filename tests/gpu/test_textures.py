@@ -3,6 +3,7 @@ a driver that is none; what is refused; and the instructions that read them."""
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from parhelion.interp import interpret
 from parhelion.ir.deep import run_deep
 from parhelion.ir.target import gpu_target
 from parhelion.runtime import jit
+from tests.fuzz.textures import difference, draw
 from tests.gpu.harness import ARCHS
 from tests.gpu.test_through_driver import run
 
@@ -319,6 +321,17 @@ def into_shared_memory() -> Scheduled:
     return h, [70, 45]
 
 
+@case
+def zero_inside_of_the_edge() -> Scheduled:
+    """The clamp begins where values are not 0 yet."""
+    f, g = hl.funcs("f g")
+    f[x] = hl.i32(x) + 100
+    g[x] = hl.select((x < 31) | (x > 60), 0, hl.likely(f[hl.clamp(x, 32, 70)]))
+    f.compute_root().store_in(TEXTURE)
+    tiled(f, g)
+    return g, [90]
+
+
 KINDS: list[type] = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32]
 KINDS += [np.float16, np.float32]
 
@@ -362,10 +375,22 @@ def test_textures_hold_what_was_stored(
     np.testing.assert_array_equal(got.T, wanted)
 
 
+@pytest.mark.parametrize("part", range(4))
+def test_random_reads(part: int, simulator: None) -> None:
+    for seed in (1017, 1141, *range(100 * part, 100 * part + 8)):
+        wrong = difference(draw(random.Random(seed)))
+        assert not wrong, f"seed {seed}: {wrong}"
+
+
 @pytest.mark.parametrize("part", range(2))
 def test_through_the_driver(part: int, tmp_path: Path) -> None:
     names = [build.__name__ for build in CASES][part::2]
     assert all(run(names, tmp_path).values())
+
+
+def test_random_reads_through_the_driver(tmp_path: Path) -> None:
+    launched = run([f"texture-{n}" for n in range(30)], tmp_path)
+    assert sum(map(bool, launched.values())) >= 25, launched
 
 
 def test_objects_are_made_once(tmp_path: Path) -> None:

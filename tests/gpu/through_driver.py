@@ -380,7 +380,7 @@ def main(library: str, names: list[str]) -> None:
     fake.fake_told.restype = ctypes.c_char_p
     fake.fake_launcher(launcher)
     kernels.__dict__["ptx_of"] = watched(kernels.ptx_of)
-    from tests.fuzz import staged
+    from tests.fuzz import staged, textures
     from tests.fuzz.kernels import difference, draw
     from tests.gpu import test_textures
     from tests.gpu.test_simulated import CASES
@@ -401,6 +401,10 @@ def main(library: str, names: list[str]) -> None:
             wrong = staged.difference(
                 staged.draw(random.Random(int(name.removeprefix("staged-")))), "sm_80"
             )
+            assert not wrong, f"{name}: {wrong}"
+        elif name.startswith("texture-"):
+            drawn = textures.draw(random.Random(int(name.removeprefix("texture-"))))
+            wrong = textures.difference(drawn, "sm_80")
             assert not wrong, f"{name}: {wrong}"
         elif name in ("wide", "wide-unrolled"):
             check_wide(name == "wide-unrolled")
