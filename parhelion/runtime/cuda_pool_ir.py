@@ -137,6 +137,7 @@ define internal i32 @ph.cuda.give(ptr %ctx, i64 %bytes, ptr %address) {
   %found = icmp ne ptr %b, null
   br i1 %found, label %again, label %new
 again:
+  call void @ph.cuda.fewer_textures(ptr %b)
   %plast = getelementptr %ph.cuda.block, ptr %b, i64 0, i32 4
   %last = load ptr, ptr %plast
   %same = icmp eq ptr %last, %stream

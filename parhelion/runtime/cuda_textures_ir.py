@@ -9,7 +9,7 @@ finds them. A part of `cuda_ir`.
 
 from __future__ import annotations
 
-#: So many are kept with a block: for another one they make way, all of them.
+#: So many are kept with a block that is given out again: where there are more, none.
 MOST_KEPT = 16
 
 #: The bytes of CUDA_RESOURCE_DESC and CUDA_TEXTURE_DESC.
@@ -64,10 +64,9 @@ i32 %what, ptr %place) {
   br label %walk
 walk:
   %link = phi ptr [ %plist, %0 ], [ %t, %next ]
-  %n = phi i32 [ 0, %0 ], [ %n1, %next ]
   %t = load ptr, ptr %link
   %end = icmp eq ptr %t, null
-  br i1 %end, label %none, label %compare
+  br i1 %end, label %make, label %compare
 compare:
   %pw = getelementptr %ph.cuda.texture, ptr %t, i64 0, i32 2
   %w = load i64, ptr %pw
@@ -86,21 +85,12 @@ compare:
   %same = and i1 %e01, %e23
   br i1 %same, label %found, label %next
 next:
-  %n1 = add i32 %n, 1
   br label %walk
 found:
   %pobject = getelementptr %ph.cuda.texture, ptr %t, i64 0, i32 1
   %object = load i64, ptr %pobject
   store i64 %object, ptr %place
   ret i32 0
-none:
-  %full = icmp uge i32 %n, MOST_TEXTURES
-  br i1 %full, label %clear, label %make
-clear:
-  ; Kernels that read them may still run.
-  %waited = call i32 @ph.cuCtxSynchronize()
-  call void @ph.cuda.untextured(ptr %b)
-  br label %make
 make:
   %node = call ptr @malloc(i64 48)
   %nonode = icmp eq ptr %node, null
@@ -169,6 +159,33 @@ i64 %pitch, i32 %what, ptr %place) {
   %r = call i32 @ph.cuTexObjectCreate(ptr %place, ptr %resource, ptr %texture, \
 ptr null)
   ret i32 %r
+}
+
+; Ends the texture objects of a block that is given out again if there are too many: not
+; before, as a launch may be about to use several. The context is current, the mutex
+; held.
+define internal void @ph.cuda.fewer_textures(ptr %b) {
+  %plist = getelementptr %ph.cuda.block, ptr %b, i64 0, i32 6
+  br label %walk
+walk:
+  %link = phi ptr [ %plist, %0 ], [ %t, %next ]
+  %n = phi i32 [ 0, %0 ], [ %n1, %next ]
+  %t = load ptr, ptr %link
+  %end = icmp eq ptr %t, null
+  br i1 %end, label %few, label %next
+next:
+  %n1 = add i32 %n, 1
+  br label %walk
+few:
+  %many = icmp ugt i32 %n, MOST_TEXTURES
+  br i1 %many, label %clear, label %out
+clear:
+  ; Kernels that read them may still run.
+  %waited = call i32 @ph.cuCtxSynchronize()
+  call void @ph.cuda.untextured(ptr %b)
+  br label %out
+out:
+  ret void
 }
 
 ; Ends all texture objects of a block. The context is current, the mutex held.

@@ -393,8 +393,14 @@ def test_random_reads_through_the_driver(tmp_path: Path) -> None:
     assert sum(map(bool, launched.values())) >= 25, launched
 
 
+def test_more_objects_than_are_kept(tmp_path: Path) -> None:
+    """One launch needs several of a block that has as many as are kept."""
+    names = [f"texture-{n}" for n in range(300, 351)]
+    assert sum(run(names, tmp_path).values()) > 100
+
+
 def test_objects_are_made_once(tmp_path: Path) -> None:
-    assert run(["textures"], tmp_path) == {"textures": 13}
+    assert run(["textures"], tmp_path) == {"textures": 63}
 
 
 # Instructions.

@@ -254,7 +254,12 @@ def check_textures(fake: ctypes.CDLL) -> None:
     assert calls() == []
     check(g, [50, 40])
     assert len(calls()) == 2  # of another size
+    # Of many sizes those of a block make way when it is given out again.
+    for width in range(20, 45):
+        check(g, [width, 40])
+        assert fake.fake_textures() < 50
     gc.collect()
+    calls()
     hl.release_memory()
     assert set(calls()) == {"cuTexObjectDestroy "} and fake.fake_textures() == 0
     fake.fake_fail(b"cuTexObjectCreate", 801, 1)
