@@ -8,6 +8,7 @@ import numpy as np
 
 from parhelion.interp import libm
 from parhelion.interp import values as V
+from parhelion.interp.fused import fused
 from parhelion.interp.values import Array
 from parhelion.ir import expr as E
 from parhelion.ir.expr import Expr
@@ -106,23 +107,6 @@ def _fast(f: Callable[[list[Array]], Array]) -> Operation:
     return lambda a, t, to: V.settle(f(a).astype(V.dtype_of(to)), to)
 
 
-def _fused(a: Array, b: Array, c: Array, t: Type) -> Array:
-    """``a * b + c``, rounded once."""
-    if t.width == 64:
-        return libm.function("fma", 3, 64)(a, b, c)
-    # The product of float32 is exact in float64. Its sum with c is rounded to odd, so
-    # that rounding to float32 sees whether digits were dropped.
-    p, q = a.astype(np.float64) * b, c.astype(np.float64)
-    total = np.asarray(p + q)
-    moved = total - p
-    lost = (p - (total - moved)) + (q - moved)
-    bits = total.view(np.int64)
-    inexact = np.isfinite(total) & (lost != 0) & (bits & 1 == 0)
-    # Away from zero where what was lost has the same sign.
-    step = np.where((lost > 0) == (total > 0), 1, -1)
-    return (bits + np.where(inexact, step, 0)).view(np.float64).astype(np.float32)
-
-
 def _first(a: list[Array], t: list[Type], to: Type) -> Array:
     return a[0]
 
@@ -165,9 +149,9 @@ OPERATIONS: dict[str, Operation] = {
     "rounding_mul_shift_right": lambda a, t, to: V.mul_shift_right(
         a[0], a[1], a[2], to, True
     ),
-    "mul_add": lambda a, t, to: _fused(a[0], a[1], a[2], to),
-    "mul_sub": lambda a, t, to: _fused(a[0], a[1], -a[2], to),
-    "sub_mul": lambda a, t, to: _fused(-a[0], a[1], a[2], to),
+    "mul_add": lambda a, t, to: fused(a[0], a[1], a[2], to),
+    "mul_sub": lambda a, t, to: fused(a[0], a[1], -a[2], to),
+    "sub_mul": lambda a, t, to: fused(-a[0], a[1], a[2], to),
     "sqrt": _float(np.sqrt),
     "floor": _float(np.floor),
     "ceil": _float(np.ceil),
