@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from parhelion.runtime import jit
 from tests.support import objects
 from tests.support.golden import Golden
 from tests.support.machines import PROCESSORS
+from tests.support.processor_times import ProcessorTimes
 
 #: Schedules are found by costs set by hand, and nothing is measured or read for them;
 #: in programs that tests start, too.
@@ -39,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
     tests start, too. Has LLVM asked once for each text, by all workers."""
     if not hasattr(config, "workerinput"):
         objects.begin()
+    file = config.getoption("--processor-times")
+    if file is not None:
+        config.pluginmanager.register(ProcessorTimes(file))
     _ONCE.setattr(jit, "made_object", objects.made_once)
     if importlib.util.find_spec("halide") is not None:
         halide = importlib.import_module("halide")
@@ -58,6 +63,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden",
         action="store_true",
         help="write what the tests got as the new golden texts (review the diff)",
+    )
+    parser.addoption(
+        "--processor-times",
+        type=Path,
+        metavar="FILE",
+        help="write how many seconds of the processor folders and tests took",
     )
 
 
