@@ -95,6 +95,14 @@ def llvm_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "made_object", objects.MADE)
 
 
+@pytest.fixture
+def programs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline that another test of this run has compiled under this fixture comes
+    from a cache of their own: for tests of what pipelines compute, and not of how they
+    are lowered."""
+    monkeypatch.setenv("PARHELION_CACHE", str(objects.programs()))
+
+
 @pytest.fixture(autouse=True)
 def untaken(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names are given anew in each test. Generated names depend on those taken, and

@@ -10,6 +10,8 @@ from apps import camera_pipe
 from apps.common import Array, photograph
 from tests.apps.support import functions, interpreted, noise, reference, run, stages
 
+pytestmark = pytest.mark.usefixtures("programs_once")
+
 MATRICES = {
     "matrix_3200": camera_pipe.MATRIX_3200,
     "matrix_7000": camera_pipe.MATRIX_7000,

@@ -18,6 +18,8 @@ from benchmarks.everyday.pipeline import GROUPS, SEEN, Pipeline, group_of
 from benchmarks.everyday.pipelines import all_pipelines, pipeline
 from tests.support.checking import Array
 
+pytestmark = pytest.mark.usefixtures("programs_once")
+
 NAMES = [p.name for p in all_pipelines()]
 
 

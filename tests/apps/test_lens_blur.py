@@ -23,6 +23,8 @@ from tests.apps.support import (
     stages,
 )
 
+pytestmark = pytest.mark.usefixtures("programs_once")
+
 WAYS = ["published", "lines"]
 #: A small scene whose coarsest level still has 8 x 6 pixels.
 SMALL: dict[str, Any] = {

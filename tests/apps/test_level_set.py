@@ -12,6 +12,8 @@ from apps import level_set
 from apps.common import Array
 from tests.apps.support import apart, functions, interpreted, run
 
+pytestmark = pytest.mark.usefixtures("programs_once")
+
 HEIGHT, WIDTH = 44, 57
 SIZE = (WIDTH, HEIGHT)
 

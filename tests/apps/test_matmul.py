@@ -10,6 +10,8 @@ from apps import matmul
 from apps.common import photograph
 from tests.apps.support import apart, functions, interpreted, noise, reference, run
 
+pytestmark = pytest.mark.usefixtures("programs_once")
+
 WAYS = list(matmul.SCHEDULES)
 
 

@@ -18,6 +18,8 @@ from tests.apps.support import (
     stages,
 )
 
+pytestmark = pytest.mark.usefixtures("programs_once")
+
 WAYS = list(nl_means.SCHEDULES)
 
 

@@ -23,6 +23,8 @@ from tests.apps.support import (
     stages,
 )
 
+pytestmark = pytest.mark.usefixtures("programs_once")
+
 
 @dataclass(frozen=True)
 class Published:

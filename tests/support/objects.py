@@ -39,6 +39,11 @@ def end() -> None:
     shutil.rmtree(os.environ.pop(_VARIABLE), ignore_errors=True)
 
 
+def programs() -> Path:
+    """The folder of the cache of whole programs of this run."""
+    return Path(os.environ[_VARIABLE]) / "programs"
+
+
 def made_once(
     text: str, target: Target, times: jit.CompileTimes, level: int = 2
 ) -> tuple[bytes, frozenset[str]]:
