@@ -259,7 +259,7 @@ class _Finder:
         """How often a clamp is evaluated: not in loops that leave it the same."""
         if not self._around:
             return Rate.ONCE
-        told = free_vars(self.solver.resolve(e))
+        told = self.solver.told(e)
         runs = 1
         for inner in reversed(self._around):
             count = const_int(inner.extent)

@@ -52,7 +52,7 @@ from parhelion.ir.expr import (
     Var,
 )
 from parhelion.ir.intrinsics import INTRINSICS, MARKS
-from parhelion.ir.rewrite import free_vars, nodes, substitute
+from parhelion.ir.rewrite import free_vars, substitute
 from parhelion.ir.stmt import For
 from parhelion.lower.lanes import binary, lane_bounds
 from parhelion.types import INT32
@@ -111,7 +111,13 @@ class Solver:
         self.last = sub(add(loop.min, loop.extent), int32(1))
         self.inner: dict[Var, tuple[Expr, Expr]] = {}
         self.varying: set[Var] = {loop.var}
+        #: The lets, what each is in terms of what is not let (found when it is asked
+        #: for), and the Vars that it comes down to.
         self.lets: dict[Var, Expr] = {}
+        self._whole: dict[Var, Expr] = {}
+        self._told: dict[Var, frozenset[Var]] = {}
+        #: Whether conditions that mention an expression have no solution.
+        self._opaque: dict[Expr, bool] = {}
         self._fuel = 0
 
     def enter(self, inner: For) -> None:
@@ -123,27 +129,57 @@ class Solver:
 
     def let(self, var: Var, value: Expr) -> None:
         """A let inside the loop."""
-        self.lets[var] = self.resolve(value)
-        if not self.varying.isdisjoint(free_vars(self.lets[var])):
+        if var in self.lets:
+            # Bound anew: what others mean by it stays.
+            for one in self.lets:
+                self._resolved(one)
+            self._whole.pop(var)
+            self._opaque.clear()
+        told = self.told(value)
+        self.lets[var], self._told[var] = value, told
+        if not self.varying.isdisjoint(told):
             self.varying.add(var)
 
     def resolve(self, e: Expr) -> Expr:
         """`e` in terms of loop variables and what is defined outside the loop."""
-        if self.lets.keys().isdisjoint(free_vars(e)):
-            return e
-        return substitute(e, self.lets)
+        mine = {v: self._resolved(v) for v in free_vars(e) if v in self.lets}
+        return substitute(e, mine)
+
+    def _resolved(self, var: Var) -> Expr:
+        found = self._whole.get(var)
+        if found is None:
+            found = self._whole[var] = self.resolve(self.lets[var])
+        return found
+
+    def told(self, e: Expr) -> frozenset[Var]:
+        """The Vars of `e` when it is resolved."""
+        free = free_vars(e)
+        mine = [v for v in free if v in self.lets]
+        return free.difference(mine).union(*[self._told[v] for v in mine])
+
+    def _is_opaque(self, e: Expr) -> bool:
+        """Whether a part of `e` may change inside the loop, or must not be repeated."""
+        kind = type(e)
+        if kind is Var:
+            value = self._whole.get(e, self.lets.get(e))  # type: ignore[call-overload]
+            return value is not None and self._is_opaque(value)
+        found = self._opaque.get(e)
+        if found is None:
+            found = self._opaque[e] = (
+                kind is Load
+                or kind is Let
+                or (kind is Intrinsic and not INTRINSICS[e.op].pure)  # type: ignore[attr-defined]
+                or any([self._is_opaque(c) for c in e.children()])
+            )
+        return found
 
     def solve(self, cond: Expr, want: bool = True) -> Solution | None:
         """Where `cond` is `want` (in all lanes); None if that is not known."""
+        if self._is_opaque(cond):
+            return None
         cond = self.resolve(cond)
         if not is_small(cond):
             return None
-        for n in nodes(cond):
-            # Memory may change inside the loop; effects must not be repeated.
-            if type(n) is Load or type(n) is Let:
-                return None
-            if type(n) is Intrinsic and not INTRINSICS[n.op].pure:
-                return None
         self._fuel = _FUEL
         return self._solve(cond, want)
 

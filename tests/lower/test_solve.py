@@ -23,7 +23,10 @@ from parhelion.ir.expr import (
     Select,
     Var,
 )
+from parhelion.ir.rewrite import substitute
 from parhelion.ir.stmt import NOP, For, ForKind
+from parhelion.ir.symbols import BufferSym
+from parhelion.lower import solve as solve_module
 from parhelion.lower.solve import EVERYWHERE, Solution, Solver
 from parhelion.types import INT32
 from tests.lower.random_loops import internal
@@ -163,3 +166,44 @@ def test_clamped_bounds_of_an_inner_loop() -> None:
             ):
                 first = int(evaluate(start, {V: v, N: n}))
                 assert first + 3 < n - 2
+
+
+def test_lets_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many conditions mention them, and not for what has no solution anyway."""
+    made, calls = Solver(LOOP), [0]
+
+    def counted(e: Expr, env: dict[Var, Expr]) -> Expr:
+        calls[0] += 1
+        return substitute(e, env)
+
+    monkeypatch.setattr(solve_module, "substitute", counted)
+    image = BufferSym("image", INT32, 1, "input")
+    x, y, z = [Var(name, INT32) for name in "xyz"]
+    made.let(x, add(V, int32(3)))
+    made.let(y, add(x, N))
+    made.let(z, add(y, Load(INT32, image, V, None)))
+    assert calls == [0]
+    assert made.told(z) == {V, N}
+    for k in range(9):
+        assert made.solve(LE(minimum(z, int32(k)), N)) is None
+    assert calls == [0]
+    for k in range(9):
+        assert made.solve(LE(y, int32(k))) is not None
+    # Two lets, and a condition each time.
+    assert calls == [2 + 9]
+
+
+def test_a_let_that_is_bound_anew() -> None:
+    """What was said with the value before stays said."""
+    made = Solver(LOOP)
+    image = BufferSym("image", INT32, 1, "input")
+    x, y = Var("x", INT32), Var("y", INT32)
+    made.let(x, add(V, int32(3)))
+    made.let(y, add(x, int32(1)))
+    made.let(x, Load(INT32, image, V, None))
+    assert made.solve(LE(x, int32(5))) is None
+    found = made.solve(LE(y, int32(5)))
+    assert found is not None and [b.at for b in found.highs] == [int32(1)]
+    made.let(y, x)
+    made.let(x, int32(0))
+    assert made.solve(LE(y, int32(5))) is None
