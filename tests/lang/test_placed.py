@@ -49,7 +49,10 @@ def test_all_begin_a_line_and_can_be_written(count: int) -> None:
 
 def test_results_of_pipelines_and_programs_are_away_from_their_inputs() -> None:
     x, y = hl.vars("x y")
-    run = forma.compile("parameter N; vector#2 float a[N,N]; return a + a;")
+    run = forma.compile(
+        "stencil twice(vector#2 float X) { return X + X; }\n"
+        "parameter N; vector#2 float a[N,N]; return twice(a);"
+    )
     for shift in range(0, PAGE // 4, 256):
         space = np.ones((512 + 4) * 512, np.float32)
         image = space[shift : shift + 512 * 512].reshape(512, 512)
