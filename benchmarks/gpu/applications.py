@@ -25,7 +25,7 @@ SMALL: Mapping[str, float] = {
     "unsharp": 1 / 32,
     "harris": 1 / 32,
     "camera": 1 / 10,
-    "nl_means": 1 / 4,
+    "nl_means": 1 / 2,
     "max_filter": 1 / 32,
     "interpolate": 1 / 16,
     "local_laplacian": 1 / 32,

@@ -43,8 +43,8 @@ works in the same context and stream. Results are compared before anything is ti
 
 Milliseconds of the processor, least of {runs}, each in a fresh process: to build the
 definition and its first schedule for a GPU, and to compile host code and PTX for sm_80.
-No GPU is needed, and what the driver makes of PTX is not in it. *Warm* is what
-compiling takes by the clock where the compiler's cache has the code.
+No GPU is needed, and what the driver makes of PTX is not in it. *Warm* is the same
+where the compiler's cache has the code.
 
 {compile}
 
@@ -65,7 +65,7 @@ def write(results: Entry, path: Path) -> None:
             goals=_goals(results),
             missing=_missing(),
             simulated=_simulated(results),
-            runs=results.get("compile_runs", 0),
+            runs=_runs(results),
             compile=_compile(results),
             launches=_launches(results),
             groups="\n".join(groups),
@@ -133,6 +133,12 @@ def _simulated(results: Entry) -> str:
         " does, within the job's tolerance (`--simulate`). Nothing of it is timed."
     )
     return "\n".join([text, *([""] if failed else []), *failed])
+
+
+def _runs(results: Entry) -> str:
+    """How often each compile was run: a number, or from which to which."""
+    found = {e["runs"] for e in results.get("compile", {}).values()} or {0}
+    return " to ".join(map(str, sorted({min(found), max(found)})))
 
 
 def _compile(results: Entry) -> str:

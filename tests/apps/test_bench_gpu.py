@@ -148,7 +148,7 @@ def test_goals_follow_from_the_figures(tmp_path: Path) -> None:
     }
     results = {
         "jobs": {applications.GROUP: of_apps},
-        "compile": {"blur": {"parhelion": 1.0, "halide": 2.0, "warm": 0.1}},
+        "compile": {"blur": {"parhelion": 1.0, "halide": 2.0, "warm": 0.1, "runs": 2}},
     }
     found = {(g.what, g.wanted): g for g in goals.goals(results)}
     told = {what: (g.found, g.reached) for (what, _), g in found.items()}
@@ -161,11 +161,12 @@ def test_goals_follow_from_the_figures(tmp_path: Path) -> None:
     assert told["automatic to the best known"] == ("4.00", False)
     assert told["ours to CUDA C++ and libraries, the rest"] == ("2.00", False)
     assert told["compile cold, to Halide's CUDA (processor)"] == ("0.50", True)
-    assert told["compile warm, ms (clock)"] == ("100.00", False)
+    assert told["compile warm, ms (processor)"] == ("100.00", False)
     assert told["recursive filters to CUDA and CUB"] == (NOT_MEASURED, None)
     path = tmp_path / "page.md"
     page.write(results, path)
     text = path.read_text()
+    assert "least of 2, each in a fresh process" in text
     assert "All times on a GPU are of one card: a card." in text
     assert "| blur | 1 | hand | 1000.0000 (1000.0000) | a card |" in text
     assert f"| harris |  |  | {NOT_MEASURED} |  |" in text
@@ -186,7 +187,7 @@ def test_a_slice_goes_on_with_what_is_missing(
 ) -> None:
     done: list[str] = []
 
-    def one(results: dict[str, Any], name: str) -> None:
+    def one(results: dict[str, Any], name: str, _: int) -> None:
         done.append(name)
         results.setdefault("compile", {})[name] = {}
 
