@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.gpu import applications, filters, grids, programs
@@ -112,7 +112,9 @@ def _at_most(what: str, limit: float, values: Iterable[float], how: str) -> Foun
         value = geometric_mean(known) if how == "mean" else max(known)
     words = {"mean": "geometric mean", "worst": "worst"}[how]
     good = None if value is None else value <= limit
-    return _one(what, f"{words} <= {limit:g}", value, good)
+    found = _one(what, f"{words} <= {limit:g}", value, good)
+    # A ratio of few jobs is not one of all.
+    return replace(found, found=f"{found.found} (of {len(known)})") if known else found
 
 
 def _part(results: Entry, name: str, ceiling: str, amount: str, least: float) -> Found:

@@ -9,6 +9,7 @@ from ctypes.util import find_library
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu import applications, simulate
 from benchmarks.gpu.contender import CEILING
 from benchmarks.gpu.device import NOT_MEASURED
 from benchmarks.gpu.goals import Entry, compile_ratios, goals
@@ -132,6 +133,9 @@ def _simulated(results: Entry) -> str:
         f" {len(found)} jobs at small sizes, compute on the simulator what the CPU"
         " does, within the job's tolerance (`--simulate`). Nothing of it is timed."
     )
+    left = [name for _, name in simulate.every() if name not in found]
+    if left:
+        text += f" Not run yet: {', '.join(left)}."
     return "\n".join([text, *([""] if failed else []), *failed])
 
 
@@ -150,6 +154,8 @@ def _compile(results: Entry) -> str:
         rows.append([name, *cells, f"{1e3 * e['warm']:.1f}"])
     if not rows:
         return "Not measured yet."
+    left = [n for n in applications.names() if n not in results["compile"]]
+    rows += [[name, "", "", "not measured yet", ""] for name in left]
     mean = geometric_mean(compile_ratios(results).values())
     rows.append(["geometric mean", "", "", f"{mean:.2f}", ""])
     return table(["application", "ours, cold", "Halide", "ratio", "ours, warm"], rows)
