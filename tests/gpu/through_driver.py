@@ -408,14 +408,14 @@ def main(library: str, names: list[str]) -> None:
             )
             assert not wrong, f"{name}: {wrong}"
         elif name.startswith("texture-"):
-            drawn = textures.draw(random.Random(int(name.removeprefix("texture-"))))
-            wrong = textures.difference(drawn, "sm_80")
+            number = int(name.removeprefix("texture-"))
+            wrong = textures.difference(textures.draw(random.Random(number)), "sm_80")
             assert not wrong, f"{name}: {wrong}"
         elif name in ("wide", "wide-unrolled"):
             check_wide(name == "wide-unrolled")
         elif "/" in name:
-            app, number = name.split("/")
-            check_app(app, int(number))
+            app, way = name.split("/")
+            check_app(app, int(way))
         elif name == "devices":
             check_devices(fake)
         elif name == "textures":
