@@ -24,7 +24,10 @@ reads is so near to one that it writes.
 
 Both loops are there only where memory is what the loop waits for (see
 `lower.prefetch_streams`, whose hints for writing move to the second one), and only for
-outputs that nothing reads and no update changes. This comes after lowering, since it is
+outputs that nothing reads and no update changes. A scan along columns reads what it has
+written, but several rows at a time all but the first of them from registers: that row
+is read from memory again, which costs less than to read each line before it is
+written, if it is one of `_ROWS_FOR_ONE` or more. This comes after lowering, since it is
 a choice of instructions: the lowered program, and C made of it, have the loop once. The
 limits are the processor's (`ir.tuning`).
 """
@@ -71,6 +74,8 @@ from parhelion.types import INT64, Bool
 
 #: At most so many pairs of rows are compared.
 _MOST_PAIRS = 128
+#: How many rows of an output are written for each one that is read again, at least.
+_ROWS_FOR_ONE = 4
 
 
 def stream_stores(s: Stmt, outputs: Iterable[Function], target: Target) -> Stmt:
@@ -78,8 +83,18 @@ def stream_stores(s: Stmt, outputs: Iterable[Function], target: Target) -> Stmt:
     outputs, where the processor has stores that bypass its caches."""
     if target.tuning is None:
         return s
-    updated = {b for f in outputs if f.updates for b in f.buffers}
+    updated = {b for f in outputs if not _is_written_once(f) for b in f.buffers}
     return _Streams(s, updated, target.vector_bits // 8, target.tuning).go(s)
+
+
+def _is_written_once(f: Function) -> bool:
+    """Whether one definition alone stores values, maybe an update."""
+    if not f.updates:
+        return True
+    nothing = [
+        isinstance(v, Intrinsic) and v.op == "undef" for v in f.stages()[0].values
+    ]
+    return len(f.updates) == 1 and all(nothing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +128,10 @@ class _Streams(Rewriter):
         super().__init__()
         self.line_in_register = register_bytes >= tuning.line
         self.tuning = tuning
-        #: The outputs with updates, and what is read.
+        #: The outputs with several definitions, and what is read elsewhere than in the
+        #: loops that store to it.
         self.updated = updated
-        self.read = {n.buffer for n in nodes(s) if isinstance(n, Load)}
+        self.read = _read_elsewhere(s)
 
     def go(self, n: _N) -> _N:
         return n if isinstance(n, Expr) else super().go(n)
@@ -156,6 +172,8 @@ class _Streams(Rewriter):
             elif isinstance(item, Store) and self._may_stream(item):
                 assert isinstance(item.index, Ramp)
                 stores.append((item, item.index))
+        if any(self._rereads(n, body, s.buffer) for s, _ in stores):
+            return None
         starts: list[Load] = []
         for s, index in stores:
             start = self._start(s, index, n, env, starts)
@@ -173,6 +191,23 @@ class _Streams(Rewriter):
         buffers = tuple(dict.fromkeys([s.buffer for s, _ in stores]))
         ahead, large = self._ahead(stores), self.tuning.large
         return _Plan(buffers, tuple(starts), tuple(read), ahead, large)
+
+    def _rereads(self, n: For, body: Sequence[Stmt], b: BufferSym) -> bool:
+        """Whether a loop reads more of an output that it writes than pays, or what it
+        has written itself: other rows alone, at its own pace."""
+        kept = _in_registers(body)
+        again = {e for e in _loads(body) if e.buffer is b and e not in kept}
+        stores = [i for i in body if isinstance(i, Store) and i.buffer is b]
+        read = sum([e.type.count for e in again])
+        if read * _ROWS_FOR_ONE > sum([i.value.type.count for i in stores]):
+            return True
+        env: dict[Var, Expr] = {}
+        for item in body:
+            if isinstance(item, LetStmt):
+                env[item.var] = substitute(item.value, env)
+        rows = [_row(n, s.index, env) for s in stores]
+        found = [_row(n, e.index, env) for e in again]
+        return any(a is None or b is None or a.meets(b) for a in found for b in rows)
 
     def _may_stream(self, s: Store) -> bool:
         """Whether a store is dense, unconditional, and to an output that this store
@@ -228,6 +263,72 @@ class _Streams(Rewriter):
         return min(tuning.furthest * tuning.line, max(1, tuning.window // work) * step)
 
 
+def _read_elsewhere(s: Stmt) -> set[BufferSym]:
+    """What is read outside of the innermost loops that store to it."""
+    inside: dict[BufferSym, set[Load]] = {}
+    for n in nodes(s):
+        if not isinstance(n, For):
+            continue
+        body = list(nodes(n.body))
+        if any(isinstance(i, For) for i in body):
+            continue
+        stored = {i.buffer for i in body if isinstance(i, Store)}
+        for load in body:
+            if isinstance(load, Load) and load.buffer in stored:
+                inside.setdefault(load.buffer, set()).add(load)
+    loads = [n for n in nodes(s) if isinstance(n, Load)]
+    return {n.buffer for n in loads if n not in inside.get(n.buffer, ())}
+
+
+def _loads(body: Iterable[Stmt]) -> list[Load]:
+    """What the values are read from that lets and stores have."""
+    values = [i.value for i in body if isinstance(i, LetStmt | Store)]
+    return [n for v in values for n in nodes(v) if isinstance(n, Load)]
+
+
+def _in_registers(body: Sequence[Stmt]) -> set[Load]:
+    """The loads of what a store before them in the same iteration has written."""
+    found: set[Load] = set()
+    written: set[tuple[BufferSym, Expr]] = set()
+    for item in body:
+        found |= {e for e in _loads([item]) if (e.buffer, e.index) in written}
+        if isinstance(item, Store):
+            written.add((item.buffer, item.index))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a loop goes through of a buffer, in vectors side by side. length: elements,
+    if it is known."""
+
+    start: Expr
+    length: int | None
+
+    def meets(self, other: _Row) -> bool:
+        """Whether the two may have an element in common that both come to: rows a
+        distance apart that is not known are those of different lines."""
+        apart = difference(self.start, other.start)
+        if not apart.is_const():
+            return False
+        lengths = [one.length for one in (self, other)]
+        return any(one is None or abs(apart.const) < one for one in lengths)
+
+
+def _row(n: For, index: Expr, env: dict[Var, Expr]) -> _Row | None:
+    """The row of a dense index; None if it is none."""
+    if not isinstance(index, Ramp) or const_int(index.stride) != 1:
+        return None
+    first = substitute(index.base, env)
+    step = slope(first, n.var).single()
+    if step is None or reads_data(first) or step != index.type.count:
+        return None
+    times = const_int(n.extent)
+    start = simplify(substitute(first, {n.var: n.min}))
+    length = None if times is None else times * index.type.count
+    return _Row(start, length)
+
+
 def _rows_read(
     n: For, body: Sequence[Stmt], store: Store, line: int
 ) -> list[Load] | None:
@@ -236,11 +337,12 @@ def _rows_read(
     env: dict[Var, Expr] = {}
     found: list[Load] = []
     pace = store.value.type.count * store.buffer.type.bytes()
+    kept = _in_registers(body)
     for item in body:
         if not isinstance(item, LetStmt | Store):
             return None
         for load in nodes(item.value):
-            if not isinstance(load, Load) or load.type.count == 1:
+            if not isinstance(load, Load) or load.type.count == 1 or load in kept:
                 continue
             if not isinstance(load.index, Ramp) or const_int(load.index.stride) != 1:
                 return None

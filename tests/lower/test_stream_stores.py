@@ -239,3 +239,72 @@ def test_several_rows_at_once() -> None:
     image = np.random.default_rng(2).integers(0, 999, (4000, 4800)).astype(np.uint16)
     inp.set(hl.Buffer(image))
     assert np.array_equal(np.asarray(out.realize([4800, 4000])), image + np.uint16(1))
+
+
+def columns(rows: int, pure: bool = False) -> hl.Func:
+    """The sums of columns, so many rows at a time."""
+    inp, out = hl.ImageParam(hl.Float(32), 2, "inp"), hl.Func("out")
+    out[x, y] = hl.f32(0) if pure else hl.undef(hl.Float(32))
+    r = hl.RDom([(1, inp.height() - 1)], "r")
+    out[x, r] = inp[x, r] + out[x, r - 1]
+    if pure:
+        out.vectorize(x, 32)
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    u = out.update().split(r, ro, ri, rows) if rows > 1 else out.update()
+    if rows > 1:
+        u.reorder(ri, x, ro).unroll(ri)
+    u.vectorize(x, 32)
+    return out
+
+
+@pytest.mark.parametrize("target", [AVX2, AVX512])
+def test_scans_along_columns_that_keep_rows_in_registers(target: Target) -> None:
+    """Of eight rows one is read again, and the others come from registers."""
+    made = lowered(columns(8), target=target)
+    assert made.count("= streamed(") >= 8
+    assert "vmovnt" in assembly(columns(8), target)
+
+
+@pytest.mark.parametrize("out", [columns(1), columns(2), columns(8, pure=True)])
+def test_scans_that_read_much_again_or_write_twice(out: hl.Func) -> None:
+    assert "streamed" not in lowered(out)
+
+
+def test_an_output_that_a_later_stage_reads() -> None:
+    made, twice = columns(8), hl.Func("twice")
+    twice[x, y] = made[x, y] * 2
+    made.compute_root()
+    twice.vectorize(x, 32)
+    assert "out[ramp" in lowered(twice, made)
+    assert not re.search(r"out\[.*\] = streamed", lowered(twice, made))
+
+
+def test_sums_of_columns_past_the_caches_are_right() -> None:
+    pixels = np.random.default_rng(1).integers(-9, 9, (3000, 4096)).astype(np.float32)
+    inp, out = hl.ImageParam(hl.Float(32), 2), hl.Func("out")
+    inp.set(hl.Buffer(pixels))
+    r = hl.RDom([(0, inp.height())], "r")
+    out[x, y] = hl.undef(hl.Float(32))
+    before = hl.select(hl.likely(r >= 1), out[x, hl.max(r - 1, 0)], 0)
+    out[x, r] = inp[x, r] + before
+    ro, ri = hl.RVar("ro"), hl.RVar("ri")
+    u = out.update().split(r, ro, ri, 8).reorder(ri, x, ro).unroll(ri)
+    u.vectorize(x, 32)
+    assert np.array_equal(np.asarray(out.realize([4096, 3000])), pixels.cumsum(0))
+
+
+def test_scans_along_rows_read_what_they_have_just_written() -> None:
+    inp, out = hl.ImageParam(hl.Float(32), 2, "inp"), hl.Func("out")
+    out[x, y] = hl.undef(hl.Float(32))
+    r = hl.RDom([(16, inp.width() - 16)], "r")
+    out[r, y] = inp[r, y] + out[r - 1, y]
+    out.update().atomic().vectorize(r, 16)
+    assert "streamed" not in lowered(out)
+    whole = hl.Func("whole")
+    whole[x, y] = hl.undef(hl.Float(32))
+    vectors = hl.RDom([(1, 63), (0, 16)], "r")
+    at = vectors.x * 16 + vectors.y
+    whole[at, y] = inp[at, y] + whole[at - 16, y]
+    whole.update().allow_race_conditions().reorder(vectors.y, vectors.x)
+    whole.update().vectorize(vectors.y)
+    assert "streamed" not in lowered(whole)
