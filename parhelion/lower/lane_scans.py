@@ -36,6 +36,7 @@ from parhelion.ir.rounding import unfused
 from parhelion.ir.stmt import Store
 from parhelion.lower.lanes import distance
 from parhelion.lower.widen import Widener
+from parhelion.simplify.simplifier import simplify
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,20 @@ def scanned(s: Store, index: Expr, widen: Widener) -> Store | None:
     behind = widen.go(found.before.index)
     if type(behind) is not Ramp or behind.stride is not index.stride:
         return None
-    if distance(index.base, behind.base) != const_int(index.stride):
+    if not _is_next(index.base, behind.base, index.stride):
         return None
     before = Load(s.value.type, s.buffer, behind.base, None)
     sums = _sums_of_prefixes(widen.full(found.plus))
     return Store(s.buffer, Add(sums, Broadcast(before, sums.type.count)), index, None)
+
+
+def _is_next(at: Expr, behind: Expr, stride: Expr) -> bool:
+    """Whether one place is a stride further on than another. Strides of all but the
+    innermost dimension are known when the program runs."""
+    known = const_int(stride)
+    if known is not None and distance(at, behind) == known:
+        return True
+    return at.type.count == 1 and simplify(Sub(Sub(at, behind), stride)) is int32(0)
 
 
 def _reads_others(e: Expr, s: Store) -> bool:

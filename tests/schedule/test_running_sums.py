@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,33 @@ def test_the_sign_of_a_zero_stays() -> None:
     f[r] += f[r - 1]
     f.update().atomic().vectorize(r, 16)
     assert np.signbit(np.asarray(f.realize([32]))).all()
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("across", ["c", "y"])
+def test_lanes_beside_those_of_the_sum(order: tuple[int, ...], across: str) -> None:
+    """Lanes of another loop are no steps of the sum, though both strides are known only
+    when the program runs."""
+
+    def made() -> Made:
+        image = hl.Buffer(np.random.default_rng(3).integers(0, 50, (4, 8, 16)))
+        f, r = hl.Func("f"), hl.RDom([(1, 15)], "r")
+        f[at(x)] = image[x, y, c]
+        f[at(r.x)] += f[at(r.x - 1)]
+        return f, r
+
+    def at(first: Any) -> tuple[Any, ...]:
+        return tuple([(first, y, c)[k] for k in order])
+
+    c = hl.Var("c")
+    sizes = [(16, 8, 4)[k] for k in order]
+    f, r = made()
+    ro, ri, vo, vi = hl.RVar("ro"), hl.RVar("ri"), hl.Var("vo"), hl.Var("vi")
+    u = f.update().atomic().split(r, ro, ri, 4)
+    u.split({"c": c, "y": y}[across], vo, vi, 4).reorder(ri, vi, ro, vo)
+    u.vectorize(ri).vectorize(vi)
+    (wanted,) = interp.interpret(made()[0]._function, [(0, n) for n in sizes])
+    assert np.array_equal(np.asarray(f.realize(sizes)), wanted.T)
 
 
 def test_other_loops_may_be_parallel() -> None:
