@@ -8,7 +8,7 @@ value of it.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -71,10 +71,11 @@ class NumberKind:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A value that is part of the program. kind: its class, as 1 equals 1.0."""
+    """A value that is part of the program. told: what tells it from others, as 1
+    equals 1.0 and True."""
 
-    kind: type
-    value: Hashable
+    told: Hashable
+    value: Hashable = field(compare=False)
 
 
 Kind: TypeAlias = "ArrayKind | NumberKind | Fixed"
@@ -182,7 +183,22 @@ def fixed(value: object, declared: Declared) -> Fixed:
             at=here(),
             hint=f"give {like}, or np.array(…) for data",
         ) from None
-    return Fixed(type(value), value)
+    return Fixed(_told(value), value)
+
+
+def _told(value: Any) -> Hashable:
+    """What tells a value from those that Python takes for equal: its class, and the
+    classes of what it holds, and the sign of a zero."""
+    kind = type(value)
+    if isinstance(value, tuple):
+        return kind, tuple([_told(v) for v in value])
+    if isinstance(value, frozenset):
+        return kind, frozenset([_told(v) for v in value])
+    if isinstance(value, float):
+        return kind, float(value).hex()
+    if isinstance(value, np.generic):
+        return value.dtype, value.tobytes()
+    return kind, value
 
 
 def is_number(value: object, declared: Declared) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,19 +13,26 @@ from parhelion.lang.arrays import AXIS_ORDER
 
 #: For a parameter that has no default.
 MISSING = inspect.Parameter.empty
+#: The kinds of parameters that may be given by name.
+_BY_NAME = (
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
     """A parameter. axes: the letters that ``Annotated[hl.Array, "yxc"]`` gives it, or
     None. number: float, if it is annotated so. static: whether its values are part of
-    the program."""
+    the program. placed: whether it may be given by its place; named: by its name."""
 
     name: str
     axes: str | None
     number: type | None
     static: bool
     default: Any
+    placed: bool
+    named: bool
 
 
 def declared_by(
@@ -49,7 +56,10 @@ def declared_by(
         axes = _axes(annotation, one.name)
         number = float if annotation is float else None
         fixed = one.name in static
-        found.append(Declared(one.name, axes, number, fixed, one.default))
+        placed, named = one.kind is not one.KEYWORD_ONLY, one.kind in _BY_NAME
+        found.append(
+            Declared(one.name, axes, number, fixed, one.default, placed, named)
+        )
     for name in static:
         if name not in parameters:
             raise TypeMismatchError(
@@ -58,6 +68,15 @@ def declared_by(
                 legal=list(parameters),
             )
     return tuple(found)
+
+
+def call(
+    function: Callable[..., Any], declared: Sequence[Declared], values: Sequence[Any]
+) -> Any:
+    """Calls a function with a value for each of its parameters."""
+    given = list(zip(declared, values, strict=True))
+    by_place = [v for d, v in given if d.placed]
+    return function(*by_place, **{d.name: v for d, v in given if not d.placed})
 
 
 def _evaluated(annotation: object, function: Callable[..., Any]) -> object:
@@ -96,4 +115,4 @@ def _axes(annotation: object, name: str) -> str | None:
     return None
 
 
-__all__ = ["MISSING", "Declared", "declared_by"]
+__all__ = ["MISSING", "Declared", "call", "declared_by"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -34,7 +35,7 @@ from parhelion.whole.arguments import (
 )
 from parhelion.whole.array import Array
 from parhelion.whole.core import loop_order
-from parhelion.whole.declared import MISSING, declared_by
+from parhelion.whole.declared import MISSING, call, declared_by
 from parhelion.whole.program import Program, places
 from parhelion.whole.schedules import Schedule
 
@@ -98,7 +99,12 @@ class Jitted(Generic[_R]):
         self._function = function
         self._declared = declared_by(function, static)
         self._schedule = schedules.function_of(schedule)
-        self._places = {d.name: i for i, d in enumerate(self._declared)}
+        self._named = [d.name for d in self._declared if d.named]
+        placed = [d.placed for d in self._declared]
+        #: With how many arguments, none of them named, a call has all; -1 if with none.
+        self._all = len(placed) if all(placed) else -1
+        #: Whether all numbers are given at each call.
+        self._varying = not any([d.static for d in self._declared])
         self._plans: dict[tuple[object, ...], _Plan] = {}
         self._programs: dict[tuple[object, ...], Program] = {}
         #: Schedules that were found by `autoschedule`, by kinds and class of sizes.
@@ -107,15 +113,20 @@ class Jitted(Generic[_R]):
 
     # Calls.
 
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """The function as a method: the object is its first argument, and traced for,
+        as whatever is no array and no number."""
+        return self if instance is None else types.MethodType(self, instance)
+
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> _R:
-        if named or len(args) != len(self._declared):
+        if named or len(args) != self._all:
             args = self._bound(args, named)
         told: list[object] = []
         for a in args:
             kind = type(a)
             if kind is np.ndarray:
                 told += (a.dtype, a.shape, a.strides)
-            elif kind is float or kind is int:
+            elif (kind is float or kind is int) and self._varying:
                 told.append(kind)
             else:
                 return self._general(args, out)
@@ -156,15 +167,17 @@ class Jitted(Generic[_R]):
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments by position, with defaults."""
         name = self._function.__name__
-        if len(args) > len(self._declared):
+        most = sum([d.placed for d in self._declared])
+        if len(args) > most:
+            others = " by their places" if most < len(self._declared) else ""
             raise TypeMismatchError(
-                f"{name} takes {len(self._declared)} arguments; {len(args)} are given",
+                f"{name} takes {most} arguments{others}; {len(args)} are given",
                 at=here(),
             )
         rest = dict(named)
         found = list(args)
         for d in self._declared[len(args) :]:
-            value = rest.pop(d.name, d.default)
+            value = rest.pop(d.name, d.default) if d.named else d.default
             if value is MISSING:
                 raise TypeMismatchError(
                     f"the argument {d.name!r} of {name} is missing", at=here()
@@ -174,7 +187,7 @@ class Jitted(Generic[_R]):
             raise TypeMismatchError(
                 f"{next(iter(rest))!r} is no argument of {name}, or is given twice",
                 at=here(),
-                legal=[*self._places, "out"],
+                legal=[*self._named, "out"],
             )
         return tuple(found)
 
@@ -182,7 +195,14 @@ class Jitted(Generic[_R]):
         """A call with other arguments than NumPy arrays and Python numbers."""
         if any([isinstance(a, Array) for a in args]):
             # Inside of another function that is traced it is a part of that.
-            return self._function(*args)  # type: ignore[no-any-return]
+            if out is not None:
+                raise TypeMismatchError(
+                    f"{self._function.__name__} is a part of another function here,"
+                    " and computes no arrays of its own for out=",
+                    at=here(),
+                    hint="the other function takes out=",
+                )
+            return call(self._function, self._declared, args)  # type: ignore[no-any-return]
         kinds, values, told = self._sorted(args)
         plan = self._plans.get(told)
         if plan is None:

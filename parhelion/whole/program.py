@@ -23,7 +23,7 @@ from parhelion.lang.pipeline import Pipeline
 from parhelion.whole.arguments import ArrayKind, Fixed, Kind, NumberKind, Pixels
 from parhelion.whole.array import Array
 from parhelion.whole.core import Whole, coordinate, define, loop_order
-from parhelion.whole.declared import Declared
+from parhelion.whole.declared import Declared, call
 from parhelion.whole.operands import whole_of
 from parhelion.whole.trace import Trace, value_of
 
@@ -47,10 +47,8 @@ class Program:
         self.inputs: list[ImageParam | Param | None] = []
         #: Of each input, the axes from the innermost loop on, counted from the last.
         self.orders: list[list[int]] = []
-        given: dict[str, object] = {}
-        for one, kind in zip(declared, kinds, strict=True):
-            given[one.name] = self._input(one, kind)
-        returned = function(**given)
+        given = [self._input(d, k) for d, k in zip(declared, kinds, strict=True)]
+        returned = call(function, declared, given)
         self.trace.finished = True
         self.several = isinstance(returned, tuple)
         values = returned if isinstance(returned, tuple) else (returned,)
