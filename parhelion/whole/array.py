@@ -290,10 +290,16 @@ class Array(Operators):
     def round(self, decimals: int = 0) -> Array:
         """Returns the array rounded to that many digits after the point, to the even
         one of two."""
+        whole = self.type.is_int_or_uint()
+        if whole and decimals >= 0:
+            return self
         if decimals == 0:
-            return self if self.type.is_int_or_uint() else self._applied("rint", self)
-        factor = 10.0**decimals
-        return self._applied("rint", self * factor) / factor
+            return self._applied("rint", self)
+        factor = 10.0 ** abs(decimals)
+        if decimals > 0:
+            return self._applied("rint", self * factor) / factor
+        rounded = self._applied("rint", self / factor) * factor
+        return rounded.astype(self.type) if whole else rounded
 
     def pad(
         self,

@@ -12,6 +12,7 @@ from parhelion.errors import TypeMismatchError, here
 from parhelion.ir import build
 from parhelion.ir.build import const_int, int32
 from parhelion.ir.expr import Expr as Node
+from parhelion.lang.checked import integer
 from parhelion.whole import borders, indexing
 from parhelion.whole.align import together
 from parhelion.whole.core import Whole, computed, coordinate, moved, number, tidy
@@ -34,9 +35,19 @@ def choose(condition: object, *values: object) -> Whole:
 
 def stack(arrays: Sequence[object], axis: int = 0) -> Whole:
     """`numpy.stack`: arrays of one shape side by side, along a new axis."""
-    wholes = together(_listed(arrays, "stack"))
+    given = _listed(arrays, "stack")
+    rank = given[0].rank + 1
+    for one in given[1:]:
+        if one.rank != given[0].rank:
+            raise TypeMismatchError(
+                "stack takes arrays of one shape, not of the shapes"
+                f" {shape_of(given[0].shape, {})} and {shape_of(one.shape, {})}",
+                at=here(),
+            )
+        for k in range(one.rank):
+            _check_same(given[0], one, k)
+    wholes = together(given)
     t, _ = common_type(wholes)
-    rank = wholes[0].rank + 1
     at = _new_place(axis, rank, "stack")
     index = (*[slice(None)] * at, None)
     spread = [indexing.take(w, index) for w in wholes]
@@ -64,12 +75,8 @@ def _joined(one: Whole, other: Whole, axis: int | str) -> Whole:
         )
     (at,) = places(one, axis, "concatenate")
     for k in range(one.rank):
-        same = SameExtent(one.shape, other.shape, (k, k), here())
-        trace = one.trace or other.trace
-        if k != at and trace is not None:
-            trace.check(same)
-        elif k != at:
-            same.look({})
+        if k != at:
+            _check_same(one, other, k)
     t, _ = common_type([one, other])
     one, other = computed(one), computed(other)
     p = one.rank - 1 - at
@@ -77,8 +84,11 @@ def _joined(one: Whole, other: Whole, axis: int | str) -> Whole:
     # Neither is read where it has no elements.
     before = build.minimum(here_, build.maximum(build.sub(first, int32(1)), int32(0)))
     after = build.maximum(build.sub(here_, first), int32(0))
+    trace = one.trace or other.trace
     if const_int(first) == 0:
-        return Whole(convert(other, t), other.shape, other.names, other.trace)
+        return Whole(convert(other, t), other.shape, other.names, trace)
+    if const_int(other.shape[at]) == 0:
+        return Whole(convert(one, t), one.shape, one.names, trace)
     a = convert(
         Whole(moved(one.value, {p: before}), one.shape, one.names, one.trace), t
     )
@@ -88,7 +98,17 @@ def _joined(one: Whole, other: Whole, axis: int | str) -> Whole:
     shape = list(one.shape)
     shape[at] = tidy(build.add(first, other.shape[at]))
     value = build.select(build.lt(here_, first), a, b)
-    return Whole(value, tuple(shape), one.names, one.trace or other.trace)
+    return Whole(value, tuple(shape), one.names, trace)
+
+
+def _check_same(one: Whole, other: Whole, axis: int) -> None:
+    """Checks that arrays have one extent along an axis, now or when they are given."""
+    same = SameExtent(one.shape, other.shape, (axis, axis), here())
+    trace = one.trace or other.trace
+    if trace is not None:
+        trace.check(same)
+    else:
+        same.look({})
 
 
 def _listed(arrays: object, what: str) -> list[Whole]:
@@ -121,9 +141,17 @@ def roll(a: object, shift: int | Sequence[int], axis: Axes = None) -> Whole:
         raise TypeMismatchError(
             "roll is told the axes: np.roll(a, 1, axis=0)", at=here()
         )
-    over = places(whole, axis, "roll")
-    by = [shift] * len(over) if isinstance(shift, int) else list(shift)
-    moves = dict(zip(over, by, strict=False))
+    axes = [axis] if axis is None or isinstance(axis, int | str) else list(axis)
+    over = [k for one in axes for k in places(whole, one, "roll")]
+    by = list(shift) if isinstance(shift, tuple | list) else [shift]
+    if len(over) != len(by) and 1 not in (len(over), len(by)):
+        raise TypeMismatchError(
+            f"roll is given {len(by)} distances for {len(over)} axes", at=here()
+        )
+    moves = dict.fromkeys(over, 0)
+    many = max(len(over), len(by))
+    for k, n in zip(over * (many // len(over)), by * (many // len(by)), strict=True):
+        moves[k] += integer(n, "a distance")
     return borders.shift(whole, moves, "wrap", number(0))
 
 

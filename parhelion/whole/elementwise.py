@@ -16,7 +16,7 @@ from parhelion.ir import build
 from parhelion.ir.build import const_int, imm
 from parhelion.ir.expr import Expr as Node
 from parhelion.ir.expr import FloatImm, Intrinsic
-from parhelion.ir.expr import Var as IRVar
+from parhelion.ir.rewrite import free_vars
 from parhelion.ir.symbols import ParamSym
 from parhelion.lang import ops
 from parhelion.lang.convert import literal_as
@@ -35,7 +35,8 @@ class Operation:
     make: the node of an element. floats: whether it works in floats alone. takes: what
     types it has a meaning for: "numbers" (not Bool), "integers" (or Bool) or "any".
     logical: whether the operands are made Bools first. gives: the type of the result,
-    if it is another one than that of the operands.
+    if it is another one than that of the operands. counts: whether Bools are taken for
+    int8, as NumPy does.
     """
 
     make: Callable[..., Node]
@@ -43,6 +44,7 @@ class Operation:
     takes: str = "any"
     logical: bool = False
     gives: Type | None = None
+    counts: bool = False
 
 
 # What the types of operands are.
@@ -61,9 +63,9 @@ def convert(w: Whole, to: Type) -> Node:
         constant = const_int(value)
         if constant is not None:
             return literal_as(constant, to)
-        if isinstance(value, IRVar) and isinstance(value.origin, ParamSym):
-            if w.trace is not None and not to.is_float() and not to.is_bool():
-                w.trace.fits.append(Fits(value.origin, to, here()))
+        if w.trace is not None and not to.is_float() and not to.is_bool():
+            if all([isinstance(v.origin, ParamSym) for v in free_vars(value)]):
+                w.trace.fits.append(Fits(value, to, here()))
     return truth(value) if to.is_bool() else build.cast(to, value)
 
 
@@ -91,8 +93,13 @@ def apply(name: str, *operands: Whole) -> Whole:
         fitted = together(operands)
         return _made(fitted, operation.make(*[truth(w.value) for w in fitted]), False)
     t, weak = common_type(operands)
-    if operation.gives is BOOL and any([_unfit(w, t) for w in operands]):
-        t = Int(64)  # a comparison with a number that the other's type cannot hold
+    if name in _COMPARISONS and len(unfit := [_unfit(w, t) for w in operands]) == 2:
+        if unfit[0] or unfit[1]:
+            # A number that the other's type cannot hold is beyond all that it can.
+            held = [imm(n, Int(8)) for n in (unfit if unfit[0] else [0, unfit[1]])]
+            return _made(together(operands), operation.make(*held), False)
+    if operation.counts and t.is_bool():
+        t = Int(8)
     if operation.floats and not t.is_float():
         t = FLOAT64 if weak else float_for(t)
     _check_type(name, operation, t)
@@ -106,9 +113,13 @@ def _made(fitted: Sequence[Whole], value: Node, weak: bool) -> Whole:
     return Whole(value, first.shape, first.names, first.trace, weak)
 
 
-def _unfit(w: Whole, t: Type) -> bool:
+def _unfit(w: Whole, t: Type) -> int:
+    """1 for a number above all that a type of integers holds, -1 for one below it, and
+    else 0."""
     constant = const_int(w.value) if w.weak else None
-    return constant is not None and t.is_int_or_uint() and not t.can_represent(constant)
+    if constant is None or not t.is_int_or_uint() or t.can_represent(constant):
+        return 0
+    return 1 if constant > 0 else -1
 
 
 def _check_type(name: str, operation: Operation, t: Type) -> None:
@@ -134,10 +145,10 @@ def cast(w: Whole, to: Type) -> Whole:
 
 def where(condition: Whole, one: Whole, other: Whole) -> Whole:
     """`one` where a condition holds, and `other` elsewhere."""
-    t, weak = common_type([one, other])
+    t, _ = common_type([one, other])
     c, a, b = together([condition, one, other])
     value = build.select(truth(c.value), convert(a, t), convert(b, t))
-    return _made([c], value, weak)
+    return _made([c], value, False)
 
 
 def clip(w: Whole, low: Whole | None, high: Whole | None) -> Whole:
@@ -318,12 +329,12 @@ OPERATIONS: dict[str, Operation] = {
     "subtract": Operation(build.sub, takes="numbers"),
     "multiply": Operation(_multiply),
     "divide": Operation(build.div, floats=True),
-    "floor_divide": Operation(_floor_divide, takes="numbers"),
-    "remainder": Operation(_remainder, takes="numbers"),
-    "power": Operation(_power, takes="numbers"),
+    "floor_divide": Operation(_floor_divide, takes="numbers", counts=True),
+    "remainder": Operation(_remainder, takes="numbers", counts=True),
+    "power": Operation(_power, takes="numbers", counts=True),
     "float_power": Operation(_power, floats=True),
-    "left_shift": Operation(_shift("shift_left"), takes="integers"),
-    "right_shift": Operation(_shift("shift_right"), takes="integers"),
+    "left_shift": Operation(_shift("shift_left"), takes="integers", counts=True),
+    "right_shift": Operation(_shift("shift_right"), takes="integers", counts=True),
     "bitwise_and": Operation(_bits("bit_and"), takes="integers"),
     "bitwise_or": Operation(_bits("bit_or"), takes="integers"),
     "bitwise_xor": Operation(_bits("bit_xor"), takes="integers"),
@@ -332,7 +343,7 @@ OPERATIONS: dict[str, Operation] = {
     "positive": Operation(lambda a: a),
     "absolute": Operation(_absolute),
     "fabs": Operation(_absolute, floats=True),
-    "square": Operation(lambda a: _multiply(a, a)),
+    "square": Operation(lambda a: _multiply(a, a), counts=True),
     "reciprocal": Operation(lambda a: build.div(imm(1, a.type), a), floats=True),
     "sign": Operation(_sign, takes="numbers"),
     "maximum": Operation(_extreme(True, ops.maximum)),

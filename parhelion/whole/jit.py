@@ -20,6 +20,7 @@ from parhelion.errors import (
 )
 from parhelion.lang.callable import Callable as Compiled
 from parhelion.lang.func import Func
+from parhelion.lang.param import Param
 from parhelion.lang.pipeline import Pipeline
 from parhelion.whole import schedules
 from parhelion.whole.arguments import (
@@ -306,12 +307,12 @@ class Jitted(Generic[_R]):
 
     def _check_fits(self, plan: _Plan, args: Sequence[Any]) -> None:
         given = {
-            one._sym: value
+            one._sym.var: value
             for one, value in zip(plan.program.inputs, args, strict=True)
-            if one is not None
+            if isinstance(one, Param)
         }
         for check in plan.program.trace.fits:
-            check.look(given[check.param])
+            check.look(given)
 
     def _targets(self, plan: _Plan, out: Any, inputs: Sequence[Any]) -> list[Pixels]:
         """What is computed into for ``out=``: its arrays, checked, and new ones in the

@@ -75,7 +75,9 @@ def weak_type(value: bool | int | float) -> Type:
     """The type that a Python number is kept in until it stands beside a typed value."""
     if isinstance(value, bool):
         return BOOL
-    return FLOAT64 if isinstance(value, float) else INT64
+    if isinstance(value, float) or not -(2**63) <= value < 2**64:
+        return FLOAT64
+    return INT64 if value < 2**63 else UINT64
 
 
 __all__ = [

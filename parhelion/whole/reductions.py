@@ -206,7 +206,9 @@ def variance(whole: Whole, axes: Axes, keepdims: bool, ddof: int) -> Whole:
 
 
 def _wide(whole: Whole) -> Whole:
-    return cast(whole, FLOAT64) if whole.type.is_float() else whole
+    # Sums of integers of 64 bits would wrap.
+    wide = whole.type.is_float() or whole.type.width == 64
+    return cast(whole, FLOAT64) if wide else whole
 
 
 __all__ = ["Axes", "mean", "places", "reduce", "variance"]

@@ -88,17 +88,22 @@ Check = SameExtent | Inside | Filled
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """A number that is given at each call fits the type of what it stands beside."""
+    """A number that is given at each call, or made of such, fits the type of what it
+    stands beside."""
 
-    param: ParamSym
+    value: Node
     type: Type
     site: Site | None
 
-    def look(self, value: float) -> None:
-        """Raises LiteralError if it does not."""
+    def look(self, given: Mapping[Var, int | float]) -> None:
+        """Raises LiteralError if it does not. given: the numbers of a call."""
+        value = evaluate(self.value, given)
         if not self.type.can_represent(int(value)):
+            what = f"what is made of arguments, {self.value},"
+            if isinstance(self.value, Var) and isinstance(self.value.origin, ParamSym):
+                what = f"the argument {self.value.origin.name!r}"
             raise LiteralError(
-                f"the argument {self.param.name!r} is {value}, which does not fit the"
+                f"{what} is {value}, which does not fit the"
                 f" {self.type} that it stands beside",
                 at=self.site,
                 hint="convert the array first: array.astype('int32')",
