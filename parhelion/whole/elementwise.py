@@ -22,6 +22,7 @@ from parhelion.lang import ops
 from parhelion.lang.convert import literal_as
 from parhelion.lang.expr import wrap
 from parhelion.types import BOOL, Int, Type
+from parhelion.whole import floats
 from parhelion.whole.align import together
 from parhelion.whole.core import Whole
 from parhelion.whole.promotion import FLOAT64, float_for, result_type
@@ -172,7 +173,7 @@ def _multiply(a: Node, b: Node) -> Node:
 
 def _floor_divide(a: Node, b: Node) -> Node:
     if a.type.is_float():
-        return ops.floor_div(wrap(a), wrap(b))
+        return floats.floor_divide(a, b)
     quotient = build.div(a, b)
     if _not_negative(b):
         return quotient
@@ -182,7 +183,7 @@ def _floor_divide(a: Node, b: Node) -> Node:
 
 def _remainder(a: Node, b: Node) -> Node:
     if a.type.is_float():
-        return ops.mod(wrap(a), wrap(b))
+        return floats.remainder(a, b)
     rest = build.mod(a, b)
     if _not_negative(b):
         return rest
@@ -299,15 +300,6 @@ def _told(op: str, otherwise: bool) -> Callable[[Node], Node]:
     return make
 
 
-def _scaled_log(base: float) -> Callable[[Node], Node]:
-    factor = 1 / math.log(base)
-    return lambda a: build.mul(Intrinsic(a.type, "log", (a,)), imm(factor, a.type))
-
-
-def _hypot(a: Node, b: Node) -> Node:
-    return Intrinsic(a.type, "sqrt", (build.add(build.mul(a, a), build.mul(b, b)),))
-
-
 _COMPARISONS: dict[str, Callable[[Node, Node], Node]] = {
     "less": build.lt,
     "less_equal": build.le,
@@ -357,9 +349,9 @@ OPERATIONS: dict[str, Operation] = {
     "isnan": Operation(_told("is_nan", False), gives=BOOL),
     "isinf": Operation(_told("is_inf", False), gives=BOOL),
     "isfinite": Operation(_told("is_finite", True), gives=BOOL),
-    "log2": Operation(_scaled_log(2), floats=True),
-    "log10": Operation(_scaled_log(10), floats=True),
-    "hypot": Operation(_hypot, floats=True),
+    "log2": Operation(floats.log2, floats=True),
+    "log10": Operation(floats.log10, floats=True),
+    "hypot": Operation(floats.hypot, floats=True),
     "logical_and": Operation(build.land, logical=True, gives=BOOL),
     "logical_or": Operation(build.lor, logical=True, gives=BOOL),
     "logical_xor": Operation(build.ne, logical=True, gives=BOOL),
