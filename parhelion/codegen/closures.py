@@ -7,7 +7,7 @@ failure's code, 0 for none; the caller then frees what it holds and returns it t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from parhelion.codegen import effects
 from parhelion.codegen.addresses import index_value
@@ -49,6 +49,8 @@ def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
             buffers.update(dict.fromkeys((*n.inputs, *n.outputs)))
         elif isinstance(n, S.Acquire | S.Release):
             buffers[n.semaphore] = None
+        elif isinstance(n, S.Sync):
+            buffers[n.buffer] = None
         elif isinstance(n, S.Demand):
             assert isinstance(n.table, BufferSym)
             buffers[n.thunk] = buffers[n.table] = None
@@ -58,6 +60,13 @@ def uses(f: Function, s: Stmt) -> tuple[frozenset[Var], tuple[BufferSym, ...]]:
             own.add(n.buffer)
         stack.extend(reversed(n.children()))
     return frozenset(found - bound), tuple(b for b in buffers if b not in own)
+
+
+def _statements(s: Stmt) -> Iterator[Stmt]:
+    yield s
+    for c in s.children():
+        if isinstance(c, Stmt):
+            yield from _statements(c)
 
 
 def _ordered(f: Function, e: Expr) -> list[BufferSym]:
@@ -143,6 +152,12 @@ def outlined(
     for buffer in f.pointers:
         if buffer in buffers:
             body.pointers[buffer] = (field("ptr", f.pointers[buffer][0]), 0)
+    synced = {n.buffer for n in _statements(s) if isinstance(n, S.Sync)}
+    for buffer in f.structs:
+        if buffer in synced:
+            body.structs[buffer] = field("ptr", f.structs[buffer])
+    if synced and f.report:
+        body.report = field("ptr", f.report)
     for var in list(f.vars):
         if var not in free or var in own:
             continue

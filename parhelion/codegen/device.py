@@ -18,7 +18,7 @@ from parhelion.codegen.nvptx.reports import RECORD, RECORD_BYTES, can_fail
 from parhelion.codegen.structs import ON_DEVICE, READS, WRITES
 from parhelion.codegen.types import memory_type
 from parhelion.codegen.writer import Function, ScopeKind
-from parhelion.errors import InternalError, ScheduleError
+from parhelion.errors import InternalError
 from parhelion.ir import build
 from parhelion.ir import stmt as S
 from parhelion.ir.expr import Expr, StringImm, Var
@@ -116,6 +116,14 @@ def _look(f: Function) -> None:
     f.start(ok)
 
 
+def fork(f: Function, s: S.Fork) -> None:
+    """Starts both threads of a fork. What their kernels report to is there before: only
+    one of them would make it."""
+    if f.report and any(map(can_fail, _kernels(s))):
+        _make_record(f)
+    closures.fork(f, s)
+
+
 def launch(f: Function, s: S.For) -> None:
     """Runs a kernel: on the device, or as loops of the host's in a simulation."""
     _, buffers = closures.uses(f, s)
@@ -134,14 +142,18 @@ def launch(f: Function, s: S.For) -> None:
 def _address(f: Function, buffer: BufferSym) -> str:
     """Where on the device the element of a buffer with index 0 is."""
     if buffer is RECORD:
-        f.module.runtime("ph_device_report")
-        status = f.op(
-            f"call i32 @ph_device_report(ptr %ctx, ptr {_interface(f)}, ptr {f.report})"
-        )
-        _check(f, status, "what kernels report")
+        _make_record(f)
         return f.op(f"load ptr, ptr {f.report}, align 8")
     f.module.runtime("ph_device_address")
     return f.op(f"call ptr @ph_device_address(ptr {f.structs[buffer]})")
+
+
+def _make_record(f: Function) -> None:
+    f.module.runtime("ph_device_report")
+    status = f.op(
+        f"call i32 @ph_device_report(ptr %ctx, ptr {_interface(f)}, ptr {f.report})"
+    )
+    _check(f, status, "what kernels report")
 
 
 def _simulate(f: Function, s: S.For, buffers: Sequence[BufferSym]) -> None:
@@ -214,12 +226,6 @@ def _bytes(f: Function, uses: Uses) -> str:
 
 def _launch(f: Function, s: S.For, kernel: DeviceKernel) -> None:
     """Asks the run time for a kernel, unless the grid has no blocks."""
-    if RECORD in kernel.parameters and not f.report:
-        raise ScheduleError(
-            f"the kernel of {kernel.func} has a require in it and is launched by a"
-            " thread of its own (async_), to which it could not report",
-            hint="leave out async_, or check before the kernel",
-        )
     counts = [f.value(e) for e in kernel.grid]
     some = "true"
     for text in counts:
@@ -395,4 +401,4 @@ def _synced(s: Stmt) -> list[BufferSym]:
     return list(found)
 
 
-__all__ = ["barrier", "enter", "launch", "leave", "sync"]
+__all__ = ["barrier", "enter", "fork", "launch", "leave", "sync"]

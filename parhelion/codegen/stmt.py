@@ -355,7 +355,7 @@ STATEMENTS |= {
     S.Produce: _produce,
     S.Atomic: atomic.write_atomic,
     S.RunExtern: extern.run_extern,
-    S.Fork: closures.fork,
+    S.Fork: device.fork,
     S.Acquire: closures.acquire,
     S.Release: closures.release,
     S.Sync: device.sync,

@@ -7,6 +7,11 @@ stored since. A kernel that computes a pure definition of a Func writes all of i
 counts, so that what the device held before is not wanted: unless some of it is
 undefined, or the host writes to it in the same iterations of a loop, each of which has
 a part.
+
+The threads of an async Func run at once: while one stores to a part of its storage, the
+other may copy all of it to its own side, for another part. So what is stored to in a
+thread is said to be newer once more when it has been stored: whoever is then told that
+it is there copies again. The run time does one thing at a time to a buffer.
 """
 
 from __future__ import annotations
@@ -26,12 +31,12 @@ from parhelion.ir.stmt import (
     Demand,
     Evaluate,
     For,
+    Fork,
     ForKind,
     Free,
     If,
     LetStmt,
     MemoryKind,
-    OnDemand,
     Produce,
     Release,
     RunExtern,
@@ -174,6 +179,10 @@ class _Syncs:
         #: How many of them are around the storage.
         self.stored_at: dict[BufferSym, int] = {}
         self.found: dict[Stmt, bool] = {}
+        #: The semaphores that statements use and do not allocate.
+        self.waits: dict[Stmt, frozenset[BufferSym]] = {}
+        #: Funcs that another thread may read while they are stored.
+        self.forked: set[Function] = set()
         #: Buffers whose copy in main memory the cache of memoized Funcs keeps, by its
         #: answer.
         self.kept: dict[Expr, list[BufferSym]] = {}
@@ -187,6 +196,19 @@ class _Syncs:
             self.found[s] = known
         return known
 
+    def semaphores(self, s: Stmt) -> frozenset[BufferSym]:
+        """Those that a statement uses and does not allocate: for what it reads it waits
+        within."""
+        if isinstance(s, Acquire | Release):
+            return frozenset((s.semaphore,))
+        known = self.waits.get(s)
+        if known is None:
+            inside = [c for c in s.children() if isinstance(c, Stmt)]
+            own = [c.buffer for c in inside if isinstance(c, Allocate)]
+            known = frozenset().union(*map(self.semaphores, inside)) - frozenset(own)
+            self.waits[s] = known
+        return known
+
     def stmt(self, s: Stmt) -> Stmt:
         if isinstance(s, For) and s.kind is ForKind.GPU_BLOCK:
             return self.kernel(s)
@@ -195,8 +217,13 @@ class _Syncs:
         uses = _Uses()
         if isinstance(s, Block):
             return block(*map(self.stmt, s.items))
-        if self.has_kernel(s):
-            self.check(s)
+        if self.has_kernel(s) or (
+            self.semaphores(s) and not isinstance(s, Acquire | Release)
+        ):
+            if self.has_kernel(s):
+                self.check(s)
+            if isinstance(s, Fork):
+                self.forked.add(s.func)
             uses.parts(s)
             self.depth += isinstance(s, For)
             inside = s.map(lambda c: c if isinstance(c, Expr) else self.stmt(c))
@@ -212,7 +239,16 @@ class _Syncs:
         syncs = [
             Sync(b, False, True, b in uses.writes) for b in reads if b in self.both
         ]
-        return block(*syncs, inside)
+        return block(*syncs, inside, *self.told(uses, False))
+
+    def told(self, uses: _Uses, device: bool) -> list[Sync]:
+        """Says again what one side has stored, where others may have copied it to
+        theirs meanwhile."""
+        return [
+            Sync(b, device, False, True)
+            for b in uses.writes
+            if b in self.both and b.func in self.forked
+        ]
 
     def stored(self, s: Stmt) -> list[BufferSym]:
         """The buffers that a statement gives to the cache of memoized Funcs."""
@@ -233,7 +269,7 @@ class _Syncs:
                 continue
             reads = b in uses.reads or not self.writes_all(b, which)
             syncs.append(Sync(b, True, reads, b in uses.writes))
-        return block(*syncs, s)
+        return block(*syncs, s, *self.told(uses, True))
 
     def writes_all(self, b: BufferSym, which: LoopId | None) -> bool:
         """Whether a kernel that stores to a buffer leaves nothing of what it held that
@@ -258,17 +294,15 @@ class _Syncs:
 
     def check(self, s: Stmt) -> None:
         """Raises ScheduleError where threads of the host's would run kernels."""
-        if isinstance(s, LetStmt | If | Produce):
+        if isinstance(s, LetStmt | If | Produce | Fork):
             return
         if isinstance(s, For) and s.kind in (ForKind.SERIAL, ForKind.UNROLLED):
             return
         loop = _kernels(s)[0]
-        where, what = "an async Func", "leave out async_"
+        where = "the use of a Func that is computed on demand"
+        what = "compute that Func at the root"
         if isinstance(s, For):
             where, what = f"a {s.kind.value} loop", "make that loop serial"
-        elif isinstance(s, OnDemand):
-            where = "the use of a Func that is computed on demand"
-            what = "compute that Func at the root"
         raise refused(
             loop,
             f"is over the blocks of a kernel, but inside of {where} of the host's,"

@@ -100,6 +100,7 @@ class Scheduler:
         self.program, self.rng = program, rng
         #: Of what is drawn beside the rest, so that it changes no other choice.
         self.more = random.Random(str(rng.getstate()))
+        self.threads = random.Random(f"threads of {rng.getstate()}")
         self.names = 0
         self.given: Counter[str] = Counter()
 
@@ -137,11 +138,13 @@ class Scheduler:
         nests = nests_down_to(outputs, func._function)
         if nests is None or rng.random() < 0.25:
             self.texture(func)
+            self.thread(func)
             return False
         sites = nests.legal_sites(func._function)
         found = [s for s in sites if s.dim.kind is not ForKind.VECTORIZED]
         if not found:
             self.texture(func)
+            self.thread(func)
             return False
         kernel = [s for s in found if s.dim.kind.on_gpu]
         site = rng.choice(kernel if kernel and rng.random() < 0.8 else found)
@@ -164,7 +167,15 @@ class Scheduler:
             # What a tile needs may depend on where it is: then the kernel checks it.
             v, most = self.more.choice(func.args()), self.more.choice((4, 8, 16, 40))
             self.attempt("bound_storage", lambda: func.bound_storage(v, most))
-        return any([s.dim.kind.on_gpu for s in found[: found.index(site) + 1]])
+        inside = any([s.dim.kind.on_gpu for s in found[: found.index(site) + 1]])
+        if not inside:
+            self.thread(func)
+        return inside
+
+    def thread(self, func: hl.Func) -> None:
+        """Has a thread of its own compute a Func outside of kernels now and then."""
+        if self.threads.random() < 0.25:
+            self.attempt("async_", func.async_)
 
     def texture(self, func: hl.Func) -> None:
         """Stores a Func at the root in a texture now and then, if its values can be."""

@@ -137,18 +137,6 @@ def test_ptx_of_requirements(arch: str) -> None:
     assert [f.code for f in made.failures].count("require") >= 2
 
 
-def test_a_kernel_of_another_thread_cannot_report(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("PARHELION_GPU", "sm_80")
-    f, g = hl.Func("f"), hl.Func("g")
-    f[x, y] = hl.require(x < 5, x + y)
-    g[x, y] = f[x, y] + 1
-    f.compute_root().async_().gpu_tile(x, y, tx, ty, 8, 8)
-    with pytest.raises(hl.ScheduleError):
-        g.realize([8, 8])
-
-
 def test_a_simulation_is_one_device(simulator: None) -> None:
     f = hl.Func("f")
     f[x, y] = x + y

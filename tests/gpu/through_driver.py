@@ -18,6 +18,7 @@ import os
 import random
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -51,6 +52,8 @@ _LAUNCHER = ctypes.CFUNCTYPE(
 _KNOWN: dict[str, tuple[Emulation, dict[str, list[Any]]]] = {}
 #: The kernels that were launched.
 _LAUNCHED: list[str] = []
+#: Held while a kernel runs: threads of the host's launch them one after another.
+_STREAM = threading.Lock()
 #: More than a kernel of the tests asks for.
 _SHARED = 48 << 10
 
@@ -66,7 +69,8 @@ def launch(name: bytes, module: bytes, sizes: Any, arguments: Any) -> int:
         ]
         numbers = [int(sizes[i]) for i in range(7)]
         _LAUNCHED.append(text)
-        emulation.launch(text, given, numbers[:3], numbers[3:6], numbers[6])
+        with _STREAM:
+            emulation.launch(text, given, numbers[:3], numbers[3:6], numbers[6])
     except BaseException:
         traceback.print_exc()
         return 719
@@ -224,6 +228,20 @@ def check_require() -> None:
         raise AssertionError("nothing was said of y")
 
 
+def check_async_require() -> None:
+    """What kernels of a thread of its own report."""
+    from tests.gpu.test_async import STORED, pipeline
+
+    for place in STORED.values():
+        for limit, sides in ((10, "g-g"), (3000, "g-h"), (10, "ggh"), (9000, "g-h")):
+            try:
+                pipeline(place, sides, limit).realize([50, 30])
+            except hl.PipelineRuntimeError as error:
+                assert limit < 9000 and "requirement failed: it is" in str(error)
+                continue
+            assert limit == 9000
+
+
 def check_textures(fake: ctypes.CDLL) -> None:
     """Texture objects are kept with their memory, and go with it: one for each size and
     what lies beyond."""
@@ -368,6 +386,7 @@ def check_bench() -> None:
 OWN = {
     "profile": check_profile,
     "require": check_require,
+    "async-require": check_async_require,
     "checks": check_checks,
     "bench": check_bench,
 }
@@ -387,10 +406,10 @@ def main(library: str, names: list[str]) -> None:
     kernels.__dict__["ptx_of"] = watched(kernels.ptx_of)
     from tests.fuzz import staged, textures
     from tests.fuzz.kernels import difference, draw
-    from tests.gpu import test_textures
+    from tests.gpu import test_async, test_textures
     from tests.gpu.test_simulated import CASES
 
-    cases = (*CASES, *test_textures.CASES, numbers)
+    cases = (*CASES, *test_textures.CASES, *test_async.CASES, numbers)
     known = {build.__name__: build for build in cases}
     for name in names:
         before = len(_LAUNCHED)
