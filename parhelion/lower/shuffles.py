@@ -174,7 +174,8 @@ class _Block:
     def sources(self, own: Own, form: Linear) -> list[tuple[int, Expr, Expr | None]]:
         """Where what a thread reads may be: of each possible place, the constant, the
         lane that has it, and whether there is one; the last is None where it is surely
-        there. Empty if it is not known."""
+        there. Empty if it is not known, or where some thread reads what no thread of
+        its line has stored: one of another line has."""
         if any([atom not in self.numbers for atom in form.terms]):
             return []
         for number, step in zip(self.numbers[:-1], own.steps[:-1], strict=True):
@@ -184,7 +185,10 @@ class _Block:
         if not step or factor not in (0, step):
             return []
         found: list[tuple[int, Expr, Expr | None]] = []
+        left = set(range(self.across))
         for place in sorted(own.places):
+            if own.places[place][:-1] != list(self.counts[:-1]):
+                continue
             away, rest = divmod(form.const - place, step)
             if rest:
                 continue
@@ -197,7 +201,8 @@ class _Block:
                 inside = land(le(int32(0), lane), lt(lane, most))
                 within = mod(lane, int32(self.across)) if away else self.lane
                 found.append((place, within, inside))
-        return found if len(found) <= _MOST_OF_A_READ else []
+                left -= set(range(-away, own.places[place][-1] - away))
+        return [] if left or len(found) > _MOST_OF_A_READ else found
 
     # What it becomes.
 

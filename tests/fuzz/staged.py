@@ -72,6 +72,9 @@ def draw_lanes(rng: random.Random) -> Drawn:
     across = Axis(threads, rng.choice((1, 1, 2)), False, False)
     down = Axis(32 // threads * rng.choice((1, 2)), rng.choice((1, 2)), False, False)
     reads = [(rng.randrange(-2, 3), 0) for _ in range(rng.choice((1, 2, 3)))]
+    more = random.Random(f"lines of {rng.getstate()}")
+    if more.random() < 0.3:
+        reads = [(dx, more.choice((0, 0, 1, 1, 2))) for dx, _ in reads]
     size = (across.tile * rng.choice((1, 2)), down.tile * rng.choice((1, 2)))
     return Drawn(
         rng.randrange(len(_TYPES)),

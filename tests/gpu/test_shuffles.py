@@ -99,6 +99,29 @@ def other_lines() -> hl.Func:
     return g
 
 
+def a_value_of_another_line(second: bool) -> hl.Func:
+    """Lines are as long in memory as there are lanes, and one, so that what the next
+    line has stored lies as far away as what a lane of the same line would have in a
+    second register, if it had one. It was taken from there: garbage."""
+    f, g = hl.Func("f"), hl.Func("g")
+    f[x, y] = image(160, 40)[x, y] * 2
+    g[x, y] = (f[x, y] if second else f[x + 1, y]) + f[x + int(second), y + 1]
+    g.tile(x, y, xi, yi, 32, 4).gpu_blocks(x, y).gpu_threads(yi).gpu_lanes(xi)
+    tail = hl.TailStrategy.GuardWithIf
+    f.compute_at(g, x).split(x, xo, xi, 32, tail)
+    f.split(y, y, yi, 4, tail).reorder(xo, y, xi, yi).unroll(xo).unroll(y)
+    f.gpu_threads(yi).gpu_lanes(xi)
+    return g
+
+
+def of_the_next_line() -> hl.Func:
+    return a_value_of_another_line(False)
+
+
+def of_the_next_lane_there() -> hl.Func:
+    return a_value_of_another_line(True)
+
+
 def a_condition() -> hl.Func:
     """Lanes that are beyond the image do not come to the read."""
     f, g = hl.Func("f"), hl.Func("g")
@@ -123,7 +146,11 @@ def by_wish() -> hl.Func:
 
 
 @pytest.mark.parametrize(
-    "build", [shared_type, gathered, other_lines, a_condition, by_wish]
+    "build",
+    [
+        *(shared_type, gathered, other_lines, of_the_next_line, of_the_next_lane_there),
+        *(a_condition, by_wish),
+    ],
 )
 def test_what_stays_in_shared_memory(build: Callable[[], hl.Func]) -> None:
     g = build()
