@@ -72,12 +72,14 @@ bench-dynamic: $(VENV)/.stamp-bench
 	$(PY) -m benchmarks.dynamic --page docs/dynamic-benchmarks.md $(ARGS)
 
 # CASES random pipelines with random legal schedules against the interpreter, and 5,000
-# mutated programs of Forma, and 2 x 2,000 schedules for a GPU on the simulator.
+# mutated programs of Forma, and on the simulator of a GPU 2 x 2,000 schedules and 2,000
+# reads of textures.
 fuzz: $(VENV)/.stamp-test
 	$(PY) -m tests.fuzz.run --cases $(CASES) --seed $(SEED) --jobs $(JOBS) $(ARGS)
 	$(PY) -m tests.forma.fuzz --cases 5000 --seed $(SEED)
 	$(PY) -m tests.fuzz.kernels --cases 2000 --seed $(SEED) --jobs $(JOBS)
 	$(PY) -m tests.fuzz.staged --cases 2000 --seed $(SEED) --jobs $(JOBS)
+	$(PY) -m tests.fuzz.textures --cases 2000 --seed $(SEED) --jobs $(JOBS)
 
 # 1,000 random recursive filters against filters that are run point by point, and as many
 # scans in ordinary updates against the interpreter.
