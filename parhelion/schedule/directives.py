@@ -231,6 +231,7 @@ class StageSchedule(Changing):
     fused_with: the stage whose loops this one shares.
     spent: numbers of the splits and fuses that `rfactor` took from the stage.
     single_thread: whether all loops run in a kernel of one thread.
+    cuda: the loops that were given to a GPU by the name DeviceAPI.CUDA.
     """
 
     transforms: tuple[Split | Fuse | Rename, ...] = ()
@@ -250,6 +251,7 @@ class StageSchedule(Changing):
     fused_with: FusedWith | None = None
     spent: tuple[Spent, ...] = ()
     single_thread: bool = False
+    cuda: frozenset[Var] = frozenset()
 
 
 class Place(enum.Enum):

@@ -54,10 +54,11 @@ class GpuLoops:
         ScheduleError for other arguments and loops that are not there.
         """
         with Change(self._function, self._stage) as change:
-            loops = _loops(change, "gpu", given, named, _GPU_FORMS)
+            loops, device = _loops(change, "gpu", given, named, _GPU_FORMS)
             half = len(loops) // 2
             _mark(change, loops[:half], ForKind.GPU_BLOCK, "gpu")
             _mark(change, loops[half:], ForKind.GPU_THREAD, "gpu")
+            _name(change, loops, device)
         return self
 
     def gpu_blocks(
@@ -68,8 +69,9 @@ class GpuLoops:
         Raises ScheduleError as `gpu` does.
         """
         with Change(self._function, self._stage) as change:
-            loops = _loops(change, "gpu_blocks", given, named, _BLOCK_FORMS)
+            loops, device = _loops(change, "gpu_blocks", given, named, _BLOCK_FORMS)
             _mark(change, loops, ForKind.GPU_BLOCK, "gpu_blocks")
+            _name(change, loops, device)
         return self
 
     def gpu_threads(
@@ -80,8 +82,9 @@ class GpuLoops:
         Raises ScheduleError as `gpu` does.
         """
         with Change(self._function, self._stage) as change:
-            loops = _loops(change, "gpu_threads", given, named, _THREAD_FORMS)
+            loops, device = _loops(change, "gpu_threads", given, named, _THREAD_FORMS)
             _mark(change, loops, ForKind.GPU_THREAD, "gpu_threads")
+            _name(change, loops, device)
         return self
 
     def gpu_lanes(
@@ -92,10 +95,11 @@ class GpuLoops:
         Raises ScheduleError as `gpu` does.
         """
         with Change(self._function, self._stage) as change:
-            loops = _loops(
+            loops, device = _loops(
                 change, "gpu_lanes", (thread_x, device_api), {}, _THREAD_FORMS[:1]
             )
             _mark(change, loops, ForKind.GPU_LANE, "gpu_lanes")
+            _name(change, loops, device)
         return self
 
     def gpu_single_thread(self, device_api: DeviceAPI = DeviceAPI.Default_GPU) -> Self:
@@ -116,6 +120,7 @@ class GpuLoops:
         with Change(self._function, self._stage) as change:
             _check_device(f"{change.label}.gpu_single_thread", device_api)
             change.schedule.single_thread = True
+            _name(change, [OUTERMOST], device_api)
             change.schedule.sites = {**change.schedule.sites, OUTERMOST: here()}
         return self
 
@@ -157,6 +162,16 @@ def _tile(change: Change, given: tuple[object, ...], named: dict[str, object]) -
         change.reorder(threads + blocks, what)
     _mark(change, blocks, ForKind.GPU_BLOCK, what)
     _mark(change, threads, ForKind.GPU_THREAD, what)
+    _name(change, [*blocks, *threads], device)
+
+
+def _name(change: Change, loops: Sequence[Var], device: object) -> None:
+    """Notes what a device was called, which loop nests are printed with."""
+    schedule, named = change.schedule, frozenset(loops)
+    if device is DeviceAPI.CUDA:
+        schedule.cuda |= named
+    elif not schedule.cuda.isdisjoint(named):
+        schedule.cuda -= named
 
 
 def _mark(change: Change, loops: Sequence[Var], kind: ForKind, directive: str) -> None:
@@ -177,8 +192,9 @@ def _loops(
     given: tuple[object, ...],
     named: dict[str, HasVar | DeviceAPI],
     forms: Sequence[_Form],
-) -> list[Var]:
-    """The loops among a directive's arguments, in the order of the form they fit."""
+) -> tuple[list[Var], object]:
+    """The loops among a directive's arguments, in the order of the form they fit, and
+    the device."""
     known: dict[str, object] = dict(named)
     device = known.pop("device_api", DeviceAPI.Default_GPU)
     if given and isinstance(given[-1], DeviceAPI):
@@ -188,7 +204,7 @@ def _loops(
     for form in forms:
         bound = dict(zip(form, given, strict=False)) | known
         if len(given) + len(known) == len(form) and set(bound) == set(form):
-            return [to_var(bound[name], label) for name in form]
+            return [to_var(bound[name], label) for name in form], device
     raise ScheduleError(
         f"{label}: the arguments fit none of its forms",
         at=here(),

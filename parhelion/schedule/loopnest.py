@@ -151,7 +151,7 @@ class _Program(_Lines):
 
     def _head(self, s: For, extent: int | None) -> str:
         head = f"{s.kind.value} {self._loop_name(s.var)}"
-        device = "<Default_GPU>" if s.kind.on_gpu else ""
+        device = f"<{_device(s.var)}>" if s.kind.on_gpu else ""
         low = None if extent is None else self.constant(s.min)
         if low is None or extent is None:
             return head + device
@@ -170,6 +170,16 @@ class _Program(_Lines):
             self._names[key] = known
         path = known.get(loop.var, (dim_name(loop.var).of,))
         return ".".join([*path[:-1], "fused", path[-1]] if loop.shared else path)
+
+
+def _device(v: Var) -> str:
+    """What the schedule calls the device of a loop."""
+    loop: LoopId | None = v.loop
+    if loop is not None:
+        definition = loop.func.stages()[loop.stage]
+        if loop.var in schedules(definition.schedule)[loop.branch].cuda:
+            return "CUDA"
+    return "Default_GPU"
 
 
 class _Steady(Rewriter):

@@ -488,7 +488,7 @@ def _schedule(
     types = {x.var: x.type for x in initial}
     pure = _pure_transforms(d)
     transforms, dims = list(pure), list[Dim]()
-    made.sites, made.generated = old.sites, old.generated
+    made.sites, made.generated, made.cuda = old.sites, old.generated, old.cuda
     made.touched = merging or old.touched
     if not merging:
         made.allow_race_conditions = old.allow_race_conditions

@@ -33,6 +33,17 @@ def gpu_tile_of_one_loop(hl: Module) -> Pipeline:
 
 
 @case
+def gpu_loops_of_cuda_and_others(hl: Module) -> Pipeline:
+    """The loops that a directive marks have the name of the device that it is given."""
+    x, y, bx, by, tx, ty = variables(hl, "x y bx by tx ty")
+    f, g = two(hl)
+    cuda = hl.DeviceAPI.CUDA
+    g.gpu_tile(x, y, bx, by, tx, ty, 8, 4, hl.TailStrategy.Auto, cuda)
+    f.compute_at(g, bx).gpu_threads(x, cuda).gpu_threads(y)
+    return g
+
+
+@case
 def gpu_tile_keeping_the_names(hl: Module) -> Pipeline:
     x, y, tx, ty = variables(hl, "x y tx ty")
     f, g = two(hl)
