@@ -18,7 +18,7 @@ from parhelion.codegen.nvptx.module import Kernels
 from parhelion.interp import interpret
 from parhelion.ir.deep import run_deep
 from parhelion.ir.target import gpu_target
-from parhelion.runtime import jit
+from parhelion.runtime import devices, jit
 from tests.fuzz.textures import difference, draw
 from tests.gpu.harness import ARCHS
 from tests.gpu.test_through_driver import run
@@ -587,6 +587,30 @@ def test_what_is_too_large(simulator: None) -> None:
     assert np.asarray(g.realize([4, 13000, 5])).shape == (5, 13000, 4)
     with pytest.raises(hl.ScheduleError, match="with 65005 rows, and a texture has at"):
         g.realize([4, 13001, 5])
+
+
+def test_images_are_textures_by_way_of_a_func(simulator: None) -> None:
+    """However an image lies, it is copied to the device once, and there once more by a
+    kernel; the image itself is refused."""
+    picture = hl.ImageParam(hl.UInt(8), 2, "picture")
+    with pytest.raises(hl.HalideError, match="in the caller's memory, whose rows lie"):
+        picture.store_in(TEXTURE)
+    texels, f = hl.funcs("texels f")
+    texels[x, y] = picture[x, y]
+    size = [(0, picture.width()), (0, picture.height())]
+    near = hl.BoundaryConditions.repeat_edge(texels, size)
+    f[x, y] = hl.i32(near[x - 1, y]) + near[x + 1, y]
+    tiled(texels.compute_root().store_in(TEXTURE), f)
+    whole = np.random.default_rng(1).integers(0, 255, (37, 61)).astype(np.uint8)
+    for given in (whole, whole[::2, 1:]):
+        picture.set(given)
+        devices.reset_counts()
+        got = np.asarray(f.realize(list(given.shape[::-1])))
+        wide = np.pad(given.astype(np.int32), ((0, 0), (1, 1)), "edge")
+        np.testing.assert_array_equal(got, wide[:, :-2] + wide[:, 2:])
+        counts = devices.counts()
+        assert (counts.to_device, counts.to_host, counts.launches) == (1, 1, 2)
+        assert counts.bytes_to_device <= given.size
 
 
 def test_without_a_device_there_are_no_textures(
