@@ -106,6 +106,7 @@ class Interface:
         lines += [f"// {line}".rstrip() for line in self._explained()]
         lines += [
             f"{self.signature()};",
+            *self.also(),
             "",
             "#ifdef __cplusplus",
             "}",
@@ -113,6 +114,10 @@ class Interface:
             "#endif",
         ]
         return "\n".join(lines) + "\n"
+
+    def also(self) -> list[str]:
+        """What the header has after the function."""
+        return []
 
     def _explained(self) -> list[str]:
         lines = ["Arrays are dense, the first dimension being the fastest.", ""]

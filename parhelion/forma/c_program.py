@@ -30,6 +30,14 @@ class CProgram(Interface):
     def __init__(self, graph: Graph, name: str) -> None:
         super().__init__(graph, name)
         self.pipeline = self.names.name(f"{name}_pipeline")
+        self.release = self.names.name(f"{name}_release")
+        self.names.name(f"{self.pipeline}_release")
+
+    def also(self) -> list[str]:
+        return [
+            "// Frees the memory that is kept for the next call, at any time.",
+            f"void {self.release}(void);",
+        ]
 
     def source(self, pipeline: str) -> str:
         """The file: the pipeline's function, given as text, and the one of pointers."""
@@ -38,7 +46,12 @@ class CProgram(Interface):
         lines = [*_OPTIONS, rest, "", f'#include "{self.name}.h"', "", HELPERS]
         lines.append(f"{self.signature()} {{")
         lines += [f"  {line}" for line in self._body()]
-        return "\n".join(lines) + "\n}\n"
+        lines += [
+            "}",
+            "",
+            f"void {self.release}(void) {{ {self.pipeline}_release(); }}",
+        ]
+        return "\n".join(lines) + "\n"
 
     def _body(self) -> list[str]:
         domains = [*self.inputs, *self.outputs]

@@ -281,7 +281,8 @@ class Program:
 
         The function takes pointers to the inputs, the parameters, and pointers to what
         it computes, of the sizes that the header says; name: of it, by default the
-        program's. Compile the file with ``-O3 -march=native -fopenmp``. Raises
+        program's. Compile the file with ``-O3 -march=native -fopenmp``. A function
+        ``NAME_release`` frees the memory that is kept from call to call. Raises
         FormaError where an automatic scheduler has not been asked yet.
         """
         if self._callable is None:

@@ -125,7 +125,9 @@ class Texts:
         The function takes the `arguments` in this order, or all that are needed in the
         order of their first use, and then the outputs. It returns 0 or a code of
         ``halide_error_code_t``; its interface is the one that `compile_to_header`
-        declares. Compile it with ``-fwrapv -fopenmp``.
+        declares. Compile it with ``-fwrapv -fopenmp``. Large blocks of memory are kept
+        for the next call; the function ``NAME_release``, which has no arguments, frees
+        them.
 
         Of nested parallel loops the outermost has ``#pragma omp parallel for``. A
         vectorized loop that only stores has ``#pragma omp simd``; other vectorized and

@@ -152,6 +152,8 @@ struct RGB { int16_t r; int16_t g; int16_t b; };
 // program makes no sense, -6 for too large arrays, -11 without memory, -12
 // for pointers that are NULL.
 int swap(const struct RGB *x, int32_t M, int32_t N, struct RGB *swap_2);
+// Frees the memory that is kept for the next call, at any time.
+void swap_release(void);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from parhelion.codegen.asked import answer, of_params, passes
 from parhelion.codegen.backends import backend_of
 from parhelion.codegen.c import ARCH, refusals
+from parhelion.codegen.c.blocks import release
 from parhelion.codegen.c.foreign import foreign_name, is_own
 from parhelion.codegen.c.support import HEADER
 from parhelion.codegen.c.symbols import CODES
@@ -61,7 +62,8 @@ class Head:
 
 
 def emit_c(lowered: Lowered, head: Head) -> str:
-    """The text of a C file with the function that `head` declares.
+    """The text of a C file with the function that `head` declares, and one that frees
+    the storage that is kept for the next call, whose name ends in ``_release``.
 
     `lowered` has no vectors. Raises HalideError for what C cannot say.
     """
@@ -72,9 +74,11 @@ def emit_c(lowered: Lowered, head: Head) -> str:
     lines = without_unused(f.lines)
     there = words(lines)
     unused = [f"  (void){p};" for p in head.parameters if p not in there]
-    helpers = used_helpers(f.helpers, there)
-    start = [f"{head.signature} {{", *unused]
-    return "\n".join([HEADER, C_STRUCTS, *helpers, "", *start, *lines, "}", ""])
+    keeps = "storage" in there
+    helpers = used_helpers(f.helpers, there | {"release_storage"})
+    text = [f"{head.signature} {{", *unused, *lines, "}", ""]
+    text.append(release(f"{head.name}_release", keeps))
+    return "\n".join([HEADER, C_STRUCTS, *helpers, "", *text])
 
 
 def _function(f: Text, lowered: Lowered, head: Head) -> None:
@@ -82,7 +86,7 @@ def _function(f: Text, lowered: Lowered, head: Head) -> None:
         foreign_name(f, n) for n in nodes(lowered.body) if isinstance(n, E.Extern)
     }
     _check_name(f, head.name, foreign)
-    f.taken.update((head.name, *head.parameters, *foreign))
+    f.taken.update((head.name, f"{head.name}_release", *head.parameters, *foreign))
     regions = {**lowered.required, **lowered.written}
     read = {n.buffer for n in nodes(lowered.body) if isinstance(n, E.Load)}
     f.read = read
@@ -247,7 +251,7 @@ def _check_buffers(f: Text, structs: Mapping[BufferSym, str]) -> None:
 def _check_name(f: Text, name: str, foreign: set[str]) -> None:
     """Raises HalideError if the function has the name of one that it calls."""
     own = is_own(f, name)
-    if own or name in foreign:
+    if own or not foreign.isdisjoint((name, f"{name}_release")):
         what = "that C text has of its own" if own else "that it calls"
         raise HalideError(
             f"the function {name!r} has the name of one {what}",

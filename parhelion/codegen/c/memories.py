@@ -1,8 +1,9 @@
-"""The memories of C text: arrays, and what `malloc` gives."""
+"""The memories of C text: arrays, and blocks of the heap."""
 
 from __future__ import annotations
 
 from parhelion.analysis.interval import constant_interval
+from parhelion.codegen.c.blocks import BLOCKS
 from parhelion.codegen.c.text import Text, c_type
 from parhelion.codegen.storage import Memory
 from parhelion.ir import build
@@ -34,7 +35,7 @@ class Array(Memory[Text]):
 
 
 class Heap(Memory[Text]):
-    """Memory of the C library's; it is checked that there is some."""
+    """Blocks of the heap (`blocks`); it is checked that there is some."""
 
     #: The stack has no place for a size that is no constant.
     _KINDS = (*HEAPS, MemoryKind.AUTO, MemoryKind.STACK, MemoryKind.REGISTER)
@@ -55,7 +56,9 @@ class Heap(Memory[Text]):
         wanted = f.root(s.condition)
         always = build.is_true(s.condition)
         name = f.name(b, b.name)
-        made = f"{f.runtime('storage')}({count}, sizeof({t}))"
+        for function in BLOCKS:
+            f.runtime(function)
+        made = f"storage({count}, sizeof({t}))"
         if not always:
             kept = f.name((s, "wanted"), f"{name}_wanted")
             f.out(f"const bool {kept} = {wanted};")

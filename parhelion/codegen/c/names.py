@@ -66,6 +66,7 @@ _MACROS = re.compile(
     U?INT(8|16|32|64|MAX)_C|U?INT(_LEAST|_FAST)?(8|16|32|64)_(MAX|MIN)|
     U?INT(MAX|PTR)_(MAX|MIN)|W(CONTINUED|EXITED|EXITSTATUS|IFCONTINUED|IFEXITED|
     IFSIGNALED|IFSTOPPED|NOHANG|NOWAIT|STOPPED|STOPSIG|TERMSIG|UNTRACED)|
+    ATOMIC_\w+|PARHELION_\w+|atomic_\w+|kill_dependency|memory_order\w*|
     alloca|[bl]e(16|32|64)toh|htobe(16|32|64)|htole(16|32|64)|bool|errno|false|
     fpclassify|is(finite|greater|greaterequal|inf|less|lessequal|lessgreater|nan|
     normal|unordered)|linux|math_errhandling|offsetof|signbit|stderr|stdin|stdout|true|

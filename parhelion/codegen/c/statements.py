@@ -29,7 +29,7 @@ def _block(f: Text, s: S.Block) -> None:
     for item in s.items:
         f.stmt(item)
     for b in reversed(f.live[live:]):
-        f.out(f"free({f.names[b]});")
+        f.out(f"give_back({f.names[b]});")
     del f.live[live:]
 
 
@@ -160,7 +160,7 @@ def _atomic(f: Text, s: S.Atomic) -> None:
 def _free(f: Text, s: S.Free) -> None:
     if s.buffer in f.arrays:
         return
-    f.out(f"free({f.names[s.buffer]});")
+    f.out(f"give_back({f.names[s.buffer]});")
     f.live.remove(s.buffer)
 
 

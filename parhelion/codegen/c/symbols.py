@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from parhelion.codegen.c.blocks import BLOCKS
 from parhelion.codegen.structs import DEVICE_DIRTY
 
 #: What callers may have wrong with their buffers, by the code of Halide's header.
@@ -19,6 +20,7 @@ CODES = {
 
 #: Their definitions, by name.
 SYMBOLS: Mapping[str, str] = {
+    **BLOCKS,
     "asks": """\
 // Whether a buffer asks for the region that is needed of it.
 static inline bool asks(const struct halide_buffer_t *b) {
@@ -54,10 +56,6 @@ static inline int check_buffer(const struct halide_buffer_t *b, int code, int bi
   if (read && !asking && (b->flags & {DEVICE_DIRTY})) return {CODES["device dirty"]};
   return 0;
 }}""",
-    "storage": """\
-static inline void *storage(size_t elements, size_t size) {
-  return malloc(elements ? elements * size : 1);
-}""",
     "fail": """\
 // A failure in a parallel loop.
 static inline void fail(int *failed, int code) {

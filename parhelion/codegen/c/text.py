@@ -72,8 +72,8 @@ class Text:
     names: of variables, and of what emitters name by keys of their own. taken: names
     that nothing else can have. helpers: the functions that the file needs, by name.
     strict: whether all operations on floats are rounded by themselves.
-    live: heap storage to be freed on the way out. arrays: the storage that arrays are,
-    and read: what anything reads. at_once: the parallel loop that is being written.
+    live: heap storage to be given back on the way out. arrays: the storage that arrays
+    are, and read: what anything reads. at_once: the parallel loop that is written.
     """
 
     def __init__(self, tables: Tables[Text, Value, str]) -> None:
@@ -204,10 +204,10 @@ class Text:
         self.out(f"if (!({cond})) {leave}  // {code}")
 
     def left(self, leave: str, outside: int, brace: bool = False) -> str:
-        """Returns `leave` after calls that free what is live, except the first
+        """Returns `leave` after calls that give back what is live, except the first
         `outside`."""
         live = reversed(self.live[outside:])
-        frees = "".join([f"free({self.names[b]}); " for b in live])
+        frees = "".join([f"give_back({self.names[b]}); " for b in live])
         return f"{{ {frees}{leave} }}" if frees or brace else leave
 
     def runtime(self, name: str) -> str:
