@@ -10,10 +10,13 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from parhelion.analysis.rank import is_small
 from parhelion.ir.build import const_int, imm
 from parhelion.ir.expr import (
     LE,
+    Add,
     And,
+    Broadcast,
     Expr,
     Extern,
     Intrinsic,
@@ -21,9 +24,11 @@ from parhelion.ir.expr import (
     Load,
     Max,
     Min,
+    Mul,
     Not,
     Or,
     Select,
+    Sub,
     Var,
 )
 from parhelion.ir.intrinsics import INTRINSICS, LIKELY
@@ -249,11 +254,37 @@ class _Finder:
             value, inside, kinds = likely, EVERYWHERE, none
         low, high = (value, other) if isinstance(e, Min) else (other, value)
         own = self.solver.solve(LE(low, high))
+        if (own is None or own.guards) and is_small(value):
+            flat, clear = self.flat(value, in_index)
+            if flat is not value:
+                low, high = (flat, other) if isinstance(e, Min) else (other, flat)
+                simpler = self.solver.solve(LE(low, high))
+                simpler = both(simpler, clear)
+                if simpler is not None and (own is None or not simpler.guards):
+                    value, own = flat, inexact(simpler)
         if own is None:
             return e, None, kinds
         if type(e) in kinds:
             own = inexact(own)  # the other clamp of this kind may have the say
         return value, both(own, inexact(inside)), kinds | {type(e)}
+
+    def flat(self, e: Expr, in_index: bool) -> tuple[Expr, Solution]:
+        """A sum or a product without the clamps in it, and where none of these does
+        anything: ``max(min(x, n), 0) * 2`` is ``x * 2`` for x in [0, n]. The clamps say
+        nothing of x there, so that what bounds them is no question any more."""
+        clear: Solution | None = EVERYWHERE
+        if isinstance(e, Min | Max):
+            value, clear, kinds = self.through(e, in_index)
+            return (e, EVERYWHERE) if clear is None or not kinds else (value, clear)
+        marks = isinstance(e, Intrinsic) and e.op in LIKELY
+        if not (marks or isinstance(e, Add | Sub | Mul | Broadcast)):
+            return e, EVERYWHERE
+        parts: dict[Expr, Expr] = {}
+        for part in e.children():
+            parts[part], within = self.flat(part, in_index)
+            clear = both(clear, within)
+        assert clear is not None
+        return e.map(parts.__getitem__), clear
 
     def rate(self, e: Min | Max) -> Rate:
         """How often a clamp is evaluated: not in loops that leave it the same."""

@@ -53,6 +53,15 @@ def test_stencils(text: str, boundary: str) -> None:
         )
 
 
+def test_each_second_point_of_a_stage_that_is_not_stored() -> None:
+    """Its clamps are inside of those of the stage that it reads, times two."""
+    program = forma.compile(SAMPLING)
+    assert list(program.fusion.groups) and "temp" in program.funcs
+    lowered = program.pipeline.lowered_text()
+    assert "produce temp" not in lowered
+    assert steady_loops(lowered, program.pipeline.outputs()[0].name()), lowered
+
+
 def test_extrapolation() -> None:
     """Even and odd points: each computed once, stored together."""
     program = forma.compile(COMPOSE, scheduler="Forma")

@@ -566,3 +566,25 @@ def test_clamps_inside_of_a_mark_inside_of_a_clamp() -> None:
             }
             want = execute(s, memory, {w: width, n: count}).memory
             assert execute(made, memory, {w: width, n: count}).memory == want
+
+
+def test_clamps_inside_of_a_product_inside_of_a_clamp() -> None:
+    """What reads each second pixel of a clamped image, itself at clamped places."""
+    f, g, n, w, h = internal("f"), internal("g"), free("n"), free("w"), free("h")
+    x = var("x", int32(0), n)
+    inner = clamp(likely(sub(x, int32(2))), int32(0), sub(h, int32(1)))
+    twice = add(mul(inner, int32(2)), int32(1))
+    at = clamp(likely(twice), int32(0), sub(w, int32(1)))
+    s = For(x, int32(0), n, SERIAL, Store(f, Load(INT32, g, at, None), x, None))
+    made = partition_loops(s)
+    assert not guards(clean(loops(made)[1].body))
+    for count in range(9):
+        for width, half in ((1, 1), (2, 1), (5, 3), (5, 1), (3, 9), (20, 10), (20, 3)):
+            memory: dict[BufferSym, list[Any]] = {
+                f: [None] * count,
+                g: list(range(width)),
+            }
+            env = {w: width, h: half, n: count}
+            want = execute(s, memory, env).memory
+            for one in (made, clean(made)):
+                assert execute(one, memory, env).memory == want
