@@ -193,7 +193,7 @@ class _Nest:
             if d != (self.row if self.outermost is None else self.outermost):
                 points = build.mul(points, extent)
         d = self.row if self.outermost is None else self.outermost
-        least = build.int32(-(-self.strip // self.periods[d]))
+        least = build.int32(max(-(-self.strip // self.periods[d]), 1))
         strip = simplify(build.maximum(build.div(build.int32(_STRIP), points), least))
         v, extent = self.loops[d]
         if isinstance(strip, Imm) and isinstance(extent, Imm):

@@ -12,7 +12,7 @@ from parhelion.forma.fuse import fuse
 from parhelion.forma.strips import Strips, strips
 from tests.forma.compare import difference
 from tests.forma.draw import draw
-from tests.forma.listings import BLUR
+from tests.forma.listings import BLUR, SAMPLING
 from tests.forma.support import assert_same
 
 
@@ -127,3 +127,8 @@ def test_random_programs(first: int) -> None:
         drawn = draw(seed)
         told = difference(drawn, "Strips")
         assert not told, f"{told}\n{drawn.text}"
+
+
+@pytest.mark.parametrize("text, width", [(SAMPLING, 32771), (BLUR, 16390)])
+def test_rows_of_more_points_than_a_strip_has(text: str, width: int) -> None:
+    assert_same(forma.compile(text, strict_float=True), M=width, N=5)
