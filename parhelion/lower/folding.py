@@ -228,7 +228,12 @@ class _Finder:
                 continue
             most = self.most(motion)
             known = apart(motion.touched.hi, motion.touched.lo, self.promised)
-            if known is not None and (most is None or const_int(most) is None):
+            is_small = known is not None and known < MOST_FOLDED
+            if known is not None and (
+                most is None or (is_small and const_int(most) is None)
+            ):
+                # What is large is but the most for any numbers: of two points for each
+                # row and 16384 rows it says that there may be 16384 rows.
                 most = int32(max(known + 1, 1))
             if most is None:
                 why = f"an iteration of {loop} touches no bounded part of it"

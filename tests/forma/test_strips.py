@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -132,3 +134,14 @@ def test_random_programs(first: int) -> None:
 @pytest.mark.parametrize("text, width", [(SAMPLING, 32771), (BLUR, 16390)])
 def test_rows_of_more_points_than_a_strip_has(text: str, width: int) -> None:
     assert_same(forma.compile(text, strict_float=True), M=width, N=5)
+
+
+def test_strips_store_no_more_rows_than_they_have() -> None:
+    """How many they have depends on the width: not the most for any width."""
+    text = PROGRAMS["rician_3d"].path.read_text()
+    lowered = forma.compile(text).pipeline.lowered_text()
+    stored = re.findall(
+        r"allocate \S+\[float32 \* \S+ \* \S+ \* (.*)\] in heap", lowered
+    )
+    assert len(stored) >= 8
+    assert [size for size in stored if size.isdigit()] == []
