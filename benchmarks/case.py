@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from apps.common import App, Array, Module
 from benchmarks import halide_host
+from parhelion.lang.placed import aligned
 
 Schedule = Callable[[Module, App], None]
 #: Functions without arguments that compute the same thing by other means, by the
@@ -41,9 +42,22 @@ class Image:
         return made
 
 
-def zeros(shape: tuple[int, ...], dtype: Any) -> Array:
+def zeros(
+    shape: tuple[int, ...], dtype: Any, read: Sequence[Array] | None = None
+) -> Array:
     """Zeros that begin a cache line, as the memory of both modules' Buffers does.
-    Large arrays of NumPy's own begin 16 bytes past one."""
+    Large arrays of NumPy's own begin 16 bytes past one.
+
+    read: what they are computed from. Large ones begin elsewhere in a page, by the rule
+    for new arrays (`parhelion.lang.placed`): else it is chance how many lines of both
+    have one place in the cache.
+    """
+    if read is not None:
+        placed = aligned(
+            np.dtype(dtype), math.prod(shape), [a.ctypes.data for a in read]
+        )
+        placed.fill(0)
+        return placed.reshape(shape)
     size = math.prod(shape) * np.dtype(dtype).itemsize
     space = np.zeros(size + LINE, np.uint8)
     start = -space.ctypes.data % LINE
@@ -62,13 +76,13 @@ class Output:
     origin: tuple[int, ...] = ()
     interleaved: bool = False
 
-    def new(self) -> Image:
-        """Zeros in its place."""
+    def new(self, read: Sequence[Array] | None = None) -> Image:
+        """Zeros in its place, away from what is `read` (see `zeros`)."""
         if self.interleaved:
             width, height, channels = self.size
-            pixels = zeros((height, width, channels), self.dtype)
+            pixels = zeros((height, width, channels), self.dtype, read)
             return Image(pixels.transpose(2, 0, 1), self.origin)
-        return Image(zeros(self.size[::-1], self.dtype), self.origin)
+        return Image(zeros(self.size[::-1], self.dtype, read), self.origin)
 
 
 @dataclass(frozen=True)

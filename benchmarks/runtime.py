@@ -61,12 +61,14 @@ def measure(
 def prepare(
     case: Case, module: str, schedule: str, images: Mapping[str, Image]
 ) -> tuple[Callable[[], object], list[Array]]:
-    """A function that runs the compiled case, and the arrays that it writes."""
+    """A function that runs the compiled case, and the arrays that it writes, which
+    begin away from those that it reads."""
     hl = load(module)
     app = case.build(hl, schedule)
     case.bind(hl, app, images)
     app.output.compile_jit()
-    results = [output.new() for output in case.outputs]
+    read = [image.array for image in images.values()]
+    results = [output.new(read) for output in case.outputs]
     buffers = [image.buffer(hl) for image in results]
     where = buffers[0] if len(buffers) == 1 else buffers
     return lambda: app.output.realize(where), [image.array for image in results]

@@ -22,7 +22,8 @@ from benchmarks.runtime import prepare
 from parhelion import forma
 
 #: Forma's results are written to arrays that are there, as are those of C++, of OpenCV
-#: and of Halide; NumPy's are new arrays, beside which NEW stands.
+#: and of Halide; NumPy's are new arrays, beside which NEW stands. All of these arrays
+#: begin away from the inputs by one rule (`benchmarks.case.zeros`).
 FORMA, NEW, AUTOMATIC = "Forma", "Forma, new arrays", "default autoscheduler"
 PAPER, GENERATED = "the paper's scheduler", "generated C"
 NUMPY, OPENCV, CPP, HALIDE = "NumPy", "OpenCV", "C++", "Halide"
@@ -93,7 +94,8 @@ def compiled(
     arguments: dict[str, Any] = {**inputs, **program.values}
     new = Returned(lambda: run(**arguments))
     new.run()
-    out = [zeros(one.shape, one.dtype) for one in new.results()]
+    read = [*inputs.values()]
+    out = [zeros(one.shape, one.dtype, read) for one in new.results()]
     into = Returned(lambda: run(**arguments, out=out))
     return Contender(into.run, into.results), Contender(new.run, new.results)
 
@@ -103,7 +105,8 @@ def in_generated_c(
 ) -> Contender:
     """The C that Forma writes. like: who has arrays as its results are."""
     run = forma.compile(program.path)
-    out = [zeros(one.shape, one.dtype) for one in like.results()]
+    read = [*inputs.values()]
+    out = [zeros(one.shape, one.dtype, read) for one in like.results()]
     return Contender(generated.caller(program, run, inputs, size, out), lambda: out)
 
 
@@ -118,7 +121,7 @@ def with_opencv(inputs: Mapping[str, Array]) -> dict[str, Contender]:
 
     kernel = np.array([[0, -1, 0], [-1, 1, 1], [0, 1, 0]], np.float32)
     image = inputs["image"]
-    out = zeros(image.shape, image.dtype)
+    out = zeros(image.shape, image.dtype, [image])
 
     def edged() -> Sequence[Array]:
         """What it computes beyond the image's edges is zero in the program."""
@@ -136,7 +139,7 @@ def in_cpp(program: Program, inputs: Mapping[str, Array]) -> dict[str, Contender
     """Denoising as loops in C++, on one thread."""
     library = build("rician")
     f = inputs["f"]
-    out = zeros(f.shape, f.dtype)
+    out = zeros(f.shape, f.dtype, [f])
     depth, height, width = (1, *f.shape)[-3:]
     steps = rician.STEPS_2D if f.ndim == 2 else rician.STEPS_3D
     values = [ctypes.c_float(program.values[name]) for name in ("sigma", "lambda")]

@@ -45,7 +45,10 @@ Written by `python -m benchmarks.forma --page docs/forma-benchmarks.md`: the tab
 figures of the Forma paper, with the programs in `apps/forma/` ([what they
 are](apps.md#forma)) on this machine. All contenders of one program run in turn in one
 process, one process for each number of threads, after their results have been compared.
-Times are minima, in milliseconds.
+Times are minima, in milliseconds. The arrays that all of them write, Halide's too,
+begin away from the inputs in a page of memory, by the rule that Parhelion places new
+arrays by: where both begin alike, rows of some widths have their lines in one place of
+the cache, and to whom that happens is chance.
 
 {machine}
 ## What is to be reached
