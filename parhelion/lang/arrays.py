@@ -124,17 +124,23 @@ def in_dimension_order(array: Array, reverse: bool, axes: str | None) -> Array:
     """
     if axes is None:
         return array.T if reverse else array
+    return array.transpose(np.argsort(places_of(axes, array.shape)))
+
+
+def places_of(axes: str, shape: tuple[int, ...]) -> list[int]:
+    """The dimension that each axis of an array is, by its letter. shape: the array's,
+    or the extents, for messages."""
     wrong = not isinstance(axes, str) or not set(axes) <= set(AXIS_ORDER)
-    if wrong or len(set(axes)) != len(axes) or len(axes) != array.ndim:
+    if wrong or len(set(axes)) != len(axes) or len(axes) != len(shape):
         raise TypeMismatchError(
-            f"axes={axes!r} does not name the {array.ndim} axes of an array of shape "
-            f"{array.shape}, one different letter each",
+            f"axes={axes!r} does not name the {len(shape)} axes of an array of shape "
+            f"{shape}, one different letter each",
             at=here(),
             legal=[f"the letters of {AXIS_ORDER!r}, outermost axis first"],
             hint="a photograph from imageio or OpenCV is axes='yxc'",
         )
-    order = sorted(range(array.ndim), key=lambda i: AXIS_ORDER.index(axes[i]))
-    return array.transpose(order)
+    inwards = sorted(axes, key=AXIS_ORDER.index)
+    return [inwards.index(letter) for letter in axes]
 
 
 def check_sizes(extents: Sequence[int], what: str) -> tuple[int, ...]:

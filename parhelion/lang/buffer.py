@@ -6,9 +6,11 @@ extents (W, H, C). The array is shared, never copied, and kept alive.
 
 from __future__ import annotations
 
+import builtins
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, overload
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeAlias, cast, overload
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from parhelion.ir.expr import FloatImm, float_bits
 from parhelion.ir.names import fresh
 from parhelion.ir.symbols import BufferSym
 from parhelion.lang import arrays
+from parhelion.lang.arraylike import ArrayLike, Scalar, is_part
 from parhelion.lang.checked import function, integer
 from parhelion.lang.convert import TypeLike, check_type, names_type
 from parhelion.lang.device_memory import DeviceMemory, borrowed
@@ -36,8 +39,8 @@ from parhelion.types import Type, UInt
 if TYPE_CHECKING:
     from parhelion.lang.expr import Expr, ExprLike
 
-Scalar = int | float | bool
 Index = SupportsIndex | Sequence[SupportsIndex]
+Part: TypeAlias = "builtins.slice | EllipsisType"
 _Whole: TypeAlias = "int | np.integer[Any]"
 
 
@@ -74,7 +77,7 @@ class BufferDimension:
 
 
 @numpy_first
-class Buffer(Views, DeviceMemory, Pointwise):
+class Buffer(Views, DeviceMemory, ArrayLike, Pointwise):
     """An image in memory: a NumPy array with a least coordinate in each dimension.
 
     ``Buffer(array)`` shares the pixels of a NumPy array, or of anything that has the
@@ -210,7 +213,7 @@ class Buffer(Views, DeviceMemory, Pointwise):
         self._mins = [0] * len(extents)
 
     @classmethod
-    def _of(cls, type: Type, array: Array, mins: Sequence[int], name: str) -> Buffer:
+    def _of(cls, type: Type, array: Array, mins: Sequence[int], name: str) -> Self:
         """A Buffer of an array in dimension order."""
         made = cls.__new__(cls)
         made._type, made._array, made._mins = type, array, list(mins)
@@ -280,18 +283,6 @@ class Buffer(Views, DeviceMemory, Pointwise):
             made = self._lay = Layout(self._type, self._grid(), self._mins)
             made.copy = self._device
         return made
-
-    def __getstate__(self) -> dict[str, object]:
-        """Returns the state for a copy or a pickle, which gets a symbol of its own."""
-        if self.defined():
-            self._pixels()
-        state = {n: getattr(self, n) for n in self.__slots__ if n != "__weakref__"}
-        new = {"_symbol": None, "_lay": None, "_device": None}
-        return {**state, "_mins": list(self._mins), **new}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
 
     @property
     def _sym(self) -> BufferSym:
@@ -409,6 +400,9 @@ class Buffer(Views, DeviceMemory, Pointwise):
                 f"Buffer {self.name()!r} has {len(self._mins)} dimensions; "
                 f"{len(given)} coordinates are given",
                 at=here(),
+                hint="buffer[3, ...] is a view of all pixels at 3 of dimension 0"
+                if len(given) < len(self._mins)
+                else "",
             )
         return [integer(i, "a coordinate") for i in given]
 
@@ -461,18 +455,32 @@ class Buffer(Views, DeviceMemory, Pointwise):
     def __getitem__(self, index: ExprLike | Sequence[ExprLike]) -> Expr: ...  # type: ignore[overload-overlap]
 
     @overload
-    def __getitem__(self, index: Index) -> Scalar: ...
+    def __getitem__(self, index: Index) -> Scalar: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def __getitem__(self, index: Part | tuple[Part | _Whole, ...]) -> Buffer: ...
 
     def __getitem__(self, index: Any) -> Any:
-        """Returns ``b[3, 4]``, a number, or ``b[x, y]`` with Vars or Exprs, an Expr."""
+        """Returns ``b[3, 4]``, a number; ``b[x, y]`` with Vars or Exprs, an Expr; or
+        ``b[3:9, :]``, a view. Slices count coordinates, and the view keeps them; those
+        of a slice with a step are 0, 1, …."""
         quick = self._quick_place(index)
         if quick is not None:
             return self._to_python(self._pixels()[quick])
+        if is_part(index):
+            return self._part(index)
         if is_symbolic(index):
             return load(self._sym, index)
         return self._to_python(self._pixels()[self._place(index)])
 
-    def __setitem__(self, index: Index, value: Scalar | np.generic) -> None:
+    def __setitem__(
+        self,
+        index: Index | Part | tuple[Part | SupportsIndex, ...],
+        value: Scalar | np.generic | Array | Buffer,
+    ) -> None:
+        if is_part(index):
+            self._set_part(index, value)
+            return
         place = self._quick_place(index) or self._place(index)
         self._writable()[place] = self._from_python(value)
 
@@ -569,27 +577,3 @@ class Buffer(Views, DeviceMemory, Pointwise):
         made = Buffer._of(self._type, self._grid(), self._mins, self._name)
         made._device = self._shared_copy()
         return made
-
-    # NumPy and friends. Outside, the last axis is dimension 0.
-
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
-    ) -> Any:
-        """NumPy's functions take the pixels as an array."""
-        if "out" in options:
-            options["out"] = tuple([_as_array(o) for o in options["out"]])
-        return getattr(ufunc, method)(*[_as_array(i) for i in inputs], **options)
-
-    def __array__(
-        self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
-    ) -> Array:
-        array = self._given_away().T
-        if dtype is not None and np.dtype(dtype) != array.dtype:
-            if copy is False:
-                raise ValueError(f"an array of {dtype} would have to be a copy")
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-
-def _as_array(x: object) -> object:
-    return np.asarray(x) if isinstance(x, Buffer) else x

@@ -72,7 +72,7 @@ class _Lent(Buffer):
 
     @classmethod
     def of(cls, type: Type, pixels: Pixels, name: str, whose: str) -> _Lent:
-        made = cast("_Lent", cls._of(type, *pixels, name))
+        made = cls._of(type, *pixels, name)
         made._views, made._whose = [made], whose
         return made
 

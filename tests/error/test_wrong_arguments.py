@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Call, str]] = {
         "the outputs of a Pipeline are Funcs, not 3",
     ),
     "an image as an output": (
-        lambda f, im: hl.Pipeline(hl.Buffer(np.zeros((2, 2)))),  # type: ignore[arg-type]
+        lambda f, im: hl.Pipeline(hl.Buffer(np.zeros((2, 2)))),
         "the outputs of a Pipeline are Funcs, not <parhelion.Buffer of type",
     ),
     "callable": (
