@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from parhelion.lang.buffer import Buffer
 from parhelion.lang.given import Number, check_image, check_output
 from parhelion.lang.imageparam import ImageParam
 from parhelion.lang.param import Param, checked_value
+from parhelion.lang.pickling import Written, check_unchanged
 from parhelion.lang.runner import Runner
 from parhelion.runtime.foreign import KeptPixelsError
 from parhelion.runtime.layout import Array, Layout, address, overlap
@@ -283,6 +284,16 @@ class Callable:
             )
         return [places[a.symbol] for a in args], bound
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It pickles by its pipeline, which is compiled (or found in the cache) where
+        the pickle is read."""
+        runner = self._runner
+        check_unchanged(runner)
+        listed = self._symbols[: self._inputs]
+        asked = runner.reach.requirements
+        written = Written.of(runner.outputs, asked, listed, embedded=True)
+        return _unpickled, (written, self._options, self._names)
+
     def __call__(self, *args: object, **named: object) -> int:
         """Runs the pipeline and returns 0; raises the HalideError of a run that
         fails."""
@@ -412,3 +423,9 @@ class Callable:
         except KeptPixelsError as error:
             error.hold(args)
             raise
+
+
+def _unpickled(written: Written, options: Options, names: Sequence[str]) -> Callable:
+    funcs, requirements, listed = written.read()
+    arguments = [Argument._of(s) for s in listed]
+    return Callable(funcs, arguments, options, names, requirements)

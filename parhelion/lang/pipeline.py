@@ -36,6 +36,7 @@ from parhelion.lang.module import (
     named,
     with_arguments,
 )
+from parhelion.lang.pickling import PicklesPipeline
 from parhelion.lang.requirement import requirement
 from parhelion.lang.runner import Runner
 from parhelion.lang.showing import ShownPipeline
@@ -66,7 +67,7 @@ Destination = Buffer | np.ndarray
 Result = Buffer | tuple[Buffer, ...] | None
 
 
-class Pipeline(ShownPipeline, Texts, CompileTo):
+class Pipeline(ShownPipeline, Texts, CompileTo, PicklesPipeline):
     """One or more Funcs that are compiled and computed in one call: its outputs.
 
     Compiled code is kept until a definition, a schedule or a promise changes. Images of
@@ -103,6 +104,11 @@ class Pipeline(ShownPipeline, Texts, CompileTo):
         functions = [f._function for f in found]
         name = functions[0].name if functions else "pipeline"
         self._runner = Runner(functions, name)
+
+    def __copy__(self) -> Pipeline:
+        made = object.__new__(type(self))
+        made._funcs, made._runner = self._funcs, self._runner
+        return made
 
     # What it is.
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from parhelion.errors import TypeMismatchError, here
 from parhelion.ir.function import Function
 from parhelion.lang.compile_to import CompileTo
 from parhelion.lang.handles import func_of, is_func
 from parhelion.lang.later import Later
+from parhelion.lang.pickling import reduced_func
 from parhelion.lang.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from parhelion.lang.callable import Argument, ArgumentLike, Callable
+    from parhelion.lang.func import Func
     from parhelion.lang.loop_dump import StmtOutputFormat
     from parhelion.lang.module import Module
     from parhelion.lang.pipeline import Destination, Result
@@ -43,6 +45,17 @@ class Running(CompileTo, Later):
             # all images that it mentions, until Python's collector comes by.
             self._kept = Pipeline([func_of(self._function)])
         return self._kept
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Func pickles with all that it needs, as a Pipeline of it does."""
+        return reduced_func(self._function)
+
+    def __copy__(self) -> Func:
+        """Another handle on the same Func."""
+        assert is_func(self)
+        made = func_of(self._function)
+        made._required = self._required
+        return made
 
     def realize(
         self,

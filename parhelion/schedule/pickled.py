@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,13 @@ from parhelion.ir.build import TRUE
 from parhelion.ir.expr import Expr, Extern, Var
 from parhelion.ir.externs import is_of_this_process, known_as
 from parhelion.ir.function import Definition, Function, ReductionDomain
-from parhelion.ir.names import is_user_rvar, is_user_var, user_rvar, user_var
+from parhelion.ir.names import (
+    is_user_rvar,
+    is_user_var,
+    unique_name,
+    user_rvar,
+    user_var,
+)
 from parhelion.ir.node import Node
 from parhelion.ir.pipeline import Requirement
 from parhelion.ir.promises import Assumptions
@@ -60,6 +67,7 @@ class _Contents:
     buffers: list[tuple[BufferSym, ...]]
     requirements: tuple[Requirement, ...]
     assumptions: Assumptions
+    more: object
 
 
 Parts = tuple[
@@ -72,9 +80,10 @@ def dumps(
     order: Sequence[Function],
     requirements: tuple[Requirement, ...],
     assumptions: Assumptions,
+    more: object = None,
 ) -> bytes:
     """The bytes of a pipeline (see `PipelineSpec` for its parts). Raises HalideError if
-    foreign code is part of it."""
+    foreign code is part of it. more: what else mentions its images and Params."""
     for f in order:
         if f.extern is not None:
             raise _foreign(f"foreign code computes {f.name}", f.site)
@@ -99,6 +108,7 @@ def dumps(
         [f.buffers for f in outputs],
         requirements,
         assumptions,
+        more,
     )
     file = io.BytesIO()
     _Pickler(file, protocol=5).dump(contents)
@@ -108,7 +118,23 @@ def dumps(
 def loads(data: bytes) -> Parts:
     """The outputs, all Funcs, the requirements and the assumptions of a pipeline. Read
     only what a trusted process has written: it is a pickle."""
-    it: _Contents = pickle.loads(data)
+    return _parts(pickle.loads(data))
+
+
+def loads_apart(data: bytes) -> tuple[Parts, Any]:
+    """The same, and what `dumps` was given besides, for users: with names that nothing
+    else has in this process, and Funcs to which directives can be given."""
+    before = _NAMES.set({})
+    try:
+        it: _Contents = pickle.loads(data)
+    finally:
+        _NAMES.reset(before)
+    for f in it.functions:
+        f.copy_of = None
+    return _parts(it), it.more
+
+
+def _parts(it: _Contents) -> Parts:
     for f, schedule, stages in zip(it.functions, it.schedules, it.stages, strict=True):
         f.schedule = schedule
         made = [_definition(s) for s in stages]
@@ -160,6 +186,22 @@ def bottom_up(roots: Iterable[Node]) -> Iterator[Node]:
 
 # Shells: how each kind of object is written, and made again.
 
+#: While a user's pipeline is made again, what its names have become.
+_NAMES: ContextVar[dict[str, str] | None] = ContextVar("names", default=None)
+
+
+def _renamed(name: str) -> str:
+    """A name of the pipeline as it is called here; outputs of several values have it
+    with a number behind a dot."""
+    names = _NAMES.get()
+    if names is None:
+        return name
+    first, dot, rest = name.partition(".")
+    if first not in names:
+        names[first] = unique_name(first)
+    return f"{names[first]}{dot}{rest}"
+
+
 _Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -206,7 +248,8 @@ def _made_function(
     frozen: bool,
     site: Site | None,
 ) -> Function:
-    made = Function(name, FuncSchedule(), site)
+    made = Function(_renamed(name), FuncSchedule(), site)
+    label = made.name if label == name else label
     made.label, made.args, made.types, made.frozen = label, args, types, frozen
     made.copy_of = made
     return made
@@ -231,7 +274,7 @@ def _made_buffer(
     site: Site | None,
 ) -> BufferSym:
     return BufferSym(
-        name,
+        _renamed(name),
         type,
         dimensions,
         role,
@@ -251,7 +294,11 @@ def _made_dim(owner: BufferSym, position: int) -> DimSym:
 
 
 def _param(p: ParamSym) -> _Reduced:
-    return ParamSym, (p.name, p.type, p.site)
+    return _made_param, (p.name, p.type, p.site)
+
+
+def _made_param(name: str, type: Type, site: Site | None) -> ParamSym:
+    return ParamSym(_renamed(name), type, site)
 
 
 _SHELLS: dict[type, Callable[[Any], _Reduced]] = {
@@ -270,4 +317,4 @@ class _Pickler(pickle.Pickler):
         return NotImplemented if shell is None else shell(obj)
 
 
-__all__ = ["bottom_up", "dumps", "loads"]
+__all__ = ["bottom_up", "dumps", "loads", "loads_apart"]

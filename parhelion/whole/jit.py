@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import threading
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 
 from parhelion.errors import (
     BoundsError,
+    HalideError,
     InvalidBufferError,
     TypeMismatchError,
     here,
@@ -416,6 +418,22 @@ class Jitted(Generic[_R]):
         self._give_schedule(program, of_class, arrays, shapes)
         name = fn_name or self._function.__name__
         program.pipeline.compile_to(outputs, program.arguments(), name, target)
+
+    def __reduce__(self) -> str:
+        """It pickles by its module and name, as functions do: schedules that
+        `autoschedule` has found in this process stay here."""
+        module, name = self._function.__module__, self._function.__qualname__
+        found: object = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is not self:
+            raise HalideError(
+                f"{self!r} is not found as {module}.{name}, by which name another"
+                " process would look for it",
+                at=here(),
+                hint="define it at the top of a module, under its own name",
+            )
+        return name
 
     def __repr__(self) -> str:
         names = ", ".join([d.name for d in self._declared])
